@@ -1,4 +1,4 @@
-"""`python -m app` is `journeyman`."""
+"""Lets `python -m app` run `journeyman`."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""Where a bundle starts: as the program, or as the Python inside of it, for scripts of ours that run between walls."""
+"""The entry point of a bundled installation: runs the program, or acts as Python for our own sandboxed scripts."""
 
 import os
 import runpy
@@ -6,11 +6,11 @@ import sys
 
 
 def main() -> int:
-    """`-I…` and a script is how we call a Python of our own; nobody else has a use for it."""
-    os.environ.pop("LD_LIBRARY_PATH", None)  # for us; other programs have libraries of their own
-    for name in ("stdout", "stderr"):  # a program without a terminal has neither
+    """Run `journeyman`. If the first argument is `-I…`, as when we start our own scripts, run the script after it."""
+    os.environ.pop("LD_LIBRARY_PATH", None)  # our libraries; child processes must not load them
+    for name in ("stdout", "stderr"):  # a program without a console has no standard streams
         if getattr(sys, name) is None:
-            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: PTH123, SIM115 - for the whole process
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: PTH123, SIM115 - open until exit
     words = sys.argv[1:]
     if words and words[0].startswith("-I"):
         sys.argv = words[1:]

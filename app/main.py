@@ -1,4 +1,4 @@
-"""From what was typed to an exit code."""
+"""The entry point: parses the arguments, then opens the window or runs a command, and returns the exit code."""
 
 import builtins
 import gc
@@ -11,53 +11,54 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from app import places
-from app.commands.exits import FAILED, STOPPED, USAGE
-from app.output import Output, beside, terminal
-from app.single import Lock, refuse_safe
-from core.domain.problems import Problem, Trouble
+from app.process import data_folder
+from app.process.data_folder_lock import DataFolderLock, refuse_safe_mode
+from app.process.exit_codes import FAILED, STOPPED, USAGE
+from app.process.output import Output, in_writer_thread, terminal
+from core.domain.problems import ErrorDetails, Problem
 
 if TYPE_CHECKING:
     import argparse
     import asyncio
 
-MOMENTS = 500  # of 20 ms that an owner gets to begin to listen, or to be gone: on a busy machine it takes seconds
-NO_FOLDER = Trouble(
-    "No data folder is named.", "What follows --home is empty.", "Name a folder after --home, or leave --home out."
-)
+ATTEMPTS = 500  # 20 ms apart, while another process opens or closes the data folder, which can take seconds
+DATA_DIR = "--data-dir"
+NO_FOLDER = ErrorDetails("The value of --data-dir is empty.", "", "Name a folder, or leave --data-dir out.")
+NO_ANSWER = "Close it or end its process, then try again."
 
 
-def main(typed: list[str] | None = None) -> int:
-    """Read the arguments, then open the window or do the command."""
-    words = sys.argv[1:] if typed is None else typed
+def main(arguments: list[str] | None = None) -> int:
+    words = sys.argv[1:] if arguments is None else arguments
     out = terminal()
-    if not words or (len(words) == 2 and words[0] == "--home" and words[1] and words[1][0] != "-"):
-        folder = places.home(words[1] if words else None)
-        return _in_words(folder, out, partial(_window, folder, [], safe=False))
-    from app.arguments import UsageError, understood  # of all commands: a tenth of the time to the first paint
+    if not words or (len(words) == 2 and words[0] == DATA_DIR and words[1] and words[1][0] != "-"):
+        folder = data_folder.data_folder(words[1] if words else None)
+        return _exit_code(folder, out, partial(_window, folder, [], safe=False))
+    # Without arguments, skip the parser, whose import takes a tenth of the time to the window's first paint.
+    from app.cli.arguments import parse
+    from app.cli.command_parser import UsageError
 
     try:
-        read = understood(words)
+        read = parse(words)
     except UsageError as error:
-        out.complain(str(error))
+        out.print_usage_error(error.trouble, error.usage)
         return USAGE
-    if read.home == "":
-        out.trouble(NO_FOLDER)
+    if read.data_dir == "":
+        out.print_error(NO_FOLDER)
         return USAGE
-    folder = places.home(read.home)
-    return _in_words(folder, out, partial(_do, words, read, folder, out))
+    folder = data_folder.data_folder(read.data_dir)
+    return _exit_code(folder, out, partial(_do, words, read, folder, out))
 
 
-def _in_words(folder: Path, out: Output, work: Callable[[], int]) -> int:
-    """An exit code, also where it breaks."""
+def _exit_code(folder: Path, out: Output, work: Callable[[], int]) -> int:
+    """Run `work` and return its exit code. If it raises an exception, print it and return the matching exit code."""
     try:
         return work()
     except Problem as problem:
-        out.trouble(problem.trouble)
+        out.print_error(problem.details)
         return FAILED
     except KeyboardInterrupt:
         return STOPPED
-    except BrokenPipeError:  # whoever read our lines has had enough
+    except BrokenPipeError:  # the reader of our output, such as `head`, has exited
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return FAILED
     except Exception as error:
@@ -68,47 +69,45 @@ def _in_words(folder: Path, out: Output, work: Callable[[], int]) -> int:
 def _do(words: list[str], read: "argparse.Namespace", folder: Path, out: Output) -> int:
     if read.command in {None, "open"}:
         return _window(folder, [str(_here() / name) for name in read.files] if read.command else [], safe=read.safe)
-    if read.command == "screenshots":
-        from app.screenshots import take
-
-        return take(Path(read.folder), out)
-    if read.command == "backup" and read.restore is not None:
-        return _restore(folder, read.restore, out)
+    if read.command == "db" and read.action == "restore":
+        return _restore(folder, read.name, out)
     if read.command == "replay":
-        from app.commands.replay import replay  # it waits for this terminal's keys, so no owner can do it
+        from app.commands.replay import replay  # it reads keys from this terminal, so it cannot run in another process
 
         return replay(folder, read, out)
-    return command(_with_keys(words, read), folder, out, safe=read.safe)
+    return run_command([*(f"--given={text}" for text in _given(read)), *words], folder, out, safe=read.safe)
 
 
 def _window(folder: Path, files: list[str], *, safe: bool) -> int:
     try:
-        bring_qt()
-        from app.desktop import show  # Qt is heavy, and a command line has no use for it
+        import_qt()
+        from app.window.startup import open_window  # commands do not need Qt, which is slow to import
     except ImportError as error:
-        do = "Install the system library that is named; `journeyman doctor` looks again."
+        do = "Install the missing system library; `journeyman doctor` checks again."
         raise Problem("The window cannot be opened.", f"{error}.", do) from error
-    return show(folder, files, safe=safe)
+    return open_window(folder, files, safe=safe)
 
 
-def bring_qt() -> None:
-    """PySide6, but not its hold on `import`: it reads the source of every module that comes, for what we do not use.
-    And no search for garbage before there is any: `Program` begins with that when all is shown."""
+def import_qt() -> None:
+    """Import PySide6 without its import hook, and stop garbage collection until `DesktopApp` starts it again.
+
+    The hook reads the source of every module imported later, for a feature that we do not use.
+    """
     gc.disable()
     own = builtins.__import__
     importlib.import_module("PySide6.QtCore")
     builtins.__import__ = own
 
 
-def command(words: list[str], home: Path, out: Output, *, safe: bool = False) -> int:
-    """As the owner of the data folder, or through the one there is."""
+def run_command(words: list[str], home: Path, out: Output, *, safe: bool = False) -> int:
+    """Run a command in this process if it can lock the data folder, else in the process that holds the lock."""
     import asyncio
 
     folder = _here()
-    lock = Lock(places.lock(home))
-    with beside(out) as out, asyncio.Runner() as runner:
-        while not lock.take():
-            refuse_safe(safe)
+    lock = DataFolderLock(data_folder.lock_path(home))
+    with in_writer_thread(out) as out, asyncio.Runner() as runner:
+        while not lock.acquire():
+            refuse_safe_mode(safe)
             code = runner.run(_through_owner(words, home, folder, out))
             if code is not None:
                 return code
@@ -118,33 +117,46 @@ def command(words: list[str], home: Path, out: Output, *, safe: bool = False) ->
             lock.release()
 
 
-def _with_keys(words: list[str], read: "argparse.Namespace") -> list[str]:
-    """The keys that a command wants, asked for here: from here they go no way that others can read."""
-    if read.command == "models" and read.action == "key" and not read.forget:
-        return [*words, f"--given={_key(read.name)}"]
-    if read.command == "mcp" and read.action in ("add", "key"):
-        place = words.index(read.action, words.index("mcp")) + 1  # what follows the program is the program's own
-        keys = [read.what] if read.action == "key" else read.key
-        return [*words[:place], *(f"--given={_key(f'{read.name}, {key}')}" for key in keys), *words[place:]]
-    return words
+def _given(read: "argparse.Namespace") -> list[str]:
+    """Read the secrets and standard input that the command needs, such as an API key or a task.
+
+    They are passed on as arguments over the socket, so they never appear in a process list.
+    """
+    match read.command, getattr(read, "action", None):
+        case "models", "key" if not read.forget:
+            return [_secret(read.name)]
+        case "mcp", "key":
+            return [_secret(f"{read.name}, {read.what}")]
+        case "mcp", "add":
+            return [_secret(f"{read.name}, {key}") for key in read.key]
+        case ("run", None) | ("schedule", "add") if read.task == "-":
+            return [_stdin()]
+        case _:
+            return []
 
 
-def _key(name: str) -> str:
-    """A key as the person types it, unseen, or as another program says it."""
+def _secret(name: str) -> str:
+    """Prompt for a key without echo; if standard input is not a terminal, read one line from it."""
     import getpass
 
-    return (getpass.getpass(f"The key of {name}: ") if sys.stdin.isatty() else sys.stdin.readline()).strip()
+    return (getpass.getpass(f"Key for {name}: ") if sys.stdin.isatty() else sys.stdin.readline()).strip()
+
+
+def _stdin() -> str:
+    try:
+        return sys.stdin.buffer.read().decode("utf-8").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise Problem("Standard input cannot be read.", f"{error}.", "Pipe a UTF-8 text into it.") from error
 
 
 def _restore(folder: Path, name: str, out: Output) -> int:
-    """Only while nobody has the data open, this program included."""
-    from app.commands.care import restore
+    """Restore a backup, holding the lock on the data folder so that no other process has the database open."""
+    from app.commands.db import restore
 
-    lock = Lock(places.lock(folder))
-    if not lock.take():
-        raise Problem(
-            "Journeyman has this data open.", "A backup can only be put back into a closed file.", "Close it."
-        )
+    lock = DataFolderLock(data_folder.lock_path(folder))
+    if not lock.acquire():
+        do = "Close Journeyman, then try again."
+        raise Problem("The data is in use by another Journeyman.", "A backup replaces the database file.", do)
     try:
         return restore(folder, name, out)
     finally:
@@ -159,72 +171,74 @@ def _here() -> Path:
 
 
 async def _through_owner(words: list[str], home: Path, folder: Path, out: Output) -> int | None:
-    """Ask the owner; one that is just starting, or just ending, gets a moment."""
+    """Send the command to the owner, waiting while one starts or exits. Return the exit code; None without an owner."""
     import asyncio
 
-    from app.owner import ask_owner
+    from app.process.command_server import run_in_owner
 
     _stoppable()
     try:
-        for _ in range(MOMENTS):
-            code = await ask_owner(places.socket(home), words, folder, out)
+        for _ in range(ATTEMPTS):
+            code = await run_in_owner(data_folder.socket_path(home), words, folder, out)
             if code is not None:
                 return code
             await asyncio.sleep(0.02)
-            lock = Lock(places.lock(home))
-            if lock.take():
+            lock = DataFolderLock(data_folder.lock_path(home))
+            if lock.acquire():
                 lock.release()
                 return None
     except asyncio.CancelledError:
         return STOPPED
-    raise Problem(
-        f"Another Journeyman holds the data folder {home}.",
-        "It does not answer.",
-        "Close it, or end its process, then try again.",
-    )
+    raise Problem(f"The data folder {home} is in use by another Journeyman.", "It does not respond.", NO_ANSWER)
 
 
 async def _alone(words: list[str], home: Path, folder: Path, out: Output, safe: bool) -> int:
     import asyncio
 
-    gc.disable()  # until all is there that stays
-    from app.assemble import assemble
-    from app.crash import of_context
-    from app.owner import Owner, can_serve
-    from app.perform import performer
+    gc.disable()  # until the long-lived objects are loaded
+    from app.commands.command_runner import make_command_runner
+    from app.process.command_server import CommandServer, has_private_sockets
+    from app.process.crash import exception_of_context
+    from app.process.services import build_services
 
     task, report = _stoppable(), partial(_report, home, out)
-    asyncio.get_running_loop().set_exception_handler(lambda _, context: report(of_context(context)))
-    services = await assemble(home, report, safe=safe)
+    asyncio.get_running_loop().set_exception_handler(lambda _, context: report(exception_of_context(context)))
+    services = await build_services(home, report, safe=safe)
     gc.freeze()
     gc.enable()
-    for note in services.notes:
-        out.trouble(note)
-    perform = performer(services, home)
-    owner = Owner(places.socket(home), perform)
+    for note in services.warnings:
+        out.print_error(note, "warning")
+    perform = make_command_runner(services, home)
+    owner = CommandServer(data_folder.socket_path(home), perform)
     try:
-        if can_serve() and services.opened.database:  # where one can only look, nobody needs to be served
+        if (
+            has_private_sockets() and services.opened.database
+        ):  # a read-only data folder needs no owner: each process reads it directly
             await owner.serve()
         code = await perform(words, folder, out)
         if services.opened.database:
-            await services.reviews.settle()
+            await services.reviews.finish_pending()
             await services.meaning.finish()
-        if not task.cancelling() and not await owner.idle(0.5):
-            out.complain("Another command still works with this data folder; this one ends after it.")
-            await owner.idle()
+        if not task.cancelling() and not await owner.wait_until_idle(0.5):
+            out.write_error("Another command still uses this process; it exits when that is done.")
+            await owner.wait_until_idle()
         return code
     except asyncio.CancelledError:
         return STOPPED
     finally:
         await services.reviews.close()
-        await services.runs.close()  # first: other commands hear that their runs were interrupted, and end
-        await owner.idle(1.0)
+        await services.runs.close()  # first, so that commands sent by other terminals see the interruption and exit
+        await owner.wait_until_idle(1.0)
         await owner.close()
         await services.close()
 
 
 def _stoppable() -> "asyncio.Task[Any]":
-    """This task, which SIGTERM stops from now on. A Ctrl+C that comes as the loop lies down wakes it only then, too."""
+    """Let SIGTERM cancel the current task, and return that task.
+
+    The signal handler also gives the loop a wake-up file descriptor. Without it, a Ctrl+C that arrives just before the
+    loop goes to sleep would be noticed only at the next event.
+    """
     import asyncio
 
     task = asyncio.current_task()
@@ -235,10 +249,10 @@ def _stoppable() -> "asyncio.Task[Any]":
 
 
 def _report(home: Path, out: Output, error: BaseException) -> None:
-    """What went wrong in a run that then ended as failed: a fault of the world, or a mistake of ours."""
+    """Print an unhandled error. Anything but a Problem is a bug and is also written to the crash log."""
     if isinstance(error, Problem):
-        out.trouble(error.trouble)
+        out.print_error(error.details)
     else:
-        from app.crash import complain  # heavy for the first paint, and seldom of use
+        from app.process.crash import report_internal_error  # slow to import and rarely needed
 
-        complain(error, home, out)
+        report_internal_error(error, home, out)

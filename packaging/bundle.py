@@ -1,4 +1,4 @@
-"""Makes what people install without a Python, for the system it runs on: the folder first, then what wraps it.
+"""Builds the packages that need no Python, for the system it runs on: first the program folder, then its package.
 
 Called by `packaging/dev.py bundle`, with the Python of the environment.
 """
@@ -16,23 +16,23 @@ import icons
 import macos
 import windows
 from environment import ROOT
-from trouble import Trouble
+from setup_error import SetupError
 
 from core import __version__
 
 HERE = ROOT / "packaging"
 MACHINES = {"x86_64": "amd64", "aarch64": "arm64", "arm64": "arm64", "AMD64": "amd64"}
-FIXED = 1_577_836_800  # a date for every file: the same source makes the same archive
+FIXED = 1_577_836_800  # the modification time of every file, so that builds are reproducible
 
 
 def main(words: list[str]) -> int:
-    """Into the folder that is named, else into `dist`."""
+    """Build into the given folder, or into `dist`."""
     target = Path(words[0] if words else ROOT / "dist").absolute()
     target.mkdir(parents=True, exist_ok=True)
     try:
-        made = WAYS.get(sys.platform, on_linux)(target)
-    except Trouble as trouble:
-        print(trouble, file=sys.stderr)
+        made = BUILDERS.get(sys.platform, on_linux)(target)
+    except SetupError as error:
+        print(error, file=sys.stderr)
         return 1
     for path in made:
         print(f"{path.stat().st_size / 1e6:6.1f} MB  {path}")
@@ -40,7 +40,7 @@ def main(words: list[str]) -> int:
 
 
 def on_linux(target: Path) -> list[Path]:
-    """A tarball to unpack anywhere, and a package for Debian and its kin."""
+    """Build a tarball that runs from any folder, and a Debian package."""
     folder = freeze(target)
     name = f"journeyman-{__version__}-linux-{os.uname().machine}"
     tarball = target / f"{name}.tar.xz"
@@ -50,7 +50,7 @@ def on_linux(target: Path) -> list[Path]:
 
 
 def on_macos(target: Path) -> list[Path]:
-    """An image with the application in it."""
+    """Build a disk image with the application."""
     plist = target / "Info.plist"
     plist.write_bytes(macos.info(__version__))
     freeze(target, JOURNEYMAN_PLIST=str(plist), JOURNEYMAN_ICON=str(icons.one_file(target / "journeyman.icns")))
@@ -61,35 +61,37 @@ def on_macos(target: Path) -> list[Path]:
 
 
 def on_windows(target: Path) -> list[Path]:
-    """A set-up program, made by Inno Setup."""
+    """Build an installer with Inno Setup."""
     icon = icons.one_file(target / "journeyman.ico")
     folder = freeze(target, JOURNEYMAN_ICON=str(icon))
     script = target / "journeyman.iss"
     script.write_text(windows.script(__version__, folder, target, icon), encoding="utf-8-sig")
     compiler = shutil.which("iscc")
     if compiler is None:
-        raise Trouble("There is no iscc.", "Inno Setup makes the set-up program.", "Install it and put it on the path.")
+        raise SetupError(
+            "iscc was not found.", "The installer is built by Inno Setup.", "Install it and add it to PATH."
+        )
     call([compiler, str(script)])
     return [target / f"{windows.name(__version__)}.exe"]
 
 
-def freeze(target: Path, **told: str) -> Path:
-    """The folder that starts by itself."""
+def freeze(target: Path, **variables: str) -> Path:
+    """Build the program folder with PyInstaller; `variables` are environment variables for the spec file."""
     work = target / "work"
     command = [sys.executable, "-m", "PyInstaller", "--noconfirm", "--log-level", "WARN"]
     command += ["--distpath", str(target), "--workpath", str(work), str(HERE / "journeyman.spec")]
-    # The modules are read, not run; a display or a data folder of the builder has no say.
-    call(command, {**os.environ, **told, "PYTHONHASHSEED": "0", "SOURCE_DATE_EPOCH": str(FIXED)})
+    # PyInstaller reads the modules without running them, so the display and the data folder have no effect.
+    call(command, {**os.environ, **variables, "PYTHONHASHSEED": "0", "SOURCE_DATE_EPOCH": str(FIXED)})
     shutil.rmtree(work)
     if sys.platform == "linux":
         for path in (target / "journeyman" / "_internal").rglob("*.so*"):
-            if "Qt" not in path.name and not path.is_symlink():  # Qt's are stripped as they come
+            if "Qt" not in path.name and not path.is_symlink():  # Qt's libraries are stripped already
                 call(["strip", "--strip-unneeded", str(path)])
     return target / "journeyman"
 
 
 def pack(folder: Path, tarball: Path, name: str) -> None:
-    """With the files a desktop asks for beside the program, and how to put them in their places."""
+    """Pack the program folder, the desktop integration files and a README that explains how to install them."""
 
     def plain(entry: tarfile.TarInfo) -> tarfile.TarInfo:
         entry.uid = entry.gid = 0
@@ -101,10 +103,10 @@ def pack(folder: Path, tarball: Path, name: str) -> None:
     shutil.rmtree(share, ignore_errors=True)
     debian.put_shared(share, __version__)
     needs = [package.partition(" ")[0] for package in debian.packages(folder)]
-    words = textwrap.fill(" ".join(needs), 110, subsequent_indent="    ", break_on_hyphens=False)
-    told = (HERE / "share" / "install.txt").read_text("utf-8").replace("@NEEDS@", words)
+    listed = textwrap.fill(" ".join(needs), 110, subsequent_indent="    ", break_on_hyphens=False)
+    instructions = (HERE / "share" / "install.txt").read_text("utf-8").replace("@NEEDS@", listed)
     readme = tarball.with_name("README")
-    readme.write_text(told, encoding="utf-8")
+    readme.write_text(instructions, encoding="utf-8")
     with tarfile.open(tarball, "w:xz", preset=3) as archive:
         archive.add(folder, name, filter=plain)
         archive.add(share, f"{name}/share", filter=plain)
@@ -115,12 +117,12 @@ def pack(folder: Path, tarball: Path, name: str) -> None:
 
 
 def call(command: list[str], environment: dict[str, str] | None = None) -> None:
-    """A step that must succeed."""
+    """Run a command that must succeed."""
     if subprocess.call(command, cwd=ROOT, env=environment) != 0:
-        raise Trouble("The bundle was not made.", f"{' '.join(command)} failed.", "Its own words stand above.")
+        raise SetupError("The bundle was not built.", f"{' '.join(command)} failed.", "See its output above.")
 
 
-WAYS = {"darwin": on_macos, "win32": on_windows}
+BUILDERS = {"darwin": on_macos, "win32": on_windows}
 
 if __name__ == "__main__":
     sys.exit(main(sys.argv[1:]))

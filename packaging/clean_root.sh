@@ -1,6 +1,6 @@
 #!/bin/sh
-# clean_root.sh ROOT WORDS...: do something in a Debian that lies in ROOT, with its own mounts and processes.
-# By pivot_root: in a plain chroot the kernel refuses the walls around commands. X displays of this machine are seen.
+# clean_root.sh ROOT COMMAND...: run a command in the Debian installation in ROOT, with its own mounts and processes.
+# Uses pivot_root, because the kernel does not allow sandboxes in a plain chroot. X displays of this computer are available.
 set -eu
 exec unshare --mount --pid --fork --kill-child sh -euc '
 root=$1

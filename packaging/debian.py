@@ -1,4 +1,4 @@
-"""The package for Debian and its kin: files in their places and what they need of the system; no scripts for root."""
+"""Builds the Debian package: the files, their dependencies, and no maintainer scripts."""
 
 import gzip
 import re
@@ -10,8 +10,8 @@ from pathlib import Path
 
 import icons
 import manual
+from setup_error import SetupError
 from system_parts import DEBIAN
-from trouble import Trouble
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
@@ -31,15 +31,15 @@ Suggests: gnome-keyring | kwalletmanager
 Section: devel
 Priority: optional
 Description: Run an AI agent in a folder of yours and see every step
- Journeyman runs an agent in a folder of yours, shows every step of the
- journey, and asks when it is unsure. Everything stays on this computer: one
- folder of data, no account, no telemetry. Commands run between walls of the
- kernel where bubblewrap is installed.
+ Journeyman runs an agent in a folder of yours, shows every step it takes, and
+ asks you when it is unsure. Your data is stored in one folder on this computer;
+ there is no account and no telemetry. Commands run in a sandbox if bubblewrap
+ is installed.
 """
 
 
 def build(folder: Path, target: Path, version: str, machine: str) -> Path:
-    """Pack the bundle's folder; the package's path."""
+    """Build the package from the program folder and return its path."""
     tree = target / "tree"
     shutil.rmtree(tree, ignore_errors=True)
     shutil.copytree(folder, tree / LIBRARY, symlinks=True)
@@ -62,13 +62,13 @@ def build(folder: Path, target: Path, version: str, machine: str) -> Path:
     package = target / f"journeyman_{version}_{machine}.deb"
     command = ["dpkg-deb", "--build", "--root-owner-group", "-Zxz", "-z3", str(tree), str(package)]
     if subprocess.call(command, stdout=subprocess.DEVNULL) != 0:
-        raise Trouble("The package was not made.", "dpkg-deb failed.", "Its own words stand above.")
+        raise SetupError("The package was not built.", "dpkg-deb failed.", "See its output above.")
     shutil.rmtree(tree)
     return package
 
 
 def put_shared(share: Path, version: str) -> None:
-    """What a desktop asks for: the entry of the menu, the icons, the type of our files, the description, the manual."""
+    """Write the desktop integration files: menu entry, file type, metadata, icons and manual page."""
     for name, place in (("journeyman.desktop", "applications"), ("journeyman.xml", "mime/packages")):
         (share / place).mkdir(parents=True, exist_ok=True)
         shutil.copy(HERE / "share" / name, share / place / name)
@@ -83,7 +83,7 @@ def put_shared(share: Path, version: str) -> None:
 
 
 def packages(folder: Path) -> list[str]:
-    """The packages whose libraries the bundle's files are linked to and that are not in it, and the C library."""
+    """Return the packages of the libraries that the bundle links to but does not contain, and of the C library."""
     binaries = [path for path in folder.rglob("*") if path.is_file() and path.open("rb").read(4) == b"\x7fELF"]
     brought = {path.name for path in folder.rglob("*")}
     wanted = {name for path in binaries for name in linked(path)} - brought
@@ -94,22 +94,22 @@ def packages(folder: Path) -> list[str]:
 
 
 def named(libraries: Iterable[str]) -> list[str]:
-    """The package of each library."""
+    """Return the package of each library. Raise SetupError for libraries without a known package."""
     table = DEBIAN | MORE
     found = list(libraries)
     if unknown := sorted(set(found) - set(table)):
-        what = f"No package is known for {', '.join(unknown)}."
-        raise Trouble(what, "The bundle is linked to it and does not bring it.", "Name it in packaging/debian.py.")
+        message = f"No package is known for {', '.join(unknown)}."
+        raise SetupError(message, "The bundle links to it and does not contain it.", "Add it to packaging/debian.py.")
     return [table[name] for name in found]
 
 
 def linked(path: Path) -> list[str]:
-    """The libraries a file names."""
+    """Return the shared libraries that a file links to."""
     answer = subprocess.run(["objdump", "-p", str(path)], capture_output=True, text=True, check=True)
     return [line.split()[1] for line in answer.stdout.splitlines() if line.strip().startswith("NEEDED")]
 
 
 def newest_c(binaries: Iterable[Path]) -> str:
-    """The newest C library that any of the files asks for."""
+    """Return the newest version of the C library that any of the files requires."""
     minors = {int(found) for path in binaries for found in re.findall(rb"GLIBC_2\.(\d+)", path.read_bytes())}
     return f"2.{max(minors)}"

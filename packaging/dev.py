@@ -1,11 +1,9 @@
-"""The two set-up commands and what a developer needs: python3 packaging/dev.py run | test | check | bench | ..."""
+"""The development commands: python3 packaging/dev.py run | test | check | bench | ..."""
 
 import sys
 
 if not (3, 11) <= sys.version_info < (3, 15):
-    sys.exit(
-        "Journeyman needs Python 3.11 to 3.14; this is " + sys.version.split()[0] + ". Start it with another python3."
-    )
+    sys.exit("Journeyman needs Python 3.11 to 3.14; this is " + sys.version.split()[0] + ". Use another python3.")
 
 import os
 import subprocess
@@ -14,40 +12,42 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import NoReturn
 
 from environment import PYTHON, ROOT, SCRIPTS, qt_folder, ready, stamp, stamped
-from trouble import Trouble
+from setup_error import SetupError
 
 USAGE = """\
 python3 packaging/dev.py COMMAND
 
-  run [words ...]      open Journeyman (or give it a command: run doctor)
-  test [pytest words]  style, types and all tests; with words only pytest with them
-  test --walk          an hour in the real window by mouse, then one by keys; --minutes, --seed, --by mouse or keys
-  test --faults        kills, full disks, power cuts and the like at every point there is (a quarter of an hour)
-  test --user          the attack cases as an ordinary user, also where root asks
-  test --servers ...   the same, also against large model servers, which are installed once
-  check                style, types and the rules of the house
-  bench [words ...]    measure speed; with --write all of it, into resources/help/figures.md
-  soak --minutes N     random work, faults, kills and restarts for so long; says what broke and what grew
-  bundle [DIR]         what can be installed without a Python: a tarball and a .deb (on macOS an image, on Windows
-                       a set-up program), into DIR, else dist
-  eval --model P/M     twenty small tasks with a real model: success, rounds, tokens, consents
-  screenshots DIR      paint every screen into DIR
-  lock                 renew packaging/requirements*.txt from pyproject.toml
+  run [ARGS...]        open Journeyman, or run one of its commands: run doctor
+  test [ARGS...]       check style, types and spelling and run all tests; with ARGS, only run pytest with them
+  test --walk          use the real window at random: an hour by mouse, then an hour by keyboard
+                       (--minutes N, --seed N, --by mouse|keys)
+  test --faults        kills, full disks, power failures and the like at every possible point (15 minutes)
+  test --user          the attack tests as an unprivileged user, even when started as root
+  test --servers ...   also run the tests against large inference servers, which are installed once
+  check                check style, types, spelling and the house rules
+  bench [NAMES...]     measure performance; --write runs all benchmarks and updates resources/docs/figures.md
+  soak --minutes N     random use, faults, kills and restarts for N minutes; reports failures and growth
+  bundle [DIR]         build packages that need no Python in DIR (default: dist): a tarball and a .deb; on macOS a
+                       disk image, on Windows an installer
+  eval --model P/M     twenty small tasks with a real model: success, turns, tokens, permission requests
+  screenshots DIR      save a picture of every screen in DIR
+  lock                 update packaging/requirements*.txt from pyproject.toml
 
-  --no-system          before COMMAND: do not look for system libraries and programs
+  --no-system          before COMMAND: do not check for system libraries and programs
 """
-# Ways to test that are programs of their own.
-MODULES = {"--walk": "tests.walk", "--faults": "tests.faults", "--user": "tests.ordinary"}
-LINKED = "system libraries found"  # a line of the environment's stamp
+# Options of `test` that run another program than pytest.
+MODULES = {"--walk": "tests.monkey", "--faults": "tests.faults", "--user": "tests.unprivileged"}
+LINKED = "system libraries found"  # a line in the environment's stamp file
 CHECKS = {
     "style": ["ruff", "check", "."],
     "format": ["ruff", "format", "--check", "."],
     "types": ["mypy"],
+    "spelling": ["codespell"],
 }
 
 
 def main(words: list[str]) -> int:
-    """Do one command; the exit code is its own."""
+    """Run one command and return its exit code."""
     system = "--no-system" not in words[:1]
     name, *rest = words[0 if system else 1 :] or ["help"]
     command = COMMANDS.get(name)
@@ -56,32 +56,32 @@ def main(words: list[str]) -> int:
         return 0 if name in ("help", "-h", "--help") else 2
     try:
         return command(rest, system)
-    except Trouble as trouble:
-        print(trouble, file=sys.stderr)
+    except SetupError as error:
+        print(error, file=sys.stderr)
         return 1
     except OSError as error:
-        do = "Mend that and give the same command again; deleting .venv is always safe."
-        print(Trouble("The set-up could not go on.", str(error), do), file=sys.stderr)
+        hint = "Fix this and run the same command again. It is always safe to delete .venv."
+        print(SetupError("The setup failed.", f"{error}.", hint), file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         return 130
 
 
 def run(words: list[str], system: bool) -> int:
-    """Open the app, in the folder the person stands in."""
+    """Open the app in the current folder."""
     prepare("run", system)
     become([str(PYTHON), "-P", "-m", "app", *words])
 
 
 def screenshots(words: list[str], system: bool) -> int:
-    """Let the app paint its own screens, in memory: a display would change their sizes."""
+    """Save a picture of every screen, rendered offscreen because a display would change the sizes."""
     prepare("run", system)
     os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
-    become([str(PYTHON), "-P", "-m", "app", "screenshots", *words])
+    become([str(PYTHON), "-P", "-m", "tests.screens", *words])
 
 
 def test(words: list[str], system: bool) -> int:
-    """All checks and all tests; or only what the words ask pytest for. `--servers` is ours, not pytest's."""
+    """Run all checks and all tests, or pytest with the given arguments. `--servers` is our own option."""
     prepare("dev", system)
     if "--servers" in words:
         os.environ["JOURNEYMAN_SERVERS"] = "1"
@@ -101,52 +101,48 @@ def test(words: list[str], system: bool) -> int:
 
 
 def check(words: list[str], system: bool) -> int:
-    """Everything that reads the code and does not run it, plus the rules of the house."""
+    """Run the static checks and the house rules."""
     prepare("dev", system)
     headless()
     failed = failures()
     if pytest(["-q", "tests/test_house.py", *words]) != 0:
-        failed.append("the rules of the house")
+        failed.append("house rules")
     report(failed)
     return bool(failed)
 
 
 def bench(words: list[str], system: bool) -> int:
-    """Measure speed."""
     prepare("dev", system)
     headless()
     return subprocess.call([str(PYTHON), "-m", "tests.bench", *words], cwd=ROOT)
 
 
 def soak(words: list[str], system: bool) -> int:
-    """Use it for long, badly."""
     prepare("dev", system)
     headless()
     return subprocess.call([str(PYTHON), "-m", "tests.soak", *words])
 
 
 def bundle(words: list[str], system: bool) -> int:
-    """Make what people install."""
     prepare("bundle", system)
     return subprocess.call([str(PYTHON), str(ROOT / "packaging" / "bundle.py"), *words])
 
 
 def evaluate(words: list[str], system: bool) -> int:
-    """Try a model; the settings and keys of whoever asks are used, and no other data."""
+    """Evaluate a model with the developer's own settings and API keys; no other user data is read."""
     prepare("dev", system)
     headless()
     return subprocess.call([str(PYTHON), "-m", "tests.eval", *words], cwd=ROOT)
 
 
 def lock(words: list[str], system: bool) -> int:
-    """Renew the hashed requirements."""
     import locking
 
     return locking.renew(words)
 
 
 def prepare(level: str, system: bool) -> None:
-    """Make the environment, and see to what only the system can give."""
+    """Create or update the environment, and check the system libraries and programs that it needs."""
     ready(level)
     if not system:
         return
@@ -160,37 +156,37 @@ def prepare(level: str, system: bool) -> None:
 
 
 def headless() -> None:
-    """Widgets of tests are painted in memory; tests of the real window bring their own display."""
+    """Render widgets offscreen; tests of the real window start their own display."""
     os.environ["QT_QPA_PLATFORM"] = "offscreen"
-    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # each of a thousand programs would compile its own source anew
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # else a thousand subprocesses would each compile all modules
     os.chdir(ROOT)
 
 
 def failures() -> list[str]:
-    """Run every check, also after one failed, and name those that did."""
+    """Run every check, even after a failure, and return the names of those that failed."""
     failed = []
     for name, (tool, *words) in CHECKS.items():
         command = [str(SCRIPTS / tool), *words]
         done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-        print(f"-- {name}: {tool} {' '.join(words)}\n{done.stdout}", end="", flush=True)  # tests may print beside it
+        # A single print keeps this output together, because the tests may print at the same time.
+        print(f"-- {name}: {tool} {' '.join(words)}\n{done.stdout}", end="", flush=True)
         if done.returncode != 0:
             failed.append(name)
     return failed
 
 
 def pytest(words: list[str]) -> int:
-    """Run pytest in the environment."""
     return subprocess.call([str(PYTHON), "-m", "pytest", *words])
 
 
 def report(failed: list[str]) -> None:
-    """Say last what failed first, where a reader of the end would miss it."""
+    """Repeat the names of the failed checks at the end of the output, where they are seen."""
     if failed:
         print(f"failed: {', '.join(failed)}", file=sys.stderr)
 
 
 def become(command: list[str]) -> NoReturn:
-    """Give this process to the command; where the system cannot, wait for it."""
+    """Replace this process with the command; on Windows, run it and exit with its code."""
     if os.name == "nt":
         sys.exit(subprocess.call(command))
     sys.stdout.flush()

@@ -1,4 +1,4 @@
-"""The environment in .venv: made once from hashed requirements, made again when they change or it is half-made."""
+"""Creates the environment in .venv from hashed requirements, and again when they change or it is incomplete."""
 
 import contextlib
 import hashlib
@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from trouble import Trouble
+from setup_error import SetupError
 
 ROOT = Path(__file__).resolve().parent.parent
 VENV = ROOT / ".venv"
@@ -18,7 +18,7 @@ PYTHON = SCRIPTS / ("python.exe" if os.name == "nt" else "python")
 STAMP = VENV / "made-from"
 REQUIREMENTS = {
     "run": ROOT / "packaging" / "requirements.txt",
-    "dev": ROOT / "packaging" / "requirements-dev.txt",  # holds everything of "run" too
+    "dev": ROOT / "packaging" / "requirements-dev.txt",  # includes everything in "run"
     "bundle": ROOT / "packaging" / "requirements-bundle.txt",
 }
 LAUNCHER = """#!/bin/sh
@@ -27,32 +27,32 @@ exec "{python}" -P -m app "$@"
 
 
 def wanted(level: str) -> set[str]:
-    """The lines the stamp must hold before the environment is good for this level."""
+    """Return the lines that the stamp file must contain for this level of requirements."""
     return {fingerprint(name) for name in ("run", level)}
 
 
 def fingerprint(level: str) -> str:
-    """What a level was made from: its requirements, this Python, and the place (scripts hold absolute paths)."""
+    """Identify what a level is built from: requirements, Python, and location (scripts contain absolute paths)."""
     place = f"{sys.version_info[:2]}{sys.platform}{VENV}".encode()
     return f"{level} {hashlib.sha256(REQUIREMENTS[level].read_bytes() + place).hexdigest()}"
 
 
 def stamped() -> set[str]:
-    """What the environment was made from, or nothing when it is missing, broken or half-made."""
+    """Return the lines of the stamp file; none if the environment is missing, broken or incomplete."""
     if not PYTHON.exists() or not STAMP.exists():
         return set()
     return set(STAMP.read_text(encoding="utf-8").splitlines())
 
 
 def stamp(lines: set[str]) -> None:
-    """Write the stamp whole or not at all: it comes last, so a killed installation has none."""
+    """Write the stamp file atomically. It is written last, so an interrupted installation has none."""
     draft = STAMP.with_suffix(".draft")
     draft.write_text("\n".join(sorted(lines)) + "\n", encoding="utf-8")
     draft.replace(STAMP)
 
 
 def ready(level: str) -> None:
-    """See to it that the environment holds everything of this level; quick when it does."""
+    """Install the requirements of this level unless they are installed already, which is checked quickly."""
     if wanted(level) <= stamped():
         return
     with one_at_a_time():
@@ -69,7 +69,7 @@ def ready(level: str) -> None:
 
 @contextlib.contextmanager
 def one_at_a_time() -> Iterator[None]:
-    """Let a second terminal wait while the first one installs."""
+    """Hold a lock, so that a second terminal waits while the first one installs."""
     if os.name == "nt":
         yield
         return
@@ -84,49 +84,51 @@ def one_at_a_time() -> Iterator[None]:
 
 
 def make() -> None:
-    """A new, empty environment in the place of whatever stands there."""
-    say(f"Making the environment in {VENV.relative_to(ROOT)} (once; downloads about 100 MB) ...")
+    """Create an empty environment, replacing any existing one."""
+    say(f"Creating the environment in {VENV.relative_to(ROOT)} (downloads about 100 MB) ...")
     if VENV.is_symlink():
         VENV.unlink()
     elif VENV.exists():
         shutil.rmtree(VENV)
     command = [outer_python(), "-m", "venv", "--without-pip", str(VENV)]
     if subprocess.call(command) != 0:
-        raise Trouble("The environment could not be made.", f"{' '.join(command)} failed, see above.", "Mend that.")
+        raise SetupError(
+            "The environment could not be created.", f"{' '.join(command)} failed.", "See its output above."
+        )
 
 
 def install(requirements: Path) -> None:
-    """Install exactly the pinned and hashed wheels, nothing built, nothing else."""
+    """Install exactly the pinned and hashed wheels; nothing is built from source."""
     command = [*pip(), "install", "--require-hashes", "--only-binary", ":all:", "--no-input"]
     command += ["--disable-pip-version-check", "--requirement", str(requirements)]
     if not sys.stdout.isatty():
         command.append("--quiet")
     code = subprocess.call(command, env={**os.environ, "PIP_USER": "0"})
     if code != 0:
-        raise Trouble(
+        raise SetupError(
             "The libraries could not be installed.",
-            f"pip ended with {code}; its own words stand above. It needs the network once, and glibc 2.34 or newer.",
-            "Mend that and give the same command again.",
+            f"pip exited with code {code}. It needs network access, and on Linux glibc 2.34 or newer.",
+            "See its output above, fix the problem and run the same command again.",
         )
 
 
 def pip() -> list[str]:
-    """The pip of this Python at work on the environment; where it has none that can, one put into the environment."""
+    """Return a pip command that installs into the environment: pip 22.3 or newer of this Python, or one added there."""
     ask = "import pip; print(*pip.__version__.split('.')[:2])"
     answer = subprocess.run([outer_python(), "-c", ask], capture_output=True, text=True, check=False)
     if answer.returncode == 0 and tuple(map(int, answer.stdout.split())) >= (22, 3):
         return [outer_python(), "-m", "pip", "--python", str(PYTHON)]
     if subprocess.call([str(PYTHON), "-m", "ensurepip"], stdout=subprocess.DEVNULL) == 0:
         return [str(PYTHON), "-m", "pip"]
-    raise Trouble(
-        "There is no pip.",
-        f"{outer_python()} comes with neither pip nor ensurepip, so nothing can be installed.",
+    raise SetupError(
+        "pip was not found.",
+        f"{outer_python()} has neither pip nor ensurepip.",
         "On Debian and Ubuntu: apt-get install python3-pip",
     )
 
 
 def make_importable() -> None:
-    """Let the environment import the checkout, and give it a `journeyman` command: no build, no network."""
+    """Make the checkout importable in the environment, and add a `journeyman` command, without a build."""
     ask = "import sysconfig; print(sysconfig.get_path('purelib'))"
     packages = Path(subprocess.check_output([str(PYTHON), "-c", ask], text=True).strip())
     (packages / "journeyman-checkout.pth").write_text(f"{ROOT}\n", encoding="utf-8")
@@ -139,16 +141,15 @@ def make_importable() -> None:
 
 
 def qt_folder() -> Path:
-    """Where the environment keeps Qt."""
     return next(VENV.rglob("site-packages/PySide6"))
 
 
 def outer_python() -> str:
-    """The Python under any environment we were started from, which may be the very one to be remade."""
+    """Return the base Python, since the environment we may have been started from is about to be replaced."""
     base: str = getattr(sys, "_base_executable", sys.executable)
     return base
 
 
 def say(text: str) -> None:
-    """A line for the person, in order with what the commands print."""
+    """Print a line, flushed so that it stays in order with the output of subprocesses."""
     print(text, flush=True)

@@ -1,4 +1,4 @@
-"""The icon of the program in the sizes and files that desktops ask for, painted from the one drawing."""
+"""Renders the app icon from its SVG in the sizes and formats that desktops need."""
 
 from pathlib import Path
 
@@ -7,7 +7,7 @@ SIZES = (16, 32, 48, 64, 128, 256)
 
 
 def pictures(folder: Path) -> None:
-    """A PNG of each size in the folders of the icon theme, and the drawing itself."""
+    """Write a PNG of each size, and the SVG, in the folder structure of an icon theme."""
     for size in SIZES:
         place = folder / "hicolor" / f"{size}x{size}" / "apps"
         place.mkdir(parents=True, exist_ok=True)
@@ -18,13 +18,13 @@ def pictures(folder: Path) -> None:
 
 
 def one_file(path: Path) -> Path:
-    """As .ico or .icns, by its name."""
+    """Write a .ico or .icns file, depending on the suffix of `path`."""
     paint(path, 256)
     return path
 
 
 def paint(path: Path, size: int) -> None:
-    """In memory: without letters in it, a picture needs no application and no display."""
+    """Render the icon. The SVG has no text, so neither a QApplication nor a display is needed."""
     from PySide6.QtCore import Qt
     from PySide6.QtGui import QImage, QPainter
     from PySide6.QtSvg import QSvgRenderer
@@ -34,4 +34,4 @@ def paint(path: Path, size: int) -> None:
     with QPainter(image) as painter:
         QSvgRenderer(str(DRAWING)).render(painter)
     if not image.save(str(path)):
-        raise OSError(f"{path} could not be painted")
+        raise OSError(f"{path} could not be written")

@@ -1,4 +1,4 @@
-"""The recipe for macOS: what the application says of itself, and the commands that make an image of it."""
+"""The Info.plist of the macOS application, and the commands that build its disk image."""
 
 import plistlib
 from pathlib import Path
@@ -8,7 +8,7 @@ KIND = "local.journeyman.run"
 
 
 def info(version: str) -> bytes:
-    """Info.plist; without a signature the system asks once before it starts it."""
+    """Return Info.plist. The application is not notarized, so macOS asks before it starts it the first time."""
     return plistlib.dumps(
         {
             "CFBundleIdentifier": IDENTIFIER,
@@ -25,7 +25,7 @@ def info(version: str) -> bytes:
             "UTExportedTypeDeclarations": [
                 {
                     "UTTypeIdentifier": KIND,
-                    "UTTypeDescription": "Run exported by Journeyman",
+                    "UTTypeDescription": "Journeyman session",
                     "UTTypeConformsTo": ["public.json"],
                     "UTTypeTagSpecification": {
                         "public.filename-extension": ["journeyman.json"],
@@ -38,7 +38,7 @@ def info(version: str) -> bytes:
 
 
 def image_commands(target: Path, image: Path) -> list[list[str]]:
-    """Sign for this machine only, put the application beside a link to where it belongs, and press the image."""
+    """Return commands that sign the application ad hoc and build an image with a link to Applications."""
     stage, app = target / "image", target / "Journeyman.app"
     return [
         ["codesign", "--force", "--deep", "--sign", "-", str(app)],

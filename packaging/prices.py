@@ -1,4 +1,4 @@
-"""Writes resources/prices.json, the dated table of windows and prices; run by a Python that has genai-prices."""
+"""Writes resources/prices.json, the dated table of context windows and prices; requires the package genai-prices."""
 
 import json
 import re
@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 PLACE = Path(__file__).resolve().parents[1] / "resources" / "prices.json"
-PROVIDERS = {  # ours: theirs
+PROVIDERS = {  # our name: the name in genai-prices
     "anthropic": "anthropic",
     "cerebras": "cerebras",
     "deepseek": "deepseek",
@@ -24,7 +24,7 @@ FIELDS = {"in": "input_mtok", "out": "output_mtok", "cached": "cache_read_mtok",
 
 
 def main() -> int:
-    """One row a line, so that a difference is read line by line."""
+    """Write the table with one model per line, for readable diffs."""
     from genai_prices import data
 
     now = datetime.now(UTC)
@@ -32,7 +32,7 @@ def main() -> int:
     dates = re.findall(r"\d{4}-\d\d-\d\d", json.dumps([repr(provider) for provider in data.providers]))
     head = {
         "date": max(date for date in dates if date <= now.date().isoformat()),
-        "source": f"genai-prices {version()}, MIT licence",
+        "source": f"genai-prices {version()}, MIT license",
     }
     lines = [json.dumps(head)[:-1] + ', "providers": {']
     for place, (name, theirs_name) in enumerate(PROVIDERS.items()):
@@ -45,14 +45,14 @@ def main() -> int:
 
 
 def version() -> str:
-    """Of the library."""
+    """Return the version of genai-prices."""
     from importlib.metadata import version as of
 
     return of("genai-prices")
 
 
 def _row(model: Any, now: datetime) -> dict[str, Any] | None:
-    """A model that takes and gives text; names are patterns of the whole name."""
+    """Return the row of a model, or None if it has no text prices. `names` is a regex for the whole model name."""
     prices = model.get_prices(now)
     plain: dict[str, Any] = {"names": "|".join(_patterns(model.match))}
     if model.context_window:

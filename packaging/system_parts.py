@@ -1,4 +1,4 @@
-"""The system libraries Qt asks for and the programs the tests drive: find what is missing, install it or say how."""
+"""Finds missing system libraries of Qt and programs that tests need, and installs them or says how to."""
 
 import os
 import shutil
@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from trouble import Trouble
+from setup_error import SetupError
 
 PARTS = (
     "QtCore.abi3.so",
@@ -58,7 +58,7 @@ DEBIAN = {
     "libz.so.1": "zlib1g",
     "libzstd.so.1": "libzstd1",
 }
-PROGRAMS = {  # what tests start, and the Debian package it comes in
+PROGRAMS = {  # programs that tests start, and their Debian packages
     "Xvfb": "xvfb",
     "xauth": "xauth",
     "openbox": "openbox",
@@ -73,11 +73,11 @@ PROGRAMS = {  # what tests start, and the Debian package it comes in
     "rg": "ripgrep",
 }
 
-UNLISTED = ("/usr/libexec", "/usr/lib/at-spi2-core")  # where programs lie that only others start
+UNLISTED = ("/usr/libexec", "/usr/lib/at-spi2-core")  # folders of programs that are not on PATH
 
 
 def parts_ready(qt: Path | None, programs: bool) -> None:
-    """See to it that what Qt's files link to and, for tests, the programs they start are there."""
+    """Make sure that the libraries Qt links to are installed and, with `programs`, what the tests start."""
 
     def search() -> list[str]:
         return (missing_libraries(qt) if qt else []) + (missing_programs() if programs else [])
@@ -86,7 +86,7 @@ def parts_ready(qt: Path | None, programs: bool) -> None:
 
 
 def missing_libraries(qt: Path) -> list[str]:
-    """The libraries that Qt's files link to and the loader does not find."""
+    """Return the libraries that Qt links to and that the loader does not find."""
     if not sys.platform.startswith("linux") or shutil.which("ldd") is None:
         return []
     lost: set[str] = set()
@@ -98,12 +98,12 @@ def missing_libraries(qt: Path) -> list[str]:
 
 
 def unfound(ldd: str) -> list[str]:
-    """The names that this output of ldd marks as not found."""
+    """Return the libraries that the output of ldd marks as not found."""
     return [line.split()[0] for line in ldd.splitlines() if line.rstrip().endswith("not found")]
 
 
 def missing_programs() -> list[str]:
-    """The programs the tests start that are not on the path."""
+    """Return the programs that the tests start and that are not installed."""
     if not sys.platform.startswith("linux"):
         return []
     places = os.pathsep.join((os.environ.get("PATH", os.defpath), *UNLISTED))
@@ -111,44 +111,44 @@ def missing_programs() -> list[str]:
 
 
 def provide(search: Callable[[], list[str]], table: dict[str, str]) -> None:
-    """Install what is missing when we may; otherwise say what it is and how to get it."""
+    """Install what is missing if permitted; otherwise raise SetupError with the command that installs it."""
     missing = search()
     if (names := packages(missing, table)) and may_install():
         apt_install(names)
-        missing = search()  # what our table does not know may have come along
+        missing = search()  # an unlisted library may have been installed as a dependency
     if missing:
-        named = f"Parts of the system are missing: {', '.join(missing)}."
-        why = "Qt's files link to the libraries, tests start the programs, and only an administrator may install them."
-        raise Trouble(named, why, advice(missing, table))
+        message = f"System libraries or programs are missing: {', '.join(missing)}."
+        cause = "Qt needs the libraries, the tests need the programs, and only an administrator can install them."
+        raise SetupError(message, cause, advice(missing, table))
 
 
 def may_install() -> bool:
-    """Whether this is a system whose packages we know, and its administrator."""
+    """Return whether we run as root on a system with apt-get."""
     return shutil.which("apt-get") is not None and os.geteuid() == 0
 
 
 def packages(missing: list[str], table: dict[str, str]) -> list[str]:
-    """The Debian packages that bring what is missing, as far as we know them."""
+    """Return the Debian packages that contain what is missing, as far as they are known."""
     return sorted({table[name] for name in missing if name in table})
 
 
 def advice(missing: list[str], table: dict[str, str]) -> str:
-    """The exact command where there is one, else the names to look for."""
+    """Return the command that installs what is missing, or the names of packages to look for."""
     known = " ".join(packages(missing, table))
     unknown = " ".join(name for name in missing if name not in table)
     parts = []
     if known and shutil.which("apt-get"):
         parts.append(f"sudo apt-get install --no-install-recommends {known}")
     elif known:
-        parts.append(f"install with your package manager what Debian calls {known}")
+        parts.append(f"Install the packages that Debian calls {known}")
     if unknown:
-        parts.append(f"install the packages that bring {unknown}")
-    return "\n       ".join([*parts, "then give the same command again."])
+        parts.append(f"Install the packages that contain {unknown}")
+    return "\n       ".join([*parts, "Then run the same command again."])
 
 
 def apt_install(names: list[str]) -> None:
-    """Install Debian packages as root, without a question. What apt-get says is told where it fails only."""
-    print(f"Installing what the system lacks: {' '.join(names)} ...", flush=True)
+    """Install Debian packages as root, without prompts. The output of apt-get is printed only if it fails."""
+    print(f"Installing system packages: {' '.join(names)} ...", flush=True)
     quiet = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
     for words in (["update"], ["install", "-y", "--no-install-recommends", *names]):
         command = ["apt-get", "-qq", "-o", "Dpkg::Use-Pty=0", *words]
@@ -157,5 +157,5 @@ def apt_install(names: list[str]) -> None:
         )
         if done.returncode != 0:
             print(done.stdout.decode("utf-8", "replace").rstrip(), file=sys.stderr)
-            what = "System packages could not be installed."
-            raise Trouble(what, f"{' '.join(command)} failed, see above.", "Mend that and give the same command again.")
+            message, hint = "System packages could not be installed.", "Fix the problem and run the same command again."
+            raise SetupError(message, f"{' '.join(command)} failed; see its output above.", hint)

@@ -1,8 +1,8 @@
-"""The recipe for Windows: the script of Inno Setup, for a set-up that needs no administrator and leaves data alone."""
+"""The Inno Setup script for Windows. The installer needs no administrator and leaves user data alone."""
 
 from pathlib import Path
 
-SAME_PROGRAM = "{{8C7C2B1E-6A0B-4C0D-9A4B-2F3D7E51A6C4}"  # by it a newer version replaces the older one
+SAME_PROGRAM = "{{8C7C2B1E-6A0B-4C0D-9A4B-2F3D7E51A6C4}"  # identifies the app to newer installers
 
 
 def name(version: str) -> str:
@@ -10,7 +10,7 @@ def name(version: str) -> str:
 
 
 def script(version: str, folder: Path, target: Path, icon: Path) -> str:
-    """What iscc reads."""
+    """Return the script that iscc compiles."""
     return f"""\
 [Setup]
 AppId={SAME_PROGRAM}
@@ -39,7 +39,7 @@ WizardStyle=modern
 
 [Tasks]
 Name: "desktopicon"; Description: "{{cm:CreateDesktopIcon}}"; Flags: unchecked
-Name: "path"; Description: "Let me type journeyman in a terminal"
+Name: "path"; Description: "Add journeyman to PATH"
 
 [InstallDelete]
 Type: filesandordirs; Name: "{{app}}\\_internal"

@@ -1,1 +1,1 @@
-"""Themes, fonts, icons, prompts and the demo, read by path."""
+"""Themes, fonts, icons, help, prompts and the demo, which are read as files."""

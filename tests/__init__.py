@@ -1,1 +1,1 @@
-"""Tests mirror the tree."""
+"""Tests, in the same folder structure as the source."""

@@ -1,4 +1,4 @@
-"""The recipes of what people install: files that other programs read, and the Python that a bundle is for itself."""
+"""Tests of the packages: the files that other programs read, and the bundle as a Python interpreter."""
 
 import configparser
 import importlib
@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from app.arguments import parser
+from app.cli.arguments import parser
 from core import __version__
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -23,12 +23,12 @@ SHARE = ROOT / "packaging" / "share"
 
 @pytest.fixture
 def recipe(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Modules of `packaging`, which is a folder of scripts and no package."""
+    """Return a function that imports a module of `packaging`, which is a folder of scripts, not a package."""
     monkeypatch.syspath_prepend(ROOT / "packaging")
     return importlib.import_module
 
 
-def test_the_script_of_windows_replaces_older_versions_and_leaves_data_alone(recipe: Any, tmp_path: Path) -> None:
+def test_the_windows_installer_replaces_older_versions_and_leaves_data_alone(recipe: Any, tmp_path: Path) -> None:
     windows = recipe("windows")
     text = windows.script("1.2.3", tmp_path / "dist" / "journeyman", tmp_path / "dist", tmp_path / "a.ico")
     sections = re.findall(r"^\[(\w+)\]$", text, re.MULTILINE)
@@ -44,11 +44,11 @@ def test_the_script_of_windows_replaces_older_versions_and_leaves_data_alone(rec
         assert line.count('"') % 2 == 0, line
 
 
-def test_the_application_of_macos_says_who_it_is(recipe: Any, tmp_path: Path) -> None:
+def test_the_macos_application_describes_itself(recipe: Any, tmp_path: Path) -> None:
     macos = recipe("macos")
-    told = plistlib.loads(macos.info("1.2.3"))
-    assert told["CFBundleShortVersionString"] == "1.2.3" and told["CFBundleExecutable"] == "journeyman"
-    (kind,) = told["UTExportedTypeDeclarations"]
+    plist = plistlib.loads(macos.info("1.2.3"))
+    assert plist["CFBundleShortVersionString"] == "1.2.3" and plist["CFBundleExecutable"] == "journeyman"
+    (kind,) = plist["UTExportedTypeDeclarations"]
     mime = ElementTree.parse(SHARE / "journeyman.xml").getroot()[0]
     assert kind["UTTypeTagSpecification"]["public.mime-type"] == [mime.get("type") or ""] == [mime.attrib["type"]]
     commands = macos.image_commands(tmp_path, tmp_path / "a.dmg")
@@ -59,7 +59,7 @@ def test_the_application_of_macos_says_who_it_is(recipe: Any, tmp_path: Path) ->
 def test_the_desktop_finds_program_icon_and_type(recipe: Any, tmp_path: Path) -> None:
     recipe("debian").put_shared(tmp_path, "1.2.3")
     entry = configparser.ConfigParser(interpolation=None)
-    entry.optionxform = str  # type: ignore[assignment, method-assign]  # names keep their letters
+    entry.optionxform = str  # type: ignore[assignment, method-assign]  # keep the case of the names
     entry.read(tmp_path / "applications" / "journeyman.desktop")
     assert entry["Desktop Entry"]["Exec"] == "journeyman open %F" and entry["Desktop Entry"]["Icon"] == "journeyman"
     assert entry["Desktop Entry"]["MimeType"] == "application/x-journeyman+json;"
@@ -96,7 +96,7 @@ def test_the_manual_names_every_command(recipe: Any) -> None:
         assert (done.returncode, done.stderr) == (0, "") and "--safe" in done.stdout
 
 
-def test_a_library_without_a_package_is_no_package(recipe: Any) -> None:
+def test_a_library_without_a_known_package_is_an_error(recipe: Any) -> None:
     debian = recipe("debian")
     assert debian.named(["libEGL.so.1", "libX11.so.6"]) == ["libegl1", "libx11-6"]
     with pytest.raises(Exception, match=r"No package is known for libnew\.so\.1"):
@@ -104,7 +104,7 @@ def test_a_library_without_a_package_is_no_package(recipe: Any) -> None:
 
 
 @pytest.mark.parametrize("words", [("-IS",), ("-I", "-S")])
-def test_a_bundle_is_a_python_for_our_own_scripts(tmp_path: Path, words: tuple[str, ...]) -> None:
+def test_a_bundle_runs_our_own_scripts_like_python(tmp_path: Path, words: tuple[str, ...]) -> None:
     script = tmp_path / "apart.py"
     script.write_text("import os, sys\nprint(__name__, sys.argv, 'LD_LIBRARY_PATH' in os.environ)\n")
     command = [sys.executable, "-m", "app.bundled", *words, str(script), "a", "-b"]
@@ -120,8 +120,8 @@ def test_a_bundle_is_the_program(tmp_path: Path) -> None:
         assert done.stdout == f"journeyman {__version__}\n"
 
 
-def test_every_script_that_runs_apart_is_brought_along() -> None:
-    """They are started by their path, which no search for imports sees."""
+def test_the_bundle_contains_every_script_that_runs_in_its_own_process() -> None:
+    """These scripts are started by path, so PyInstaller does not find them as imports."""
     spec = (ROOT / "packaging" / "journeyman.spec").read_text()
     started = {"core/tools/searcher.py", "core/workspace/attacks.py", "core/workspace/confine.py"}
     for path in (ROOT / "core").rglob("*.py"):

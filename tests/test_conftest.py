@@ -1,4 +1,4 @@
-"""Each rule of conftest bites: a small test that breaks it fails, and says which rule."""
+"""Tests of conftest: a small test that breaks one of its rules fails with the message of that rule."""
 
 import re
 import shutil
@@ -16,10 +16,10 @@ BROKEN = {
     "log": ("logged: WARNING a.b: hot 7", "logging.getLogger('a.b').warning('hot %d', 7)"),
     "info": ("", "logging.getLogger('a.b').info('fine')"),
     "lost_exception": ("never retrieved", "asyncio.run(lose())"),
-    "far_name": ("past this machine: socket.getaddrinfo", "socket.create_connection(('example.org', 80))"),
-    "far_number": ("past this machine: socket.connect", "socket.create_connection(('192.0.2.1', 80), 1)"),
-    "far_swallowed": ("tried to reach past", "swallow(lambda: socket.create_connection(('192.0.2.1', 80), 1))"),
-    "far_datagram": ("past this machine: socket.sendto", "UDP.sendto(b'x', ('192.0.2.1', 9))"),
+    "far_name": ("to another computer: socket.getaddrinfo", "socket.create_connection(('example.org', 80))"),
+    "far_number": ("to another computer: socket.connect", "socket.create_connection(('192.0.2.1', 80), 1)"),
+    "far_swallowed": ("tried to connect to another", "swallow(lambda: socket.create_connection(('192.0.2.1', 80), 1))"),
+    "far_datagram": ("to another computer: socket.sendto", "UDP.sendto(b'x', ('192.0.2.1', 9))"),
     "near": ("", "socket.create_connection(SERVER.getsockname()).close(); socket.getaddrinfo('localhost', 1)"),
     "python_warning": ("DeprecationWarning", "warnings.warn('old', DeprecationWarning)"),
     "qt_warning": ("QtWarningMsg", "qWarning('loud')"),
@@ -60,7 +60,7 @@ def test_end():
 
 
 def broken_tests() -> str:
-    """A file with one test for each sample."""
+    """Return the source of a file with one test for each sample."""
     tests = [f"def test_{name}(qapp):\n    {code or 'pass'}\n" for name, (_, code) in BROKEN.items()]
     tests.append("def teardown_module():\n    STAY.set(); SERVER.close(); UDP.close()\n")
     tests.append("    [task.cancel() for task in asyncio.all_tasks(LOOP)]\n")
@@ -70,7 +70,7 @@ def broken_tests() -> str:
 
 @pytest.fixture(scope="module")
 def report(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """What a pytest of its own says about the samples under our conftest and our settings."""
+    """Return the output of a separate pytest that runs the samples with our conftest and settings."""
     root, folder = Path(__file__).parent, tmp_path_factory.mktemp("samples")
     shutil.copy(root / "conftest.py", folder)
     shutil.copy(root.parent / "pyproject.toml", folder)
@@ -92,8 +92,8 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 @pytest.mark.parametrize("name", BROKEN)
-def test_a_rule_bites(report: str, name: str) -> None:
-    """A broken rule fails its test with its own words; a kept one passes."""
+def test_a_broken_rule_fails_its_test(report: str, name: str) -> None:
+    """A test that breaks a rule fails with the message of the rule; the others pass."""
     words, _ = BROKEN[name]
     if not words:
         assert f"PASSED test_samples.py::test_{name}\n" in report
@@ -102,15 +102,14 @@ def test_a_rule_bites(report: str, name: str) -> None:
 
 
 def section(report: str, name: str) -> str:
-    """The part of the report about one sample, whether it failed in itself or while clearing away."""
+    """Return the part of the report about one sample, whether the test or its teardown failed."""
     if name == "mark_unknown":
         return report[report.index("ERROR collecting test_mark.py") :]
-    parts = re.split(r"^[_=]{5,} (.*?) [_=]{5,}$", report, flags=re.MULTILINE)  # text, head, text, head, ...
+    parts = re.split(r"^[_=]{5,} (.*?) [_=]{5,}$", report, flags=re.MULTILINE)  # text, heading, text, heading, ...
     ours = (f"test_{name}", f"ERROR at teardown of test_{name}")
     return "\n".join(text for head, text in zip(parts[1::2], parts[2::2], strict=True) if head in ours)
 
 
 @pytest.mark.parametrize("name", ["allowed", "home", "end"])
 def test_what_is_allowed_passes(report: str, name: str) -> None:
-    """A marked warning passes, and the home of a test is its own."""
     assert f"PASSED test_samples.py::test_{name}\n" in report

@@ -1,4 +1,4 @@
-"""The page for newcomers: its code, put into a copy of the source as the page says, does what the page says."""
+"""Tests of the guide for developers: its code, added to a copy of the source, works as the guide says."""
 
 import os
 import re
@@ -13,31 +13,31 @@ import pytest
 from tests.test_house import tracked
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGE = ROOT / "resources" / "help" / "extending.md"
+PAGE = ROOT / "resources" / "docs" / "extending.md"
 BLOCK = re.compile(r"^`([^`\n]+)`\n\n```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 BOUND_S = 600
 
 
 def changes() -> list[tuple[str, str, str]]:
-    """Each block of the page: the file, how it is written, and what."""
+    """Return the code blocks of the page as (file, language, text)."""
     return BLOCK.findall(PAGE.read_text("utf-8"))
 
 
 def edited(text: str, change: str) -> str:
-    """A file after the lines of a block are added, or put in the place of those that begin with a minus."""
+    """Return a file's text after applying a diff block of the page."""
     lines = text.split("\n")
     for part in re.split(r"^ ?\n", change, flags=re.MULTILINE):
         old = [line[1:] for line in part.splitlines() if not line.startswith("+")]
         new = [line[1:] for line in part.splitlines() if not line.startswith("-")]
         places = [n for n in range(len(lines)) if lines[n : n + len(old)] == old]
-        assert len(places) == 1, f"{old} stands there {len(places)} times"
+        assert len(places) == 1, f"{old} occurs {len(places)} times"
         lines[places[0] : places[0] + len(old)] = new
     return "\n".join(lines)
 
 
 @pytest.fixture
 def copy(tmp_path: Path) -> Iterator[Path]:
-    """The source with what the page adds."""
+    """Return a copy of the source with the code of the page added."""
     place = tmp_path / "copy"
     for name in tracked():
         (place / name).parent.mkdir(parents=True, exist_ok=True)
@@ -51,9 +51,9 @@ def copy(tmp_path: Path) -> Iterator[Path]:
     shutil.rmtree(place)
 
 
-def test_what_the_page_adds_works_and_keeps_the_rules_of_the_house(copy: Path) -> None:
+def test_the_code_of_the_page_works_and_follows_the_house_rules(copy: Path) -> None:
     tests = [name for name, kind, _ in changes() if "/test_" in name and kind == "python"]
-    whole = [*tests, "tests/core/models/test_wire_contract.py", "tests/ui/test_pages.py", "tests/test_house.py"]
+    whole = [*tests, "tests/core/models/test_api_contract.py", "tests/ui/test_pages.py", "tests/test_house.py"]
     wanted = "test_count or folders or wordy or test_house"
     words = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", wanted, *whole]
     environment = {**os.environ, "PYTHONPATH": str(copy), "PYTHONDONTWRITEBYTECODE": "1"}
@@ -65,7 +65,7 @@ def test_what_the_page_adds_works_and_keeps_the_rules_of_the_house(copy: Path) -
     assert subprocess.run(styled, cwd=copy, capture_output=True, check=False).returncode == 0
 
 
-def test_the_page_names_the_tests_that_it_says_to_run() -> None:
+def test_the_tests_that_the_page_runs_exist() -> None:
     text = PAGE.read_text("utf-8")
     added = {name for name, _, _ in changes()}
     for words in re.findall(r"dev\.py test ([^`]+)`", text):

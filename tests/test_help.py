@@ -1,4 +1,4 @@
-"""The help is whole: every command, key and setting stands in it, in the words of its own table."""
+"""The help lists every command, keyboard shortcut and setting, with the texts of the tables in the code."""
 
 import argparse
 import re
@@ -6,18 +6,18 @@ from collections.abc import Iterator
 from dataclasses import fields
 from pathlib import Path
 
-from app.arguments import parser
-from core.settings.schema import About, Settings
-from ui.commands import COMMANDS, SLASH
-from ui.help_dialog import PAGES, pages
-from ui.keys_dialog import sheet
+from app.cli.arguments import parser
+from core.settings.schema import SettingInfo, Settings
+from ui.dialogs.help_dialog import PAGES, help_files
+from ui.shell.commands import COMMANDS, SLASH
+from ui.shell.shortcuts_dialog import shortcut_groups
 
-ROW = r"\| (?!Key|Setting|Typed)"
+ROW = r"\| (?!Key|Setting|Command \|)"
 HELP = Path(__file__).resolve().parent.parent / "resources" / "help"
 
 
 def differing(page: str, wanted: list[str], start: str) -> str:
-    """Which lines a page must gain and lose, so that whoever changed a table can copy them; empty when none."""
+    """Return the lines to add to and remove from a page, ready to copy; empty if the page is up to date."""
     found = [line for line in (HELP / f"{page}.md").read_text("utf-8").splitlines() if re.match(start, line)]
     lines = [f"+ {line}" for line in wanted if line not in found] + [
         f"- {line}" for line in found if line not in wanted
@@ -26,7 +26,7 @@ def differing(page: str, wanted: list[str], start: str) -> str:
 
 
 def commands(command: argparse.ArgumentParser, name: str = "journeyman") -> Iterator[str]:
-    """A line for each command a person can give."""
+    """Yield the line of each command."""
     for action in command._actions:
         if not isinstance(action, argparse._SubParsersAction):
             continue
@@ -38,55 +38,67 @@ def commands(command: argparse.ArgumentParser, name: str = "journeyman") -> Iter
 
 
 def given(command: argparse.ArgumentParser) -> str:
-    """What comes after its name."""
+    """The arguments in the usage line of a command, with the first of those of which one is required."""
+    required = [group._group_actions[0] for group in command._mutually_exclusive_groups if group.required]
     words = ""
     for action in command._actions:
-        if not action.option_strings and not isinstance(action, argparse._SubParsersAction):
-            word = str(action.metavar or "|".join(action.choices or ()) or action.dest.upper())
-            words += f" [{word}]" if action.nargs in ("?", "*") else f" {word}"
-    for group in command._mutually_exclusive_groups:
-        if group.required:
-            first = group._group_actions[0]
-            words += f" {first.option_strings[0]} {first.metavar}"
+        if isinstance(action, argparse._SubParsersAction) or (action.option_strings and action not in required):
+            continue
+        word = str(action.metavar or "|".join(action.choices or ()) or action.dest.upper())
+        if action.option_strings:
+            words += f" {action.option_strings[0]} {word}"
+        elif action in required or action.nargs in (None, "+"):
+            words += f" {word}"
+        else:
+            words += f" [{word}...]" if action.nargs == argparse.REMAINDER else f" [{word}]"
     return words
 
 
 def settings() -> Iterator[str]:
-    """A line for each setting: its name, its words, what it is at first."""
+    """Yield the row of each setting: its label, its description and its default."""
     for field in fields(Settings):
-        said: About = field.metadata["about"]
+        about: SettingInfo = field.metadata["about"]
         match field.default:
             case bool(on):
-                usual = "on" if on else "off"
+                default = "on" if on else "off"
             case int(number) | float(number):
-                usual = f"{number:g} {said.unit}".strip()
+                default = _with_unit(f"{number:g}", about.unit)
             case str(word):
-                usual = word
+                default = word or "empty"
             case _:
-                usual = ""
-        yield f"| {said.label} | {said.help} | {usual or 'nothing'} |"
+                default = "none"
+        yield f"| {about.label} | {about.help} | {default} |"
+
+
+def _with_unit(number: str, unit: str) -> str:
+    match unit:
+        case "$":
+            return f"${number}"
+        case "%":
+            return f"{number}%"
+        case _:
+            return f"{number} {unit}".strip()
 
 
 def keys() -> Iterator[str]:
-    for _, lines in sheet():
+    for _, lines in shortcut_groups():
         yield from (f"| {key} | {text} |" for key, text in lines)
     texts = {command.id: command.text for command in COMMANDS}
     yield from (f"| /{word} | {texts[name]} |" for word, name in SLASH.items())
 
 
-def test_every_command_is_told() -> None:
+def test_every_command_is_listed() -> None:
     assert differing("command-line", list(commands(parser())), "- `journeyman \\w") == ""
 
 
-def test_every_setting_is_told() -> None:
+def test_every_setting_is_listed() -> None:
     assert differing("settings", list(settings()), ROW) == ""
 
 
-def test_every_key_is_told() -> None:
+def test_every_shortcut_is_listed() -> None:
     assert differing("keys", list(keys()), ROW) == ""
 
 
-def test_every_page_has_its_place_in_the_list() -> None:
-    found = {file.stem for file in HELP.glob("*.md")}
-    assert set(PAGES) - {"figures"} <= found <= set(PAGES)
-    assert [file.stem for file in pages()] == [name for name in PAGES if name in found]
+def test_every_page_is_in_the_table_of_contents() -> None:
+    assert {file.stem for file in HELP.glob("*.md")} == set(PAGES)
+    assert [file.stem for file in help_files()] == list(PAGES)

@@ -1,1 +1,1 @@
-"""The commands: each takes the engine, what was typed and where to print, and returns an exit code."""
+"""The commands. Each takes a Context with the engine, the arguments and the output, and returns an exit code."""

@@ -1,41 +1,43 @@
-"""`acp`: let an editor drive the engine over the standard streams."""
+"""The command `acp`: lets an editor use the engine over standard input and output."""
 
 import asyncio
 
-from app.commands.context import Context
-from app.commands.exits import DONE
-from app.commands.follow import read_file
-from app.editor import Editor
+from app.acp.editor_connection import EditorConnection
+from app.commands.invocation import Invocation
+from app.commands.run_follower import read_text_argument
+from app.process.exit_codes import DONE
 from core.domain.events import RunStarted
 from core.domain.problems import Problem
 from core.domain.text import Text
-from core.models.catalogue import SCRIPTED
+from core.models.catalog import SCRIPTED
 
 
-async def acp(context: Context) -> int:
-    typed, settings = context.typed, context.engine.settings.now
-    script = read_file(context, typed.script) if typed.script else ""
+async def acp(context: Invocation) -> int:
+    typed, settings = context.args, context.engine.settings.current
+    script = read_text_argument(context, typed.script) if typed.script else ""
     model = SCRIPTED if script else typed.model or settings.model
     if not model:
-        do = "Name one: journeyman acp --model PROVIDER/MODEL, or set it in the settings."
+        do = "Choose one with `journeyman models use PROVIDER/MODEL`, or with --model."
         raise Problem("No model is set up.", "Neither --model nor the settings name one.", do)
     began = RunStarted(
         model,
-        settings.max_rounds,
+        settings.max_turns,
         Text(script),
         settings.max_minutes,
         settings.max_tokens,
         settings.max_cost,
-        agent=typed.agent,
+        profile=typed.agent,
         mode=typed.mode,
     )
     lines: asyncio.Queue[bytes] = asyncio.Queue()
-    if context.out.listen is None:
-        raise Problem("There is nobody to listen to.", "The standard input is closed.", "An editor starts this.")
-    context.out.listen(lines.put_nowait)
+    if context.out.read_input is None:
+        raise Problem(
+            "There is no editor to talk to.", "Standard input is closed.", "Let an editor start this command."
+        )
+    context.out.read_input(lines.put_nowait)
 
     async def write(line: bytes) -> None:
         context.out.write(line.decode().rstrip("\n"))
 
-    await Editor(context.engine, began, write).serve(lines)
+    await EditorConnection(context.engine, began, write).serve(lines)
     return DONE

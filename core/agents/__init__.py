@@ -1,1 +1,4 @@
-"""Agents of others: programs that work in a folder of a person's, spoken to by the Agent Client Protocol."""
+"""External agents: programs that run tasks in a folder, connected over the Agent Client Protocol (ACP).
+
+Here is only the client side of the protocol; what their tool calls may do is decided in `core.engine`.
+"""

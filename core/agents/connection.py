@@ -1,65 +1,66 @@
-"""One agent at work for one session: the program, its side of the protocol, and the session there."""
+"""The connection to one external agent for one session: its process, the protocol, and the agent's own session."""
 
 import asyncio
 from pathlib import Path
 from typing import Protocol
 
 from core import __version__
-from core.agents.peer import CANCELLED, NO_METHOD, Gone, Params, Peer, Refused
-from core.agents.program import Program, start
-from core.agents.told import read_settings
-from core.domain.agents import AgentSetting
+from core.agents.json_rpc import METHOD_NOT_FOUND, REQUEST_CANCELED, JsonRpcPeer, Params, PeerClosed, RpcError
+from core.agents.process import AgentProcess, start_process
+from core.agents.session_updates import parse_settings
+from core.domain.external_agents import ExternalAgentSetting
 from core.domain.problems import Problem
 from core.domain.visible import visible
-from core.settings.schema import OutsideAgent
+from core.settings.schema import ExternalAgentSettings
 
-VERSION = 1
-START_S = 120.0  # npx may fetch the program first
-OPEN_S = 60.0
-CANCEL_S = 10.0
-STOP_S = 0.5  # it is told to cancel before it is killed
-LOGIN = -32000
-FLOOD = 64 << 20  # bytes of one turn
-
-
-class Host(Protocol):
-    """Our side, while a run is going."""
-
-    async def told(self, method: str, params: Params) -> None: ...
-
-    async def asked(self, method: str, params: Params) -> object: ...
+PROTOCOL_VERSION = 1
+START_TIMEOUT_S = 120.0  # npx may download the program first
+SESSION_TIMEOUT_S = 60.0
+CANCEL_TIMEOUT_S = 10.0
+STOP_S = 0.5  # between the cancel notification and the kill
+AUTH_REQUIRED = -32000
+MAX_TURN_BYTES = 64 << 20  # bytes of one turn
 
 
-class Connection:
-    """From the start of the program to its end. One that ended is not used again.
+class AgentHost(Protocol):
+    """Handles notifications and requests of the agent during a run."""
+
+    async def on_notification(self, method: str, params: Params) -> None: ...
+
+    async def on_request(self, method: str, params: Params) -> object: ...
+
+
+class AgentConnection:
+    """A connection to an agent, from the start of its process to the end; it cannot be reopened.
 
     Attributes:
-        host: hears what it tells while a run is going; without one it is not heard.
-        theirs: the session on its side; `settings` is what can be chosen there.
-        name, version: as it calls itself.
-        remembers: it knows what was said before in the session.
+        host: handles notifications and requests during a run; if None, they are ignored or rejected.
+        agent_session_id: the id of the agent's own session; `settings` are the settings of that session.
+        name, version: as reported by the agent.
+        has_history: whether the agent's session contains the earlier conversation.
+        prompt_capabilities: the kinds of content the agent accepts in prompts.
     """
 
-    def __init__(self, agent: OutsideAgent, program: Program) -> None:
+    def __init__(self, agent: ExternalAgentSettings, program: AgentProcess) -> None:
         self.agent = agent
-        self.host: Host | None = None
-        self.theirs = ""
+        self.host: AgentHost | None = None
+        self.agent_session_id = ""
         self.name, self.version = agent.name, ""
-        self.settings: tuple[AgentSetting, ...] = ()
-        self.remembers = True
-        self.takes: Params = {}
-        self._can: Params = {}
-        self._logins = ""
+        self.settings: tuple[ExternalAgentSetting, ...] = ()
+        self.has_history = True
+        self.prompt_capabilities: Params = {}
+        self._capabilities: Params = {}
+        self._login_hint = ""
         self._program = program
-        self._peer = Peer(program.write, self._asked, self._told)
-        self._why = ""
-        self._began = 0
+        self._peer = JsonRpcPeer(program.write, self._on_request, self._on_notification)
+        self._end_reason = ""
+        self._bytes_before_turn = 0
         self._turn: asyncio.Task[Params] | None = None
         self._reading = asyncio.create_task(self._read(), name=f"agent {agent.name}")
-        self._errors = asyncio.create_task(program.hear_errors(), name=f"errors of agent {agent.name}")
+        self._errors = asyncio.create_task(program.read_stderr(), name=f"errors of agent {agent.name}")
 
     @property
-    def open(self) -> bool:
+    def is_open(self) -> bool:
         return not self._reading.done()
 
     @property
@@ -67,154 +68,176 @@ class Connection:
         return self._program.pid
 
     async def prompt(self, blocks: list[Params]) -> Params:
-        """One turn; a wait that is cut leaves it going. Raises Problem where it fails."""
-        self._began = self._peer.heard
-        turn = self._ask("session/prompt", {"sessionId": self.theirs, "prompt": blocks}, None)
+        """Run one prompt turn and return the agent's response. Canceling this coroutine does not end the turn.
+
+        Raises `Problem` if the turn fails.
+        """
+        self._bytes_before_turn = self._peer.bytes_received
+        turn = self._request("session/prompt", {"sessionId": self.agent_session_id, "prompt": blocks}, None)
         self._turn = asyncio.create_task(turn, name=f"turn of agent {self.agent.name}")
         await asyncio.wait({self._turn})
         return self._turn.result()
 
-    async def cancelled(self, seconds: float = CANCEL_S) -> bool:
-        """Cancel the turn; whether it ended in this time. What it still asks of us is answered as cancelled."""
+    async def cancel(self, seconds: float = CANCEL_TIMEOUT_S) -> bool:
+        """Cancel the turn and return whether it ended in time. Pending requests of the agent are answered as
+        canceled.
+        """
         if self._turn is None or self._turn.done():
             return True
-        self._peer.drop_requests()
-        await self._peer.tell("session/cancel", {"sessionId": self.theirs})
+        self._peer.cancel_requests()
+        await self._peer.notify("session/cancel", {"sessionId": self.agent_session_id})
         await asyncio.wait({self._turn}, timeout=seconds)
         return self._turn.done()
 
-    async def choose(self, setting: AgentSetting, value: str) -> None:
-        """Set one of its settings."""
-        if setting.plain:
-            params = {"sessionId": self.theirs, "configId": setting.id, "value": value}
-            self.settings = read_settings(await self._ask("session/set_config_option", params, OPEN_S)) or self.settings
+    async def change_setting(self, setting: ExternalAgentSetting, value: str) -> None:
+        """Change a setting of the agent."""
+        if setting.is_config_option:
+            params = {"sessionId": self.agent_session_id, "configId": setting.id, "value": value}
+            self.settings = (
+                parse_settings(await self._request("session/set_config_option", params, SESSION_TIMEOUT_S))
+                or self.settings
+            )
         else:
-            await self._ask("session/set_mode", {"sessionId": self.theirs, "modeId": value}, OPEN_S)
+            await self._request(
+                "session/set_mode", {"sessionId": self.agent_session_id, "modeId": value}, SESSION_TIMEOUT_S
+            )
 
     async def close(self) -> None:
-        """Kill it and all it started, and wait for its end, whatever comes."""
-        self._why = self._why or "It was ended."
+        """Kill the agent with its child processes and wait for their end, even if this task is canceled meanwhile."""
+        self._end_reason = self._end_reason or "It was stopped."
         closing = asyncio.create_task(self._close(), name=f"end of agent {self.agent.name}")
-        cut = False
+        canceled = False
         while not closing.done():
             try:
                 await asyncio.wait({closing})
             except asyncio.CancelledError:
-                cut = True
+                canceled = True
         closing.result()
-        if cut:
+        if canceled:
             raise asyncio.CancelledError
 
     async def _close(self) -> None:
-        await self._program.end()
-        await self._peer.close(self._why)
+        await self._program.kill()
+        await self._peer.close(self._end_reason)
         tasks = {self._reading, self._errors, *({self._turn} if self._turn else ())}
         for task in tasks:
             task.cancel()
         await asyncio.wait(tasks)
         for task in tasks:
             if not task.cancelled():
-                task.exception()  # it was told to who waited for it
+                task.exception()  # mark as retrieved: the waiting task has received it
 
-    async def open_session(self, folder: Path, theirs: str) -> None:
-        """Shake hands, and take up the session of this name there, or begin one."""
+    async def open_session(self, folder: Path, agent_session_id: str) -> None:
+        """Initialize the protocol, then resume the agent's session with this id, or else create a new session."""
         hello = {
-            "protocolVersion": VERSION,
+            "protocolVersion": PROTOCOL_VERSION,
             "clientCapabilities": {"fs": {"readTextFile": True, "writeTextFile": True}, "terminal": True},
             "clientInfo": {"name": "journeyman", "title": "Journeyman", "version": __version__},
         }
-        told = await self._ask("initialize", hello, START_S)
-        if told.get("protocolVersion") != VERSION:
-            why = f"It speaks version {visible(str(told.get('protocolVersion')))[:40]} of the protocol, not {VERSION}."
-            raise Problem(f"{self.agent.name} cannot work here.", why, "Update it, or Journeyman.")
-        self._can = _dict(told.get("agentCapabilities"))
-        self.takes = _dict(self._can.get("promptCapabilities"))
-        info = _dict(told.get("agentInfo"))
+        response = await self._request("initialize", hello, START_TIMEOUT_S)
+        if response.get("protocolVersion") != PROTOCOL_VERSION:
+            cause = (
+                f"It uses version {visible(str(response.get('protocolVersion')))[:40]} of the protocol,"
+                f" not {PROTOCOL_VERSION}."
+            )
+            raise Problem(f"{self.agent.name} is not compatible.", cause, "Update it, or Journeyman.")
+        self._capabilities = _dict(response.get("agentCapabilities"))
+        self.prompt_capabilities = _dict(self._capabilities.get("promptCapabilities"))
+        info = _dict(response.get("agentInfo"))
         self.name = visible(str(info.get("title") or info.get("name") or self.agent.name))[:80]
         self.version = visible(str(info.get("version") or ""))[:40]
-        self._logins = _logins(told.get("authMethods"))
-        where = {"cwd": str(folder), "mcpServers": []}
-        if theirs and await self._took_up(theirs, where):
+        self._login_hint = _login_hint(response.get("authMethods"))
+        params = {"cwd": str(folder), "mcpServers": []}
+        if agent_session_id and await self._resume(agent_session_id, params):
             return
-        answer = await self._ask("session/new", where, OPEN_S)
+        answer = await self._request("session/new", params, SESSION_TIMEOUT_S)
         if not isinstance(name := answer.get("sessionId"), str):
-            raise Problem(f"{self.agent.name} opened no session.", "Its answer names none.", "Tell its makers.")
-        self.theirs, self.remembers = name, not theirs
-        self.settings = read_settings(answer)
+            cause = "Its response contains no session id."
+            raise Problem(f"{self.agent.name} did not open a session.", cause, "Report this to its developer.")
+        self.agent_session_id, self.has_history = name, not agent_session_id
+        self.settings = parse_settings(answer)
 
-    async def _took_up(self, theirs: str, where: Params) -> bool:
-        """Without the replay of what was said, where it can do so; we have that in our journal."""
-        ways = {"session/resume": "resume" in _dict(self._can.get("sessionCapabilities")),
-                "session/load": bool(self._can.get("loadSession"))}  # fmt: skip
-        for method in (method for method, can in ways.items() if can):
+    async def _resume(self, agent_session_id: str, params: Params) -> bool:
+        """Resume the agent's session, preferably without a replay of the conversation, which the event log has."""
+        methods = {"session/resume": "resume" in _dict(self._capabilities.get("sessionCapabilities")),
+                "session/load": bool(self._capabilities.get("loadSession"))}  # fmt: skip
+        for method in (method for method, can in methods.items() if can):
             try:
-                answer = await self._peer_ask(method, {"sessionId": theirs, **where}, OPEN_S)
-            except Refused:
+                answer = await self._peer_request(method, {"sessionId": agent_session_id, **params}, SESSION_TIMEOUT_S)
+            except RpcError:
                 continue
-            self.theirs, self.settings = theirs, read_settings(answer)
+            self.agent_session_id, self.settings = agent_session_id, parse_settings(answer)
             return True
         return False
 
-    async def _ask(self, method: str, params: Params, seconds: float | None) -> Params:
+    async def _request(self, method: str, params: Params, seconds: float | None) -> Params:
         try:
-            return await self._peer_ask(method, params, seconds)
-        except Refused as error:
-            if error.code == LOGIN:
-                do = f"Log in with its own program, then try again. {self._logins}".strip()
-                raise Problem(f"{self.agent.name} wants you to log in.", error.message, do) from error
-            if error.code == CANCELLED:
+            return await self._peer_request(method, params, seconds)
+        except RpcError as error:
+            if error.code == AUTH_REQUIRED:
+                fix = f"Log in with its own program, then try again. {self._login_hint}".strip()
+                raise Problem(f"{self.agent.name} requires you to log in.", error.message, fix) from error
+            if error.code == REQUEST_CANCELED:
                 return {"stopReason": "cancelled"}
-            more = error.data if isinstance(error.data, str) else _said(error.data)
-            why = visible(f"{error.message} {more}".strip())[:2_000]
-            raise Problem(f"{self.agent.name} refused.", why, "Try again, or look at its own settings.") from error
+            more = error.data if isinstance(error.data, str) else _error_detail(error.data)
+            cause = visible(f"{error.message} {more}".strip())[:2_000]
+            raise Problem(
+                f"{self.agent.name} returned an error.", cause, "Try again, or check its settings."
+            ) from error
 
-    async def _peer_ask(self, method: str, params: Params, seconds: float | None) -> Params:
+    async def _peer_request(self, method: str, params: Params, seconds: float | None) -> Params:
         try:
             async with asyncio.timeout(seconds):
-                answer = await self._peer.ask(method, params)
+                answer = await self._peer.request(method, params)
         except TimeoutError as error:
-            why = f"It did not answer in {seconds:g} s.{self._program.last_words()}"
-            raise Problem(f"{self.agent.name} did not start.", why, "Try its command in a terminal.") from error
-        except Gone as gone:
-            self._raise_ours()
-            what = f"{self.agent.name} {'did not start' if method == 'initialize' else 'has ended'}."
-            raise Problem(what, f"{gone}{self._program.last_words()}", "Try its command in a terminal.") from gone
+            cause = f"It did not respond within {seconds:g} s.{self._program.last_output()}"
+            raise Problem(
+                f"{self.agent.name} did not start.", cause, "Try running its command in a terminal."
+            ) from error
+        except PeerClosed as gone:
+            self._raise_handler_error()
+            message = f"{self.agent.name} {'did not start' if method == 'initialize' else 'has ended'}."
+            raise Problem(
+                message, f"{gone}{self._program.last_output()}", "Try running its command in a terminal."
+            ) from gone
         return answer if isinstance(answer, dict) else {}
 
-    def _raise_ours(self) -> None:
-        """What we did with what it told may have failed, and that is why nothing is heard any more."""
-        if self._reading.done() and not self._reading.cancelled() and (fault := self._reading.exception()):
-            raise fault
+    def _raise_handler_error(self) -> None:
+        """Raise the exception of the reading task, if it ended because one of Journeyman's handlers failed."""
+        if self._reading.done() and not self._reading.cancelled() and (error := self._reading.exception()):
+            raise error
 
     async def _read(self) -> None:
-        why = ""
+        reason = ""
         try:
-            why = await self._program.read(self._heard)
+            reason = await self._program.read(self._receive)
         finally:
-            self._peer.end(self._why or why or "It was ended.")
+            self._peer.end(self._end_reason or reason or "It was stopped.")
 
-    async def _heard(self, line: bytes) -> None:
-        await self._peer.hear(line)
-        if self._peer.heard - self._began > FLOOD:
-            raise Gone(f"It sent more than {FLOOD >> 20} MB in one turn.")
+    async def _receive(self, line: bytes) -> None:
+        await self._peer.receive(line)
+        if self._peer.bytes_received - self._bytes_before_turn > MAX_TURN_BYTES:
+            raise PeerClosed(f"It sent more than {MAX_TURN_BYTES >> 20} MB in one turn.")
 
-    async def _told(self, method: str, params: Params) -> None:
-        if self.host and params.get("sessionId") == self.theirs:
-            await self.host.told(method, params)
+    async def _on_notification(self, method: str, params: Params) -> None:
+        if self.host and params.get("sessionId") == self.agent_session_id:
+            await self.host.on_notification(method, params)
 
-    async def _asked(self, method: str, params: Params) -> object:
+    async def _on_request(self, method: str, params: Params) -> object:
         if self.host is None:
-            raise Refused(NO_METHOD, "No turn is going.")
-        if params.get("sessionId") != self.theirs:
-            raise Refused(-32602, "There is no such session.")
-        return await self.host.asked(method, params)
+            raise RpcError(METHOD_NOT_FOUND, "No turn is in progress.")
+        if params.get("sessionId") != self.agent_session_id:
+            raise RpcError(-32602, "There is no such session.")
+        return await self.host.on_request(method, params)
 
 
-async def connect(agent: OutsideAgent, folder: Path, data: Path, theirs: str = "") -> Connection:
-    """Start an agent in a folder, and open its session there. Raises Problem where that cannot be; nothing is left."""
-    connection = Connection(agent, await start(agent.words(), folder, data))
+async def connect(
+    agent: ExternalAgentSettings, folder: Path, data: Path, agent_session_id: str = ""
+) -> AgentConnection:
+    """Start an agent in a folder and open its session. Raises `Problem` on failure, leaving no process behind."""
+    connection = AgentConnection(agent, await start_process(agent.argv(), folder, data))
     try:
-        await connection.open_session(folder, theirs)
+        await connection.open_session(folder, agent_session_id)
     except BaseException:
         await connection.close()
         raise
@@ -225,16 +248,16 @@ def _dict(value: object) -> Params:
     return value if isinstance(value, dict) else {}
 
 
-def _said(data: object) -> str:
+def _error_detail(data: object) -> str:
     found = _dict(data)
     return next((str(found[key]) for key in ("details", "message", "error") if key in found), "")
 
 
-def _logins(methods: object) -> str:
-    """Its own ways to log in, in its own words."""
-    said = [
+def _login_hint(methods: object) -> str:
+    """Return the agent's descriptions of its login methods."""
+    descriptions = [
         str(one.get("description") or one.get("name"))
         for one in (methods[:5] if isinstance(methods, list) else ())
         if isinstance(one, dict)
     ]
-    return visible(f"Its ways: {'; '.join(said)}.")[:500] if said else ""
+    return visible(f"Its login methods: {'; '.join(descriptions)}.")[:500] if descriptions else ""

@@ -1,4 +1,4 @@
-"""Addresses of servers, checked at entry: none may send a key somewhere else than it seems to."""
+"""Checks on server addresses, which guarantee that an API key is only sent where the user expects."""
 
 import re
 from ipaddress import ip_address
@@ -6,26 +6,29 @@ from urllib.parse import SplitResult, urlsplit
 
 from core.domain.problems import Problem
 
-DO = "Give an address such as https://api.example.com/v1 or http://127.0.0.1:8080/v1."
+FIX = "Enter an address such as https://api.example.com/v1 or http://127.0.0.1:8080/v1."
 
 
-def check_address(address: str, plain: bool = False, of: str = "model server") -> None:
-    """Refuse an address that could send a key somewhere else than it seems to."""
-    wrong = f"This address of a {of} cannot be used."
+def check_address(address: str, allow_http: bool = False, kind: str = "provider") -> None:
+    """Raise a Problem unless `address` is a plain base URL to which an API key can safely be sent.
+
+    `allow_http` permits http to other computers. `kind` names the kind of server in the error message.
+    """
+    error = f"This {kind} address cannot be used."
     parts = _parts(address)
     if parts is None:
-        raise Problem(wrong, "It is not an http or https address with a host.", DO)
+        raise Problem(error, "It is not an http or https address with a host name.", FIX)
     if parts.username is not None or parts.password is not None:
-        raise Problem(wrong, "It holds a user name or password, which would be shown and logged.", DO)
+        raise Problem(error, "It contains a user name or password, which would be shown and logged.", FIX)
     if parts.query or parts.fragment or "?" in address or "#" in address:
-        raise Problem(wrong, "It holds a query (?) or fragment (#).", DO)
-    if parts.scheme == "http" and not plain and not is_loopback(parts.hostname or ""):
-        why = f"http to {parts.hostname} is readable for everyone on the way, the key too."
-        raise Problem(wrong, why, "Use https, or allow plain http for this server.")
+        raise Problem(error, "It contains a query (?) or fragment (#).", FIX)
+    if parts.scheme == "http" and not allow_http and not is_loopback(parts.hostname or ""):
+        cause = f"Anyone on the network can read http traffic to {parts.hostname}, including the API key."
+        raise Problem(error, cause, f"Use https, or allow http for this {kind}.")
 
 
 def check_proxy(proxy: str) -> None:
-    """Refuse what is no proxy's address."""
+    """Raise a Problem unless `proxy` is the address of an http or https proxy."""
     parts = _parts(proxy)
     if parts is None or parts.query or parts.fragment:
         raise Problem(
@@ -34,7 +37,7 @@ def check_proxy(proxy: str) -> None:
 
 
 def origin_of(address: str) -> str:
-    """Scheme, host and port: what a key belongs to, and the only place it is sent to; empty where it is none."""
+    """Return scheme, host and port of an address; empty if it is invalid. API keys are only sent to this origin."""
     parts = _parts(address)
     if parts is None:
         return ""
@@ -43,7 +46,7 @@ def origin_of(address: str) -> str:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether a host is this machine, as far as its name tells."""
+    """Return whether a host name or IP address means this computer. Host names are not looked up."""
     if host == "localhost":
         return True
     try:

@@ -1,4 +1,4 @@
-"""What time it is, in microseconds since 1970: the one unit every fact and row uses."""
+"""The current time in microseconds since 1970 UTC, the unit of every event and row."""
 
 import time
 from typing import Protocol
@@ -7,11 +7,11 @@ SECOND = 1_000_000
 
 
 class Clock(Protocol):
-    """Anything that tells the time; tests bring their own."""
+    """A source of the current time; tests pass their own."""
 
     def __call__(self) -> int: ...
 
 
 def now() -> int:
-    """The wall clock. A journal never goes backwards even when this does."""
+    """Return the system time. It may jump backwards; the journal compensates, so event times never decrease."""
     return time.time_ns() // 1000

@@ -1,7 +1,8 @@
-"""A command line read so strictly that what is understood means the same to every shell; everything else is not.
+"""A strict parser for shell command lines.
 
-Only plain words, quotes around plain text, and the signs that join commands are understood. Whatever a shell would
-expand, redirect, define or look up is refused with the reason, and a person is asked.
+It accepts only what means the same to every shell: plain words, quotes around plain text, and the operators that join
+commands. Anything a shell would expand, redirect, define or look up is rejected with a reason; the user is then asked
+about the command instead.
 """
 
 import re
@@ -9,17 +10,17 @@ import unicodedata
 from dataclasses import dataclass
 from functools import lru_cache
 
-LONGEST = 4_000
-PARTS = 20
-DEEPEST = 3
+MAX_LENGTH = 4_000
+MAX_COMMANDS = 20
+MAX_DEPTH = 3
 
 PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@%+=:,./-^~")
-JOINS = ("&&", "||", ";", "|", "\n")
+OPERATORS = ("&&", "||", ";", "|", "\n")
 NAME = re.compile(r"[A-Za-z0-9_.+-]+(/[A-Za-z0-9_.+-]+)*|/[A-Za-z0-9_.+/-]+|\./[A-Za-z0-9_.+/-]+")
 ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(\[.*\])?\+?=")
-KEPT_NUMBERS = frozenset({"sha256", "md5", "base64", "base32", "7z", "k9s", "s3"})
+NAMES_WITH_DIGITS = frozenset({"sha256", "md5", "base64", "base32", "7z", "k9s", "s3"})
 SHELLS = frozenset({"sh", "bash", "dash"})
-LOOKED_THROUGH = frozenset({"timeout", "nice", "nohup", "env", "time"})
+WRAPPERS = frozenset({"timeout", "nice", "nohup", "env", "time"})
 DURATION = re.compile(r"\d{1,6}(\.\d+)?[smhd]?")
 
 
@@ -43,62 +44,65 @@ LAUNCHERS = _set(
 
 
 @dataclass(frozen=True, slots=True)
-class Understood:
-    """Each part is the words of one command. `single` when it is one command that needs no shell."""
+class ParsedLine:
+    """A fully understood command line: the words of each command it runs.
+
+    `single` means that it is one command without a wrapper such as `timeout`, which can be executed without a shell.
+    """
 
     parts: tuple[tuple[str, ...], ...]
     single: bool
 
 
 @dataclass(frozen=True, slots=True)
-class Unclear:
-    """Why the line is not understood."""
+class UnclearLine:
+    """A command line that is not fully understood. `reason` is a clause such as "it runs a script"."""
 
-    why: str
+    reason: str
 
 
-class _Refused(Exception):
-    """The line is not understood; the words say why."""
+class _Rejected(Exception):
+    """Raised with the reason why a command line cannot be parsed."""
 
 
 @lru_cache(maxsize=1024)
-def read_line(text: str) -> Understood | Unclear:
-    """The commands a line runs, wrappers looked through; or why that cannot be told for certain."""
+def parse_line(text: str) -> ParsedLine | UnclearLine:
+    """Return the commands that a line runs, including those behind wrappers such as `timeout`, or why it is unclear."""
     try:
         parts = _parts(text, 0)
-    except _Refused as refused:
-        return Unclear(str(refused))
+    except _Rejected as refused:
+        return UnclearLine(str(refused))
     plain = _split(text)
-    return Understood(tuple(parts), len(plain) == 1 and parts == plain)
+    return ParsedLine(tuple(parts), len(plain) == 1 and parts == plain)
 
 
 def _parts(text: str, depth: int) -> list[tuple[str, ...]]:
-    """Every command of a line, also those that wrappers and inner shells run."""
-    if depth > DEEPEST:
-        raise _Refused("it nests shells too deep")
-    found: list[tuple[str, ...]] = []
+    """Return the words of every command, including those run by wrappers and inner shells."""
+    if depth > MAX_DEPTH:
+        raise _Rejected("it nests shells too deeply")
+    commands: list[tuple[str, ...]] = []
     for words in _split(text):
-        found += _unwrap(words, depth)
-    if len(found) > PARTS:
-        raise _Refused(f"it has more than {PARTS} parts")
-    return found
+        commands += _unwrap(words, depth)
+    if len(commands) > MAX_COMMANDS:
+        raise _Rejected(f"it has more than {MAX_COMMANDS} parts")
+    return commands
 
 
 def _split(text: str) -> list[tuple[str, ...]]:
-    """The words of each command as they are written."""
-    if len(text) > LONGEST:
-        raise _Refused(f"it is longer than {LONGEST} characters")
+    """Return the words of each command as written, wrappers included."""
+    if len(text) > MAX_LENGTH:
+        raise _Rejected(f"it is longer than {MAX_LENGTH} characters")
     commands: list[list[str]] = [[]]
     joined = False
     at = 0
     text = text.strip(" \t\n")
     while at < len(text):
-        join = next((join for join in JOINS if text.startswith(join, at)), "")
+        join = next((join for join in OPERATORS if text.startswith(join, at)), "")
         if text[at] in " \t":
             at += 1
         elif join:
             if not commands[-1]:
-                raise _Refused("two signs that join commands follow each other")
+                raise _Rejected("two operators follow each other")
             commands.append([])
             joined = True
             at += len(join)
@@ -108,100 +112,102 @@ def _split(text: str) -> list[tuple[str, ...]]:
     if joined and not commands[-1] and text.endswith(";"):
         commands.pop()
     if not all(commands):
-        raise _Refused("a command is missing" if joined else "it is empty")
+        raise _Rejected("a command is missing" if joined else "it is empty")
     return [tuple(words) for words in commands]
 
 
 def _word(text: str, at: int) -> tuple[str, int]:
-    """One word from `at` on, and where it ends."""
+    """Return the word that begins at `at`, and the position after it."""
     word = ""
     begin = at
     while at < len(text) and text[at] not in " \t\n;|&":
-        sign = text[at]
-        if sign in "'\"":
-            end = text.find(sign, at + 1)
+        char = text[at]
+        if char in "'\"":
+            end = text.find(char, at + 1)
             if end < 0:
-                raise _Refused("a quote is not closed")
-            word += _quoted(text[at + 1 : end], sign)
+                raise _Rejected("a quote is not closed")
+            word += _quoted(text[at + 1 : end], char)
             at = end + 1
         else:
-            _plain(sign, begin == at, word)
-            word += sign
+            _plain(char, begin == at, word)
+            word += char
             at += 1
     if at < len(text) and text[at] == "&" and not text.startswith("&&", at):
-        raise _Refused("& starts something in the background")
+        raise _Rejected("& starts something in the background")
     return word, at
 
 
 def _quoted(inner: str, quote: str) -> str:
-    """Text between quotes that no shell would change."""
+    """Return the text between quotes, if no shell would change it."""
     special = sorted(set(inner) & set("$`\\!")) if quote == '"' else []
     if special:
-        raise _Refused(f"a shell would expand {special[0]}")
-    if not all(sign.isprintable() for sign in inner):
-        raise _Refused("it holds characters that do not show")
+        raise _Rejected(f"a shell would expand {special[0]}")
+    if not all(char.isprintable() for char in inner):
+        raise _Rejected(HIDDEN)
     return inner
 
 
-def _plain(sign: str, first: bool, before: str) -> None:
-    """A sign outside of quotes."""
-    if sign in PLAIN:
-        if sign == "~" and (first or before.endswith((":", "="))):
-            raise _Refused("~ stands for a folder")
+def _plain(char: str, first: bool, before: str) -> None:
+    """Reject a character outside quotes that has a meaning to a shell. `before` is the word so far."""
+    if char in PLAIN:
+        if char == "~" and (first or before.endswith((":", "="))):
+            raise _Rejected("~ expands to a home folder")
         return
-    if sign.isascii():
-        why = SIGNS.get(sign, f"{sign!r} means something to a shell" if sign.isprintable() else HIDDEN)
-        raise _Refused(why)
-    if unicodedata.category(sign)[0] != "L" or unicodedata.normalize("NFKC", sign) != sign:
-        raise _Refused(f"U+{ord(sign):04X} is no plain letter")
+    if char.isascii():
+        reason = SPECIAL_CHARACTERS.get(
+            char, f"{char!r} has a special meaning to a shell" if char.isprintable() else HIDDEN
+        )
+        raise _Rejected(reason)
+    if unicodedata.category(char)[0] != "L" or unicodedata.normalize("NFKC", char) != char:
+        raise _Rejected(f"U+{ord(char):04X} is not a plain letter")
 
 
-HIDDEN = "it holds characters that do not show"
-SIGNS = {
+HIDDEN = "it contains invisible characters"
+SPECIAL_CHARACTERS = {
     "$": "a shell would expand $",
-    "`": "a shell would run what stands in `…`",
-    "\\": "a backslash changes the next sign",
-    "<": "it reads from another place with <",
-    ">": "it writes to another place with >",
-    "(": "it has a group in ( )",
-    ")": "it has a group in ( )",
-    "{": "it has a list in { }",
-    "}": "it has a list in { }",
-    "*": "* stands for names that are not seen here",
-    "?": "? stands for names that are not seen here",
-    "[": "[ stands for names that are not seen here",
-    "]": "] stands for names that are not seen here",
-    "#": "# hides what follows",
-    "!": "! changes what a command means",
+    "`": "a shell would run the text between backticks",
+    "\\": "a backslash changes the meaning of the next character",
+    "<": "it redirects input with <",
+    ">": "it redirects output with >",
+    "(": "it contains a group in ( )",
+    ")": "it contains a group in ( )",
+    "{": "it contains a list in { }",
+    "}": "it contains a list in { }",
+    "*": "* expands to file names that cannot be known in advance",
+    "?": "? expands to file names that cannot be known in advance",
+    "[": "[ expands to file names that cannot be known in advance",
+    "]": "] expands to file names that cannot be known in advance",
+    "#": "# turns the rest of the line into a comment",
+    "!": "! changes the meaning of a command",
 }
 
 
 def _unwrap(words: tuple[str, ...], depth: int) -> list[tuple[str, ...]]:
-    """The command that really runs."""
+    """Return the commands that `words` really run, looking through wrappers and inner shells."""
     name = words[0]
-    program = program_of(name)
+    program = program_name(name)
     if ASSIGNMENT.match(name):
-        raise _Refused("it sets a variable for the command")
+        raise _Rejected("it sets an environment variable for the command")
     if not NAME.fullmatch(name) or name.startswith("-"):
-        raise _Refused(f"{name!r} is no plain name of a command")
+        raise _Rejected(f"{name!r} is not a plain command name")
     if program in SHELL_WORDS:
-        raise _Refused(f"{program} belongs to the shell")
+        raise _Rejected(f"{program} is part of the shell")
     if program in LAUNCHERS:
-        raise _Refused(f"{program} runs another command in its own way")
+        raise _Rejected(f"{program} runs another command in a way of its own")
     if program in SHELLS:
         if len(words) != 3 or words[1] != "-c":
-            raise _Refused(f"{program} runs a script")
+            raise _Rejected(f"{program} runs a script")
         return _parts(words[2], depth + 1)
-    if program not in LOOKED_THROUGH:
+    if program not in WRAPPERS:
         return [words]
     inner = _behind(program, words)
     if not inner:
-        raise _Refused(f"{program} is used in a way that is not understood")
+        raise _Rejected(f"{program} is used in a way that is not understood")
     return _unwrap(inner, depth + 1)
 
 
 def _behind(program: str, words: tuple[str, ...]) -> tuple[str, ...]:
-    """The words of the command that a wrapper runs; none where the wrapper has options that are not known here."""
+    """Return the command that a wrapper runs, or an empty tuple if the wrapper has unknown options."""
     match program, words[1:]:
         case "timeout", [duration, *rest] if DURATION.fullmatch(duration):
             return tuple(rest)
@@ -215,14 +221,14 @@ def _behind(program: str, words: tuple[str, ...]) -> tuple[str, ...]:
             return ()
 
 
-def program_of(name: str) -> str:
-    """`/usr/bin/git` and `git.exe` are git, `python3.12` is python."""
+def program_name(name: str) -> str:
+    """Return the name of a program: `/usr/bin/git` and `git.exe` are git, `python3.12` is python."""
     program = re.split(r"[/\\]", name)[-1].casefold().removesuffix(".exe")
-    return re.sub(r"(?<=[a-z])-?\d+(\.\d+)*$", "", program) if program not in KEPT_NUMBERS else program
+    return re.sub(r"(?<=[a-z])-?\d+(\.\d+)*$", "", program) if program not in NAMES_WITH_DIGITS else program
 
 
-def loose_words(text: str) -> list[list[str]]:
-    """The words of each piece of any text, quotes and escapes taken away: what a *deny* is compared with."""
+def split_loosely(text: str) -> list[list[str]]:
+    """Split any text at shell operators into lists of words, ignoring quotes and escapes. *Deny* rules match these."""
     bare = re.sub(r"\$\{?IFS\}?|\\\r?\n", " ", text)
     bare = re.sub(r"['\"\\]", "", unicodedata.normalize("NFKC", bare))
     pieces = re.split(r"[;&|\n(){}`<>]|\$\(", bare)

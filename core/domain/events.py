@@ -1,269 +1,286 @@
-"""Everything that can happen in a session, as facts that never change.
+"""The events of a session: immutable values that the journal stores and everything else is derived from.
 
-Kinds are for ever: a new field has a default, a name is never used again.
+This is a stored, public format. Kinds and field names never change and are never reused; a new field has a default,
+because the codec omits fields that equal their default. Unless stated otherwise, `reason` is a sentence for the user, a
+field ending in `_seq` is the number of another event of the same session, costs are US dollars (None: price unknown),
+sizes are characters, and times are microseconds since 1970 UTC.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal, get_args
+from typing import Literal
 
-from core.domain.agents import AgentJoined, AgentTurned
-from core.domain.consent import CallAllowed, ConsentAsked, ConsentGiven, Level, ModeSet
-from core.domain.decision import Choice
-from core.domain.exchanged import RecordKept, TranscriptRead
-from core.domain.filing import SessionArchived, SessionPinned, SessionRenamed, SessionTrashed
+from core.domain.decision_option import DecisionOption
+from core.domain.event_values import InstructionFile as InstructionFile
+from core.domain.event_values import ToolCall as ToolCall
+from core.domain.event_values import Usage as Usage
+from core.domain.external_agents import ExternalAgentSettingChanged, ExternalAgentStarted
+from core.domain.import_events import TranscriptImported, UnrecognizedRecordsKept
 from core.domain.modes import DEFAULT_MODE, Mode
-from core.domain.problems import Trouble
-from core.domain.proposal import ProposalMade, ProposalSettled
-from core.domain.question import Autonomy, QuestionAnswered, QuestionAsked, QuestionHeld, Unanswered
-from core.domain.recalled import MemoryFailed, MemoryRecalled
-from core.domain.rewinding import FilesRewound
-from core.domain.schedule import Scheduled
-from core.domain.skill import Offered, SkillUsed
+from core.domain.permissions import CallAllowed, ModeChanged, PermissionDecided, PermissionRequested, SandboxLevel
+from core.domain.problems import ErrorDetails
+from core.domain.proposal import ProposalCreated, ProposalStateChanged
+from core.domain.question import Autonomy, QuestionAnswered, QuestionAnswerStarted, QuestionAsked, UnansweredPolicy
+from core.domain.recall_events import MemoriesRecalled, MemoryOperationFailed
+from core.domain.rewind_events import FilesRewound
+from core.domain.schedule import ScheduleTriggered
+from core.domain.session_metadata import SessionArchived, SessionPinned, SessionRenamed, SessionTrashed
+from core.domain.skill import OfferedSkill, SkillUsed
 from core.domain.text import Attachment, Text
-from core.domain.worktree import WorktreeMade
+from core.domain.worktree import WorktreeCreated
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
-    """A call the model asks for. `arguments` is JSON as the model wrote it."""
+class SessionCreated:
+    """The session was created. Always the first event of a session.
 
-    id: str
-    tool: str
-    arguments: Text = Text()
-
-
-@dataclass(frozen=True, slots=True)
-class Usage:
-    """Tokens. `cached` and `written` are parts of `input`, `reasoning` is a part of `output`."""
-
-    input: int = 0
-    output: int = 0
-    cached: int = 0
-    written: int = 0
-    reasoning: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class SessionOpened:
-    """`parent` is the session whose call `parent_call` began this one, `called` the name it goes by there.
-
-    `source` is who wrote an imported session, and its name there: nobody works in it, it is read.
+    `folder` is the absolute path the agent works in. In the session of a sub-agent, `parent` and `parent_call` are the
+    session and the tool call that started it, `subagent` is its name, and `depth` its nesting level (0: not a
+    sub-agent). `imported_from` is set in imported sessions, which are read-only: the program that recorded the session
+    and the session id there, as in `Claude Code:7f…`.
     """
 
     session_id: str
-    workspace: str
+    folder: str
     title: str
     parent: str = ""
     parent_call: str = ""
-    called: str = ""
+    subagent: str = ""
     depth: int = 0
-    source: str = ""
+    imported_from: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class SessionForked:
-    """Everything before this was copied from `origin`, up to its entry `until`. What follows happened here alone."""
+    """The events before this one were copied from another session; the events after it are this session's own.
 
-    origin: str
-    until: int
-    why: Literal["fork", "edit", "model"] = "fork"
+    `forked_from` is the other session and `until_seq` the last event copied. `reason` is `fork` (the user forked the
+    session), `edit` (to send an edited message) or `rerun` (to repeat a run, possibly with another model).
+    """
 
-
-@dataclass(frozen=True, slots=True)
-class Guide:
-    """A file of the folder that speaks to agents: its characters, how many were told, and why none were."""
-
-    name: str
-    size: int = 0
-    told: int = 0
-    trouble: str = ""
+    forked_from: str
+    until_seq: int
+    reason: Literal["fork", "edit", "rerun"] = "fork"
 
 
 @dataclass(frozen=True, slots=True)
 class RunStarted:
-    """How the run is to be done. A limit of 0 is none; `attended`: a person can be asked to extend one.
+    """A run began. The fields are all parameters that determine how it proceeds.
 
-    `agent` names a profile, `system` is what the model is told of itself, `tools` those it may call (none named: all),
-    `guides` what the folder said. `role` is the part that a sub-agent plays in a script, `schema` the shape that its
-    last reply must have. `in_words`: the model writes its calls as text.
-    `boundary` surrounds words that are data: nobody could have known it.
-    `mode` is what may happen unasked, `allow` what the person allowed this run besides, as `TOOL` or `TOOL:PATTERN`.
-    `taint` are the strangers whose words the agent has read that gave it its task.
-    `review` is the session that this run looks back at.
-    `effort`, `max_output` and `temperature` are asked of the model where they are set.
-    `skills` are those that it was told of, `without` the memories and skills that are kept from it for comparison.
-    `autonomy` says how often the agent may ask, `unanswered` what happens when nobody answers for `answer_minutes`.
+    Attributes:
+        model: `PROVIDER/MODEL`, a tier name, `auto`, `scripted` or `agent/NAME` for an external agent.
+        max_turns, max_minutes, max_tokens, max_cost: limits of the run; 0 means unlimited.
+        interactive: the run pauses, for the user to decide, at a limit or a failed request; otherwise it ends there.
+        profile: the agent profile; empty for the default.
+        system_prompt: the system prompt sent with every request.
+        tools: names of the tools the model may call; empty means all.
+        instruction_files: the project instruction files found in the folder.
+        boundary: a random token that delimits untrusted content in prompts, so that the content cannot forge the
+            delimiter.
+        script, script_role: the script of the scripted model, and the role that a sub-agent has in it.
+        output_schema: JSON Schema that the final reply must match; empty for free text.
+        mode: the permission mode.
+        allow: tool calls approved in advance for this run, as `TOOL` or `TOOL:PATTERN`.
+        untrusted_sources: untrusted content that the author of the task, such as a parent run, had already read.
+        autonomy: how readily the agent may ask questions.
+        on_unanswered, answer_timeout_minutes: what happens to a question not answered within that time; 0 means no
+            timeout.
+        text_calls: the model has no native tool calling, so text-based tool calls are used.
+        effort, max_output_tokens, temperature: sent to the provider only if set.
+        skills: the skills listed in the system prompt.
+        reviewed_session: the session that this run reviews, if it is a review.
+        excluded: ids of memories and names of skills withheld from this run, to compare it with a run that had them.
     """
 
     model: str
-    max_rounds: int = 0
+    max_turns: int = 0
     script: Text = Text()
     max_minutes: float = 0.0
     max_tokens: int = 0
     max_cost: float = 0.0
-    attended: bool = False
-    agent: str = ""
-    system: Text = Text()
+    interactive: bool = False
+    profile: str = ""
+    system_prompt: Text = Text()
     tools: tuple[str, ...] = ()
-    guides: tuple[Guide, ...] = ()
+    instruction_files: tuple[InstructionFile, ...] = ()
     boundary: str = ""
-    role: str = ""
-    schema: Text = Text()
+    script_role: str = ""
+    output_schema: Text = Text()
     mode: Mode = DEFAULT_MODE
     allow: tuple[str, ...] = ()
-    taint: tuple[str, ...] = ()
+    untrusted_sources: tuple[str, ...] = ()
     autonomy: Autonomy = "balanced"
-    unanswered: Unanswered = "wait"
-    answer_minutes: float = 0.0
-    in_words: bool = False
+    on_unanswered: UnansweredPolicy = "wait"
+    answer_timeout_minutes: float = 0.0
+    text_calls: bool = False
     effort: str = ""
-    max_output: int = 0
+    max_output_tokens: int = 0
     temperature: float | None = None
-    skills: tuple[Offered, ...] = ()
-    review: str = ""
-    without: tuple[str, ...] = ()
+    skills: tuple[OfferedSkill, ...] = ()
+    reviewed_session: str = ""
+    excluded: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class ModelChosen:
-    """From the next request on this model is asked, and so much of it."""
+class ModelChanged:
+    """The user selected another model or other model parameters.
+
+    Applies from the next request on; unset values are not sent.
+    """
 
     model: str
     effort: str = ""
-    max_output: int = 0
+    max_output_tokens: int = 0
     temperature: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class CallsWritten:
-    """From the next request on this model, which has no tool calls, writes them as text. `why` is how that is known."""
+class TextCallsEnabled:
+    """From the next request on, `model` uses text-based tool calls because it has no native tool calling.
+
+    `reason` says how that is known.
+    """
 
     model: str
-    why: str = ""
+    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class PersonSpoke:
+class UserMessage:
+    """The user sent a message. If a run is in progress, the message is queued until the next request."""
+
     text: Text
     attachments: tuple[Attachment, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class QueueChanged:
-    """What waits for the next request, as the person wants it: `order` names the entries that still wait, in turn.
+    """The user changed the queue of messages that wait for the next request.
 
-    Words that it does not name were taken back; they wait again where a later one names them. `target` is the entry
-    of the words that were changed, and `text` is what they say from now on, or said.
+    `action` was applied to the message written as event `target_seq`, and `text` is that message's current text.
+    `order` lists the events of all messages still queued, in sending order. A message absent from it is no longer sent,
+    unless a later event lists it again.
     """
 
-    did: Literal["edited", "moved", "taken back", "put back"]
-    target: int
+    action: Literal["edited", "moved", "removed", "restored"]
+    target_seq: int
     order: tuple[int, ...] = ()
     text: Text = Text()
 
 
 @dataclass(frozen=True, slots=True)
 class RequestSent:
-    """Durable before the request leaves.
+    """A request is about to be sent to the model. Written durably before the request leaves.
 
-    `tier` and `why` say why this model. `tokens` are the parts of the request, about, by category (`results:read` are
-    results of the tool read), `window` the most that the model takes; 0 is unknown. With a `role` it is no reply to
-    the person that is asked for, but other work: `summary` is one; with `agent` an agent of others asks its own model.
+    `turn` counts the model replies of the run from 1. `tier` and `reason` say why this model was selected. `tokens`
+    estimates the prompt by category (see `core.timeline.context_item`; `results:read` is the output of the tool `read`)
+    and `context_window` is the model's limit; both are in tokens, and 0 is unknown. `purpose` is empty for a turn of
+    the conversation, `summary` for a compaction, and `external_agent` when an external agent queries its own model.
     """
 
     model: str
-    round: int
+    turn: int
     tier: str = ""
-    why: str = ""
+    reason: str = ""
     tokens: Mapping[str, int] = field(default_factory=dict)
-    window: int = 0
-    role: str = ""
+    context_window: int = 0
+    purpose: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class ContextCompacted:
-    """Older parts of what the model is sent gave way to less. The journal keeps them, and they can be read back.
+    """Older parts of the conversation were shortened in what is sent to the model.
 
-    `before` and `after` are tokens. Results of the calls `folded` are heads from here on. Of the entries up to `until`
-    only `kept` stays, word for word, and `summary` stands for the rest, from `first` on, `dropped` messages; `until` 0:
-    nothing was. `model` wrote it for `usage` and `cost`; where it could not, for `trouble`, Journeyman made a list.
+    The events themselves are unaffected. `tokens_before` and `tokens_after` are the prompt size. The results of
+    `truncated_calls` are cut to their beginning from now on. The messages of the events `first_seq` to `until_seq` are
+    replaced by `summary`, except those of `kept_seqs`, which stay verbatim; `compacted_messages` counts the replaced
+    messages, and `until_seq` 0 means that none were replaced. `model` wrote the summary for `usage` and `cost`; if it
+    failed with `error`, the summary is a plain list.
     """
 
-    why: str
-    before: int
-    after: int
-    folded: tuple[str, ...] = ()
-    first: int = 0
-    until: int = 0
-    kept: tuple[int, ...] = ()
-    dropped: int = 0
+    reason: str
+    tokens_before: int
+    tokens_after: int
+    truncated_calls: tuple[str, ...] = ()
+    first_seq: int = 0
+    until_seq: int = 0
+    kept_seqs: tuple[int, ...] = ()
+    compacted_messages: int = 0
     summary: Text = Text()
     model: str = ""
     usage: Usage = Usage()
-    trouble: Trouble | None = None
+    error: ErrorDetails | None = None
     cost: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Replied:
-    """`stop` is why the model ended, empty when it was done. `carry` is what its server wants back unread.
+    """A complete reply of the model arrived.
 
-    `note` is what a person should know of how it was read, `cost` what it cost in US dollars; None is unknown.
+    `reasoning` is the model's thinking as far as the provider discloses it. `stop_reason` is empty for a normal end,
+    else `length`, `content_filter` or `refusal`. `provider_state` is opaque data that the provider expects back
+    unchanged with the next request. `note` is a message to the user about irregularities in the reply.
     """
 
     text: Text = Text()
     reasoning: Text = Text()
-    calls: tuple[Call, ...] = ()
+    calls: tuple[ToolCall, ...] = ()
     usage: Usage = Usage()
-    stop: str = ""
-    carry: Text = Text()
+    stop_reason: str = ""
+    provider_state: Text = Text()
     note: str = ""
     cost: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class ReplyCut:
-    """What had arrived of a reply that did not end."""
+class ReplyInterrupted:
+    """The part of a reply that had arrived when the stream was interrupted."""
 
     text: Text = Text()
-    why: str = ""
+    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Retried:
-    """A request failed and is made again after `wait_s`."""
+class RequestRetried:
+    """A request failed with `error` and is sent again after `wait_s` seconds; `attempt` counts the failures so far."""
 
-    trouble: Trouble
+    error: ErrorDetails
     attempt: int
     wait_s: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class CallStarted:
-    """Durable before the act. `step` and `object` are the row a person sees."""
+    """A tool call is about to be executed. Written durably before it has any effect.
+
+    `step_kind` and `object` are the kind and text of its timeline row, such as `command` and `make test`.
+    """
 
     call_id: str
     tool: str
-    step: str
+    step_kind: str
     object: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class CallRefused:
-    """A call that was not run, and what the model is told instead of a result; `rule` is the id of one that denied."""
+    """A tool call was not executed.
+
+    `reason` is given to the model as its result; `rule_id` names the rule that denied it.
+    """
 
     call_id: str
     tool: str
     reason: Text
-    rule: str = ""
+    rule_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class FileChanged:
-    """`before` and `after` name the contents kept as blobs; empty means there was, or is, no file.
+    """A tool call created, changed or deleted a file. Written just before the end of the call.
 
-    The modes are the permission bits; 0 means that they are not known.
+    `path` is relative to the folder. `before` and `after` are blob names of the contents; empty means that the file did
+    not exist. `added` and `removed` count lines. `mode_before` and `mode_after` are permission bits; 0 means unknown.
     """
 
     call_id: str
@@ -278,43 +295,55 @@ class FileChanged:
 
 @dataclass(frozen=True, slots=True)
 class ToolReturned:
+    """A tool call finished; `output` is its result as the model receives it.
+
+    `failed` marks an error result, and `exit_code` is that of a command. `unrestorable` lists, in display form, files
+    the call changed whose earlier contents were not captured, so that a rewind cannot restore them.
+    """
+
     call_id: str
     output: Text
     failed: bool = False
     exit_code: int | None = None
     attachments: tuple[Attachment, ...] = ()
-    unkept: tuple[str, ...] = ()  # what it changed that was not kept and cannot be put back, as it is shown
+    unrestorable: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class CommandEnded:
-    """A command that ran in the background has ended. `why` says what ended it, where it did not end by itself."""
+class BackgroundCommandEnded:
+    """A command running in the background has ended.
+
+    `reason` is set if it was ended from outside, for example by a limit.
+    """
 
     call_id: str
     command: str
     output: Text = Text()
     exit_code: int | None = None
-    why: str = ""
+    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Delegated:
-    """A call gave work to a sub-agent, whose session is `child`. Durable before that session is."""
+class SubagentStarted:
+    """A tool call started a sub-agent. Written durably before the sub-agent's session `child_session` exists."""
 
     call_id: str
-    child: str
-    called: str
+    child_session: str
+    subagent: str
     task: Text = Text()
 
 
 @dataclass(frozen=True, slots=True)
-class DelegateEnded:
-    """What a sub-agent used, and how it ended; its result is that of the call."""
+class SubagentEnded:
+    """A sub-agent ended with the run status `status`; the other fields are its total usage.
+
+    What it reported is the result of the tool call `call_id`.
+    """
 
     call_id: str
-    child: str
+    child_session: str
     status: str
-    rounds: int = 0
+    turns: int = 0
     tokens: int = 0
     cost: float = 0.0
     minutes: float = 0.0
@@ -322,203 +351,241 @@ class DelegateEnded:
 
 @dataclass(frozen=True, slots=True)
 class DecisionMade:
-    """Options weighed, one chosen."""
+    """The agent recorded a decision. `intent` is its goal, `choice` the label of the chosen option."""
 
     call_id: str
     intent: str
-    options: tuple[Choice, ...] = ()
+    options: tuple[DecisionOption, ...] = ()
     choice: str = ""
     reason: str = ""
     constraints: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class ProblemReported:
-    """Something the agent met and did not mend."""
+class IssueReported:
+    """The agent reported an issue that it found and did not fix itself; `fix` is its suggestion."""
 
     call_id: str
     severity: Literal["low", "medium", "high"]
-    what: str
+    description: str
     cause: str = ""
     fix: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Tainted:
-    """From here on the run has read words of strangers: `source` is where they came from."""
+class UntrustedContentRead:
+    """The run has read untrusted content: from now on, outbound access needs approval even if a rule would allow it.
+
+    `source` names the origin, as in `web: example.com`. `call_id` is empty if the content did not come from a tool
+    call.
+    """
 
     call_id: str
     source: str
 
 
 @dataclass(frozen=True, slots=True)
-class SandboxProven:
-    """How well the commands of this run are confined, found out before its first one.
+class SandboxTested:
+    """The command sandbox was tested. Written before the first command of a run.
 
-    `open` are the ways out that a test of the walls found, and commands are off then; `known` are open by design.
+    `sandbox` is its technology and `level` its strength. `escapes` lists the escapes that succeeded; if there are
+    any, commands are disabled for the run. `known_gaps` lists escapes that this system is known not to prevent.
     """
 
     sandbox: str
-    level: Level
-    open: tuple[str, ...] = ()
-    known: tuple[str, ...] = ()
+    level: SandboxLevel
+    escapes: tuple[str, ...] = ()
+    known_gaps: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class HookRan:
-    """A command of the person that runs at this moment of a run. `refused`: it said no, and what it said is why.
+    """One of the user's hooks ran. `blocked` means that it vetoed the action, with `output` as its reason.
 
-    `exit_code` is None where it was ended, and `why` says by what.
+    `trigger` is the moment in the run, such as `before_call`. `exit_code` is None if the hook was killed or did not
+    start, which `reason` then explains.
     """
 
-    moment: str
+    trigger: str
     command: str
     output: Text = Text()
     exit_code: int | None = None
-    why: str = ""
+    reason: str = ""
     call_id: str = ""
-    refused: bool = False
+    blocked: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class LimitMet:
-    """A limit is near (`share` 80) or reached (100)."""
+class LimitThresholdReached:
+    """A run has used `percent` (80 or 100) of a limit: `turns`, `minutes`, `tokens` or `cost`."""
 
     limit: str
     used: float
     allowed: float
-    share: int
+    percent: int
 
 
 @dataclass(frozen=True, slots=True)
 class LimitRaised:
+    """The user extended a limit of the run to `allowed`, in the unit of the limit."""
+
     limit: str
     allowed: float
 
 
 @dataclass(frozen=True, slots=True)
-class Nudged:
-    """What Journeyman itself told the model, because it was stuck."""
+class HarnessMessage:
+    """Journeyman itself sent the model a message, for example because the model repeated itself."""
 
     text: Text
-    why: str = ""
+    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class RunPaused:
-    """Between two rounds, by the person, or because a request failed that may work later."""
+    """The run paused between two turns, at the request of the user or because a request failed with `error`."""
 
-    why: str = ""
-    trouble: Trouble | None = None
+    reason: str = ""
+    error: ErrorDetails | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class RunInterrupted:
-    """The program ended while the run was going. Each of `calls` started and may have run."""
+    """Journeyman quit or crashed during the run; this event is written at the next start.
 
-    why: str
-    calls: tuple[str, ...] = ()
+    The calls `call_ids` had started and may have taken effect.
+    """
+
+    reason: str
+    call_ids: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class RunResumed:
-    """A person let the run go on, and said what to do with calls that may have run."""
+    """The user resumed the run.
 
-    settled: Literal["", "again", "skip", "end"] = ""
+    `resolution` is what happens to the calls that may have run before an interruption; empty if there were none.
+    """
+
+    resolution: Literal["", "retry", "skip", "abort"] = ""
 
 
 @dataclass(frozen=True, slots=True)
 class RunEnded:
+    """The run ended.
+
+    `summary` is the agent's last text if the run ended early; `error` is set if it failed with one.
+    """
+
     status: Literal["completed", "stopped", "limit", "failed"]
     reason: str = ""
-    trouble: Trouble | None = None
+    error: ErrorDetails | None = None
     summary: Text = Text()
 
 
 @dataclass(frozen=True, slots=True)
-class VerdictGiven:
-    """Was the run with this number any good? The person's word or that of its own check; empty takes it back."""
+class RunRated:
+    """The run `run_number` was rated by the user or by the task's own check.
 
-    number: int
-    verdict: Literal["up", "down", ""]
+    An empty `rating` withdraws an earlier one.
+    """
+
+    run_number: int
+    rating: Literal["up", "down", ""]
     note: Text = Text()
     tags: tuple[str, ...] = ()
-    by: Literal["person", "check"] = "person"
+    by: Literal["user", "check"] = "user"
 
 
-RunEvent = (
-    SessionOpened
-    | SessionForked
-    | Scheduled
-    | WorktreeMade
-    | RunStarted
-    | ModelChosen
-    | CallsWritten
-    | PersonSpoke
-    | QueueChanged
-    | RequestSent
-    | ContextCompacted
-    | Replied
-    | ReplyCut
-    | Retried
-    | CallStarted
-    | CallRefused
-    | FileChanged
-    | ToolReturned
-    | CommandEnded
-    | Delegated
-    | DelegateEnded
-    | QuestionAsked
-    | QuestionAnswered
-    | QuestionHeld
-    | ConsentAsked
-    | ConsentGiven
-    | CallAllowed
-    | ModeSet
-    | DecisionMade
-    | ProblemReported
-    | Tainted
-    | SkillUsed
-    | MemoryRecalled
-    | MemoryFailed
-    | ProposalMade
-    | ProposalSettled
-    | SandboxProven
-    | HookRan
-    | LimitMet
-    | LimitRaised
-    | Nudged
-    | RunPaused
-    | RunInterrupted
-    | RunResumed
-    | RunEnded
-    | FilesRewound
-    | VerdictGiven
-    | SessionRenamed
-    | SessionPinned
-    | SessionArchived
-    | SessionTrashed
-    | RecordKept
-    | TranscriptRead
-    | AgentJoined
-    | AgentTurned
-)
+SessionEvent = (
+    SessionCreated | SessionForked | ScheduleTriggered | WorktreeCreated | RunStarted
+    | ModelChanged | TextCallsEnabled | UserMessage | QueueChanged
+    | RequestSent | ContextCompacted | Replied | ReplyInterrupted | RequestRetried
+    | CallStarted | CallRefused | FileChanged | ToolReturned
+    | BackgroundCommandEnded | SubagentStarted | SubagentEnded | QuestionAsked
+    | QuestionAnswered | QuestionAnswerStarted | PermissionRequested | PermissionDecided
+    | CallAllowed | ModeChanged | DecisionMade | IssueReported | UntrustedContentRead
+    | SkillUsed | MemoriesRecalled | MemoryOperationFailed | ProposalCreated
+    | ProposalStateChanged | SandboxTested | HookRan | LimitThresholdReached | LimitRaised
+    | HarnessMessage | RunPaused | RunInterrupted | RunResumed | RunEnded
+    | FilesRewound | RunRated | SessionRenamed | SessionPinned
+    | SessionArchived | SessionTrashed | UnrecognizedRecordsKept | TranscriptImported
+    | ExternalAgentStarted | ExternalAgentSettingChanged
+)  # fmt: skip
 
 
-def kind_of(event: type[RunEvent]) -> str:
-    """`ToolReturned` → `tool_returned`: the name in the journal and on the command line."""
-    return "".join(f"_{c.lower()}" if c.isupper() else c for c in event.__name__).lstrip("_")
-
-
-KINDS: dict[str, type[RunEvent]] = {kind_of(event): event for event in get_args(RunEvent)}
+# The stored name of each event: in the event log, in exports and on the command line. A name never changes and is never
+# used for another event; a golden file per name checks that.
+EVENT_CLASSES: Mapping[str, type[SessionEvent]] = {
+    "session_created": SessionCreated,
+    "session_forked": SessionForked,
+    "schedule_triggered": ScheduleTriggered,
+    "worktree_created": WorktreeCreated,
+    "run_started": RunStarted,
+    "model_changed": ModelChanged,
+    "text_calls_enabled": TextCallsEnabled,
+    "user_message": UserMessage,
+    "queue_changed": QueueChanged,
+    "request_sent": RequestSent,
+    "context_compacted": ContextCompacted,
+    "replied": Replied,
+    "reply_interrupted": ReplyInterrupted,
+    "request_retried": RequestRetried,
+    "call_started": CallStarted,
+    "call_refused": CallRefused,
+    "file_changed": FileChanged,
+    "tool_returned": ToolReturned,
+    "background_command_ended": BackgroundCommandEnded,
+    "subagent_started": SubagentStarted,
+    "subagent_ended": SubagentEnded,
+    "question_asked": QuestionAsked,
+    "question_answered": QuestionAnswered,
+    "question_answer_started": QuestionAnswerStarted,
+    "permission_requested": PermissionRequested,
+    "permission_decided": PermissionDecided,
+    "call_allowed": CallAllowed,
+    "mode_changed": ModeChanged,
+    "decision_made": DecisionMade,
+    "issue_reported": IssueReported,
+    "untrusted_content_read": UntrustedContentRead,
+    "skill_used": SkillUsed,
+    "memories_recalled": MemoriesRecalled,
+    "memory_operation_failed": MemoryOperationFailed,
+    "proposal_created": ProposalCreated,
+    "proposal_state_changed": ProposalStateChanged,
+    "sandbox_tested": SandboxTested,
+    "hook_ran": HookRan,
+    "limit_threshold_reached": LimitThresholdReached,
+    "limit_raised": LimitRaised,
+    "harness_message": HarnessMessage,
+    "run_paused": RunPaused,
+    "run_interrupted": RunInterrupted,
+    "run_resumed": RunResumed,
+    "run_ended": RunEnded,
+    "files_rewound": FilesRewound,
+    "run_rated": RunRated,
+    "session_renamed": SessionRenamed,
+    "session_pinned": SessionPinned,
+    "session_archived": SessionArchived,
+    "session_trashed": SessionTrashed,
+    "unrecognized_records_kept": UnrecognizedRecordsKept,
+    "transcript_imported": TranscriptImported,
+    "external_agent_started": ExternalAgentStarted,
+    "external_agent_setting_changed": ExternalAgentSettingChanged,
+}
+EVENT_KINDS: Mapping[type[SessionEvent], str] = {event: kind for kind, event in EVENT_CLASSES.items()}
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
-    """One numbered line of a journal. `run` counts the runs of its session, `at` is in microseconds."""
+class EventRecord:
+    """An event together with its place in the journal.
+
+    `seq` numbers the events of a session from 1. `run` is the number of the run, from 1 (0: before the first run), and
+    `at` the time in microseconds.
+    """
 
     session: str
     seq: int
     run: int
     at: int
-    event: RunEvent
+    event: SessionEvent

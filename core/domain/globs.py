@@ -1,38 +1,38 @@
-"""Path patterns with `*`, `?`, `[…]` and `**`, matched in a time that no pattern can blow up."""
+"""Path patterns with `*`, `?`, `[…]` and `**`, matched in polynomial time whatever the pattern."""
 
 import fnmatch
 import re
 from collections.abc import Sequence
 from functools import lru_cache
 
-LONGEST = 1_000
+MAX_LENGTH = 1_000
 
 
 @lru_cache(maxsize=4096)
 def _segment(pattern: str) -> re.Pattern[str]:
-    return re.compile(fnmatch.translate(pattern))  # its stars are atomic: no backtracking
+    return re.compile(fnmatch.translate(pattern))  # fnmatch makes stars atomic, so nothing backtracks
 
 
 def matches(pattern: Sequence[str], path: Sequence[str]) -> bool:
-    """Do the parts of a path fit the parts of a pattern? `**` stands for any number of parts."""
-    at = place = 0
-    star = kept = -1
-    while place < len(path):
-        if at < len(pattern) and pattern[at] == "**":
-            star, kept = at, place
-            at += 1
-        elif at < len(pattern) and _segment(pattern[at]).match(path[place]):
-            at += 1
-            place += 1
+    """Return whether the parts of a path match the parts of a pattern. `**` matches any number of parts."""
+    pattern_at = path_at = 0
+    star = star_path_at = -1  # the last `**`, and the first path part after those it matches
+    while path_at < len(path):
+        if pattern_at < len(pattern) and pattern[pattern_at] == "**":
+            star, star_path_at = pattern_at, path_at
+            pattern_at += 1
+        elif pattern_at < len(pattern) and _segment(pattern[pattern_at]).match(path[path_at]):
+            pattern_at += 1
+            path_at += 1
         elif star >= 0:
-            kept += 1
-            at, place = star + 1, kept
+            star_path_at += 1
+            pattern_at, path_at = star + 1, star_path_at
         else:
             return False
-    return all(part == "**" for part in pattern[at:])
+    return all(part == "**" for part in pattern[pattern_at:])
 
 
-def parts_of(pattern: str) -> tuple[str, ...]:
-    """A pattern without a slash means a name in any folder."""
+def pattern_parts(pattern: str) -> tuple[str, ...]:
+    """Split a pattern for `matches`. A pattern without a slash matches the name in any folder."""
     parts = tuple(part for part in pattern.split("/") if part not in ("", "."))
     return ("**", *parts) if "/" not in pattern.rstrip("/") else parts

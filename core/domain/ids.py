@@ -1,36 +1,36 @@
-"""Names for sessions, calls and questions: short enough to type, never used twice."""
+"""Ids of sessions, calls, questions and memories: unique, and short enough to type."""
 
 import secrets
 
-ALPHABET = "abcdefghjkmnpqrstuvwxyz23456789"  # nothing that looks like another
-_SIGNS = "".join(ALPHABET[byte % len(ALPHABET)] for byte in range(256)).encode()
+ALPHABET = "abcdefghjkmnpqrstuvwxyz23456789"  # no characters that look alike
+_BYTE_TO_LETTER = "".join(ALPHABET[byte % len(ALPHABET)] for byte in range(256)).encode()
 
 
 def session_id() -> str:
-    """Eight characters, 40 bits: typed by people, so no long names."""
+    """Return a new id of eight characters (40 bits); users type it on the command line."""
     return "".join(secrets.choice(ALPHABET) for _ in range(8))
 
 
-def call_id(round_number: int, place: int) -> str:
-    """Ours, not the model's: models repeat theirs, and a call must be named once in its session."""
-    return f"r{round_number}c{place}"
+def call_id(turn: int, index: int) -> str:
+    """Return the id of the tool call at `index` in a turn. Unlike ids that models send, it is unique in the session."""
+    return f"r{turn}c{index}"
 
 
 def question_id(session: str, call: str) -> str:
-    """The same after a crash, because it is made of facts."""
+    """Return the id of the question that a call asks. It is not random, so that it is the same after a crash."""
     return f"{session}-{call}"
 
 
-def consent_id(session: str, call: str) -> str:
-    """Of the request whether a call may happen; made of facts as well."""
+def permission_id(session: str, call: str) -> str:
+    """Return the id of the permission request for a call. It is not random, so that it is the same after a crash."""
     return f"{session}-{call}-may"
 
 
 def run_id(session: str, number: int) -> str:
-    """Of a run of a session, as the rules for one run name it."""
+    """Return the id by which rules of scope *run* refer to a run of a session."""
     return f"{session}/{number}"
 
 
 def memory_id() -> str:
-    """Of a memory. Its start is enough to type; the whole is long enough that none of a million is like another."""
-    return secrets.token_bytes(12).translate(_SIGNS).decode()
+    """Return a new id of a memory: long enough to stay unique among millions, while a prefix is enough to type."""
+    return secrets.token_bytes(12).translate(_BYTE_TO_LETTER).decode()

@@ -1,6 +1,6 @@
-"""What is remembered beyond one session: a sentence of a kind, with whom it is for, who said it, and what became of it.
+"""Memories that persist across sessions: what they say, where they apply, and their history.
 
-A memory is the fold of its changes, as a session is of its facts; what a change said is never written over.
+A memory is derived from its changes, as a session is from its events. A change is never overwritten.
 """
 
 import math
@@ -11,209 +11,235 @@ from typing import Final, Literal, get_args
 
 from core.domain.clock import SECOND
 
-Kind = Literal["preference", "heuristic", "knowledge", "outcome", "anti-pattern"]
-Reach = Literal["everywhere", "folder", "agent", "session"]
-Author = Literal["person", "agent", "review", "run", "import"]
-Standing = Literal["active", "archived", "forgotten"]
-Did = Literal[
-    "kept", "seen again", "edited", "pinned", "unpinned", "archived", "restored", "forgotten", "linked", "undone"
+MemoryKind = Literal["preference", "heuristic", "knowledge", "outcome", "anti-pattern"]
+MemoryScope = Literal["everywhere", "folder", "agent", "session"]
+MemoryAuthor = Literal["user", "agent", "review", "run", "import"]
+MemoryStatus = Literal["active", "archived", "forgotten"]
+MemoryAction = Literal[
+    "created",
+    "reinforced",
+    "edited",
+    "pinned",
+    "unpinned",
+    "archived",
+    "restored",
+    "forgotten",
+    "conflict_found",
+    "undone",
 ]
-State = Literal["strong", "normal", "weak", "fading"]
+RelevanceLevel = Literal["high", "normal", "low", "decayed"]
 
-KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
-REACHES: Final[tuple[Reach, ...]] = get_args(Reach)
-LONGEST = 2_000  # characters of one sentence; more belongs in a skill or a file
-AROUND = 4_000  # characters of what stood around it
-PARTS: Final[Mapping[Kind, tuple[str, ...]]] = MappingProxyType(
+MEMORY_KINDS: Final[tuple[MemoryKind, ...]] = get_args(MemoryKind)
+SCOPES: Final[tuple[MemoryScope, ...]] = get_args(MemoryScope)
+TEXT_LIMIT = 2_000  # characters of a memory; anything longer belongs in a skill or a file
+CONTEXT_LIMIT = 4_000  # characters of a memory's context
+FIELDS: Final[Mapping[MemoryKind, tuple[str, ...]]] = MappingProxyType(
     {
         "preference": ("about",),
         "heuristic": ("when", "do"),
         "knowledge": ("about", "source"),
-        "outcome": ("task", "tried", "tools", "status", "verdict", "error", "seconds"),
+        "outcome": ("task", "tried", "tools", "status", "rating", "error", "seconds"),
         "anti-pattern": ("what", "why", "instead"),
     }
 )
-HALF_LIFE: Final[Mapping[Kind, float]] = MappingProxyType(  # in days
+HALF_LIFE: Final[Mapping[MemoryKind, float]] = MappingProxyType(  # in days
     {"preference": 365.0, "heuristic": 60.0, "knowledge": 90.0, "outcome": 30.0, "anti-pattern": 45.0}
 )
-STRONG, NORMAL, WEAK = 0.7, 0.3, 0.1
-SUREST = 0.95
+HIGH_RELEVANCE, NORMAL_RELEVANCE, LOW_RELEVANCE = 0.7, 0.3, 0.1
+MAX_CONFIDENCE = 0.95
 DAY = 24 * 60 * 60 * SECOND
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
-    """What a memory says. `around` is what stood around the sentence, `parts` its fields, as its kind has them.
+class MemoryContent:
+    """The content of a memory.
 
-    `place` is the folder, the agent or the session it is for; empty where it is for everywhere.
+    `text` is a sentence, and `context` the text that surrounded it where it was learned. `fields` are the parts of the
+    sentence, named as in `FIELDS` for the kind. `scope_id` is the folder, agent profile or session to which the memory
+    is limited; empty for *everywhere*. `confidence` is from 0 to 1.
     """
 
-    kind: Kind
+    kind: MemoryKind
     text: str
-    reach: Reach = "everywhere"
-    place: str = ""
-    around: str = ""
+    scope: MemoryScope = "everywhere"
+    scope_id: str = ""
+    context: str = ""
     confidence: float = 0.5
-    parts: Mapping[str, str] = field(default_factory=dict)
+    fields: Mapping[str, str] = field(default_factory=dict)
 
 
-def reworded(said: Said, text: str) -> Said:
-    """The same in other words; its fields are those of the old words no more."""
-    none: dict[str, str] = {}
-    return said if " ".join(text.split()) == said.text else replace(said, text=text, parts=none)
+def reworded(content: MemoryContent, text: str) -> MemoryContent:
+    """Return the content with a new sentence. If it differs, the fields are dropped: they are parts of the old one."""
+    no_fields: dict[str, str] = {}
+    return content if " ".join(text.split()) == content.text else replace(content, text=text, fields=no_fields)
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
-    """One thing that happened to a memory, its `number`-th. `said` where what it says changed.
+class MemoryChange:
+    """The `number`-th change of a memory, counted from 1.
 
-    `other` is the memory it was linked to, `back` the number of the change that an `undone` takes back.
+    `content` is the new content; None if the change leaves it as it is. `session` and `seq` identify the event that
+    caused the change, `related_memory` is the memory in conflict, and `undoes` the number of the change that an
+    `undone` reverts.
     """
 
     memory: str
     number: int
     at: int
-    did: Did
-    by: Author
-    said: Said | None = None
+    action: MemoryAction
+    author: MemoryAuthor
+    content: MemoryContent | None = None
     session: str = ""
     seq: int = 0
-    why: str = ""
-    other: str = ""
-    back: int = 0
+    reason: str = ""
+    related_memory: str = ""
+    undoes: int = 0
 
 
 @dataclass(frozen=True, slots=True)
-class Uses:
-    """How often it was recalled, how often the agent used it, and how those runs went, as far as anybody said."""
+class MemoryUsage:
+    """How often a memory was added to the context, how often the agent used it, and how those runs were rated.
 
-    recalled: int = 0
-    used: int = 0
-    good: int = 0
-    bad: int = 0
-    last: int = 0
+    `last_recalled` is in microseconds.
+    """
+
+    recall_count: int = 0
+    use_count: int = 0
+    good_runs: int = 0
+    bad_runs: int = 0
+    last_recalled: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """One memory as it is now. `author`, `session` and `seq` are where it came from, `version` its last change.
+    """The current state of a memory.
 
-    `evidence` counts how often it was learnt, `links` are memories that say otherwise.
+    `author`, `session` and `seq` say where it came from; `version` is the number of its last change. `evidence` counts
+    how often it was learned, and `conflicts` are the ids of memories that contradict it.
     """
 
     id: str
-    said: Said
-    author: Author
-    made: int
-    changed: int
+    content: MemoryContent
+    author: MemoryAuthor
+    created_at: int
+    updated_at: int
     version: int
     session: str = ""
     seq: int = 0
     evidence: int = 1
     pinned: bool = False
-    standing: Standing = "active"
-    links: tuple[str, ...] = ()
-    uses: Uses = Uses()
+    status: MemoryStatus = "active"
+    conflicts: tuple[str, ...] = ()
+    usage: MemoryUsage = MemoryUsage()
 
     @property
-    def kept_for_good(self) -> bool:
-        """What a person wrote or pinned never fades."""
-        return self.pinned or self.author == "person"
+    def never_decays(self) -> bool:
+        """Whether the memory keeps its full relevance, because the user wrote or pinned it."""
+        return self.pinned or self.author == "user"
 
 
-def fold(changes: Iterable[Change]) -> Memory | None:
-    """What a memory is after its changes; None where nothing of it is left."""
-    told = sorted(changes, key=lambda change: change.number)
-    if len(told) == 1:
-        return _after(None, told[0])
-    memory, back = None, taken_back(told)
-    again = next((one for one in told if one.did == "seen again" and one.number not in back), None)
-    for change in told:
-        if change.number not in back:
+def fold(changes: Iterable[MemoryChange]) -> Memory | None:
+    """Return a memory after its changes, or None if nothing is left because its creation was undone."""
+    ordered = sorted(changes, key=lambda change: change.number)
+    if len(ordered) == 1:
+        return _after(None, ordered[0])
+    memory, undone = None, undone_changes(ordered)
+    reinforced = next((one for one in ordered if one.action == "reinforced" and one.number not in undone), None)
+    for change in ordered:
+        if change.number not in undone:
             memory = _after(memory, change)
-        elif change.did == "kept" and again:
-            memory = _learnt_later(change, again)
-    return replace(memory, version=told[-1].number, changed=told[-1].at) if memory else None
+        elif change.action == "created" and reinforced:
+            memory = _learned_later(change, reinforced)
+    return replace(memory, version=ordered[-1].number, updated_at=ordered[-1].at) if memory else None
 
 
-def _learnt_later(first: Change, again: Change) -> Memory | None:
-    """Who kept it first took that back, but somebody else learnt it too: it stays, as theirs."""
-    memory = _after(None, replace(first, by=again.by, session=again.session, seq=again.seq))
+def _learned_later(first: MemoryChange, reinforced: MemoryChange) -> Memory | None:
+    """Return the memory whose creation was undone, but which `reinforced` had learned again: its author owns it now."""
+    memory = _after(None, replace(first, author=reinforced.author, session=reinforced.session, seq=reinforced.seq))
     return replace(memory, evidence=0) if memory else None
 
 
-def taken_back(changes: Sequence[Change]) -> set[int]:
-    """The changes that do not count any more. Taking back a taking back lets the first one count again."""
-    back: set[int] = set()
+def undone_changes(changes: Sequence[MemoryChange]) -> set[int]:
+    """Return the numbers of the changes that are undone. Undoing an undo restores the original change."""
+    undone: set[int] = set()
     for change in reversed(changes):
-        if change.did == "undone" and change.number not in back:
-            back.add(change.back)
-    return back
+        if change.action == "undone" and change.number not in undone:
+            undone.add(change.undoes)
+    return undone
 
 
-def _after(memory: Memory | None, change: Change) -> Memory | None:
+def _after(memory: Memory | None, change: MemoryChange) -> Memory | None:
     if memory is None:
-        if change.said is None or change.did != "kept":
+        if change.content is None or change.action != "created":
             return None
         return Memory(
-            change.memory, change.said, change.by, change.at, change.at, change.number, change.session, change.seq
+            change.memory,
+            change.content,
+            change.author,
+            change.at,
+            change.at,
+            change.number,
+            change.session,
+            change.seq,
         )
-    match change.did:
-        case "kept" | "edited":
-            return replace(memory, said=change.said or memory.said)
-        case "seen again":
-            said = change.said or memory.said
-            surer = replace(said, confidence=min(SUREST, said.confidence + (1 - said.confidence) * 0.2))
-            author = change.by if change.by == "person" else memory.author
-            return replace(memory, evidence=memory.evidence + 1, said=surer, author=author)
+    match change.action:
+        case "created" | "edited":
+            return replace(memory, content=change.content or memory.content)
+        case "reinforced":
+            content = change.content or memory.content
+            more_confident = replace(
+                content, confidence=min(MAX_CONFIDENCE, content.confidence + (1 - content.confidence) * 0.2)
+            )
+            author = change.author if change.author == "user" else memory.author
+            return replace(memory, evidence=memory.evidence + 1, content=more_confident, author=author)
         case "pinned" | "unpinned":
-            return replace(memory, pinned=change.did == "pinned")
+            return replace(memory, pinned=change.action == "pinned")
         case "archived":
-            return replace(memory, standing="archived")
+            return replace(memory, status="archived")
         case "restored":
-            return replace(memory, standing="active")
+            return replace(memory, status="active")
         case "forgotten":
-            return replace(memory, standing="forgotten")
-        case "linked":
-            return replace(memory, links=tuple(dict.fromkeys((*memory.links, change.other))))
+            return replace(memory, status="forgotten")
+        case "conflict_found":
+            return replace(memory, conflicts=tuple(dict.fromkeys((*memory.conflicts, change.related_memory))))
         case "undone":
             return memory
 
 
-def strength(memory: Memory, at: int) -> float:
-    """From 0 to 1: half of it is gone after the half-life of its kind, use and help bring it back."""
-    if memory.kept_for_good:
+def relevance(memory: Memory, at: int) -> float:
+    """Return the relevance, from 0 to 1. It halves every half-life of the kind; use and good ratings raise it."""
+    if memory.never_decays:
         return 1.0
-    days = max(0, at - max(memory.made, memory.uses.last)) / DAY
-    fresh = math.exp(-math.log(2) * days / HALF_LIFE[memory.said.kind])
-    used = min(0.4, 0.1 * math.log1p(memory.uses.used + memory.evidence - 1))
-    helped = min(0.3, 0.1 * memory.uses.good)
-    return min(1.0, (fresh + used + helped) * (0.5 + 0.5 * memory.said.confidence))
+    days = max(0, at - max(memory.created_at, memory.usage.last_recalled)) / DAY
+    fresh = math.exp(-math.log(2) * days / HALF_LIFE[memory.content.kind])
+    used = min(0.4, 0.1 * math.log1p(memory.usage.use_count + memory.evidence - 1))
+    helped = min(0.3, 0.1 * memory.usage.good_runs)
+    return min(1.0, (fresh + used + helped) * (0.5 + 0.5 * memory.content.confidence))
 
 
-def state(strength: float) -> State:
-    """As a person reads it."""
-    if strength >= STRONG:
-        return "strong"
-    if strength >= NORMAL:
+def relevance_level(strength: float) -> RelevanceLevel:
+    """Return the relevance level that the user sees."""
+    if strength >= HIGH_RELEVANCE:
+        return "high"
+    if strength >= NORMAL_RELEVANCE:
         return "normal"
-    return "weak" if strength >= WEAK else "fading"
+    return "low" if strength >= LOW_RELEVANCE else "decayed"
 
 
-def sentence(kind: Kind, parts: Mapping[str, str]) -> str:
-    """The fields of a kind as one sentence; empty where what it needs is not there."""
-    told = {name: " ".join(text.split()).rstrip(".") for name, text in parts.items() if text.strip()}
+def sentence(kind: MemoryKind, parts: Mapping[str, str]) -> str:
+    """Return the sentence made from the fields of a kind; empty if a required field is missing."""
+    values = {name: " ".join(text.split()).rstrip(".") for name, text in parts.items() if text.strip()}
     match kind:
-        case "heuristic" if told.keys() >= {"when", "do"}:
-            return f"When {told['when']}: {told['do']}."
-        case "anti-pattern" if "what" in told:
-            why = f", because {told['why']}" if "why" in told else ""
-            instead = f"; instead {told['instead']}" if "instead" in told else ""
-            return f"Do not {told['what']}{why}{instead}."
-        case "outcome" if "task" in told:
-            tried = f" Tried: {told['tried']}." if "tried" in told else ""
-            end = " ".join(told[name] for name in ("status", "verdict") if name in told)
-            error = f" Error: {told['error']}." if "error" in told else ""
-            return f"{told['task']}.{tried}{f' It {end}.' if end else ''}{error}"
+        case "heuristic" if values.keys() >= {"when", "do"}:
+            return f"When {values['when']}: {values['do']}."
+        case "anti-pattern" if "what" in values:
+            why = f", because {values['why']}" if "why" in values else ""
+            instead = f"; instead {values['instead']}" if "instead" in values else ""
+            return f"Do not {values['what']}{why}{instead}."
+        case "outcome" if "task" in values:
+            tried = f" Tried: {values['tried']}." if "tried" in values else ""
+            end = " ".join(values[name] for name in ("status", "rating") if name in values)
+            error = f" Error: {values['error']}." if "error" in values else ""
+            return f"{values['task']}.{tried}{f' It {end}.' if end else ''}{error}"
         case _:
             return ""

@@ -1,23 +1,27 @@
-"""What a model is sent: messages made from facts."""
+"""The messages sent to a model, which are built from events."""
 
 from dataclasses import dataclass
 from typing import Literal
 
-from core.domain.events import Call
+from core.domain.events import ToolCall
 from core.domain.text import Attachment, Text
 
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """`seq` is the entry it comes from, and `kind` what it is in the ledger of the context."""
+    """A message of the conversation.
+
+    `seq` is the sequence number of the event that the message was built from. `category` groups its tokens in the
+    *Context* tab, such as `tools`.
+    """
 
     role: Literal["system", "user", "assistant", "tool"]
     text: Text = Text()
-    calls: tuple[Call, ...] = ()
+    calls: tuple[ToolCall, ...] = ()
     call_id: str = ""
     failed: bool = False
     reasoning: Text = Text()
-    carry: Text = Text()
+    provider_state: Text = Text()
     attachments: tuple[Attachment, ...] = ()
     seq: int = 0
-    kind: str = ""
+    category: str = ""

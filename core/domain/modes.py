@@ -1,19 +1,19 @@
-"""How much an agent may do before it asks. Apart from the rest of consent, so that a command line reads it quickly."""
+"""The permission modes. Kept apart from the other permission types so that the command line starts quickly."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Literal, get_args
 
-Mode = Literal["ask", "edits", "accept", "plan", "trust"]
+Mode = Literal["ask-all", "ask", "accept-edits", "plan", "auto"]
 
 MODES: tuple[Mode, ...] = get_args(Mode)
-DEFAULT_MODE: Mode = "edits"
-MODE_WORDS: Mapping[Mode, str] = MappingProxyType(
+DEFAULT_MODE: Mode = "ask"
+MODE_LABELS: Mapping[Mode, str] = MappingProxyType(
     {
-        "ask": "ask everything",
-        "edits": "ask before edits and commands",
-        "accept": "accept edits",
-        "plan": "plan, read only",
-        "trust": "trust this folder",
+        "ask-all": "Ask for everything",
+        "ask": "Ask before edits and commands",
+        "accept-edits": "Accept edits",
+        "plan": "Plan only",
+        "auto": "Auto-approve, sandboxed",
     }
 )

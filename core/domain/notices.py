@@ -1,78 +1,85 @@
-"""The words of rows that are no act of the agent: limits, modes, walls, what the folder said of itself."""
+"""Timeline texts of notices: events that are not steps of the agent, such as limits and mode changes."""
 
-from core.domain.agents import AgentJoined, AgentTurned, joined_words, turned_words
-from core.domain.consent import ModeSet
 from core.domain.events import (
-    CallsWritten,
-    Guide,
-    LimitMet,
+    HarnessMessage,
+    InstructionFile,
     LimitRaised,
-    ModelChosen,
-    Nudged,
+    LimitThresholdReached,
+    ModelChanged,
     QueueChanged,
-    SandboxProven,
+    SandboxTested,
+    TextCallsEnabled,
 )
-from core.domain.exchanged import TranscriptRead, read_words
-from core.domain.modes import MODE_WORDS
-from core.domain.schedule import Scheduled, notice_of
-from core.domain.worktree import WorktreeMade
-from core.domain.worktree import notice_of as of_worktree
+from core.domain.external_agents import (
+    ExternalAgentSettingChanged,
+    ExternalAgentStarted,
+    agent_started_text,
+    setting_changed_text,
+)
+from core.domain.import_events import TranscriptImported, transcript_imported_text
+from core.domain.modes import MODE_LABELS
+from core.domain.permissions import ModeChanged
+from core.domain.schedule import ScheduleTriggered, schedule_notice
+from core.domain.worktree import WorktreeCreated
+from core.domain.worktree import worktree_notice as of_worktree
 
 Notice = (
-    LimitMet
+    LimitThresholdReached
     | LimitRaised
-    | Nudged
-    | ModeSet
-    | ModelChosen
-    | CallsWritten
-    | SandboxProven
+    | HarnessMessage
+    | ModeChanged
+    | ModelChanged
+    | TextCallsEnabled
+    | SandboxTested
     | QueueChanged
-    | Scheduled
-    | WorktreeMade
-    | TranscriptRead
-    | AgentJoined
-    | AgentTurned
+    | ScheduleTriggered
+    | WorktreeCreated
+    | TranscriptImported
+    | ExternalAgentStarted
+    | ExternalAgentSettingChanged
 )
 
 
-def of_guide(guide: Guide) -> str:
-    """What the folder said of itself, and how much of it was told."""
-    if guide.trouble:
-        return f"{guide.name}: {guide.trouble}"
-    return guide.name if guide.told >= guide.size else f"{guide.name}: the first {guide.told:,} of {guide.size:,} signs"
+def instruction_file_text(file: InstructionFile) -> str:
+    """Return the timeline text for a project instruction file."""
+    if file.error:
+        return f"{file.name}: {file.error}"
+    if file.included >= file.size:
+        return file.name
+    return f"{file.name}: the first {file.included:,} of {file.size:,} characters"
 
 
-def notice(event: Notice) -> str:
-    """What Journeyman noted of the run itself."""
+def notice_text(event: Notice) -> str:
+    """Return the timeline text for an event that is shown as a notice."""
     match event:
-        case AgentJoined():
-            return joined_words(event)
-        case AgentTurned():
-            return turned_words(event)
-        case Scheduled():
-            return notice_of(event)
-        case WorktreeMade():
+        case ExternalAgentStarted():
+            return agent_started_text(event)
+        case ExternalAgentSettingChanged():
+            return setting_changed_text(event)
+        case ScheduleTriggered():
+            return schedule_notice(event)
+        case WorktreeCreated():
             return of_worktree(event)
-        case LimitMet(limit=limit, used=used, allowed=allowed):
+        case LimitThresholdReached(limit=limit, used=used, allowed=allowed):
             return f"{used:g} of {allowed:g} {limit}"
         case LimitRaised(limit=limit, allowed=allowed):
             return f"{limit}: up to {allowed:g}"
-        case Nudged(why=why):
-            return why
-        case SandboxProven(open=found) if found:
-            return f"commands are off: the test of the sandbox got out ({', '.join(found)})"
-        case SandboxProven(sandbox=name, level="none"):
-            return "this machine offers no sandbox: a command runs only when you allow it"
-        case SandboxProven(sandbox=name):
-            return f"commands are confined by {name} only: protected files of the folder are open to them"
-        case ModelChosen(model=model, effort=effort):
+        case HarnessMessage(reason=reason):
+            return reason
+        case SandboxTested(escapes=escapes) if escapes:
+            return f"commands are disabled: the sandbox test found an escape ({', '.join(escapes)})"
+        case SandboxTested(sandbox=name, level="none"):
+            return "no sandbox is available on this computer: each command needs your approval"
+        case SandboxTested(sandbox=name):
+            return f"commands are sandboxed by {name} only: they can change protected files in the folder"
+        case ModelChanged(model=model, effort=effort):
             return f"the model is {model}" + (f", effort {effort}" if effort else "")
-        case CallsWritten(model=model, why=why):
-            return f"{model} has no tool calls and writes them as text" + (f": {why}" if why else "")
-        case QueueChanged(did=did, text=text):
-            said = {"edited": "you changed a queued message to", "taken back": "you took a queued message back"}
-            return f"{said.get(did, 'you put a queued message back')}: {text.head.strip()}"
-        case TranscriptRead():
-            return f"imported: {read_words(event)}"
-        case ModeSet(mode=mode):
-            return f"Mode: {MODE_WORDS[mode]}"
+        case TextCallsEnabled(model=model, reason=reason):
+            return f"{model} does not support tool calls and writes them as text" + (f": {reason}" if reason else "")
+        case QueueChanged(action=action, text=text):
+            words = {"edited": "you edited a queued message", "removed": "you removed a queued message"}
+            return f"{words.get(action, 'you restored a queued message')}: {text.head.strip()}"
+        case TranscriptImported():
+            return f"imported: {transcript_imported_text(event)}"
+        case ModeChanged(mode=mode):
+            return f"Mode: {MODE_LABELS[mode]}"

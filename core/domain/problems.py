@@ -1,32 +1,35 @@
-"""Faults of the world, told to a person: what happened, why, what to do."""
+"""Expected errors, reported to the user with message, cause and fix."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Trouble:
-    """The three sentences of a problem, as a plain value that a journal can keep."""
+class ErrorDetails:
+    """The three sentences of a Problem as a plain value that events can store.
 
-    what: str
-    why: str = ""
-    do: str = ""
+    `message` says what happened, `cause` why, and `fix` what the user can do; the latter two may be empty.
+    """
+
+    message: str
+    cause: str = ""
+    fix: str = ""
 
     def __str__(self) -> str:
-        """In a row, those there are."""
-        return " ".join(filter(None, (self.what, self.why, self.do)))
+        """Return the sentences on one line."""
+        return " ".join(filter(None, (self.message, self.cause, self.fix)))
 
 
 class Problem(Exception):
-    """Something outside the program went wrong. Everything else that is raised is a bug."""
+    """An expected error caused by something outside the program. Any other exception is a bug."""
 
-    def __init__(self, what: str, why: str = "", do: str = "") -> None:
-        super().__init__(what, why, do)
-        self.trouble = Trouble(what, why, do)
+    def __init__(self, message: str, cause: str = "", fix: str = "") -> None:
+        super().__init__(message, cause, fix)
+        self.details = ErrorDetails(message, cause, fix)
 
     def __str__(self) -> str:
-        return str(self.trouble)
+        return str(self.details)
 
     @classmethod
-    def of(cls, trouble: Trouble) -> "Problem":
-        """One that was told before."""
-        return cls(trouble.what, trouble.why, trouble.do)
+    def from_details(cls, details: ErrorDetails) -> "Problem":
+        """Return a Problem made from stored details."""
+        return cls(details.message, details.cause, details.fix)

@@ -1,9 +1,9 @@
-"""What is known of programs: which options are harmless, which commands cannot be undone, which obey files."""
+"""Knowledge about command-line programs: harmless options, irreversible commands, and files that control programs."""
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
-from core.domain.command_line import program_of
+from core.domain.command_line import program_name
 
 
 def _words(text: str) -> frozenset[str]:
@@ -23,8 +23,8 @@ _TEST = (
 _LINT = "--check --diff --fix --quiet -q --verbose -v --statistics --no-cache --strict --show-error-codes --"
 _BUILD = "--release --verbose -v --quiet -q --all --workspace --lib --bins --tests --offline --locked --frozen"
 
-# By the words a pattern names: the options that may follow where it ends in `*`.
-HARMLESS: Mapping[tuple[str, ...], frozenset[str]] = MappingProxyType(
+# By command prefix, the options that the `*` in a permission rule such as `git log *` may match.
+HARMLESS_OPTIONS: Mapping[tuple[str, ...], frozenset[str]] = MappingProxyType(
     {
         ("git", "status"): _words("-s -sb -b --short --branch --porcelain --long -u -uno --ignored --"),
         ("git", "log"): _words(_LOG),
@@ -87,7 +87,7 @@ HARMLESS: Mapping[tuple[str, ...], frozenset[str]] = MappingProxyType(
     }
 )
 
-# Never by a pattern that ends in `*` right after these words: what follows decides everything.
+# No rule may be one of these programs followed by `*`, because the words after it decide what the command does.
 OPEN_ENDED = frozenset(
     (word,)
     for word in _words(
@@ -102,7 +102,8 @@ OPEN_ENDED = frozenset(
     )
 )
 
-# Options by which a program runs other code, or reads orders elsewhere: nothing with them is ever remembered.
+# Options that make a program run other code or read instructions from elsewhere. No rule allows a command that has
+# such an option.
 CODE_OPTIONS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "git": (
@@ -142,8 +143,8 @@ CODE_OPTIONS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     }
 )  # fmt: skip
 
-# The first words of what nobody can take back. `*` fits any one word.
-FOR_GOOD: tuple[tuple[str, ...], ...] = tuple(
+# The first words of commands whose effect cannot be undone.
+IRREVERSIBLE_COMMANDS: tuple[tuple[str, ...], ...] = tuple(
     tuple(line.split())
     for line in """
     rm
@@ -248,12 +249,16 @@ FOR_GOOD: tuple[tuple[str, ...], ...] = tuple(
     """.strip().splitlines()
 )
 
-_FOR_GOOD_BY_PROGRAM: Mapping[str, tuple[tuple[str, ...], ...]] = MappingProxyType(
-    {first: tuple(line for line in FOR_GOOD if line[0] == first) for first in {line[0] for line in FOR_GOOD}}
+_IRREVERSIBLE_BY_PROGRAM: Mapping[str, tuple[tuple[str, ...], ...]] = MappingProxyType(
+    {
+        first: tuple(line for line in IRREVERSIBLE_COMMANDS if line[0] == first)
+        for first in {line[0] for line in IRREVERSIBLE_COMMANDS}
+    }
 )
 
-# Files that a program obeys: when the agent has written one of them, its command is asked about again.
-OBEYED: Mapping[str, tuple[str, ...]] = MappingProxyType(
+# Files that determine what a program does. After the agent has written such a file, running the program needs approval
+# even if a rule would allow it.
+CONTROL_FILES: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "make": ("Makefile", "makefile", "GNUmakefile", "*.mk"),
         "npm": ("package.json", ".npmrc"), "npx": ("package.json", ".npmrc"), "yarn": ("package.json", ".yarnrc*"),
@@ -266,62 +271,83 @@ OBEYED: Mapping[str, tuple[str, ...]] = MappingProxyType(
 )  # fmt: skip
 
 
-def never_remembered(argv: Sequence[str]) -> str:
-    """Why no rule may allow this command, if so: an option of it runs other code."""
-    program = program_of(argv[0])
+def unsafe_option_reason(argv: Sequence[str]) -> str:
+    """Return why no rule may allow this command, or an empty string.
+
+    The reason is an option or argument that runs other code, or that overwrites or deletes files.
+    """
+    program = program_name(argv[0])
     for word in argv[1:]:
         for option in CODE_OPTIONS.get(program, ()):
             glued = len(option) == 2 and option[0] == "-" and option[1] != "-" and program not in ("find", "go")
-            if word == option or word.startswith(f"{option}=") or (glued and _has_letter(program, word, option)):
-                return f"{program} {option} runs or reads what stands elsewhere"
+            if (
+                word == option
+                or word.startswith(f"{option}=")
+                or (glued and _contains_short_option(program, word, option))
+            ):
+                return f"{program} {option} runs code or reads instructions from elsewhere"
     if program == "git" and any(word.startswith(("ext::", "fd::")) for word in argv):
         return "git ext:: runs a command"
     if program == "uniq" and sum(not word.startswith("-") for word in argv[1:]) > 1:
-        return "uniq writes to the second file it is given"
+        return "uniq overwrites the second file it is given"
     if program == "find" and any(word.startswith(("-exec", "-ok", "-fprint", "-delete")) for word in argv):
-        return "find runs or removes what it finds"
+        return "find runs a command on, or deletes, what it finds"
     return ""
 
 
-def _has_letter(program: str, word: str, option: str) -> bool:
-    """`-cfoo` is `-c foo`. A bundle `-xc` counts as well, but not where the whole word is known to be harmless."""
+def _contains_short_option(program: str, word: str, option: str) -> bool:
+    """Return whether a word contains a short option, with its value attached (`-cfoo`) or among others (`-xc`).
+
+    A word that is itself in `HARMLESS_OPTIONS` does not count.
+    """
     if not word.startswith("-") or word.startswith("--") or len(word) < 3:
         return False
-    known = any(word in options for words, options in HARMLESS.items() if words[0] == program)
+    known = any(word in options for words, options in HARMLESS_OPTIONS.items() if words[0] == program)
     return not known and option[1] in word[1:]
 
 
 def harmless_options(prefix: Sequence[str]) -> frozenset[str]:
-    """The options a pattern's `*` stands for after these words."""
-    words = (program_of(prefix[0]), *prefix[1:])
-    return next((HARMLESS[words[:n]] for n in range(len(words), 0, -1) if words[:n] in HARMLESS), frozenset())
+    """Return the options that the `*` of a rule pattern matches after the words `prefix`."""
+    words = (program_name(prefix[0]), *prefix[1:])
+    return next(
+        (HARMLESS_OPTIONS[words[:n]] for n in range(len(words), 0, -1) if words[:n] in HARMLESS_OPTIONS), frozenset()
+    )
 
 
-def for_good(argv: Sequence[str]) -> str:
-    """Why this cannot be undone, if so. Options before a subcommand do not hide it."""
-    program = program_of(argv[0])
-    for line in _FOR_GOOD_BY_PROGRAM.get(program, ()):
+def irreversible_reason(argv: Sequence[str]) -> str:
+    """Return why the effect of this command cannot be undone, or an empty string.
+
+    A subcommand is also recognized if options precede it.
+    """
+    program = program_name(argv[0])
+    for line in _IRREVERSIBLE_BY_PROGRAM.get(program, ()):
         if _in_order(line[1:], argv[1:]):
             return f"`{' '.join(line)}` cannot be undone"
     return "`mkfs` cannot be undone" if program.startswith("mkfs.") else ""
 
 
-def _in_order(wanted: Sequence[str], words: Sequence[str]) -> bool:
+def _in_order(expected: Sequence[str], words: Sequence[str]) -> bool:
+    """Return whether the words `expected` occur in `words` in this order; `--option=value` counts as `--option`."""
     rest = iter(words)
-    return all(any(word == want or word.startswith(f"{want}=") for word in rest) for want in wanted)
+    return all(any(word == item or word.startswith(f"{item}=") for word in rest) for item in expected)
 
 
-def may_be_for_good(words: Sequence[str]) -> str:
-    """The same of words that are not understood: the command may begin at any of them."""
+def possibly_irreversible_reason(words: Sequence[str]) -> str:
+    """Return why a command line that could not be parsed may be irreversible, or an empty string.
+
+    Every word is tried as the start of a command.
+    """
     for at, word in enumerate(words):
-        program = program_of(word)
-        if (program in _FOR_GOOD_BY_PROGRAM or program.startswith("mkfs.")) and (why := for_good(words[at : at + 50])):
-            return why
+        program = program_name(word)
+        if (program in _IRREVERSIBLE_BY_PROGRAM or program.startswith("mkfs.")) and (
+            reason := irreversible_reason(words[at : at + 50])
+        ):
+            return reason
     return ""
 
 
-def obeyed_by(argv: Sequence[str]) -> tuple[str, ...]:
-    """Patterns of the files that decide what this command does."""
+def control_files(argv: Sequence[str]) -> tuple[str, ...]:
+    """Return patterns of the files that determine what this command does, such as a Makefile."""
     name = argv[0]
-    files = OBEYED.get(program_of(name), ())
+    files = CONTROL_FILES.get(program_name(name), ())
     return (*files, name.removeprefix("./")) if "/" in name and not name.startswith("/") else files

@@ -1,73 +1,80 @@
-"""What an agent or a review wants to be kept: proposed, never done, until a person or their policy says so."""
+"""Proposed changes to memories and skills, which wait for the user or the learning policy to accept them."""
 
 from dataclasses import dataclass
 from typing import Literal
 
-from core.domain.filing import Filing
+from core.domain.session_metadata import SessionMetadataEvent
 from core.domain.text import Text
 
-Of = Literal["skill", "memory"]
-What = Literal["create", "patch", "file", "archive", "merge"]
-ProposalState = Literal["open", "kept", "rejected", "undone"]
+ProposalKind = Literal["skill", "memory"]
+ProposalAction = Literal["create", "patch", "write_file", "archive", "merge"]
+ProposalState = Literal["pending", "accepted", "rejected", "undone"]
 
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """One change that somebody wants.
+    """A change to a memory or a skill that the agent or a review proposed.
 
-    `target` names the skill or memory, empty for a new memory; `base` is the version it was made against, 0 for none.
-    `text` is what it would say afterwards, in full; of a skill that of its file `path`. `about` is what else it needs,
-    as JSON. `steps` are the rows of `session` that it comes from, `taint` the strangers whose words were read before.
-    `result` is what keeping it made: a version, or an id.
+    Attributes:
+        target: the skill or memory to change; empty for a new memory.
+        text: the complete new text; for a skill, of its file `path`.
+        reason: why the change is proposed.
+        base_version: the version the change was made against; 0 for none.
+        details: further parameters of the action, as JSON.
+        session, steps: the session and the numbers of the steps it is based on.
+        untrusted_sources: the untrusted content that had been read before.
+        author: `agent` or `review`.
+        created_at, resolved_at: times in microseconds; 0 is not yet.
+        result: what accepting it produced: a version number or an id.
     """
 
     id: str
-    of: Of
-    what: What
+    target_kind: ProposalKind
+    action: ProposalAction
     target: str
     text: str = ""
     reason: str = ""
-    base: int = 0
+    base_version: int = 0
     path: str = ""
-    about: str = ""
+    details: str = ""
     session: str = ""
     steps: tuple[int, ...] = ()
-    taint: tuple[str, ...] = ()
-    by: str = "agent"
-    made: int = 0
-    state: ProposalState = "open"
-    settled: int = 0
-    settled_by: str = ""
+    untrusted_sources: tuple[str, ...] = ()
+    author: str = "agent"
+    created_at: int = 0
+    state: ProposalState = "pending"
+    resolved_at: int = 0
+    resolved_by: str = ""
     result: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class ProposalMade:
-    """It waits for a word. `by` is agent or review."""
+class ProposalCreated:
+    """A change to a memory or a skill was proposed and waits for a decision. Fields as in Proposal."""
 
     proposal_id: str
-    of: Of
-    what: What
+    target_kind: ProposalKind
+    action: ProposalAction
     target: str
     text: Text = Text()
     reason: str = ""
-    base: int = 0
+    base_version: int = 0
     path: str = ""
-    about: str = ""
+    details: str = ""
     steps: tuple[int, ...] = ()
-    taint: tuple[str, ...] = ()
-    by: str = "agent"
+    untrusted_sources: tuple[str, ...] = ()
+    author: str = "agent"
 
 
 @dataclass(frozen=True, slots=True)
-class ProposalSettled(Filing):
-    """What became of it: kept, rejected, undone, or open again. `text` is what was kept, where it was edited first.
+class ProposalStateChanged(SessionMetadataEvent):
+    """A proposal was accepted, rejected, undone, or is pending again.
 
-    It may come long after the run: it moves no session in the list.
+    The decision may come long after the run. `text` is the accepted text if the user edited it first.
     """
 
     proposal_id: str
     state: ProposalState
-    by: str = "person"
+    decided_by: str = "user"
     result: str = ""
     text: Text = Text()

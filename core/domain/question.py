@@ -1,146 +1,166 @@
-"""A question to the person, or a form of several, and the answer to it."""
+"""Questions to the user and their answers."""
 
 import re
 from dataclasses import dataclass
 from typing import Literal
 
-Unanswered = Literal["wait", "pause", "default"]  # what becomes of a question nobody answers in time
-By = Literal["person", "record", "nobody"]
+UnansweredPolicy = Literal["wait", "pause", "default"]  # what to do when a question is not answered in time
+AnsweredBy = Literal["user", "earlier_answer", "nobody"]
 Autonomy = Literal["cautious", "balanced", "decisive"]
 
-CAPS: dict[Autonomy, int] = {"cautious": 5, "balanced": 3, "decisive": 1}  # questions of one run
-EDGES = " \t\n.,;:!?…\"'“”‘’()[]"
+QUESTION_LIMITS: dict[Autonomy, int] = {"cautious": 5, "balanced": 3, "decisive": 1}  # questions allowed in one run
+EDGE_PUNCTUATION = " \t\n.,;:!?…\"'“”‘’()[]"
 
 
 @dataclass(frozen=True, slots=True)
-class Option:
+class QuestionOption:
+    """An answer the user can choose."""
+
     label: str
     description: str = ""
     recommended: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
-    """One question of a form. With `several` any number of its options may be chosen, `optional` needs no answer."""
+class SubQuestion:
+    """One question of a form that asks several at once."""
 
     text: str
-    options: tuple[Option, ...] = ()
+    options: tuple[QuestionOption, ...] = ()
     free_text: bool = True
-    several: bool = False
+    multi_select: bool = False
     optional: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """`parts` are the questions of a form, which is answered at once; then `text` names it.
+    """A question, or a form of several that is answered as a whole, with `text` as its title.
 
-    `expires_s` is how long it waits, 0 for ever; `then` what happens after that; `default` the answer that the agent
-    said it would go on with.
+    Attributes:
+        reason: why the agent asks.
+        free_text: the user may type an answer instead of choosing an option.
+        asked_at: when it was asked, in microseconds.
+        multi_select: more than one option may be chosen.
+        sub_questions: the questions of a form; empty for a single question.
+        timeout_s: how long it waits for an answer, in seconds; 0 means forever.
+        on_unanswered: what happens after that time.
+        default_answer: the answer the agent would proceed with.
+        mcp_server: the MCP server that asks; empty if the agent does.
+        url: a page the MCP server asks the user to open.
     """
 
     id: str
     text: str
-    why: str = ""
-    options: tuple[Option, ...] = ()
+    reason: str = ""
+    options: tuple[QuestionOption, ...] = ()
     free_text: bool = True
-    asked: int = 0
-    several: bool = False
-    parts: tuple[Part, ...] = ()
-    expires_s: float = 0.0
-    then: Unanswered = "wait"
-    default: str = ""
-    server: str = ""
+    asked_at: int = 0
+    multi_select: bool = False
+    sub_questions: tuple[SubQuestion, ...] = ()
+    timeout_s: float = 0.0
+    on_unanswered: UnansweredPolicy = "wait"
+    default_answer: str = ""
+    mcp_server: str = ""
     url: str = ""
 
-    def forms(self) -> tuple[Part, ...]:
-        """Its questions, also where there is only one."""
-        return self.parts or (Part(self.text, self.options, self.free_text, self.several),)
+    def all_questions(self) -> tuple[SubQuestion, ...]:
+        """Return the questions of the form, or the single question as a form of one."""
+        return self.sub_questions or (SubQuestion(self.text, self.options, self.free_text, self.multi_select),)
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class SubAnswer:
     """The answer to one question of a form."""
 
-    asked: str
+    question: str
     options: tuple[str, ...] = ()
     text: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """An option's label, words of one's own, or a decline. Never made up: one that nobody gave is `expired`.
+    """An answer: the label of an option, free text, or a refusal to answer.
 
-    `more` are further options that were chosen, `parts` the answers of a form. `by` is who answered: the record where
-    the same was asked and answered before in this run. `withdrawn` is why nobody wants to know any more.
+    An answer is never invented: if nobody answered in time, it is marked `expired`. `more_options` are further options
+    that were chosen, and `sub_answers` the answers of a form. `answered_by` is `earlier_answer` if the same question
+    had been answered before in this run. `withdrawn` says why the question became obsolete.
     """
 
     option: str = ""
     text: str = ""
     declined: bool = False
-    more: tuple[str, ...] = ()
-    parts: tuple[Said, ...] = ()
+    more_options: tuple[str, ...] = ()
+    sub_answers: tuple[SubAnswer, ...] = ()
     expired: bool = False
-    by: By = "person"
+    answered_by: AnsweredBy = "user"
     withdrawn: str = ""
 
 
-def spoken(answer: Answer) -> str:
-    """What the agent reads."""
+def answer_text(answer: Answer) -> str:
+    """Return an answer as the model reads it."""
     if answer.withdrawn:
         return f"[Not answered: {answer.withdrawn}.]"
     if answer.expired:
         default = answer.option or answer.text
-        stands = f" The default that was stated holds: {default}. No person said so." if default else ""
-        return f"[Nobody answered in time.{stands}]"
+        assumed = f" Proceed with your stated default: {default}. The user did not confirm it." if default else ""
+        return f"[The user did not answer in time.{assumed}]"
     if answer.declined:
-        return "The person declined to answer." + (f" They said: {answer.text}" if answer.text else "")
-    if answer.parts:
-        return "\n".join(f"{part.asked} {_words(part.options, part.text) or '(no answer)'}" for part in answer.parts)
-    return _words((answer.option, *answer.more), answer.text)
+        return "The user declined to answer." + (f" They wrote: {answer.text}" if answer.text else "")
+    if answer.sub_answers:
+        return "\n".join(
+            f"{part.question} {_join(part.options, part.text) or '(no answer)'}" for part in answer.sub_answers
+        )
+    return _join((answer.option, *answer.more_options), answer.text)
 
 
-def expired(question: Question) -> Answer:
-    """Nobody answered in time. Where the run said so, the stated default stands, and it is not passed off as a word."""
-    if question.then != "default":
-        return Answer(expired=True, by="nobody")
-    if any(option.label == question.default for option in question.options):
-        return Answer(question.default, expired=True, by="nobody")
-    return Answer(text=question.default, expired=True, by="nobody")
+def expired_answer(question: Question) -> Answer:
+    """Return the answer to a question whose time ran out: the stated default if the run's policy is to use it.
+
+    It is marked as expired, so that it cannot be mistaken for an answer of the user.
+    """
+    if question.on_unanswered != "default":
+        return Answer(expired=True, answered_by="nobody")
+    if any(option.label == question.default_answer for option in question.options):
+        return Answer(question.default_answer, expired=True, answered_by="nobody")
+    return Answer(text=question.default_answer, expired=True, answered_by="nobody")
 
 
-def withdrawn(why: str) -> Answer:
-    """Nobody answered, and nobody wants to know any more."""
-    return Answer(expired=True, by="nobody", withdrawn=why)
+def withdrawn_answer(why: str) -> Answer:
+    """Return the answer to a question that became obsolete before it was answered."""
+    return Answer(expired=True, answered_by="nobody", withdrawn=why)
 
 
-def same_question(one: Question, other: Question) -> bool:
-    """Asked again in other blanks, letters or marks, with the same to choose from?"""
-    return _asked(one) == _asked(other)
+def is_same_question(one: Question, other: Question) -> bool:
+    """Return whether two questions are equal in text and options, apart from case, spacing and punctuation."""
+    return _comparable(one) == _comparable(other)
 
 
-def _words(options: tuple[str, ...], text: str) -> str:
+def _join(options: tuple[str, ...], text: str) -> str:
     return ": ".join(part for part in (", ".join(filter(None, options)), text) if part)
 
 
-def _asked(question: Question) -> list[tuple[str, tuple[str, ...]]]:
+def _comparable(question: Question) -> list[tuple[str, tuple[str, ...]]]:
     return [
-        (_plain(part.text), tuple(sorted(_plain(option.label) for option in part.options))) for part in question.forms()
+        (_normalized(part.text), tuple(sorted(_normalized(option.label) for option in part.options)))
+        for part in question.all_questions()
     ]
 
 
-def _plain(text: str) -> str:
-    return re.sub(r"\s+", " ", text).strip(EDGES).casefold()
+def _normalized(text: str) -> str:
+    return re.sub(r"\s+", " ", text).strip(EDGE_PUNCTUATION).casefold()
 
 
 @dataclass(frozen=True, slots=True)
 class QuestionAsked:
+    """A tool call asked the user a question; the run waits for the answer."""
+
     question: Question
     call_id: str
 
 
 @dataclass(frozen=True, slots=True)
 class QuestionAnswered:
-    """Also the result of the call that asked."""
+    """A question was answered, expired or was withdrawn. The answer is also the result of the call that asked."""
 
     question_id: str
     call_id: str
@@ -148,7 +168,7 @@ class QuestionAnswered:
 
 
 @dataclass(frozen=True, slots=True)
-class QuestionHeld:
-    """Somebody has begun to answer: from here on it waits, however little time it had."""
+class QuestionAnswerStarted:
+    """The user began to answer. From now on the question waits regardless of its timeout."""
 
     question_id: str

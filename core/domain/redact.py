@@ -1,4 +1,4 @@
-"""Take secrets out of what leaves: the very values that are known, then what looks like a key."""
+"""Removes secrets from text that leaves the app: known values first, then anything that looks like a key."""
 
 import base64
 import json
@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from urllib.parse import quote
 
-SHORTEST = 6  # a shorter value would be found everywhere
+MIN_SECRET_LENGTH = 6  # characters; a shorter value would match ordinary text
 TOKEN = r"[A-Za-z0-9_\-]"
 
-# No nested repetition, and a bounded middle or a possessive end: the time grows with the length of the text only.
-# Nothing possessive around a choice: Python before 3.11.4 goes on from the wrong place after it.
+# To match in linear time, the patterns have no nested quantifiers, and every quantifier is either bounded or
+# possessive. A possessive quantifier must not follow an alternation: before 3.11.4, Python resumes at the wrong
+# position.
 PATTERNS: Mapping[str, str] = MappingProxyType(
     {
         "private key": r"-----BEGIN (?:[A-Z0-9]{1,12} ){0,4}PRIVATE KEY(?: BLOCK)?-----(?s:.*?)"
@@ -27,7 +28,7 @@ PATTERNS: Mapping[str, str] = MappingProxyType(
         "token": rf"(?<![A-Za-z0-9])(?:npm_[A-Za-z0-9]{{30,}}+|hf_[A-Za-z0-9]{{30,}}+|pypi-{TOKEN}{{40,}}+"
         rf"|dop_v1_[a-f0-9]{{60,}}+|SG\.{TOKEN}{{16,}}+\.{TOKEN}{{16,}}+)",
         "JWT": rf"(?<![A-Za-z0-9_-])eyJ{TOKEN}{{8,}}+\.eyJ{TOKEN}{{8,}}+(?:\.{TOKEN}*+)?",
-        "authorisation": r"(?i:authorization|proxy-authorization)[\"']?\s{0,5}[:=]\s{0,5}[\"']?"
+        "authorization": r"(?i:authorization|proxy-authorization)[\"']?\s{0,5}[:=]\s{0,5}[\"']?"
         r"(?i:bearer|basic|token)\s{1,5}[A-Za-z0-9._~+/=\-]{8,}+",
         "bearer": r"(?<![A-Za-z])(?i:bearer)\s{1,5}[A-Za-z0-9._~+/=\-]{20,}+",
         "password in an address": r"://[^\s:/@\"'<>]{0,64}:[^\s/@\"'<>]{1,256}@",
@@ -35,7 +36,7 @@ PATTERNS: Mapping[str, str] = MappingProxyType(
         r"[\"']?\s{0,5}[=:]\s{0,5}[\"'][^\"'\n]{6,256}[\"']",
     }
 )
-HINTS: Mapping[str, tuple[str, ...]] = MappingProxyType(  # in lower case: without one of them the kind cannot be there
+HINTS: Mapping[str, tuple[str, ...]] = MappingProxyType(  # lowercase; each match contains at least one of its hints
     {
         "private key": ("private key",),
         "AWS key": ("akia", "asia", "abia", "acca"),
@@ -47,21 +48,22 @@ HINTS: Mapping[str, tuple[str, ...]] = MappingProxyType(  # in lower case: witho
         "API key": ("sk-", "sk_", "pk-", "pk_", "rk-", "rk_"),
         "token": ("npm_", "hf_", "pypi-", "dop_v1_", "sg."),
         "JWT": ("eyj",),
-        "authorisation": ("authorization",),
+        "authorization": ("authorization",),
         "bearer": ("bearer",),
         "password in an address": ("://",),
         "password": ("password", "passwd", "secret", "key", "token"),
     }
 )
+# The end of a secret that is longer than MAX_HELD; other kinds end at the first character that keys do not contain.
 OPEN_END = {"private key": re.compile(r"(?s).*?-----END [A-Z0-9 ]{1,60}-----")}
-NAMES = re.compile(r"(?i)(?:key|token|secret|password|passwd|credentials?)$")
-TAIL = 512  # characters a stream holds back: no beginning of a key is longer
-MOST_HELD = 65_536
+SECRET_VARIABLE = re.compile(r"(?i)(?:key|token|secret|password|passwd|credentials?)$")
+MIN_HOLDBACK = 512  # characters a stream holds back; the recognizable start of a key is never longer
+MAX_HELD = 65_536  # characters a stream holds back while a secret does not end; then its rest is dropped
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
-    """What was found where; the secret itself is not in it."""
+class SecretFinding:
+    """A secret found in a text, by position. The secret itself is not part of it."""
 
     kind: str
     start: int
@@ -69,7 +71,7 @@ class Finding:
 
 
 class Redactor:
-    """Knows the values in use; they do not show in its own text either."""
+    """Finds and removes secrets. `known` are the secret values in use; the object never reveals them, even by repr."""
 
     __slots__ = ("_hints", "_kinds", "_known", "_longest")
 
@@ -85,33 +87,35 @@ class Redactor:
         return "Redactor(•••)"
 
     def __reduce__(self) -> str:
-        raise TypeError("a redactor knows secrets and is not written down")
+        raise TypeError("a redactor contains secrets and cannot be pickled")
 
-    def findings(self, text: str) -> list[Finding]:
-        """Every secret, in order; for the preview of an export."""
-        found = [Finding("known secret", *hit.span()) for hit in self._known.finditer(text)] if self._known else []
+    def findings(self, text: str) -> list[SecretFinding]:
+        """Return every secret in the text, in order; also used for the preview of an export."""
+        found = (
+            [SecretFinding("known secret", *hit.span()) for hit in self._known.finditer(text)] if self._known else []
+        )
         folded = text.lower()
-        if hints := {hint for hint in self._hints if hint in folded}:  # most texts hold none
+        if hints := {hint for hint in self._hints if hint in folded}:  # most texts contain none
             for kind, pattern in self._kinds.items():
                 if not hints.isdisjoint(HINTS[kind]):
-                    found += [Finding(kind, *hit.span()) for hit in pattern.finditer(text)]
-        return _apart(found)
+                    found += [SecretFinding(kind, *hit.span()) for hit in pattern.finditer(text)]
+        return _merge_overlaps(found)
 
-    def text(self, text: str) -> str:
-        """The text without secrets."""
-        return _without(text, self.findings(text))
+    def redact(self, text: str) -> str:
+        """Return the text with each secret replaced by its kind, as in `[GitHub token removed]`."""
+        return _remove(text, self.findings(text))
 
-    def stream(self) -> "Stream":
-        return Stream(self)
+    def stream(self) -> "RedactingStream":
+        return RedactingStream(self)
 
     @property
-    def held(self) -> int:
-        """How much of a stream may be the beginning of something."""
-        return max(TAIL, self._longest)
+    def holdback(self) -> int:
+        """How many characters at the end of a stream may be the beginning of a secret."""
+        return max(MIN_HOLDBACK, self._longest)
 
 
-class Stream:
-    """Redacts what comes in pieces: an end that may be the start of a secret is held back until more is known."""
+class RedactingStream:
+    """Redacts text that arrives in pieces. An end that may be the start of a secret is held back until more arrives."""
 
     def __init__(self, redactor: Redactor) -> None:
         self._redactor = redactor
@@ -119,33 +123,33 @@ class Stream:
         self._inside: re.Pattern[str] | None = None
 
     def feed(self, piece: str) -> str:
-        """What can be told by now."""
+        """Add a piece. Return the redacted text that can be released, because no secret can begin in it any more."""
         self._held += piece
         if self._skipping():
             return ""
         found = self._redactor.findings(self._held)
-        cut = max(0, len(self._held) - self._redactor.held)
+        cut = max(0, len(self._held) - self._redactor.holdback)
         for finding in found:
             if finding.start < cut and finding.end >= cut:
                 cut = finding.start
-        if len(self._held) - cut > MOST_HELD:  # a secret without an end: the rest of it is dropped as it comes
+        if len(self._held) - cut > MAX_HELD:  # a secret without an end in sight: its rest is dropped as it arrives
             last = found[-1]
             self._inside = OPEN_END.get(last.kind, re.compile(r"[A-Za-z0-9._~+/=\-]*"))
-            told = _without(self._held, found)
+            text = _remove(self._held, found)
             self._held = ""
-            return told
-        told = _without(self._held[:cut], [each for each in found if each.end <= cut])
+            return text
+        text = _remove(self._held[:cut], [finding for finding in found if finding.end <= cut])
         self._held = self._held[cut:]
-        return told
+        return text
 
     def close(self) -> str:
-        """The rest."""
-        rest = "" if self._skipping() else self._redactor.text(self._held)
+        """Return the rest of the text, redacted."""
+        rest = "" if self._skipping() else self._redactor.redact(self._held)
         self._held = ""
         return rest
 
     def _skipping(self) -> bool:
-        """Inside of a secret that was told already; false once its end has come, and is dropped."""
+        """Drop held text that belongs to a secret already removed. Return whether that secret has not ended yet."""
         if self._inside is None:
             return False
         end = self._inside.match(self._held)
@@ -157,35 +161,35 @@ class Stream:
         return False
 
 
-def known_in(environment: Mapping[str, str]) -> list[str]:
-    """The values of the variables that hold keys, by their names."""
-    return [value for name, value in environment.items() if NAMES.search(name)]
+def secrets_in_environment(environment: Mapping[str, str]) -> list[str]:
+    """Return the values of environment variables whose names say that they hold secrets."""
+    return [value for name, value in environment.items() if SECRET_VARIABLE.search(name)]
 
 
 def _forms(value: str) -> Iterable[str]:
-    """A value as it stands, in JSON, in an address and in base64."""
-    if len(value.strip()) < SHORTEST:
+    """Yield a value as it appears in plain text, JSON, URLs and base64."""
+    if len(value.strip()) < MIN_SECRET_LENGTH:
         return
     yield from (value, json.dumps(value)[1:-1], json.dumps(value, ensure_ascii=False)[1:-1], quote(value, safe=""))
     coded = base64.b64encode(value.encode("utf-8", "replace")).decode().rstrip("=")
     yield from (coded, coded.replace("+", "-").replace("/", "_"))
 
 
-def _apart(found: list[Finding]) -> list[Finding]:
-    """Findings that overlap become one, under the first one's name."""
-    apart: list[Finding] = []
-    for each in sorted(found, key=lambda f: (f.start, -f.end)):
-        if apart and each.start < apart[-1].end:
-            apart[-1] = Finding(apart[-1].kind, apart[-1].start, max(apart[-1].end, each.end))
+def _merge_overlaps(found: list[SecretFinding]) -> list[SecretFinding]:
+    """Merge overlapping findings into one with the kind of the first."""
+    apart: list[SecretFinding] = []
+    for finding in sorted(found, key=lambda f: (f.start, -f.end)):
+        if apart and finding.start < apart[-1].end:
+            apart[-1] = SecretFinding(apart[-1].kind, apart[-1].start, max(apart[-1].end, finding.end))
         else:
-            apart.append(each)
+            apart.append(finding)
     return apart
 
 
-def _without(text: str, found: list[Finding]) -> str:
+def _remove(text: str, found: list[SecretFinding]) -> str:
     parts: list[str] = []
     at = 0
-    for each in found:
-        parts += (text[at : each.start], f"[{each.kind} removed]")
-        at = each.end
+    for finding in found:
+        parts += (text[at : finding.start], f"[{finding.kind} removed]")
+        at = finding.end
     return "".join((*parts, text[at:]))

@@ -1,4 +1,4 @@
-"""Rules a person makes: which calls are allowed, asked about or denied. *Allow* is read narrowly, *deny* widely."""
+"""Permission rules. *Allow* rules match narrowly, *ask* and *deny* rules broadly: in doubt, nothing is approved."""
 
 import posixpath
 import re
@@ -8,24 +8,28 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
-from core.domain.command_line import Unclear, Understood, loose_words, program_of, read_line
-from core.domain.consent import Scope
+from core.domain.command_line import ParsedLine, UnclearLine, parse_line, program_name, split_loosely
 from core.domain.globs import matches
+from core.domain.permissions import RuleScope
 from core.domain.problems import Problem
-from core.domain.programs import OPEN_ENDED, for_good, harmless_options, never_remembered
+from core.domain.programs import OPEN_ENDED, harmless_options, irreversible_reason, unsafe_option_reason
 
 Effect = Literal["allow", "ask", "deny"]
 Subject = Literal["command", "path", "host", "none"]
 ANY = "*"
-HOST = re.compile(r"(\*\.)?[a-z0-9-]+(\.[a-z0-9-]+)*(:\d{1,5})?|\[[0-9a-f:]+\](:\d{1,5})?")
+HOST_PATTERN = re.compile(r"(\*\.)?[a-z0-9-]+(\.[a-z0-9-]+)*(:\d{1,5})?|\[[0-9a-f:]+\](:\d{1,5})?")
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
-    """`pattern` is words of a command (a last `*` stands for plain words after them), a path glob, or a host.
+class PermissionRule:
+    """A saved rule that allows, asks about or denies tool calls.
 
-    `where` is the folder of a *folder* rule and the run of a *run* rule. `matches` and `misses` are examples that are
-    tried whenever the rule is made or read. `made` is when, `session` from which session, `by` who made it.
+    Attributes:
+        tool: the name of a tool, or `*` for any.
+        pattern: for a command its words, where a final `*` covers further plain words; else a path glob or a host.
+        scope, scope_id: how far the rule reaches; the folder of a *folder* rule, or the run of a *run* rule.
+        matches, misses: examples that are checked whenever the rule is saved or loaded.
+        author, created_at, session: who saved it, when (in microseconds), and in which session.
     """
 
     id: str
@@ -33,43 +37,43 @@ class Rule:
     tool: str
     subject: Subject
     pattern: str = ""
-    scope: Scope = "always"
-    where: str = ""
+    scope: RuleScope = "always"
+    scope_id: str = ""
     matches: tuple[str, ...] = ()
     misses: tuple[str, ...] = ()
-    by: str = "person"
-    made: int = 0
+    author: str = "user"
+    created_at: int = 0
     session: str = ""
 
     @property
-    def words(self) -> str:
-        """The rule in one line."""
+    def description(self) -> str:
+        """The rule on one line."""
         return f"{self.effect} {self.tool}" + (f": {self.pattern}" if self.pattern else "")
 
 
-def applies(rule: Rule, tool: str, folder: str, run: str) -> bool:
-    """Does the rule speak of this tool, here and now?"""
+def applies(rule: PermissionRule, tool: str, folder: str, run: str) -> bool:
+    """Return whether a rule concerns this tool in this folder and run."""
     if rule.tool not in (ANY, tool):
         return False
     match rule.scope:
         case "run":
-            return bool(run) and rule.where == run
+            return bool(run) and rule.scope_id == run
         case "folder":
-            return bool(folder) and rule.where == folder
+            return bool(folder) and rule.scope_id == folder
         case "always":
             return True
         case "once":
             return False
 
 
-def allows(rule: Rule, example: str) -> bool:
-    """Is this whole subject — every part of a command — certainly what the rule means?"""
+def allows(rule: PermissionRule, example: str) -> bool:
+    """Return whether the rule certainly covers the subject: a path, a host, or every command of a command line."""
     if not rule.pattern:
         return rule.subject == "none"
     match rule.subject:
         case "command":
-            line = read_line(example)
-            return isinstance(line, Understood) and all(allows_part(rule, part) for part in line.parts)
+            line = parse_line(example)
+            return isinstance(line, ParsedLine) and all(allows_part(rule, part) for part in line.parts)
         case "path":
             return _path_fits(rule.pattern, example)
         case "host":
@@ -78,30 +82,30 @@ def allows(rule: Rule, example: str) -> bool:
             return False
 
 
-def allows_part(rule: Rule, part: tuple[str, ...]) -> bool:
-    """Is one fully understood command certainly what the rule means?"""
-    wanted = pattern_words(rule.pattern)
-    prefix = wanted[:-1] if wanted[-1:] == (ANY,) else wanted
-    if rule.subject != "command" or not wanted or part[: len(prefix)] != prefix:
+def allows_part(rule: PermissionRule, part: tuple[str, ...]) -> bool:
+    """Return whether the rule certainly covers one command of a parsed command line."""
+    pattern = pattern_words(rule.pattern)
+    prefix = pattern[:-1] if pattern[-1:] == (ANY,) else pattern
+    if rule.subject != "command" or not pattern or part[: len(prefix)] != prefix:
         return False
-    if never_remembered(part) or for_good(part):
+    if unsafe_option_reason(part) or irreversible_reason(part):
         return False
-    if wanted[-1] != ANY:
-        return part == wanted
+    if pattern[-1] != ANY:
+        return part == pattern
     harmless = harmless_options(prefix)
     return all(_is_plain(word) or word in harmless for word in part[len(prefix) :])
 
 
-def touches(rule: Rule, example: str) -> bool:
-    """Could this be what the rule means? For *deny* and *ask*: in doubt it is."""
+def may_match(rule: PermissionRule, example: str) -> bool:
+    """Return whether the rule may concern this subject. For *deny* and *ask* rules, doubt counts as a match."""
     if not rule.pattern:
         return True
     match rule.subject:
         case "command":
             wanted = [word for word in pattern_words(rule.pattern) if word != ANY]
-            line = read_line(example)
-            pieces = [list(part) for part in line.parts] if isinstance(line, Understood) else []
-            return any(_hidden_in(wanted, piece) for piece in (*pieces, *loose_words(example)))
+            line = parse_line(example)
+            pieces = [list(part) for part in line.parts] if isinstance(line, ParsedLine) else []
+            return any(_occurs_in(wanted, piece) for piece in (*pieces, *split_loosely(example)))
         case "path":
             folded = _folded(example)
             return _path_fits(_folded(rule.pattern), folded) or _path_fits(_folded(rule.pattern) + "/**", folded)
@@ -113,64 +117,66 @@ def touches(rule: Rule, example: str) -> bool:
 
 @lru_cache(maxsize=1024)
 def pattern_words(pattern: str) -> tuple[str, ...]:
-    """The words of a command pattern; none where it is no plain command."""
+    """Return the words of a command pattern; empty if it is not a single plain command."""
     body, star = (pattern[:-2], (ANY,)) if pattern.endswith(" *") else (pattern, ())
-    line = read_line(body)
-    if isinstance(line, Unclear) or len(line.parts) != 1 or not line.single:
+    line = parse_line(body)
+    if isinstance(line, UnclearLine) or len(line.parts) != 1 or not line.single:
         return ()
     return (*line.parts[0], *star)
 
 
-def check(rule: Rule) -> None:
-    """Raise Problem unless the rule is one that can be kept: readable, narrow enough, and true of its examples."""
+def check_rule(rule: PermissionRule) -> None:
+    """Raise a Problem unless the rule is readable, narrow enough, and right about its examples."""
     wrong = _wrong_pattern(rule) or _wrong_example(rule)
     if wrong:
-        raise Problem(f"The rule `{rule.words}` cannot be kept.", wrong, "Name the command, path or host more exactly.")
+        raise Problem(
+            f"The rule `{rule.description}` cannot be saved.", wrong, "Use a more specific command, path or host."
+        )
 
 
-def _wrong_pattern(rule: Rule) -> str:
+def _wrong_pattern(rule: PermissionRule) -> str:
     if rule.scope == "once":
-        return "A yes for once is no rule."
-    if rule.scope in ("run", "folder") and not rule.where:
-        return f"It is for one {rule.scope} but does not say which."
+        return "An approval for one call is not a rule."
+    if rule.scope in ("run", "folder") and not rule.scope_id:
+        return f"It is limited to one {rule.scope} but does not name it."
     if rule.effect != "allow":
         words = rule.subject != "command" or not rule.pattern or pattern_words(rule.pattern)
-        return "" if words else "Its pattern is no plain command."
+        return "" if words else "Its pattern is not a plain command."
     if not rule.pattern and rule.subject != "none":
         return "It would allow everything."
     if rule.subject == "command":
         return _wrong_command(pattern_words(rule.pattern))
     if rule.subject == "path" and (not rule.pattern.strip("*/.") or ".." in rule.pattern.split("/")):
         return "It would allow every path."
-    if rule.subject == "host" and not HOST.fullmatch(rule.pattern.casefold()):
-        return "Its pattern is no host."
+    if rule.subject == "host" and not HOST_PATTERN.fullmatch(rule.pattern.casefold()):
+        return "Its pattern is not a host name."
     return ""
 
 
 def _wrong_command(words: tuple[str, ...]) -> str:
     if not words:
-        return "Its pattern is no plain command."
-    if words[-1] == ANY and (program_of(words[0]), *words[1:-1]) in OPEN_ENDED:
-        return f"`{' '.join(words[:-1])}` can do anything with the words that follow."
+        return "Its pattern is not a plain command."
+    if words[-1] == ANY and (program_name(words[0]), *words[1:-1]) in OPEN_ENDED:
+        return f"`{' '.join(words[:-1])}` can do anything, depending on the words that follow."
     named = words[:-1] if words[-1] == ANY else words
-    return never_remembered(named) or for_good(named)
+    return unsafe_option_reason(named) or irreversible_reason(named)
 
 
-def _wrong_example(rule: Rule) -> str:
+def _wrong_example(rule: PermissionRule) -> str:
     if not rule.matches or (rule.effect == "allow" and rule.subject != "none" and not rule.misses):
-        return "It carries no examples."
-    fits = allows if rule.effect == "allow" else touches
+        return "It has no examples."
+    fits = allows if rule.effect == "allow" else may_match
     for example in rule.matches:
         if not fits(rule, example):
-            return f"It should speak of `{example}`, and does not."
+            return f"It should match `{example}`, but does not."
     for example in rule.misses:
         if fits(rule, example):
-            return f"It should not speak of `{example}`, and does."
+            return f"It should not match `{example}`, but does."
     return ""
 
 
 def _is_plain(word: str) -> bool:
-    """A word that names something in the folder, or a revision, and gives no order."""
+    """Return whether a word is a name in the folder or a revision, as opposed to an option or an address."""
     if word.startswith(("-", "/", "~", "@", "+", "^", ":", "\\")) or "=" in word or "://" in word or "::" in word[:5]:
         return False
     if ".." in re.split(r"[/\\]", word) or re.match(r"[\w.-]+@[\w.-]+:|[A-Za-z]:[\\/]", word):
@@ -178,12 +184,12 @@ def _is_plain(word: str) -> bool:
     return word != ""
 
 
-def _hidden_in(wanted: Sequence[str], words: Sequence[str]) -> bool:
-    """The program anywhere, by any path, and the other words after it in order."""
+def _occurs_in(pattern: Sequence[str], words: Sequence[str]) -> bool:
+    """Return whether `words` contain the program `pattern[0]`, by any path, and after it the rest of `pattern`."""
     for at, word in enumerate(words):
-        if wanted and program_of(word) == program_of(wanted[0]):
+        if pattern and program_name(word) == program_name(pattern[0]):
             rest = iter(words[at + 1 :])
-            if all(any(want in (word, word.split("=")[0]) for word in rest) for want in wanted[1:]):
+            if all(any(item in (word, word.split("=")[0]) for word in rest) for item in pattern[1:]):
                 return True
     return False
 
@@ -193,7 +199,7 @@ def _folded(path: str) -> str:
 
 
 def _path_fits(pattern: str, path: str) -> bool:
-    """Part by part; `**` stands for any number of parts. Both are relative to the folder."""
+    """Return whether a relative path matches a glob, part by part; `**` covers any number of parts."""
     clean = posixpath.normpath(path)
     if clean.startswith(("/", "..")) or "\\" in path:
         return False
@@ -201,7 +207,7 @@ def _path_fits(pattern: str, path: str) -> bool:
 
 
 def _host_fits(pattern: str, host: str, *, ports: bool) -> bool:
-    """`*.example.org` means its subdomains; a host without a port means the usual ones."""
+    """Return whether a host matches. `*.example.org` covers its subdomains; without a port, 80 and 443 are covered."""
     wanted, found = (_ascii(text.casefold()).rstrip(".") for text in (pattern, host))
     wanted_name, wanted_port = _port(wanted)
     name, port = _port(found)
@@ -212,7 +218,7 @@ def _host_fits(pattern: str, host: str, *, ports: bool) -> bool:
 
 
 def _ascii(host: str) -> str:
-    """A name in other letters as the network knows it."""
+    """Return an internationalized host name in its ASCII form, as DNS uses it."""
     try:
         return host if host.isascii() else ".".join(part.encode("idna").decode() for part in host.split("."))
     except UnicodeError:
@@ -225,59 +231,61 @@ def _port(host: str) -> tuple[str, str]:
     return found[1], found[2] or ""
 
 
-def proposals(tool: str, subject: Subject, subjects: Sequence[str]) -> tuple[str, ...]:
-    """What a yes could be remembered as: one pattern for each part of a command; none where it is not understood."""
+def suggest_patterns(tool: str, subject: Subject, subjects: Sequence[str]) -> tuple[str, ...]:
+    """Return patterns that would cover this call, one for each command of a line; empty if it cannot be parsed."""
     if not subjects:
         return ()
     if subject == "command":
-        line = read_line(subjects[0])
-        if isinstance(line, Unclear):
+        line = parse_line(subjects[0])
+        if isinstance(line, UnclearLine):
             return ()
-        found = tuple(dict.fromkeys(_proposed(part) for part in line.parts))
+        found = tuple(dict.fromkeys(_command_pattern(part) for part in line.parts))
         return found if all(found) else ()
     if subject == "path":
-        return tuple(dict.fromkeys(_proposed_path(path) for path in subjects))
+        return tuple(dict.fromkeys(_path_pattern(path) for path in subjects))
     return tuple(dict.fromkeys(subjects)) if subject == "host" else ()
 
 
-def _proposed(part: tuple[str, ...]) -> str:
-    """The program, its subcommand and `*` where that covers the command, else its exact words; else nothing."""
+def _command_pattern(part: tuple[str, ...]) -> str:
+    """Return the shortest prefix with `*` that a rule may allow, else the exact words; empty if no rule may."""
     for length in (1, 2, 3):
         pattern = _quoted((*part[:length], ANY))
-        rule = Rule("", "allow", "run", "command", pattern)
+        rule = PermissionRule("", "allow", "run", "command", pattern)
         if not _wrong_pattern(rule) and harmless_options(part[:length]) and allows_part(rule, part):
             return pattern
     pattern = _quoted(part)
-    rule = Rule("", "allow", "run", "command", pattern)
+    rule = PermissionRule("", "allow", "run", "command", pattern)
     return pattern if not _wrong_pattern(rule) and allows_part(rule, part) else ""
 
 
 def _quoted(words: Sequence[str]) -> str:
-    """Words as they would be typed."""
+    """Join words to a command line, with quotes where a shell needs them."""
     plain = re.compile(r"[\w@%+=:,./^-]+|\*", re.ASCII)
     return " ".join(word if plain.fullmatch(word) else f"'{word}'" for word in words)
 
 
-def _proposed_path(path: str) -> str:
+def _path_pattern(path: str) -> str:
     folder = posixpath.dirname(posixpath.normpath(path))
     return f"{folder}/*" if folder else posixpath.normpath(path)
 
 
-def made_rule(
-    id: str, effect: Effect, tool: str, subject: Subject, pattern: str, *, scope: Scope, where: str = "",
-    example: str = "", by: str = "person", made: int = 0, session: str = "",
-) -> Rule:  # fmt: skip
-    """A rule with examples of its own; raises Problem where it cannot be kept."""
-    rule = Rule(id, effect, tool, subject, pattern, scope, where, by=by, made=made, session=session)
+def new_rule(
+    id: str, effect: Effect, tool: str, subject: Subject, pattern: str, *, scope: RuleScope, scope_id: str = "",
+    example: str = "", author: str = "user", created_at: int = 0, session: str = "",
+) -> PermissionRule:  # fmt: skip
+    """Return a rule with generated examples. Raises a Problem if it must not be saved."""
+    rule = PermissionRule(
+        id, effect, tool, subject, pattern, scope, scope_id, author=author, created_at=created_at, session=session
+    )
     fits, misses = _examples(subject, pattern)
     if effect == "deny" or effect == "ask":
         misses = ()
-    whole = Rule(**{
-        **{name: getattr(rule, name) for name in Rule.__slots__},
+    complete = PermissionRule(**{
+        **{name: getattr(rule, name) for name in PermissionRule.__slots__},
         "matches": tuple(dict.fromkeys((*((example,) if example else ()), fits))), "misses": misses,
     })  # fmt: skip
-    check(whole)
-    return whole
+    check_rule(complete)
+    return complete
 
 
 def _examples(subject: Subject, pattern: str) -> tuple[str, tuple[str, ...]]:

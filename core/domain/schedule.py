@@ -1,4 +1,4 @@
-"""Sessions that begin at a time: when, how often, and what becomes of a time at which nobody was there."""
+"""Schedules: when sessions are started automatically, and how a missed time is handled."""
 
 import re
 from dataclasses import dataclass
@@ -9,143 +9,155 @@ from core.domain.clock import SECOND
 from core.domain.modes import DEFAULT_MODE
 from core.domain.problems import Problem
 
-Missed = Literal["run", "skip"]
-MISSED: tuple[Missed, ...] = get_args(Missed)
-STEPS = {"m": timedelta(minutes=1), "h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
-NAMES = {"m": "minute", "h": "hour", "d": "day", "w": "week"}
-MOST = 1000
-GRACE = 120 * SECOND  # later than that is missed
-WHEN = "Say it as 18:30, or as 2030-01-31 18:30."
+MissedPolicy = Literal["run", "skip"]
+MISSED_POLICIES: tuple[MissedPolicy, ...] = get_args(MissedPolicy)
+INTERVAL_UNITS = {"m": timedelta(minutes=1), "h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
+UNIT_NAMES = {"m": "minute", "h": "hour", "d": "day", "w": "week"}
+MAX_INTERVAL = 1000
+LATE_AFTER = 120 * SECOND  # a session that starts later than this counts as missed
+TIME_HINT = "Enter it as 18:30 or as 2030-01-31 18:30."
 
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """A session to be begun. Times are in microseconds; days and weeks go by the clock on the wall.
+    """A session to be started at a time. Times are in microseconds; days and weeks follow local time.
 
     Attributes:
-        every: `15m`, `2h`, `1d`, `1w`; empty for once.
-        first: the first time, `due` the next one, 0 when there is none.
-        missed: what to do when Journeyman was not there at the time: run once, or skip it.
-        script: what a scripted model plays.
-        session: the one that was begun last, `skipped` how many times passed without one since.
-        trouble: why the last one could not be begun.
-        worktree: each works in a git worktree of its own.
+        task, folder, model, mode: of the sessions to be started.
+        first_due: the first time. `due` is the next one; 0 if there is none.
+        interval: `15m`, `2h`, `1d` or `1w`; empty for once.
+        on_missed: what to do if Journeyman was not running at the time: run once when it starts, or skip.
+        script: the script of the scripted model, for tests and demos.
+        last_session: the session started last.
+        missed_count: how many scheduled times have passed since then without starting a session.
+        error: why the last session could not be started.
+        worktree: each session works in a git worktree of its own.
     """
 
     id: str
     task: str
     folder: str
     model: str
-    first: int
+    first_due: int
     due: int
-    every: str = ""
-    missed: Missed = "run"
+    interval: str = ""
+    on_missed: MissedPolicy = "run"
     mode: str = DEFAULT_MODE
     script: str = ""
-    session: str = ""
-    skipped: int = 0
-    trouble: str = ""
+    last_session: str = ""
+    missed_count: int = 0
+    error: str = ""
     worktree: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class Scheduled:
-    """Nobody began this session by hand: a schedule did. `missed` times had passed unused before `due`, since the last.
+class ScheduleTriggered:
+    """The session was started by a schedule instead of the user.
 
-    `late`: Journeyman was not there at the time itself.
+    `due` is the scheduled time in microseconds, and `missed_count` how many earlier times had passed unused since the
+    last session. `late` means that Journeyman was not running at the time itself.
     """
 
-    schedule: str
+    schedule_id: str
     due: int
-    every: str = ""
-    missed: int = 0
+    interval: str = ""
+    missed_count: int = 0
     late: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class Now:
-    """What of a schedule has come by a moment: its last time, how many were there, and the next one, 0 for none."""
+class DueTimes:
+    """The scheduled times up to some moment: the last one, their count, and the next one after it (0: none)."""
 
     last: int
     count: int
-    following: int
+    next: int
 
 
-def come(schedule: Schedule, moment: int) -> Now | None:
-    """What is due by the moment; None where nothing is."""
+def due_times(schedule: Schedule, moment: int) -> DueTimes | None:
+    """Return the scheduled times from `schedule.due` up to `moment` (microseconds), or None if there are none."""
     if not schedule.due or moment < schedule.due:
         return None
-    if not schedule.every:
-        return Now(schedule.due, 1, 0)
-    place = _places(schedule, moment)
-    return Now(_time(schedule, place), place - _places(schedule, schedule.due) + 1, _time(schedule, place + 1))
+    if not schedule.interval:
+        return DueTimes(schedule.due, 1, 0)
+    index = _last_index(schedule, moment)
+    return DueTimes(
+        _nth_time(schedule, index), index - _last_index(schedule, schedule.due) + 1, _nth_time(schedule, index + 1)
+    )
 
 
-def _places(schedule: Schedule, moment: int) -> int:
-    """How many steps lie between the first time and the last one that is not after the moment."""
-    number, step = read_every(schedule.every)
+def _last_index(schedule: Schedule, moment: int) -> int:
+    """Return the index of the last scheduled time up to `moment`; the first time has index 0."""
+    number, step = parse_interval(schedule.interval)
     length = number * step // timedelta(microseconds=1)
-    place = max(0, (moment - schedule.first) // length - 1)  # a change of the clock moves it by less than a step
-    while _time(schedule, place + 1) <= moment:
-        place += 1
-    return place
+    index = max(0, (moment - schedule.first_due) // length - 1)  # a clock change shifts it by less than one interval
+    while _nth_time(schedule, index + 1) <= moment:
+        index += 1
+    return index
 
 
-def _time(schedule: Schedule, place: int) -> int:
-    """The time so many steps after the first."""
-    number, step = read_every(schedule.every)
-    if step < STEPS["d"]:
-        return schedule.first + place * (number * step // timedelta(microseconds=1))
-    wall = datetime.fromtimestamp(schedule.first / SECOND)  # noqa: DTZ006 - nine o'clock stays nine o'clock
-    return round((wall + place * number * step).timestamp()) * SECOND
+def _nth_time(schedule: Schedule, index: int) -> int:
+    """Return the scheduled time with this index."""
+    number, step = parse_interval(schedule.interval)
+    if step < INTERVAL_UNITS["d"]:
+        return schedule.first_due + index * (number * step // timedelta(microseconds=1))
+    local_start = datetime.fromtimestamp(schedule.first_due / SECOND)  # noqa: DTZ006 - local time, so that 9:00 stays 9:00
+    return round((local_start + index * number * step).timestamp()) * SECOND
 
 
-def read_every(text: str) -> tuple[int, timedelta]:
-    """`15m` as a number and what it counts."""
+def parse_interval(text: str) -> tuple[int, timedelta]:
+    """Parse an interval such as `15m` into a count and a unit. Raises a Problem if it is invalid."""
     found = re.fullmatch(r"([0-9]{1,4})([mhdw])", text)
-    if found is None or not 1 <= int(found[1]) <= MOST:
-        raise Problem(f"{text!r} is no interval.", "", "Say it as 15m, 2h, 1d or 1w: minutes, hours, days, weeks.")
-    return int(found[1]), STEPS[found[2]]
+    if found is None or not 1 <= int(found[1]) <= MAX_INTERVAL:
+        raise Problem(
+            f"{text!r} is not an interval.", "", "Enter it as 15m, 2h, 1d or 1w: minutes, hours, days, weeks."
+        )
+    return int(found[1]), INTERVAL_UNITS[found[2]]
 
 
-def read_when(text: str, moment: int) -> int:
-    """`18:30` is today or tomorrow, whichever comes; else a day stands before it."""
-    here = datetime.fromtimestamp(moment / SECOND)  # noqa: DTZ006 - a person means their own clock
+def parse_time(text: str, moment: int) -> int:
+    """Parse a local time into microseconds. `18:30` means the next such time; a date may precede it.
+
+    Raises a Problem if the time is not after `moment`.
+    """
+    here = datetime.fromtimestamp(moment / SECOND)  # noqa: DTZ006 - users mean local time
     words = text.strip().replace("T", " ")
     try:
         if " " in words:
-            found = datetime.strptime(words, "%Y-%m-%d %H:%M")  # noqa: DTZ007 - the clock on the wall
+            found = datetime.strptime(words, "%Y-%m-%d %H:%M")  # noqa: DTZ007 - local time
         else:
             found = datetime.combine(here, datetime.strptime(words, "%H:%M").time())  # noqa: DTZ007 - as above
             found += timedelta(days=found <= here)
         at = round(found.timestamp()) * SECOND
     except (ValueError, OverflowError, OSError):
-        raise Problem(f"{text!r} is no time.", "", WHEN) from None
+        raise Problem(f"{text!r} is not a time.", "", TIME_HINT) from None
     if at <= moment:
-        raise Problem(f"{text} is over.", "A session cannot begin in the past.", WHEN)
+        raise Problem(f"{text} is in the past.", "A session cannot start in the past.", TIME_HINT)
     return at
 
 
-def words_of(schedule: Schedule) -> str:
-    """When it begins, as a person reads it."""
+def describe_schedule(schedule: Schedule) -> str:
+    """Return when a schedule starts its sessions, for display."""
     if not schedule.due:
-        return "once, done" if not schedule.trouble else "once, not begun"
+        return "once, done" if not schedule.error else "once, failed to start"
     at = datetime.fromtimestamp(schedule.due / SECOND).astimezone().strftime("%Y-%m-%d %H:%M")
-    return f"{_often(schedule.every)}, next {at}" if schedule.every else f"once, {at}"
+    return f"{_interval_text(schedule.interval)}, next {at}" if schedule.interval else f"once, {at}"
 
 
-def notice_of(begun: Scheduled) -> str:
-    """The row of such a beginning."""
-    said = f"begun by your schedule {begun.schedule} ({_often(begun.every) if begun.every else 'once'})"
-    if begun.late:
-        said += ", late: Journeyman was not there at the time"
-    if begun.missed:
-        said += f"; {begun.missed} earlier time{'' if begun.missed == 1 else 's'} passed unused"
-    return said
+def schedule_notice(event: ScheduleTriggered) -> str:
+    """Return the timeline text for a session that was started by a schedule."""
+    text = (
+        f"started by your schedule {event.schedule_id} ({_interval_text(event.interval) if event.interval else 'once'})"
+    )
+    if event.late:
+        text += ", late: Journeyman was not running at the time"
+    if event.missed_count:
+        text += f"; {event.missed_count} earlier time{'' if event.missed_count == 1 else 's'} missed"
+    return text
 
 
-def _often(every: str) -> str:
-    number, name = every[:-1], NAMES.get(every[-1:])
+def _interval_text(every: str) -> str:
+    number, name = every[:-1], UNIT_NAMES.get(every[-1:])
     if not name:
         return f"every {every}"
     return f"every {name}" if number == "1" else f"every {number} {name}s"

@@ -1,46 +1,60 @@
-"""Fold facts into the one line a person sees of a session in the list."""
+"""Folds events into the row of a session in the session list."""
 
 from typing import Any, NamedTuple
 
-from core.domain.consent import ConsentAsked, ConsentGiven, ModeSet
 from core.domain.events import (
     ContextCompacted,
-    DelegateEnded,
-    Entry,
-    ModelChosen,
+    EventRecord,
+    ModelChanged,
     Replied,
     RequestSent,
     RunEnded,
     RunInterrupted,
     RunPaused,
+    RunRated,
     RunResumed,
     RunStarted,
+    SessionCreated,
     SessionForked,
-    SessionOpened,
-    VerdictGiven,
+    SubagentEnded,
 )
-from core.domain.filing import Filing, SessionArchived, SessionPinned, SessionRenamed, SessionTrashed
+from core.domain.permissions import ModeChanged, PermissionDecided, PermissionRequested
 from core.domain.question import QuestionAnswered, QuestionAsked
-from core.domain.steps import Outline, Step, line
+from core.domain.session_metadata import (
+    SessionArchived,
+    SessionMetadataEvent,
+    SessionPinned,
+    SessionRenamed,
+    SessionTrashed,
+)
+from core.domain.steps import Outline, Step, first_line
 
-ENDINGS = {"completed": "done", "stopped": "stopped", "limit": "limit", "failed": "failed"}
-NO_WORK = frozenset(
-    {"run", "person", "fork", "verdict", "compaction", "hook"}
-)  # rows that say nothing about what is being done
-ASKING = frozenset({"question", "consent"})
-UNJUDGED = {"verdict": "", "checked": ""}
+STATUS_AFTER_END = {"completed": "done", "stopped": "stopped", "limit": "limit", "failed": "failed"}
+NOT_ACTIVITY = frozenset(
+    {"run", "user", "fork", "rating", "compaction", "hook"}
+)  # row kinds that do not count as activity
+REQUEST_KINDS = frozenset({"question", "permission"})
+UNRATED = {"rating": "", "check_rating": ""}
 
 
 class SessionRow(NamedTuple):
-    """`status` is waiting, running, paused, done, failed, stopped, limit or interrupted.
+    """The row of a session in the session list.
 
-    `doing` is the object of the last step and `doing_kind` its kind; while one waits for the person, of that one, and
-    `updated` is when it was asked. `steps` are what a person counts, `rows` what is
-    painted. `verdict` (up, down) is the person's on the last run, `checked` that of the task's own check; empty is
-    unknown, whatever the status. `origin` is the session it was forked from, `mode` what the session asks about.
-    `pinned`, `archived` and `trashed` are when a person did that, 0 where nobody did.
-    `source` is where it was imported from; such a session is read only.
-    One that a call of `parent` began has that call, the name it goes by there, and how deep it is.
+    Attributes:
+        status: waiting, running, paused, done, failed, stopped, limit or interrupted.
+        activity, activity_kind: text and kind of the latest step, or of the pending request if the status is waiting.
+        created_at, updated_at: in microseconds; if waiting, `updated_at` is when the request was made.
+        last_seq: the number of the last event.
+        turns, max_turns: of the current run.
+        pending_requests: how many questions and permission requests wait for the user.
+        rows, steps: the timeline rows, and how many of them are numbered steps.
+        rating, check_rating: `up` or `down` by the user and by the task's own check, for the last run; empty if not
+            rated.
+        forked_from: the session it was forked from.
+        pinned, archived, trashed: when the user did that, in microseconds; 0 if not.
+        mode: the permission mode.
+        parent, parent_call, subagent, depth: of a sub-agent's session, as in SessionCreated.
+        imported_from: where an imported session comes from; it is read-only.
     """
 
     id: str
@@ -48,100 +62,119 @@ class SessionRow(NamedTuple):
     folder: str = ""
     model: str = ""
     status: str = "done"
-    doing_kind: str = ""
-    doing: str = ""
-    opened: int = 0
-    updated: int = 0
-    seq: int = 0
+    activity_kind: str = ""
+    activity: str = ""
+    created_at: int = 0
+    updated_at: int = 0
+    last_seq: int = 0
     runs: int = 0
-    rounds: int = 0
-    max_rounds: int = 0
-    waiting: int = 0
+    turns: int = 0
+    max_turns: int = 0
+    pending_requests: int = 0
     rows: int = 0
     steps: int = 0
     tokens: int = 0
     cost: float = 0.0
-    verdict: str = ""
-    checked: str = ""
-    origin: str = ""
+    rating: str = ""
+    check_rating: str = ""
+    forked_from: str = ""
     pinned: int = 0
     archived: int = 0
     trashed: int = 0
     mode: str = ""
     parent: str = ""
     parent_call: str = ""
-    called: str = ""
+    subagent: str = ""
     depth: int = 0
-    source: str = ""
+    imported_from: str = ""
 
 
-def fold_session(row: SessionRow, entry: Entry, changed: list[Step], outline: Outline) -> SessionRow:
-    """The line after `entry`, which changed these rows and left the outline so."""
-    if isinstance(entry.event, Filing):  # it stays where it is in the order of the list
-        return row._replace(seq=entry.seq, **_filed(entry.event, entry.at))
-    doing = changed[-1] if changed and changed[-1].kind not in NO_WORK else None
+def fold_session(row: SessionRow, entry: EventRecord, changed: list[Step], outline: Outline) -> SessionRow:
+    """Return the row after the event `entry`, which changed these timeline rows and resulted in this outline."""
+    if isinstance(entry.event, SessionMetadataEvent):  # must not change updated_at, by which the list is sorted
+        return row._replace(last_seq=entry.seq, **_metadata_changes(entry.event, entry.at))
+    latest = changed[-1] if changed and changed[-1].kind not in NOT_ACTIVITY else None
     row = row._replace(
-        updated=max(entry.at, row.updated),
-        seq=entry.seq,
+        updated_at=max(entry.at, row.updated_at),
+        last_seq=entry.seq,
         runs=max(row.runs, entry.run),
         rows=outline.rows,
-        steps=outline.numbers,
-        doing_kind=doing.kind if doing else row.doing_kind,
-        doing=doing.object if doing else row.doing,
-        **_changes(row, entry),
+        steps=outline.last_number,
+        activity_kind=latest.kind if latest else row.activity_kind,
+        activity=latest.object if latest else row.activity,
+        **_run_changes(row, entry),
     )
-    asking = [step for step in outline.open.values() if step.kind in ASKING] if row.status == "waiting" else []
-    if asking:  # it is what the line tells until it is answered, and since when, whatever else happens
-        row = row._replace(updated=asking[-1].began, doing_kind=asking[-1].kind, doing=asking[-1].object)
+    requests = [step for step in outline.open.values() if step.kind in REQUEST_KINDS] if row.status == "waiting" else []
+    if requests:  # shown until it is answered, whatever else happens meanwhile
+        row = row._replace(
+            updated_at=requests[-1].started_at, activity_kind=requests[-1].kind, activity=requests[-1].object
+        )
     return row
 
 
-def _changes(row: SessionRow, entry: Entry) -> dict[str, Any]:
-    """The fields that this kind of fact changes."""
+def _run_changes(row: SessionRow, entry: EventRecord) -> dict[str, Any]:
+    """Return the fields that an event changes."""
     match entry.event:
-        case SessionOpened(workspace=workspace, title=title, parent=parent, parent_call=call, called=called):
-            begun_by = {"parent": parent, "parent_call": call, "called": line(called), "depth": entry.event.depth}
-            seen = {"folder": workspace, "title": line(title), "opened": entry.at, "source": entry.event.source}
-            return seen | begun_by
-        case RunStarted(model=model, max_rounds=limit, mode=mode):
-            begun = {"status": "running", "model": model, "max_rounds": limit, "rounds": 0, "waiting": 0, "mode": mode}
-            return begun | UNJUDGED
-        case ModeSet(mode=mode):
+        case SessionCreated(folder=folder, title=title, parent=parent, parent_call=call, subagent=subagent):
+            origin = {
+                "parent": parent,
+                "parent_call": call,
+                "subagent": first_line(subagent),
+                "depth": entry.event.depth,
+            }
+            basics = {
+                "folder": folder,
+                "title": first_line(title),
+                "created_at": entry.at,
+                "imported_from": entry.event.imported_from,
+            }
+            return basics | origin
+        case RunStarted(model=model, max_turns=limit, mode=mode):
+            started = {
+                "status": "running",
+                "model": model,
+                "max_turns": limit,
+                "turns": 0,
+                "pending_requests": 0,
+                "mode": mode,
+            }
+            return started | UNRATED
+        case ModeChanged(mode=mode):
             return {"mode": mode}
-        case RequestSent(round=number, role="" | "agent"):
-            return {"rounds": number}
-        case DelegateEnded(tokens=tokens, cost=cost):
+        case RequestSent(turn=number, purpose="" | "external_agent"):
+            return {"turns": number}
+        case SubagentEnded(tokens=tokens, cost=cost):
             return {"tokens": row.tokens + tokens, "cost": row.cost + cost}
         case Replied(usage=usage, cost=cost) | ContextCompacted(usage=usage, cost=cost):
             return {"tokens": row.tokens + usage.input + usage.output, "cost": row.cost + (cost or 0.0)}
-        case ModelChosen(model=model):
+        case ModelChanged(model=model):
             return {"model": model}
-        case QuestionAsked() | ConsentAsked():
-            return {"status": "waiting", "waiting": row.waiting + 1}
-        case QuestionAnswered() | ConsentGiven():
-            left = max(0, row.waiting - 1)
-            going_on = row.status == "waiting" and not left
-            return {"status": "running" if going_on else row.status, "waiting": left}
-        case RunInterrupted(calls=calls):
-            return {"status": "waiting" if row.waiting and not calls else "interrupted"}
+        case QuestionAsked() | PermissionRequested():
+            return {"status": "waiting", "pending_requests": row.pending_requests + 1}
+        case QuestionAnswered() | PermissionDecided():
+            remaining = max(0, row.pending_requests - 1)
+            continues = row.status == "waiting" and not remaining
+            return {"status": "running" if continues else row.status, "pending_requests": remaining}
+        case RunInterrupted(call_ids=calls):
+            return {"status": "waiting" if row.pending_requests and not calls else "interrupted"}
         case RunPaused():
             return {"status": "paused"}
         case RunResumed():
-            return {"status": "waiting" if row.waiting else "running"}
+            return {"status": "waiting" if row.pending_requests else "running"}
         case RunEnded(status=status):
-            return {"status": ENDINGS[status], "waiting": 0}
-        case SessionForked(origin=origin):
-            return {"origin": origin}
-        case VerdictGiven(number=number, verdict=verdict, by=by) if number == row.runs:
-            return {"verdict" if by == "person" else "checked": verdict}
+            return {"status": STATUS_AFTER_END[status], "pending_requests": 0}
+        case SessionForked(forked_from=origin):
+            return {"forked_from": origin}
+        case RunRated(run_number=number, rating=rating, by=by) if number == row.runs:
+            return {"rating" if by == "user" else "check_rating": rating}
         case _:
             return {}
 
 
-def _filed(event: Filing, at: int) -> dict[str, Any]:
+def _metadata_changes(event: SessionMetadataEvent, at: int) -> dict[str, Any]:
     match event:
         case SessionRenamed(title=title):
-            return {"title": line(title)}
+            return {"title": first_line(title)}
         case SessionPinned(pinned=yes):
             return {"pinned": at if yes else 0}
         case SessionArchived(archived=yes):

@@ -1,39 +1,41 @@
-"""Skills: what one says, where it stands, its versions, and what is to be known of it before it is used."""
+"""Skills: their contents, sources, states and versions."""
 
 import re
 from dataclasses import dataclass
 from typing import Final, Literal
 
-Source = Literal["folder", "library", "home", "builtin"]
-"""Where a skill stands; of two with one name the one that is named first here is meant."""
-State = Literal["on", "off", "untrusted", "changed", "archived", "shadowed", "broken"]
-"""Only *on* is offered to a model. *untrusted*: nobody has looked at it yet. *changed*: since somebody has. *shadowed*:
-another of the same name goes before it. *broken*: it cannot be used as it is."""
-Level = Literal["error", "warning", "note"]
+SkillSource = Literal["folder", "library", "home", "builtin"]
+"""Where a skill is stored. If two skills have the same name, the source listed first takes precedence."""
+SkillState = Literal["enabled", "disabled", "untrusted", "changed", "archived", "shadowed", "broken"]
+"""Only *enabled* skills are offered to models. *untrusted*: the user has not approved the skill yet. *changed*: it was
+modified after the user approved it. *shadowed*: another skill of the same name takes precedence. *broken*: its SKILL.md
+is invalid."""
+FindingLevel = Literal["error", "warning", "note"]
 
-SOURCES: Final[tuple[Source, ...]] = ("folder", "library", "home", "builtin")
-MAIN: Final = "SKILL.md"
-NAME: Final = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+SKILL_SOURCES: Final[tuple[SkillSource, ...]] = ("folder", "library", "home", "builtin")
+SKILL_FILE: Final = "SKILL.md"
+NAME_PATTERN: Final = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 NAME_LIMIT: Final = 64
 DESCRIPTION_LIMIT: Final = 1024
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
-    """Something about the text of a skill. `line` counts from 1; an *error* is against the rules of the open format."""
+class SkillFinding:
+    """A finding in the text of a skill. `line` counts from 1; an *error* violates the Agent Skills format."""
 
     line: int
-    what: str
-    why: str = ""
-    do: str = ""
-    level: Level = "error"
+    message: str
+    cause: str = ""
+    fix: str = ""
+    level: FindingLevel = "error"
 
 
 @dataclass(frozen=True, slots=True)
 class Skill:
-    """What a SKILL.md says. `tools` is what `allowed-tools` names, `other` are keys that the format does not know.
+    """The contents of a SKILL.md file.
 
-    `body_line` is the line on which the body begins.
+    `tools` is the value of `allowed-tools`, `unknown_keys` holds front matter keys that the format does not define, and
+    `body_line` is the line on which the body begins, counted from 1.
     """
 
     name: str
@@ -43,13 +45,13 @@ class Skill:
     compatibility: str = ""
     tools: tuple[str, ...] = ()
     metadata: tuple[tuple[str, str], ...] = ()
-    other: tuple[tuple[str, str], ...] = ()
+    unknown_keys: tuple[tuple[str, str], ...] = ()
     body_line: int = 1
 
 
 @dataclass(frozen=True, slots=True)
 class SkillFile:
-    """A file of a version: its path in the skill, and the name of its contents."""
+    """A file of a skill version. `path` is relative to the skill, and `digest` is the blob name of the contents."""
 
     path: str
     digest: str
@@ -59,66 +61,74 @@ class SkillFile:
 
 @dataclass(frozen=True, slots=True)
 class SkillVersion:
-    """A skill as it was saved once. Numbers count from 1 and are never used again.
+    """A saved version of a skill. Numbers count from 1 and are never reused.
 
-    `by` is person, agent, review, import, disk or builtin; `why` is what was said of it; `session` is where an agent's
-    came from. `digest` is that of all files together.
+    `author` is user, agent, review, import, disk or builtin. `reason` is the description of the change, and `session`
+    the session of an agent that made it. `digest` covers all files together.
     """
 
     number: int
     name: str
-    made: int
-    by: str
+    created_at: int
+    author: str
     digest: str
-    why: str = ""
+    reason: str = ""
     session: str = ""
     files: tuple[SkillFile, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class SkillRow:
-    """A line of the list.
+    """A skill in the list.
 
-    `key` names this one skill among those of the same name: `library/NAME`, `builtin/NAME`, `home:PATH`, `folder:PATH`.
-    `version` is the newest that is kept, 0 for none. `uses` counts the calls that used it, `errors` and `warnings` are
-    findings, `tokens` is about what the body weighs, `trouble` says why it is broken. No model is told
-    of one that is `by_person_only`: a person names it.
+    Attributes:
+        key: identifies it among skills of the same name: `library/NAME`, `builtin/NAME`, `home:PATH` or `folder:PATH`.
+        version: the latest saved version; 0 for none.
+        use_count, last_used: how many tool calls used it, and when the last one did, in microseconds.
+        errors, warnings: the number of findings.
+        tokens: the estimated size of the body.
+        error: why it is broken.
+        user_only: it is not offered to models; only the user can invoke it.
     """
 
     key: str
     name: str
-    source: Source
-    state: State
+    source: SkillSource
+    state: SkillState
     description: str = ""
     version: int = 0
     pinned: bool = False
-    place: str = ""
+    path: str = ""
     shadowed_by: str = ""
-    uses: int = 0
-    used: int = 0
+    use_count: int = 0
+    last_used: int = 0
     errors: int = 0
     warnings: int = 0
     tokens: int = 0
     digest: str = ""
-    trouble: str = ""
-    by_person_only: bool = False
+    error: str = ""
+    user_only: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class OpenSkill:
-    """A skill as the editor opens it. `base` is the version to name when it is saved."""
+    """A skill opened in the editor. `base` is the version to pass when saving it."""
 
     row: SkillRow
     text: str
     base: int
-    findings: tuple[Finding, ...] = ()
+    findings: tuple[SkillFinding, ...] = ()
     files: tuple[SkillFile, ...] = ()
     versions: tuple[SkillVersion, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
-    """Lines of a three-way difference. *both*: the same change on both sides; *clash*: two different ones."""
+class MergeHunk:
+    """A hunk of a three-way merge.
+
+    *yours* and *theirs*: changed on that side only; *both*: the same change on both sides; *clash*: conflicting
+    changes.
+    """
 
     kind: Literal["same", "yours", "theirs", "both", "clash"]
     base: tuple[str, ...] = ()
@@ -127,34 +137,35 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
-class Saved:
-    """It is kept as this version; `unchanged`: it already was."""
+class SkillSaved:
+    """The result of saving a skill: its version. `unchanged` means that the text was equal to that version."""
 
     key: str
     version: int
-    findings: tuple[Finding, ...] = ()
+    findings: tuple[SkillFinding, ...] = ()
     unchanged: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class Moved:
-    """Nothing was saved: somebody else saved `head` since `base`. `theirs` is its text, `parts` all three side by side.
+class SkillSaveConflict:
+    """The result of a save that was refused because version `latest` had been saved since `base`.
 
-    `merged` is your text with their changes in it, where none of them clash; else None. `files` differ besides.
+    `theirs` is the text of `latest`, and `hunks` the three-way merge. `merged` combines both changes; None if they
+    conflict. `files` lists the files other than SKILL.md that differ.
     """
 
     key: str
     base: int
-    head: SkillVersion
+    latest: SkillVersion
     theirs: str
-    parts: tuple[Part, ...] = ()
+    hunks: tuple[MergeHunk, ...] = ()
     merged: str | None = None
     files: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class FileDifference:
-    """A file in two versions; None where there is, or was, none, `text` False where it is no text."""
+class SkillFileDiff:
+    """A file in two versions of a skill; None where it does not exist. `text` is false for binary contents."""
 
     path: str
     before: str | None
@@ -164,7 +175,7 @@ class FileDifference:
 
 @dataclass(frozen=True, slots=True)
 class SkillUse:
-    """A run that used a skill: which version, when, and how the run went."""
+    """A run that used a skill: which version, when, and how the run ended."""
 
     session: str
     title: str
@@ -172,49 +183,49 @@ class SkillUse:
     version: int
     at: int
     status: str = ""
-    verdict: str = ""
+    rating: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Imported:
-    """What an import would bring, or brought. `version` 0: it was not kept.
+class ImportedSkill:
+    """A skill that an import would add or has added. `version` is 0 if it was not added.
 
-    `clash` says what is there already under its name: the *same* skill, or an *other* one, and then `key` is not that
-    of its name. `trouble` says why it cannot be kept.
+    `name_taken_by` says whether its name already belongs to the *same* skill or to an *other* one; if it is another,
+    `key` has a different name that is free. `error` says why the skill cannot be added.
     """
 
     name: str
     key: str
-    findings: tuple[Finding, ...] = ()
+    findings: tuple[SkillFinding, ...] = ()
     files: tuple[str, ...] = ()
     text: str = ""
     version: int = 0
-    clash: Literal["", "same", "other"] = ""
-    trouble: str = ""
+    name_taken_by: Literal["", "same", "other"] = ""
+    error: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Offered:
-    """A skill that a run was told of, and the version of it that counts for this run."""
+class OfferedSkill:
+    """A skill listed in the system prompt of a run, and the version that the run uses."""
 
     name: str
-    source: Source
+    source: SkillSource
     version: int
     key: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class SkillUsed:
-    """A call read a skill, or a file of it, into the talk."""
+    """A tool call read a skill into the conversation, or only its file `file`."""
 
     call_id: str
     name: str
     version: int
-    source: Source
+    source: SkillSource
     key: str = ""
     file: str = ""
 
 
-def valid_name(name: str) -> bool:
-    """May a skill be called so?"""
-    return len(name) <= NAME_LIMIT and NAME.fullmatch(name) is not None
+def is_valid_name(name: str) -> bool:
+    """Return whether the Agent Skills format permits this name."""
+    return len(name) <= NAME_LIMIT and NAME_PATTERN.fullmatch(name) is not None

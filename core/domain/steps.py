@@ -1,72 +1,72 @@
-"""Fold facts into the rows a person reads.
+"""Folds events into the rows of the timeline.
 
-A row is written when a fact opens it and written again when a later fact changes it. `Outline` is the open end of a
-session's rows: all that the next fact needs, and all of it can be read back from the rows themselves.
+A row is written when an event opens it and again when a later event changes it. The Outline is the state between two
+events; it can be restored from the rows.
 """
 
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from core.domain.agents import AgentJoined, AgentTurned
-from core.domain.consent import CallAllowed, ConsentAsked, ConsentGiven, ConsentRequest, ModeSet
 from core.domain.events import (
+    BackgroundCommandEnded,
     CallRefused,
     CallStarted,
-    CallsWritten,
-    CommandEnded,
     ContextCompacted,
     DecisionMade,
-    Delegated,
-    DelegateEnded,
-    Entry,
+    EventRecord,
     FileChanged,
+    HarnessMessage,
     HookRan,
-    LimitMet,
+    IssueReported,
     LimitRaised,
-    ModelChosen,
-    Nudged,
-    PersonSpoke,
-    ProblemReported,
+    LimitThresholdReached,
+    ModelChanged,
     QueueChanged,
     Replied,
-    ReplyCut,
+    ReplyInterrupted,
+    RequestRetried,
     RequestSent,
-    Retried,
     RunEnded,
     RunInterrupted,
     RunPaused,
+    RunRated,
     RunResumed,
     RunStarted,
-    SandboxProven,
+    SandboxTested,
+    SessionCreated,
     SessionForked,
-    SessionOpened,
-    Tainted,
+    SubagentEnded,
+    SubagentStarted,
+    TextCallsEnabled,
     ToolReturned,
-    VerdictGiven,
+    UntrustedContentRead,
+    UserMessage,
 )
-from core.domain.exchanged import RecordKept, TranscriptRead
-from core.domain.filing import Filing
-from core.domain.notices import notice, of_guide
-from core.domain.pen import OBJECT_LIMIT as OBJECT_LIMIT
-from core.domain.pen import OPEN as OPEN
-from core.domain.pen import Outline as Outline
-from core.domain.pen import Pen as _Pen
-from core.domain.pen import Step as Step
-from core.domain.pen import line as line
-from core.domain.proposal import ProposalMade
-from core.domain.question import QuestionAnswered, QuestionAsked, QuestionHeld, spoken
-from core.domain.recalled import MemoryFailed, MemoryRecalled
-from core.domain.rewinding import FilesRewound
-from core.domain.schedule import Scheduled
+from core.domain.external_agents import ExternalAgentSettingChanged, ExternalAgentStarted
+from core.domain.import_events import TranscriptImported, UnrecognizedRecordsKept
+from core.domain.notices import instruction_file_text, notice_text
+from core.domain.permissions import CallAllowed, ModeChanged, PermissionDecided, PermissionRequest, PermissionRequested
+from core.domain.proposal import ProposalCreated
+from core.domain.question import QuestionAnswered, QuestionAnswerStarted, QuestionAsked, answer_text
+from core.domain.recall_events import MemoriesRecalled, MemoryOperationFailed
+from core.domain.rewind_events import FilesRewound
+from core.domain.schedule import ScheduleTriggered
+from core.domain.session_metadata import SessionMetadataEvent
 from core.domain.skill import SkillUsed
-from core.domain.worktree import WorktreeMade
+from core.domain.step_writer import OBJECT_LIMIT as OBJECT_LIMIT
+from core.domain.step_writer import OPEN_STATUSES as OPEN_STATUSES
+from core.domain.step_writer import Outline as Outline
+from core.domain.step_writer import Step as Step
+from core.domain.step_writer import StepWriter as _StepWriter
+from core.domain.step_writer import first_line as first_line
+from core.domain.worktree import WorktreeCreated
 
 VERBS: Mapping[str, tuple[str, str]] = MappingProxyType(
     {
-        # kind: (while it goes on, afterwards)
+        # kind: (verb while it is in progress, verb afterwards)
         "run": ("Run", "Run"),
-        "person": ("Queued", "You said"),
-        "guide": ("Read", "Read"),
+        "user": ("Queued", "You said"),
+        "instructions": ("Read", "Read"),
         "thinking": ("Thinking", "Thought"),
         "reply": ("Replying", "Replied"),
         "read": ("Reading", "Read"),
@@ -75,23 +75,23 @@ VERBS: Mapping[str, tuple[str, str]] = MappingProxyType(
         "find": ("Looking for", "Looked for"),
         "search": ("Searching", "Searched"),
         "command": ("Running", "Ran"),
-        "check": ("Looking after", "Looked after"),
+        "check_command": ("Checking", "Checked"),
         "fetch": ("Fetching", "Fetched"),
         "search_web": ("Searching the web", "Searched the web"),
         "hook": ("Running your hook", "Ran your hook"),
         "todo": ("Planning", "Planned"),
         "decision": ("Deciding", "Decided"),
-        "problem": ("Reporting", "Reported"),
+        "issue": ("Reporting", "Reported"),
         "delegate": ("Delegating", "Delegated"),
         "tool": ("Calling", "Called"),
         "refused": ("Not run", "Not run"),
         "question": ("Asks you", "You answered"),
-        "consent": ("Asks to", "Asked to"),
+        "permission": ("Asks to", "Asked to"),
         "interrupted": ("Interrupted", "Interrupted"),
         "paused": ("Paused", "Paused"),
         "notice": ("Notice", "Notice"),
         "compaction": ("Compacting", "Compacted"),
-        "recall": ("Looking back at", "Looked back at"),
+        "read_back": ("Reading back", "Read back"),
         "skill": ("Using the skill", "Used the skill"),
         "proposal": ("Proposing", "Proposed"),
         "memory": ("Recalling", "Recalled"),
@@ -99,16 +99,16 @@ VERBS: Mapping[str, tuple[str, str]] = MappingProxyType(
         "forget": ("Forgetting", "Forgot"),
         "end": ("Ended", "Ended"),
         "fork": ("Forked from", "Forked from"),
-        "rewind": ("Put back", "Put back"),
-        "verdict": ("Your verdict", "Your verdict"),
+        "rewind": ("Reverted", "Reverted"),
+        "rating": ("Rating", "Rating"),
     }
 )
 
-# Kinds of which the word for afterwards says more than is so where it came to nothing.
-UNDONE: Mapping[str, str] = MappingProxyType(
+# Verbs for kinds whose usual past tense would be wrong if the step did not succeed.
+UNSUCCESSFUL_VERBS: Mapping[str, str] = MappingProxyType(
     {
-        "guide": "Not read",
-        "person": "Taken back",
+        "instructions": "Not read",
+        "user": "Removed",
         "read": "Tried to read",
         "write": "Tried to write",
         "edit": "Tried to edit",
@@ -120,252 +120,287 @@ UNDONE: Mapping[str, str] = MappingProxyType(
         "forget": "Tried to forget",
     }
 )
-CAME_TO_NOTHING = frozenset({"failed", "stopped", "skipped", "unknown", "unknown-ended"})
+UNSUCCESSFUL = frozenset({"failed", "stopped", "skipped", "unknown", "unknown-ended"})
 
 
 def verb(kind: str, status: str) -> str:
-    """The word in front of the object."""
-    doing, done = VERBS.get(kind, VERBS["tool"])
+    """Return the verb shown before the object of a row."""
+    present, past = VERBS.get(kind, VERBS["tool"])
     if status in {"running", "waiting", "queued"}:
-        return doing
-    return UNDONE.get(kind, done) if status in CAME_TO_NOTHING else done
+        return present
+    return UNSUCCESSFUL_VERBS.get(kind, past) if status in UNSUCCESSFUL else past
 
 
-def fold(entry: Entry, outline: Outline) -> list[Step]:
-    """Bring `outline` up to `entry`; return the rows that are new or changed, in order."""
-    changed = _Pen(entry, outline)
+def fold(entry: EventRecord, outline: Outline) -> list[Step]:
+    """Apply an event to the outline. Return the rows that are new or changed, in order."""
+    changed = _StepWriter(entry, outline)
     match entry.event:
-        case RunStarted(guides=guides):
-            changed.open("run", key="run")
-            for guide in guides:
-                changed.add("guide", "failed" if guide.trouble else "done", object=line(of_guide(guide)))
-        case PersonSpoke() | QueueChanged():
-            _say(entry.event, changed)
+        case RunStarted():
+            _run_start(entry.event, changed)
+        case UserMessage() | QueueChanged():
+            _user_message(entry.event, changed)
         case RequestSent():
             _request(entry.event, changed)
         case Replied():
             _reply(entry.event, changed)
         case ContextCompacted():
             _compact(entry.event, changed)
-        case ReplyCut(text=text, why=why):
-            changed.close("request", "stopped", object=line(why))
+        case ReplyInterrupted(text=text, reason=reason):
+            changed.close("request", "stopped", object=first_line(reason))
             if text.head:
-                changed.add("reply", "stopped", object=line(text))
-        case Retried(trouble=trouble, wait_s=wait_s):
-            changed.close("request", "failed", object=line(trouble.what), marks={"wait_ms": int(wait_s * 1000)})
-        case Delegated() | DelegateEnded() | MemoryRecalled() | MemoryFailed() | ProposalMade():
-            _beside(entry.event, changed)
-        case CallStarted() | CallRefused() | FileChanged() | ToolReturned() | Tainted() | HookRan():
+                changed.add("reply", "stopped", object=first_line(text))
+        case RequestRetried(error=error, wait_s=wait_s):
+            changed.close(
+                "request", "failed", object=first_line(error.message), metrics={"wait_ms": int(wait_s * 1000)}
+            )
+        case SubagentStarted() | SubagentEnded() | MemoriesRecalled() | MemoryOperationFailed() | ProposalCreated():
+            _side_event(entry.event, changed)
+        case CallStarted() | CallRefused() | FileChanged() | ToolReturned() | UntrustedContentRead() | HookRan():
             _call(entry.event, changed)
-        case CommandEnded():
+        case BackgroundCommandEnded():
             _command(entry.event, changed)
         case QuestionAsked(question=question):
-            changed.open("question", key=question.id, object=line(question.text), status="waiting", numbered=True)
+            changed.open("question", key=question.id, object=first_line(question.text), status="waiting", numbered=True)
         case QuestionAnswered(question_id=question_id, answer=answer):
             status = "stopped" if answer.declined or answer.expired else "done"
-            changed.close(question_id, status, object=line(spoken(answer)))
-        case ConsentAsked(request=request):
-            changed.open("consent", key=request.id, object=_wanted(request), status="waiting", numbered=True)
-        case ConsentGiven(request_id=request_id, allowed=allowed):
-            changed.close(request_id, "done" if allowed else "stopped", marks={"allowed": int(allowed)})
-        case SessionOpened() | CallAllowed() | QuestionHeld() | DecisionMade() | ProblemReported() | Filing():
-            pass  # said by the list, or by the row of their call
-        case SandboxProven(level="verified", open=()) | RecordKept():
-            pass  # as it should be, or counted where a reading ends
-        case SkillUsed() | TranscriptRead(more=True):
-            pass  # said by the row of their call, or where the reading ends
+            changed.close(question_id, status, object=first_line(answer_text(answer)))
+        case PermissionRequested(request=request):
+            changed.open("permission", key=request.id, object=_request_text(request), status="waiting", numbered=True)
+        case PermissionDecided(request_id=request_id, allowed=allowed):
+            changed.close(request_id, "done" if allowed else "stopped", metrics={"allowed": int(allowed)})
         case (
-            LimitMet() | LimitRaised() | Nudged() | ModeSet() | ModelChosen() | CallsWritten() | SandboxProven()
-            | Scheduled() | WorktreeMade() | TranscriptRead() | AgentJoined() | AgentTurned()
+            SessionCreated() | CallAllowed() | QuestionAnswerStarted() | DecisionMade() | IssueReported()
+            | SessionMetadataEvent()
         ):  # fmt: skip
-            changed.add("notice", "done", object=line(notice(entry.event)))
-        case RunPaused(why=why):
-            _pause(why, changed)
-        case RunInterrupted(why=why, calls=calls):
-            _interrupt(why, calls, changed)
-        case RunResumed(settled=settled):
-            _resume(settled, changed)
+            pass  # shown in the session list, or in the row of the tool call
+        case SandboxTested(level="verified", escapes=()) | UnrecognizedRecordsKept():
+            pass  # the normal case, or counted by TranscriptImported
+        case SkillUsed() | TranscriptImported(partial=True):
+            pass  # shown in the row of the tool call, or at the end of the import
+        case (
+            LimitThresholdReached() | LimitRaised() | HarnessMessage() | ModeChanged() | ModelChanged()
+            | TextCallsEnabled() | SandboxTested() | ScheduleTriggered() | WorktreeCreated() | TranscriptImported()
+            | ExternalAgentStarted() | ExternalAgentSettingChanged()
+        ):  # fmt: skip
+            changed.add("notice", "done", object=first_line(notice_text(entry.event)))
+        case RunPaused() | RunInterrupted() | RunResumed() | RunEnded():
+            _run_state(entry.event, changed)
+        case SessionForked() | FilesRewound() | RunRated():
+            _user_action(entry.event, changed)
+    return changed.changed_rows()
+
+
+def _run_start(event: RunStarted, changed: "_StepWriter") -> None:
+    changed.open("run", key="run")
+    for file in event.instruction_files:
+        status = "failed" if file.error else "done"
+        changed.add("instructions", status, object=first_line(instruction_file_text(file)))
+
+
+def _run_state(event: RunPaused | RunInterrupted | RunResumed | RunEnded, changed: "_StepWriter") -> None:
+    match event:
+        case RunPaused(reason=reason):
+            _pause(reason, changed)
+        case RunInterrupted(reason=reason, call_ids=calls):
+            _interrupt(reason, calls, changed)
+        case RunResumed(resolution=resolution):
+            _resume(resolution, changed)
         case RunEnded(status=status, reason=reason):
             _end(status, reason, changed)
-        case SessionForked() | FilesRewound() | VerdictGiven():
-            _look_back(entry.event, changed)
-    return changed.rows()
 
 
-def _say(event: PersonSpoke | QueueChanged, changed: "_Pen") -> None:
-    """Words of the person. While the model works on what it was asked before they wait for the next request."""
+def _user_message(event: UserMessage | QueueChanged, changed: "_StepWriter") -> None:
+    """Add a user message. While the model is working, it is queued until the next request."""
     run = changed.outline.open.get("run")
     if isinstance(event, QueueChanged):
-        _rearrange(event, changed)
-    elif run and "rounds" in run.marks:
-        changed.add("person", "queued", key=_queued(changed.entry.seq), object=line(event.text))
+        _update_queue(event, changed)
+    elif run and "turns" in run.metrics:
+        changed.add("user", "queued", key=_message_key(changed.entry.seq), object=first_line(event.text))
     else:
-        changed.add("person", "done", object=line(event.text))
+        changed.add("user", "done", object=first_line(event.text))
 
 
-def _queued(seq: int) -> str:
-    """The key of the row of words that wait."""
-    return f"said-{seq}"
+def _message_key(seq: int) -> str:
+    """Return the key of the row of a queued message."""
+    return f"message-{seq}"
 
 
-def _rearrange(event: QueueChanged, changed: "_Pen") -> None:
-    """What becomes of words that wait; the order in which they wait is seen there."""
-    key = _queued(event.target)
-    match event.did:
+def _update_queue(event: QueueChanged, changed: "_StepWriter") -> None:
+    """Update the row of a queued message. Moving one changes only the order, which its row does not show."""
+    key = _message_key(event.target_seq)
+    match event.action:
         case "edited":
-            changed.turn(key, "queued", object=line(event.text))
-        case "taken back":
+            changed.set_status(key, "queued", object=first_line(event.text))
+        case "removed":
             changed.close(key, "stopped")
-        case "put back":
-            changed.open("person", key=key, object=line(event.text), status="queued")
+        case "restored":
+            changed.open("user", key=key, object=first_line(event.text), status="queued")
         case "moved":
             return
-    changed.add("notice", "done", object=line(notice(event)))
+    changed.add("notice", "done", object=first_line(notice_text(event)))
 
 
-def _wanted(request: ConsentRequest) -> str:
-    """What it asks to do, and with what; an agent of others may not say the first."""
-    act = "" if request.tool == "other" else request.tool
-    return line(f"{act} {request.object}".strip())
+def _request_text(request: PermissionRequest) -> str:
+    """Return the text of a permission request: tool and object. An external agent may omit the tool."""
+    tool = "" if request.tool == "other" else request.tool
+    return first_line(f"{tool} {request.object}".strip())
 
 
-def _call(event: CallStarted | CallRefused | FileChanged | ToolReturned | Tainted | HookRan, changed: "_Pen") -> None:
-    """What became of a call."""
+def _call(
+    event: CallStarted | CallRefused | FileChanged | ToolReturned | UntrustedContentRead | HookRan,
+    changed: "_StepWriter",
+) -> None:
+    """Apply an event of a tool call."""
     match event:
-        case CallStarted(call_id=call, step=kind, object=what):
-            changed.open(kind, key=call, object=line(what), numbered=True)
+        case CallStarted(call_id=call, step_kind=kind, object=object):
+            changed.open(kind, key=call, object=first_line(object), numbered=True)
         case CallRefused(tool=tool, reason=reason):
-            changed.add("refused", "failed", object=line(f"{tool}: {reason.head}"), numbered=True)
+            changed.add("refused", "failed", object=first_line(f"{tool}: {reason.head}"), numbered=True)
         case FileChanged(call_id=call, added=added, removed=removed):
-            changed.mark(call, files=1, added=added, removed=removed)
-            changed.count(files=1)
+            changed.add_metrics(call, files=1, added=added, removed=removed)
+            changed.add_run_metrics(files=1)
         case ToolReturned(call_id=call, output=output, failed=failed, exit_code=code):
-            marks = {"bytes": output.size or len(output.head)} | ({} if code is None else {"exit": code})
-            if changed.close(call, "failed" if failed else "done", marks=marks):
-                changed.count(calls=1)
-        case Tainted(call_id=call):
-            changed.mark(call, outside=1)
-        case HookRan(moment=moment, command=command, exit_code=code, refused=refused):
-            marks = {} if code is None else {"exit": code}
+            marks = {"bytes": output.size or len(output.head)} | ({} if code is None else {"exit_code": code})
+            if changed.close(call, "failed" if failed else "done", metrics=marks):
+                changed.add_run_metrics(calls=1)
+        case UntrustedContentRead(call_id=call):
+            changed.add_metrics(call, untrusted=1)
+        case HookRan(trigger=moment, command=command, exit_code=code, blocked=refused):
+            marks = {} if code is None else {"exit_code": code}
             status = "stopped" if refused else "done" if code == 0 else "failed"
-            changed.add("hook", status, object=line(f"{moment}: {command}"), marks=marks)
+            changed.add("hook", status, object=first_line(f"{moment}: {command}"), metrics=marks)
 
 
-def _command(event: CommandEnded, changed: "_Pen") -> None:
-    """One that no call waited for."""
-    status = "stopped" if event.why else "failed" if event.exit_code else "done"
-    marks = {"background": 1} | ({} if event.exit_code is None or event.why else {"exit": event.exit_code})
-    changed.add("command", status, object=line(event.command), numbered=True, marks=marks)
+def _command(event: BackgroundCommandEnded, changed: "_StepWriter") -> None:
+    """Add the row of a background command that ended."""
+    status = "stopped" if event.reason else "failed" if event.exit_code else "done"
+    marks = {"background": 1} | ({} if event.exit_code is None or event.reason else {"exit_code": event.exit_code})
+    changed.add("command", status, object=first_line(event.command), numbered=True, metrics=marks)
 
 
-def _beside(event: Delegated | DelegateEnded | MemoryRecalled | MemoryFailed | ProposalMade, changed: "_Pen") -> None:
-    """What other sessions gave: in the row of the call what a sub-agent used, in one of its own what is remembered."""
+def _side_event(
+    event: SubagentStarted | SubagentEnded | MemoriesRecalled | MemoryOperationFailed | ProposalCreated,
+    changed: "_StepWriter",
+) -> None:
+    """Apply an event of a sub-agent, a memory or a proposal."""
     match event:
-        case Delegated(call_id=call):
-            changed.mark(call, children=1)
-        case DelegateEnded(call_id=call, rounds=rounds, tokens=tokens, cost=cost):
-            changed.mark(call, tokens=tokens, cost=cost, rounds=rounds)
-            changed.count(tokens=tokens, cost=cost)
-        case MemoryRecalled(items=items):
+        case SubagentStarted(call_id=call):
+            changed.add_metrics(call, subagents=1)
+        case SubagentEnded(call_id=call, turns=turns, tokens=tokens, cost=cost):
+            changed.add_metrics(call, tokens=tokens, cost=cost, turns=turns)
+            changed.add_run_metrics(tokens=tokens, cost=cost)
+        case MemoriesRecalled(memories=items):
             count = "1 memory" if len(items) == 1 else f"{len(items)} memories"
-            said = f"{count}: {'; '.join(item.text for item in items)}"
-            changed.add("memory", "done", object=line(said), marks={"memories": len(items)})
-        case ProposalMade(steps=steps):
-            changed.propose(steps)
-        case MemoryFailed(doing=doing, trouble=trouble):
-            changed.add("notice", "failed", object=line(f"memory failed at {doing}: {trouble.what}"))
+            text = f"{count}: {'; '.join(item.text for item in items)}"
+            changed.add("memory", "done", object=first_line(text), metrics={"memories": len(items)})
+        case ProposalCreated(steps=steps):
+            changed.mark_proposed(steps)
+        case MemoryOperationFailed(operation=operation, error=error):
+            changed.add("notice", "failed", object=first_line(f"memory failed while {operation}: {error.message}"))
 
 
-def _look_back(event: SessionForked | FilesRewound | VerdictGiven, changed: "_Pen") -> None:
-    """What a person did with the session, besides running it."""
+def _user_action(event: SessionForked | FilesRewound | RunRated, changed: "_StepWriter") -> None:
+    """Apply an event for something the user did with the session other than running it."""
     match event:
-        case SessionForked(origin=origin):
-            changed.add("fork", "done", object=line(origin))
-        case FilesRewound(files=files, left=left):
-            names = line(", ".join(file.path for file in files))
-            changed.add("rewind", "stopped" if left else "done", object=names, marks={"files": len(files)})
-        case VerdictGiven():
-            changed.add("verdict", "done", object=_verdict(event))
+        case SessionForked(forked_from=origin):
+            changed.add("fork", "done", object=first_line(origin))
+        case FilesRewound(files=files, skipped=skipped):
+            names = first_line(", ".join(file.path for file in files))
+            changed.add("rewind", "stopped" if skipped else "done", object=names, metrics={"files": len(files)})
+        case RunRated():
+            changed.add("rating", "done", object=_rating_text(event))
 
 
-def _verdict(event: VerdictGiven) -> str:
-    """As a person reads it: the word, whose it is, the note, the tags."""
-    word = {"up": "good", "down": "bad", "": "taken back"}[event.verdict]
-    whose = "the check says " if event.by == "check" else ""
+def _rating_text(event: RunRated) -> str:
+    """Return the text of a rating: the rating itself, who gave it, the note and the tags."""
+    rating = {"up": "good", "down": "bad", "": "removed"}[event.rating]
+    author = "by the check: " if event.by == "check" else ""
     tags = " ".join(f"#{tag}" for tag in event.tags)
-    return line(" ".join(part for part in (whose + word, line(event.note), tags) if part))
+    return first_line(" ".join(part for part in (author + rating, first_line(event.note), tags) if part))
 
 
-def _request(event: RequestSent, changed: "_Pen") -> None:
-    """A request that follows one that was cut or failed is of the same round."""
-    if event.role not in ("", "agent"):
+def _request(event: RequestSent, changed: "_StepWriter") -> None:
+    """Open a thinking row. A request after a failed or interrupted one belongs to the same turn."""
+    if event.purpose not in ("", "external_agent"):
         changed.open("compaction", key="compaction", object="the context")
     else:
-        if not event.role:  # an agent of others that asks its own model takes no words along
-            changed.deliver()
+        if not event.purpose:  # an external agent's own requests do not carry queued messages
+            changed.mark_delivered()
         changed.open("thinking", key="request", numbered=True)
-        changed.reach(rounds=event.round)
+        changed.set_run_metrics(turns=event.turn)
 
 
-def _reply(event: Replied, changed: "_Pen") -> None:
+def _reply(event: Replied, changed: "_StepWriter") -> None:
     spent = event.usage.input + event.usage.output
     marks = {"tokens": event.usage.output} if event.usage.output else {}
-    said = line(event.reasoning) or line(", ".join(call.tool for call in event.calls)) or "the answer"
+    topic = first_line(event.reasoning) or first_line(", ".join(call.tool for call in event.calls)) or "the answer"
     cost, priced = event.cost or 0.0, {} if event.cost is None else {"priced": 1}
-    if not changed.close("request", "done", object=said, marks=marks, tokens=spent, cost=cost) and event.reasoning.head:
-        changed.add("thinking", "done", object=said, numbered=True, marks=marks)  # nobody saw it begin
+    if (
+        not changed.close("request", "done", object=topic, metrics=marks, tokens=spent, cost=cost)
+        and event.reasoning.head
+    ):
+        changed.add("thinking", "done", object=topic, numbered=True, metrics=marks)  # imported: no RequestSent
     if event.note:
-        changed.add("notice", "done", object=line(event.note))
+        changed.add("notice", "done", object=first_line(event.note))
     if event.text.head:
-        changed.add("reply", "done", object=line(event.text))
-    changed.count(thoughts=1, tokens=spent, cost=cost, **priced)
+        changed.add("reply", "done", object=first_line(event.text))
+    changed.add_run_metrics(thoughts=1, tokens=spent, cost=cost, **priced)
 
 
-def _compact(event: ContextCompacted, changed: "_Pen") -> None:
+def _compact(event: ContextCompacted, changed: "_StepWriter") -> None:
     spent = event.usage.input + event.usage.output
-    marks = {"before": event.before, "after": event.after, "folded": len(event.folded), "dropped": event.dropped}
+    marks = {
+        "before": event.tokens_before,
+        "after": event.tokens_after,
+        "truncated": len(event.truncated_calls),
+        "compacted": event.compacted_messages,
+    }
     changed.open("compaction", key="compaction")
     cost = event.cost or 0.0
-    changed.close("compaction", "done", object=line(event.why), marks=marks, tokens=spent, cost=cost)
-    changed.count(tokens=spent, cost=cost)
+    changed.close("compaction", "done", object=first_line(event.reason), metrics=marks, tokens=spent, cost=cost)
+    changed.add_run_metrics(tokens=spent, cost=cost)
 
 
-def _pause(why: str, changed: "_Pen") -> None:
+def _pause(reason: str, changed: "_StepWriter") -> None:
     changed.close("request", "stopped")
     changed.close("compaction", "stopped")
-    changed.turn("run", "paused")
-    changed.open("paused", key="paused", object=line(why), status="paused")
+    changed.set_status("run", "paused")
+    changed.open("paused", key="paused", object=first_line(reason), status="paused")
 
 
-def _interrupt(why: str, calls: tuple[str, ...], changed: "_Pen") -> None:
+def _interrupt(reason: str, calls: tuple[str, ...], changed: "_StepWriter") -> None:
     changed.close("request", "stopped")
     changed.close("compaction", "stopped")
     for call in calls:
-        changed.turn(call, "unknown")
-    changed.turn("run", "interrupted")
+        changed.set_status(call, "unknown")
+    changed.set_status("run", "interrupted")
     if "interrupted" not in changed.outline.open:
-        what = ", ".join(step.object for step in changed.outline.open.values() if step.status == "unknown")
+        unresolved = ", ".join(step.object for step in changed.outline.open.values() if step.status == "unknown")
         changed.open(
-            "interrupted", key="interrupted", object=line(what or why), status="waiting", marks={"calls": len(calls)}
+            "interrupted",
+            key="interrupted",
+            object=first_line(unresolved or reason),
+            status="waiting",
+            metrics={"calls": len(calls)},
         )
 
 
-def _resume(settled: str, changed: "_Pen") -> None:
+def _resume(resolution: str, changed: "_StepWriter") -> None:
     changed.close("interrupted", "done")
     changed.close("paused", "done")
-    changed.turn("run", "running")
-    if settled == "skip":
+    changed.set_status("run", "running")
+    if resolution == "skip":
         for step in tuple(changed.outline.open.values()):
             if step.status == "unknown":
                 changed.close(step.key, "skipped")
 
 
-def _end(status: str, reason: str, changed: "_Pen") -> None:
+def _end(status: str, reason: str, changed: "_StepWriter") -> None:
     for step in tuple(changed.outline.open.values()):
         if step.key != "run" and step.status != "queued":
             changed.close(step.key, "unknown-ended" if step.status == "unknown" else "stopped")
     header = changed.outline.open.get("run")
-    marks = dict(header.marks) if header else {}
-    began = header.began if header else changed.entry.at
+    marks = dict(header.metrics) if header else {}
+    started_at = header.started_at if header else changed.entry.at
     changed.close("run", status)
-    changed.add("end", status, object=line(reason), marks=marks, began=began)
+    changed.add("end", status, object=first_line(reason), metrics=marks, started_at=started_at)

@@ -1,11 +1,15 @@
-"""Words and pictures as facts hold them."""
+"""Text and attachments as events store them."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """Words of any length. Long ones are kept apart: then `head` is their start and `blob` names the whole."""
+    """Text of any length.
+
+    Long text is stored as a blob: then `head` holds its beginning, `blob` the name of the blob with the full text, and
+    `size` its length in bytes. Otherwise `head` is the full text.
+    """
 
     head: str = ""
     size: int = 0
@@ -14,7 +18,7 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class Attachment:
-    """An image or a document that the person sent along, or a tool gives; its contents are a blob."""
+    """An image or a document that the user sent or a tool returned. Its contents are a blob of `size` bytes."""
 
     name: str
     media_type: str

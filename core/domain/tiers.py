@@ -1,52 +1,52 @@
-"""Which model does which work: tiers, and a table of rules that a person can edit."""
+"""Model tiers, and the rules that select a tier for each request."""
 
 from dataclasses import dataclass
 from typing import Final, Literal
 
 Tier = Literal["small", "mid", "frontier"]
-Moment = Literal["summary", "review", "vision", "failure", "first", "any"]
+TierCondition = Literal["summary", "review", "vision", "after_failure", "first_step", "any"]
 
-AUTO: Final = "auto"  # the model of a run that lets the rules choose for each step
-NAMES: Final = frozenset({AUTO, "small", "mid", "frontier"})  # what may stand where a model is named
-WHY: Final[dict[Moment, str]] = {
+AUTO: Final = "auto"  # in place of a model name: the rules select a model for each step
+TIER_NAMES: Final = frozenset({AUTO, "small", "mid", "frontier"})  # accepted in place of a model name
+REASONS: Final[dict[TierCondition, str]] = {
     "summary": "a summary",
     "review": "a review",
-    "vision": "there are pictures to look at",
-    "failure": "the last step failed",
-    "first": "the first step of the run",
-    "any": "most work",
+    "vision": "there are images to look at",
+    "after_failure": "the last step failed",
+    "first_step": "the first step of the run",
+    "any": "the default",
 }
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
-    """At such a moment this tier works."""
+class TierRule:
+    """Selects a tier for requests that meet a condition."""
 
-    when: Moment
+    when: TierCondition
     tier: Tier
 
 
-USUAL: Final = (
-    Rule("summary", "small"),
-    Rule("review", "small"),
-    Rule("vision", "frontier"),
-    Rule("failure", "frontier"),
-    Rule("first", "frontier"),
-    Rule("any", "mid"),
+DEFAULT_RULES: Final = (
+    TierRule("summary", "small"),
+    TierRule("review", "small"),
+    TierRule("vision", "frontier"),
+    TierRule("after_failure", "frontier"),
+    TierRule("first_step", "frontier"),
+    TierRule("any", "mid"),
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Tiers:
-    """The models of each tier, the next where one fails, and the rules: the first that fits is followed."""
+    """The models of each tier, the preferred one first, and the rules, of which the first match counts."""
 
     small: tuple[str, ...] = ()
     mid: tuple[str, ...] = ()
     frontier: tuple[str, ...] = ()
-    rules: tuple[Rule, ...] = USUAL
+    rules: tuple[TierRule, ...] = DEFAULT_RULES
 
     def models(self, tier: str) -> tuple[str, ...]:
-        """Those of a tier; of a tier without any, those of its neighbours, the cheaper first."""
+        """Return the models of a tier. A tier without models uses those of another tier, preferably a cheaper one."""
         order: dict[str, tuple[tuple[str, ...], ...]] = {
             "small": (self.small, self.mid, self.frontier),
             "mid": (self.mid, self.small, self.frontier),
@@ -55,34 +55,35 @@ class Tiers:
         return next((found for found in order.get(tier, ()) if found), ())
 
 
-ONE_FOR_ALL: Final = Tiers()
+NO_TIERS: Final = Tiers()
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
-    """A model, and why it: empty where there was nothing to choose. `others` come after it where it fails."""
+class ModelChoice:
+    """The selected model. `reason` is empty if there was no choice; `fallbacks` are tried in order if it fails."""
 
     model: str
     tier: str = ""
-    why: str = ""
-    others: tuple[str, ...] = ()
+    reason: str = ""
+    fallbacks: tuple[str, ...] = ()
 
 
-def choose(tiers: Tiers, model: str, moments: tuple[Moment, ...]) -> Choice:
-    """Who works at this moment of a run that was started with `model`: a model's name, a tier's, or `auto`.
+def choose_model(tiers: Tiers, model: str, conditions: tuple[TierCondition, ...]) -> ModelChoice:
+    """Select the model of a request, in a run that was started with `model`: a model name, a tier name or `auto`.
 
-    A model that was named does all the work but summaries and reviews, which go to the small tier where there is one.
+    A named model answers every request except summaries and reviews, for which the rules select a tier if there are any
+    tiers. `conditions` are those that the request meets.
     """
-    aside = any(moment in ("summary", "review") for moment in moments)
-    if model in ("small", "mid", "frontier") and not aside:
-        found = tiers.models(model)
-        return _choice(found, model, "chosen for this session") if found else Choice(model)
-    if model == AUTO or aside:
+    auxiliary = any(condition in ("summary", "review") for condition in conditions)
+    if model in ("small", "mid", "frontier") and not auxiliary:
+        models = tiers.models(model)
+        return _choice(models, model, "chosen for this session") if models else ModelChoice(model)
+    if model == AUTO or auxiliary:
         for rule in tiers.rules:
-            if (rule.when in moments or rule.when == "any") and (found := tiers.models(rule.tier)):
-                return _choice(found, rule.tier, WHY[rule.when])
-    return Choice(model)
+            if (rule.when in conditions or rule.when == "any") and (models := tiers.models(rule.tier)):
+                return _choice(models, rule.tier, REASONS[rule.when])
+    return ModelChoice(model)
 
 
-def _choice(found: tuple[str, ...], tier: str, why: str) -> Choice:
-    return Choice(found[0], tier, why, found[1:])
+def _choice(models: tuple[str, ...], tier: str, reason: str) -> ModelChoice:
+    return ModelChoice(models[0], tier, reason, models[1:])

@@ -1,4 +1,4 @@
-"""Show every character that hides: text from outside never changes how other text reads."""
+"""Makes hidden characters visible, so that text from outside cannot change how the text around it reads."""
 
 import re
 import unicodedata
@@ -7,8 +7,8 @@ from typing import Final
 LINE_LIMIT: Final = 4_096
 
 _ANSI: Final = re.compile(
-    "\x1b\\[[0-?]*[ -/]*[@-~]"  # colours and cursor
-    "|\x1b[\\]P_^X][^\x07\x1b\x9c]{0,4096}(?:\x07|\x1b\\\\|\x9c)"  # titles, clipboard, links, pictures
+    "\x1b\\[[0-?]*[ -/]*[@-~]"  # colors and cursor
+    "|\x1b[\\]P_^X][^\x07\x1b\x9c]{0,4096}(?:\x07|\x1b\\\\|\x9c)"  # titles, clipboard, links, images
     "|\x1b[ -/]*[0-~]"
     "|\x9b[0-?]*[ -/]*[@-~]"
 )
@@ -23,9 +23,9 @@ _PICTURE_FORMS: Final = "\ufe0e\ufe0f"
 
 
 def visible(text: str) -> str:
-    """`text` without terminal codes, and with control, direction and zero-width characters written out: ⟦U+202E⟧.
+    """Return text without terminal escapes, and with control, bidi and zero-width characters as ⟦U+202E⟧.
 
-    What belongs to a picture sign (⚠️) or joins letters of a script that needs it stays.
+    Variation selectors after an emoji (⚠️) and joiners in scripts that need them are kept.
     """
     if text.isascii() and text.isprintable():
         return text
@@ -36,27 +36,27 @@ def visible(text: str) -> str:
 
 
 def visible_name(name: str) -> str:
-    """The same of a name, which is one line and holds no tab."""
+    """Make hidden characters of a name visible, as `visible` does, and also its tabs and line breaks."""
     return _BREAKS.sub(_write_out, visible(name))
 
 
 def cut_lines(text: str, limit: int = LINE_LIMIT) -> str:
-    """Lines no longer than `limit`: laying out one endless line would freeze the window."""
+    """Truncate lines to `limit` characters: laying out a very long line would freeze the window."""
     if len(text) <= limit:
         return text
     return "\n".join(line if len(line) <= limit else line[:limit] + " …" for line in text.split("\n"))
 
 
 def _write_out(found: re.Match[str]) -> str:
-    sign, text, at = found[0], found.string, found.start()
+    char, text, at = found[0], found.string, found.start()
     before = text[at - 1] if at else ""
     after = text[at + 1] if at + 1 < len(text) else ""
-    if sign in _PICTURE_FORMS and before and (before in "0123456789#*" or unicodedata.category(before) in {"So", "Sm"}):
-        return sign
-    if sign in _JOINERS and _joins(before) and _joins(after):
-        return sign
-    return f"⟦U+{ord(sign):04X}⟧"
+    if char in _PICTURE_FORMS and before and (before in "0123456789#*" or unicodedata.category(before) in {"So", "Sm"}):
+        return char
+    if char in _JOINERS and _joins(before) and _joins(after):
+        return char
+    return f"⟦U+{ord(char):04X}⟧"
 
 
-def _joins(sign: str) -> bool:
-    return bool(sign) and (sign == "\ufe0f" or unicodedata.category(sign) in {"So", "Sk", "Lo", "Mn", "Mc"})
+def _joins(char: str) -> bool:
+    return bool(char) and (char == "\ufe0f" or unicodedata.category(char) in {"So", "Sk", "Lo", "Mn", "Mc"})

@@ -1,32 +1,38 @@
-"""A git worktree of a session: a folder of its own, on a branch of its own."""
+"""Git worktrees of sessions: separate folders, each on a branch of its own."""
 
 from dataclasses import dataclass
 
-PREFIX = "journeyman/"  # of the branches
+BRANCH_PREFIX = "journeyman/"  # prefix of the branch names
 
 
 @dataclass(frozen=True, slots=True)
-class WorktreeMade:
-    """The session works beside `repository`, in a worktree on a new branch that began at the commit `base`."""
+class WorktreeCreated:
+    """A git worktree was created for the session, on the new branch `branch` that starts at `base_commit`."""
 
     repository: str
     folder: str
     branch: str
-    base: str
+    base_commit: str
 
 
 @dataclass(frozen=True, slots=True)
 class Worktree:
-    """One that is there. `changed` are files that are in no commit, `ahead` commits that the repository has not got."""
+    """An existing worktree.
+
+    `changed_files` counts files with uncommitted changes, `commits_ahead` the commits that the branch checked out in
+    the repository does not have.
+    """
 
     repository: str
     folder: str
     branch: str
-    changed: int = 0
-    ahead: int = 0
+    changed_files: int = 0
+    commits_ahead: int = 0
 
 
-def notice_of(made: WorktreeMade) -> str:
-    """The row of such a beginning."""
-    words = f"works in a git worktree of {made.repository}, on the new branch {made.branch} from {made.base[:8]}"
-    return f"{words}. It is kept: `git merge {made.branch}` takes it over, `journeyman worktree remove` removes it"
+def worktree_notice(event: WorktreeCreated) -> str:
+    """Return the timeline text for a new worktree."""
+    where = (
+        f"works in a git worktree of {event.repository}, on the new branch {event.branch} from {event.base_commit[:8]}"
+    )
+    return f"{where}. It is kept: `git merge {event.branch}` merges it, `journeyman worktree remove` removes it"

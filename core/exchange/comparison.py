@@ -1,4 +1,4 @@
-"""Two sessions side by side, written for a person, a table program or another program."""
+"""Writes a comparison of two sessions as Markdown, CSV or JSON."""
 
 import csv
 import io
@@ -10,17 +10,17 @@ from typing import Any, Final
 from core.domain.clock import SECOND
 from core.domain.sessions import SessionRow
 from core.domain.steps import Step, verb
-from core.timeline.align import Alignment, Pair, Totals
-from core.timeline.learnt import Learnt
-from core.timeline.spending import harmless
+from core.timeline.run_alignment import AlignedPair, Alignment, RunTotals
+from core.timeline.usage_totals import escape_formulas
+from core.timeline.used_knowledge import UsedKnowledge
 
-Clean = Callable[[str], str]
-Sides = tuple[SessionRow, SessionRow]
+Redact = Callable[[str], str]
+SessionPair = tuple[SessionRow, SessionRow]
 COLUMNS: Final = ("step", "kind", "object", "status", "seconds", "tokens")
 
 
-def markdown(sides: Sides, found: Alignment, clean: Clean) -> str:
-    """What each came to, what only one of them had, and the steps beside each other."""
+def to_markdown(sides: SessionPair, found: Alignment, clean: Redact) -> str:
+    """Return the comparison as Markdown: totals, memories and skills that only one session had, and paired steps."""
     names = [_cell(clean(row.title or row.id)) for row in sides]
     lines = [f"# {names[0]} and {names[1]}", "", f"| | {names[0]} | {names[1]} |", "|---|---|---|"]
     figures = zip(_figures(sides[0], found.a), _figures(sides[1], found.b), strict=True)
@@ -30,24 +30,30 @@ def markdown(sides: Sides, found: Alignment, clean: Clean) -> str:
         lines += [f"- Only in {name}: {_cell(clean(what))}" for what in had]
     lines += ["", f"| | {names[0]} | {names[1]} |", "|---|---|---|"]
     for place, pair in enumerate(found.pairs):
-        mark = "first difference" if place == found.first else "" if pair.equal and pair.same_end else "differs"
-        lines.append(f"| {mark} | {_said(pair.a, clean)} | {_said(pair.b, clean)} |")
+        mark = (
+            "first difference"
+            if place == found.first_difference
+            else ""
+            if pair.equal and pair.same_status
+            else "differs"
+        )
+        lines.append(f"| {mark} | {_step_cell(pair.a, clean)} | {_step_cell(pair.b, clean)} |")
     return "\n".join(lines) + "\n"
 
 
-def table(sides: Sides, found: Alignment, clean: Clean) -> str:
-    """A line for each pair of steps."""
+def to_csv(sides: SessionPair, found: Alignment, clean: Redact) -> str:
+    """Return the comparison as CSV, one row for each pair of steps."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(["equal", *(f"{side}_{name}" for side in ("left", "right") for name in COLUMNS)])
     for pair in found.pairs:
         cells = [str(value) for step in (pair.a, pair.b) for value in _values(step, clean)]
-        writer.writerow(["yes" if pair.equal else "no", *harmless(cells)])
+        writer.writerow(["yes" if pair.equal else "no", *escape_formulas(cells)])
     return text.getvalue()
 
 
-def plain(sides: Sides, found: Alignment, clean: Clean) -> str:
-    """All of it, for another program."""
+def to_json(sides: SessionPair, found: Alignment, clean: Redact) -> str:
+    """Return the whole comparison as JSON."""
     had = _only(found)
     whole = {
         "sessions": [
@@ -56,52 +62,52 @@ def plain(sides: Sides, found: Alignment, clean: Clean) -> str:
             for row, totals, only in zip(sides, (found.a, found.b), had, strict=True)
         ],
         "equal": found.equal,
-        "first_difference": found.first,
+        "first_difference": found.first_difference,
         "pairs": [_pair(pair, clean) for pair in found.pairs],
     }
     return json.dumps(whole, indent=2, ensure_ascii=False) + "\n"
 
 
-COMPARISONS: Final[Mapping[str, Callable[[Sides, Alignment, Clean], str]]] = MappingProxyType(
-    {"md": markdown, "csv": table, "json": plain}
+COMPARISON_FORMATS: Final[Mapping[str, Callable[[SessionPair, Alignment, Redact], str]]] = MappingProxyType(
+    {"md": to_markdown, "csv": to_csv, "json": to_json}
 )
 
 
-def _figures(row: SessionRow, totals: Totals) -> Iterator[tuple[str, str]]:
-    """A cost that nobody knows stays unknown."""
+def _figures(row: SessionRow, totals: RunTotals) -> Iterator[tuple[str, str]]:
+    """Yield the label and value of each total. An unknown cost is shown as unknown, not as zero."""
     yield "model", row.model
-    yield "ended", row.status
+    yield "status", row.status
     yield "steps", str(totals.steps)
     yield "failed steps", str(totals.failed)
     yield "seconds", f"{totals.seconds:.1f}"
     yield "tokens", str(totals.tokens)
-    yield "cost in dollars", f"{totals.cost:.4f}" if row.cost else "unknown"
+    yield "cost (USD)", f"{totals.cost:.4f}" if row.cost else "unknown"
 
 
 def _only(found: Alignment) -> tuple[list[str], list[str]]:
-    """What memory and skills each had that the other had not."""
-    a, b = found.learnt_a.without(found.learnt_b), found.learnt_b.without(found.learnt_a)
-    return _had(a), _had(b)
+    """Return two lists: the memories and skills that only the first session had, and those only the second had."""
+    a, b = found.used_a.without(found.used_b), found.used_b.without(found.used_a)
+    return _describe(a), _describe(b)
 
 
-def _had(learnt: Learnt) -> list[str]:
+def _describe(learnt: UsedKnowledge) -> list[str]:
     memories = [f"the memory “{text}”" for text in learnt.memories.values()]
     return memories + [f"the skill {name}, version {version}" for name, version in learnt.skills.items()]
 
 
-def _said(step: Step | None, clean: Clean) -> str:
+def _step_cell(step: Step | None, clean: Redact) -> str:
     if step is None:
         return "—"
     return _cell(f"{step.number} {verb(step.kind, step.status)} {clean(step.object)} ({step.status})")
 
 
-def _values(step: Step | None, clean: Clean) -> tuple[object, ...]:
+def _values(step: Step | None, clean: Redact) -> tuple[object, ...]:
     if step is None:
         return ("",) * len(COLUMNS)
     return step.number, step.kind, clean(step.object), step.status, f"{_seconds(step):.3f}", step.tokens
 
 
-def _pair(pair: Pair, clean: Clean) -> dict[str, Any]:
+def _pair(pair: AlignedPair, clean: Redact) -> dict[str, Any]:
     sides = {
         name: dict(zip(COLUMNS, _values(step, clean), strict=True)) if step else None
         for name, step in (("left", pair.a), ("right", pair.b))
@@ -110,9 +116,9 @@ def _pair(pair: Pair, clean: Clean) -> dict[str, Any]:
 
 
 def _seconds(step: Step) -> float:
-    return max(0, step.ended - step.began) / SECOND if step.ended else 0.0
+    return max(0, step.ended_at - step.started_at) / SECOND if step.ended_at else 0.0
 
 
 def _cell(text: str) -> str:
-    """Words that cannot end a cell of a table."""
+    """Return the text in one line, with the characters escaped that would end a Markdown table cell or start a tag."""
     return " ".join(text.split()).replace("\\", "\\\\").replace("|", "\\|").replace("<", "&lt;")

@@ -1,1 +1,1 @@
-"""What a session has taught: looked back at afterwards, by a small run of its own, and only proposed."""
+"""Learning from sessions: after a session a small separate run reviews it and proposes what to remember."""

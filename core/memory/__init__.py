@@ -1,1 +1,1 @@
-"""What is remembered beyond one session: kept, recalled, ranked, faded."""
+"""Long-term memory: saving, searching, ranking, recalling and archiving what is remembered across sessions."""

@@ -1,4 +1,4 @@
-"""Sentences to vectors by a BERT model in a folder, with numpy alone. Runs in a process of its own: see `embedder`."""
+"""Computes BERT sentence embeddings with numpy only. It runs in the process that `embedder` implements."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -11,103 +11,106 @@ import numpy as np
 
 from core.memory.wordpiece import WordPiece
 
-MOST = 256  # pieces of a text that are read
-AT_ONCE = 1_024  # pieces of all the texts of one pass
+MAX_TOKENS = 256  # tokens that are used of each text; the rest is ignored
+MAX_BATCH_TOKENS = 1_024  # tokens in one forward pass, including padding
 WEIGHTS = "model.safetensors"
 
 
 class Bert:
-    """The model of a folder as its authors published it: config.json, model.safetensors, vocab.txt or tokenizer.json.
+    """A model folder as published by its authors: config.json, model.safetensors, and vocab.txt or tokenizer.json.
 
     Attributes:
-        print: the same for the same model only.
+        fingerprint: a hash of the weights and the configuration, which identifies the model.
     """
 
     def __init__(self, folder: Path) -> None:
         config = _json(folder / "config.json")
         if not config:
-            raise ValueError("there is no config.json in the folder")
+            raise ValueError("the folder has no config.json")
         if config.get("model_type") != "bert" or config.get("hidden_act", "gelu") != "gelu":
-            raise ValueError(f"its config.json tells of {config.get('model_type')!r}, and only BERT is read here")
+            raise ValueError(f"its config.json describes {config.get('model_type')!r}; only BERT is supported")
         self._layers, self._heads = int(config["num_hidden_layers"]), int(config["num_attention_heads"])
-        self._small = float(config.get("layer_norm_eps", 1e-12))
-        self._most = min(MOST, int(config["max_position_embeddings"]))
-        self._first_only = bool(_json(folder / "1_Pooling" / "config.json").get("pooling_mode_cls_token"))
+        self._epsilon = float(config.get("layer_norm_eps", 1e-12))
+        self._max_tokens = min(MAX_TOKENS, int(config["max_position_embeddings"]))
+        self._use_first_token = bool(_json(folder / "1_Pooling" / "config.json").get("pooling_mode_cls_token"))
         body = (folder / WEIGHTS).read_bytes()
-        self.print = blake2b(body + json.dumps(config, sort_keys=True).encode(), digest_size=8).hexdigest()
-        self._weights = _prepared(_tensors(body), self._layers)
+        self.fingerprint = blake2b(body + json.dumps(config, sort_keys=True).encode(), digest_size=8).hexdigest()
+        self._weights = _prepare(_tensors(body), self._layers)
         lower = _json(folder / "tokenizer_config.json").get("do_lower_case", True)
-        self._pieces = WordPiece(_vocabulary(folder), lower=bool(lower))
+        self._tokenizer = WordPiece(_vocabulary(folder), lower=bool(lower))
 
     @property
-    def size(self) -> int:
+    def dimensions(self) -> int:
         return int(self._weights["embeddings.word_embeddings.weight"].shape[1])
 
-    def vectors(self, texts: Sequence[str]) -> Any:
-        """A row of length 1 for each text."""
-        numbers = [self._pieces.numbers(text, self._most) for text in texts]
-        made: Any = np.zeros((len(texts), self.size), np.float32)
+    def embed(self, texts: Sequence[str]) -> Any:
+        """Return one row for each text: its embedding, normalized to length 1."""
+        numbers = [self._tokenizer.encode(text, self._max_tokens) for text in texts]
+        made: Any = np.zeros((len(texts), self.dimensions), np.float32)
         group: list[int] = []
         for place in sorted(range(len(numbers)), key=lambda place: len(numbers[place])):
-            if group and (len(group) + 1) * len(numbers[place]) > AT_ONCE:
-                made[group] = self._pass([numbers[one] for one in group])
+            if group and (len(group) + 1) * len(numbers[place]) > MAX_BATCH_TOKENS:
+                made[group] = self._forward([numbers[one] for one in group])
                 group = []
             group.append(place)
         if group:
-            made[group] = self._pass([numbers[one] for one in group])
+            made[group] = self._forward([numbers[one] for one in group])
         return made
 
-    def _pass(self, numbers: Sequence[Sequence[int]]) -> Any:
+    def _forward(self, numbers: Sequence[Sequence[int]]) -> Any:
         count, longest, weights = len(numbers), max(map(len, numbers)), self._weights
         pieces: Any = np.zeros((count, longest), np.int64)
         mask: Any = np.zeros((count, longest), np.float32)
         for row, one in enumerate(numbers):
             pieces[row, : len(one)], mask[row, : len(one)] = one, 1
-        told = weights["embeddings.word_embeddings.weight"][pieces]
-        told += weights["embeddings.position_embeddings.weight"][:longest]
-        told += weights["embeddings.token_type_embeddings.weight"][0]
-        told = self._even(told, "embeddings.LayerNorm").reshape(count * longest, -1)
-        hidden = ((1 - mask) * -1e9)[:, None, None, :]
+        states = weights["embeddings.word_embeddings.weight"][pieces]
+        states += weights["embeddings.position_embeddings.weight"][:longest]
+        states += weights["embeddings.token_type_embeddings.weight"][0]
+        states = self._layer_norm(states, "embeddings.LayerNorm").reshape(count * longest, -1)
+        bias = ((1 - mask) * -1e9)[:, None, None, :]
         for layer in range(self._layers):
-            told = self._layer(told, hidden, f"encoder.layer.{layer}.")
-        told = told.reshape(count, longest, -1)
-        whole = told[:, 0] if self._first_only else (told * mask[:, :, None]).sum(1)
-        return whole / np.maximum(np.linalg.norm(whole, axis=1, keepdims=True), 1e-9)
+            states = self._layer(states, bias, f"encoder.layer.{layer}.")
+        states = states.reshape(count, longest, -1)
+        pooled = states[:, 0] if self._use_first_token else (states * mask[:, :, None]).sum(1)
+        return pooled / np.maximum(np.linalg.norm(pooled, axis=1, keepdims=True), 1e-9)
 
-    def _layer(self, told: Any, hidden: Any, name: str) -> Any:
-        count, longest = hidden.shape[0], hidden.shape[3]
-        each = told.shape[1] // self._heads
-        all_three = self._times(told, f"{name}attention.self.three")
-        asked, keys, values = all_three.reshape(count, longest, 3, self._heads, each).transpose(2, 0, 3, 1, 4)
-        heed = asked @ keys.swapaxes(-1, -2)
-        heed *= each**-0.5
-        heed += hidden
-        heed -= heed.max(-1, keepdims=True)
-        np.exp(heed, out=heed)
-        heed /= heed.sum(-1, keepdims=True)
-        seen = (heed @ values).transpose(0, 2, 1, 3).reshape(told.shape)
-        attended = f"{name}attention.output."
-        told = self._even(told + self._times(seen, f"{attended}dense"), f"{attended}LayerNorm")
-        more = self._times(_gelu(self._times(told, f"{name}intermediate.dense")), f"{name}output.dense")
-        return self._even(told + more, f"{name}output.LayerNorm")
+    def _layer(self, states: Any, bias: Any, name: str) -> Any:
+        count, longest = bias.shape[0], bias.shape[3]
+        each = states.shape[1] // self._heads
+        projected = self._linear(states, f"{name}attention.self.three")
+        queries, keys, values = projected.reshape(count, longest, 3, self._heads, each).transpose(2, 0, 3, 1, 4)
+        scores = queries @ keys.swapaxes(-1, -2)
+        scores *= each**-0.5
+        scores += bias
+        scores -= scores.max(-1, keepdims=True)
+        np.exp(scores, out=scores)
+        scores /= scores.sum(-1, keepdims=True)
+        weighted = (scores @ values).transpose(0, 2, 1, 3).reshape(states.shape)
+        prefix = f"{name}attention.output."
+        states = self._layer_norm(states + self._linear(weighted, f"{prefix}dense"), f"{prefix}LayerNorm")
+        forward = self._linear(_gelu(self._linear(states, f"{name}intermediate.dense")), f"{name}output.dense")
+        return self._layer_norm(states + forward, f"{name}output.LayerNorm")
 
-    def _times(self, told: Any, name: str) -> Any:
-        made = told @ self._weights[f"{name}.weight"]
+    def _linear(self, states: Any, name: str) -> Any:
+        made = states @ self._weights[f"{name}.weight"]
         made += self._weights[f"{name}.bias"]
         return made
 
-    def _even(self, told: Any, name: str) -> Any:
-        told = told - told.mean(-1, keepdims=True)
-        spread = np.einsum("...i,...i->...", told, told) / told.shape[-1]
-        told *= (1 / np.sqrt(spread + self._small))[..., None]
-        told *= self._weights[f"{name}.weight"]
-        told += self._weights[f"{name}.bias"]
-        return told
+    def _layer_norm(self, states: Any, name: str) -> Any:
+        states = states - states.mean(-1, keepdims=True)
+        spread = np.einsum("...i,...i->...", states, states) / states.shape[-1]
+        states *= (1 / np.sqrt(spread + self._epsilon))[..., None]
+        states *= self._weights[f"{name}.weight"]
+        states += self._weights[f"{name}.bias"]
+        return states
 
 
-def _gelu(told: Any) -> Any:
-    """With the error function as Abramowitz and Stegun approximate it (7.1.26), in place: this is half of the work."""
-    size = np.abs(told)
+def _gelu(states: Any) -> Any:
+    """Compute GELU in place.
+
+    It uses approximation 7.1.26 of the error function by Abramowitz and Stegun. Half of the model's time is spent here.
+    """
+    size = np.abs(states)
     size *= 0.5**0.5
     part = 1 / (1 + 0.3275911 * size)
     rest = np.full_like(part, 1.061405429)
@@ -119,15 +122,15 @@ def _gelu(told: Any) -> Any:
     np.exp(size, out=size)
     rest *= size
     np.subtract(1, rest, out=rest)
-    np.copysign(rest, told, out=rest)
+    np.copysign(rest, states, out=rest)
     rest += 1
-    rest *= told
+    rest *= states
     rest *= 0.5
     return rest
 
 
 def _tensors(body: bytes) -> dict[str, Any]:
-    """What a file of safetensors holds: a length, a list as JSON, then the figures."""
+    """Parse a safetensors file, which consists of the length of a JSON index, the index and the data."""
     (length,) = unpack("<Q", body[:8])
     listed = json.loads(body[8 : 8 + length])
     kinds = {"F32": np.float32, "F16": np.float16, "I64": np.int64}
@@ -141,8 +144,8 @@ def _tensors(body: bytes) -> dict[str, Any]:
     return found
 
 
-def _prepared(tensors: dict[str, Any], layers: int) -> dict[str, Any]:
-    """Turned the way they are multiplied; the three of attention as one."""
+def _prepare(tensors: dict[str, Any], layers: int) -> dict[str, Any]:
+    """Transpose the weights for multiplication, and join the query, key and value weights of each layer."""
     for layer in range(layers):
         name = f"encoder.layer.{layer}.attention.self."
         for kind, axis in (("weight", 0), ("bias", 0)):
@@ -160,12 +163,12 @@ def _vocabulary(folder: Path) -> Mapping[str, int]:
         return {piece: number for number, piece in enumerate(lines) if piece}
     model = _json(folder / "tokenizer.json").get("model", {})
     if not isinstance(model.get("vocab"), dict):
-        raise ValueError("there is neither a vocab.txt nor a tokenizer.json with the pieces of words")
+        raise ValueError("the folder has neither a vocab.txt nor a tokenizer.json with a vocabulary")
     found: dict[str, int] = model["vocab"]
     return found
 
 
 def _json(file: Path) -> dict[str, Any]:
-    """Empty where there is no such file."""
+    """Return the JSON object in a file, or an empty object if the file does not exist."""
     found = json.loads(file.read_text("utf-8")) if file.is_file() else {}
     return found if isinstance(found, dict) else {}

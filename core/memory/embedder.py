@@ -1,6 +1,7 @@
-"""The process that turns sentences into vectors and looks for the nearest: one line of JSON in, one line out.
+"""The process that embeds sentences and searches embeddings. Each request and each reply is one line of JSON.
 
-Started as a script, so that neither its weights nor its work weigh on ours; it ends when nobody asks any more.
+`semantic_search` starts this file as a script, to keep its memory and CPU use out of the main process, and stops the
+process when it is idle.
 """
 
 import json
@@ -11,13 +12,13 @@ from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
-AROUND = 0.5  # how much what stood around a sentence counts beside it
-LINES = 8  # of what stood around it that are read
-REMEMBERED = 4_096  # lines whose vectors are kept: neighbours share what stands around them
+CONTEXT_WEIGHT = 0.5  # weight of the context of a sentence; the sentence itself has weight 1
+CONTEXT_LINES = 8  # number of context lines that are embedded
+CACHE_SIZE = 4_096  # number of lines whose embeddings are cached, because memories share context lines
 
 
-class Nearest:
-    """All vectors of one model, read from the data file as they come."""
+class VectorIndex:
+    """An in-memory index of all embeddings of one model, kept up to date from the data file."""
 
     def __init__(self, file: str, model: str, size: int) -> None:
         import numpy as np
@@ -26,115 +27,124 @@ class Nearest:
         self._rows: dict[int, int] = {}
         self._keys: Any = np.zeros(1_024, np.int64)
         self._numbers: Any = np.zeros(1_024, np.int64)
-        self._held: Any = np.zeros((1_024, size), np.float32)
+        self._vectors: Any = np.zeros((1_024, size), np.float32)
 
-    def find(self, asked: Any, places: list[int], most: int) -> list[tuple[int, int, float]]:
-        """Key, number and likeness of those in these places, the nearest first."""
+    def find(self, question: Any, places: list[int], most: int) -> list[tuple[int, int, float]]:
+        """Return (key, number, similarity) of up to `most` memories in the scopes `places`, most similar first.
+
+        `question` is the embedding of a text. `number` increases with every stored embedding.
+        """
         import numpy as np
 
         self._read()
-        held = self._held[: self._count]
+        held = self._vectors[: self._count]
         (here,) = np.nonzero(np.isin(self._keys[: self._count] >> 32, places))
         if not len(here):
             return []
-        like = (held @ asked)[here] if len(here) * 4 > self._count else held[here] @ asked
-        best = np.argpartition(-like, most)[:most] if len(like) > most else np.arange(len(like))
-        best = best[np.argsort(-like[best])]
+        similarity = (held @ question)[here] if len(here) * 4 > self._count else held[here] @ question
+        best = np.argpartition(-similarity, most)[:most] if len(similarity) > most else np.arange(len(similarity))
+        best = best[np.argsort(-similarity[best])]
         chosen = here[best]
-        return list(zip(self._keys[chosen].tolist(), self._numbers[chosen].tolist(), like[best].tolist(), strict=True))
+        return list(
+            zip(self._keys[chosen].tolist(), self._numbers[chosen].tolist(), similarity[best].tolist(), strict=True)
+        )
 
     def _read(self) -> None:
-        """What was written since; a key that is written again takes its old row."""
+        """Load the embeddings stored since the last call. A new embedding of a known key replaces the old one."""
         import numpy as np
 
-        from core.store.vectors import newer
+        from core.store.embedding_store import read_newer
 
-        for some in newer(Path(self._file), self._model, self._last):
+        for some in read_newer(Path(self._file), self._model, self._last):
             numbers, keys, bodies = zip(*some, strict=True)
             rows = [self._rows.setdefault(key, len(self._rows)) for key in keys]
             self._count = len(self._rows)
-            while self._count > len(self._held):
-                size = 2 * len(self._held)
+            while self._count > len(self._vectors):
+                size = 2 * len(self._vectors)
                 self._keys, self._numbers = np.resize(self._keys, size), np.resize(self._numbers, size)
-                self._held = np.concatenate([self._held, np.zeros_like(self._held)])
+                self._vectors = np.concatenate([self._vectors, np.zeros_like(self._vectors)])
             self._keys[rows], self._numbers[rows], self._last = keys, numbers, numbers[-1]
-            self._held[rows] = np.frombuffer(b"".join(bodies), np.float16).reshape(len(rows), -1)
+            self._vectors[rows] = np.frombuffer(b"".join(bodies), np.float16).reshape(len(rows), -1)
 
 
 class Embedder:
-    """A model, and the vectors of lines it was asked for lately."""
+    """An embedding model with a cache of recently embedded lines."""
 
     def __init__(self, folder: Path) -> None:
         from core.memory.bert import Bert
 
         self._model = Bert(folder)
-        self._known: dict[str, Any] = {}
-        self.print, self.size = self._model.print, self._model.size
+        self._cache: dict[str, Any] = {}
+        self.print, self.size = self._model.fingerprint, self._model.dimensions
 
-    def lines(self, texts: list[str]) -> dict[str, Any]:
-        """The vector of each."""
-        new = [text for text in dict.fromkeys(texts) if text not in self._known]
-        if len(self._known) + len(new) > REMEMBERED:
-            self._known.clear()
+    def embed_lines(self, texts: list[str]) -> dict[str, Any]:
+        """Return the embeddings by text, computing only those that are not cached."""
+        new = [text for text in dict.fromkeys(texts) if text not in self._cache]
+        if len(self._cache) + len(new) > CACHE_SIZE:
+            self._cache.clear()
             new = list(dict.fromkeys(texts))
         if new:
-            self._known.update(zip(new, self._model.vectors(new), strict=True))
-        return {text: self._known[text] for text in texts}
+            self._cache.update(zip(new, self._model.embed(new), strict=True))
+        return {text: self._cache[text] for text in texts}
 
-    def of(self, wanted: list[tuple[str, str]]) -> Any:
-        """A row for each sentence and what stood around it: the line between the two, and not shortened, so that a
-        product with a question is the likeness of the sentence plus a part of that of its surroundings."""
+    def embed_memories(self, wanted: list[tuple[str, str]]) -> Any:
+        """Return one row for each pair of sentence and context.
+
+        A row is the vector of the sentence plus CONTEXT_WEIGHT times the vector of the context. It is not normalized,
+        so its dot product with a query vector is the similarity of the sentence plus CONTEXT_WEIGHT times the
+        similarity of the context.
+        """
         import numpy as np
 
         around = [_lines(one) for _, one in wanted]
-        known = self.lines([text for text, _ in wanted] + [line for one in around for line in one])
+        known = self.embed_lines([text for text, _ in wanted] + [line for one in around for line in one])
         rows = np.stack([known[text] for text, _ in wanted])
         for row, one in zip(rows, around, strict=True):
             if one:
                 near = np.sum([known[line] for line in one], 0)
-                row += AROUND * near / max(float(np.linalg.norm(near)), 1e-9)
+                row += CONTEXT_WEIGHT * near / max(float(np.linalg.norm(near)), 1e-9)
         return rows.astype(np.float16)
 
 
 def _lines(around: str) -> list[str]:
-    return [line.strip() for line in around.splitlines() if line.strip()][:LINES]
+    return [line.strip() for line in around.splitlines() if line.strip()][:CONTEXT_LINES]
 
 
-def answer(asked: dict[str, Any], embedder: Embedder, nearest: Nearest) -> dict[str, Any]:
-    """To one line."""
-    if asked["do"] == "embed":
-        rows = embedder.of([(text, around) for text, around in asked["said"]])
+def handle_request(request: dict[str, Any], embedder: Embedder, nearest: VectorIndex) -> dict[str, Any]:
+    """Return the reply to a request: `{"do": "embed"}` embeds memories, any other request searches them."""
+    if request["do"] == "embed":
+        rows = embedder.embed_memories([(text, around) for text, around in request["said"]])
         return {"rows": [b64encode(row.tobytes()).decode() for row in rows]}
-    vector = embedder.lines([asked["text"]])[asked["text"]]
-    return {"found": nearest.find(vector, asked["places"], asked["most"])}
+    vector = embedder.embed_lines([request["text"]])[request["text"]]
+    return {"found": nearest.find(vector, request["places"], request["most"])}
 
 
 def main() -> None:
-    """`embedder.py FOLDER FILE`: a model, and the data file that holds what it has made."""
+    """Run as `embedder.py FOLDER FILE`: the model folder, and the data file that holds the embeddings."""
     sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
-    with suppress(OSError, AttributeError):  # Windows has no such thing
+    with suppress(OSError, AttributeError):  # Windows has no os.nice.
         os.nice(10)
-    asked, told = sys.stdin.buffer, sys.stdout.buffer
-    sys.stdout = sys.stderr  # what a library prints is no answer
+    requests, replies = sys.stdin.buffer, sys.stdout.buffer
+    sys.stdout = sys.stderr  # Libraries must not print among the replies.
 
-    def tell(said: dict[str, Any]) -> None:
-        told.write(json.dumps(said).encode() + b"\n")
-        told.flush()
+    def send(message: dict[str, Any]) -> None:
+        replies.write(json.dumps(message).encode() + b"\n")
+        replies.flush()
 
     try:
         embedder = Embedder(Path(sys.argv[1]))
-        nearest = Nearest(sys.argv[2], embedder.print, embedder.size)
+        nearest = VectorIndex(sys.argv[2], embedder.print, embedder.size)
     except ImportError as error:
-        tell({"trouble": f"{error}.", "numpy": False})
+        send({"trouble": f"{error}.", "numpy": False})
         return
     except (OSError, ValueError, KeyError, TypeError, MemoryError) as error:
-        said = f"there is no {error}" if isinstance(error, KeyError) else str(error)
-        tell({"trouble": f"{said}."})
+        message = f"{error} is missing" if isinstance(error, KeyError) else str(error)
+        send({"trouble": f"{message}."})
         return
-    with closing(asked):
-        tell({"model": embedder.print})
-        for line in asked:
-            tell(answer(json.loads(line), embedder, nearest))
+    with closing(requests):
+        send({"model": embedder.print})
+        for line in requests:
+            send(handle_request(json.loads(line), embedder, nearest))
 
 
 if __name__ == "__main__":

@@ -1,64 +1,79 @@
-"""How a run ended, as a memory: what was wanted, what was tried, with what, how it went; and what of memory it used."""
+"""Describes a finished run as a memory (task, approach, tools, result), and determines which memories it used."""
 
 from collections import Counter
 from collections.abc import Collection
 
-from core.domain.memory import Memory, Said, sentence
-from core.memory.guard import without_secrets
-from core.memory.words import telling
-from core.store.memory_rows import Use
-from core.store.memory_runs import Ended, Row
+from core.domain.memory import Memory, MemoryContent, sentence
+from core.memory.content_checks import redact
+from core.memory.tokenizer import content_words
+from core.store.memory_records import MemoryUse
+from core.store.run_reader import FinishedRun, FinishedStep
 
-TASK, TRIED, ERROR = 300, 400, 200  # characters
-ACTS = frozenset(
-    {"read", "write", "edit", "find", "search", "command", "check", "fetch", "search_web", "delegate", "tool", "skill"}
+TASK, TRIED, ERROR = 300, 400, 200  # maximum lengths of these fields, in characters
+ACTION_KINDS = frozenset(
+    {
+        "read",
+        "write",
+        "edit",
+        "find",
+        "search",
+        "command",
+        "check_command",
+        "fetch",
+        "search_web",
+        "delegate",
+        "tool",
+        "skill",
+    }
 )
-NAMED = frozenset({"command", "edit", "write", "skill", "delegate"})  # acts whose objects say what was tried
-USED_SHARE = 0.5  # of the words that only the memory brought
+REPORTED_KINDS = frozenset({"command", "edit", "write", "skill", "delegate"})  # kinds of steps that show the approach
+USED_SHARE = 0.5  # minimum share of the memory's own words that a run must repeat to have used it
 
 
-def outcome(ended: Ended) -> Said | None:
-    """None where nothing was asked of the run."""
-    task = next((row.object for row in ended.rows if row.kind == "person"), "")
+def build_outcome(ended: FinishedRun) -> MemoryContent | None:
+    """Return the content of the outcome memory, or None if the run had no task."""
+    task = next((row.object for row in ended.steps if row.kind == "user"), "")
     if not task.strip():
         return None
-    acts = [row for row in ended.rows if row.kind in ACTS]
+    acts = [row for row in ended.steps if row.kind in ACTION_KINDS]
     parts = {
         "task": _short(task.rstrip(".!? "), TASK),
-        "tried": _short("; ".join(_tried(acts)), TRIED),
+        "tried": _short("; ".join(_approach(acts)), TRIED),
         "tools": ", ".join(f"{kind} {count}" for kind, count in Counter(row.kind for row in acts).most_common(8)),
         "status": ended.status,
         "error": _short(_error(ended, acts), ERROR),
         "seconds": f"{ended.seconds:.0f}",
         "run": str(ended.run),
     }
-    told = {name: without_secrets(text) for name, text in parts.items() if text}
-    return Said("outcome", sentence("outcome", told), "folder", ended.folder, parts=told)
+    filled = {name: redact(text) for name, text in parts.items() if text}
+    return MemoryContent("outcome", sentence("outcome", filled), "folder", ended.folder, fields=filled)
 
 
-def judged(memory: Memory, went: str) -> Said:
-    """The same outcome with a verdict, or without one again."""
-    rest = {name: text for name, text in memory.said.parts.items() if name != "verdict"}
-    told = rest | ({"verdict": f"and went {'well' if went == 'good' else 'badly'}"} if went else {})
-    said = memory.said
-    return Said(said.kind, sentence("outcome", told), said.reach, said.place, said.around, said.confidence, told)
+def with_rating(memory: Memory, went: str) -> MemoryContent:
+    """Return the content of an outcome with the rating `went`. If `went` is empty, the rating is removed."""
+    rest = {name: text for name, text in memory.content.fields.items() if name != "rating"}
+    filled = rest | ({"rating": f"and went {'well' if went == 'good' else 'badly'}"} if went else {})
+    said = memory.content
+    return MemoryContent(
+        said.kind, sentence("outcome", filled), said.scope, said.scope_id, said.context, said.confidence, filled
+    )
 
 
-def used(use: Use, memory: Memory, question: str, said: str) -> bool:
-    """Did the run use what it was told? It named the memory, or said again what only that had told it."""
+def was_used(use: MemoryUse, memory: Memory, question: str, said: str) -> bool:
+    """Return whether a run used a memory: its text `said` contains the ID, or words that only the memory contained."""
     if memory.id in said:
         return True
-    brought = set(telling(memory.said.text)) - set(telling(question))
-    return bool(brought) and len(brought & set(telling(said))) >= max(1, USED_SHARE * len(brought))
+    brought = set(content_words(memory.content.text)) - set(content_words(question))
+    return bool(brought) and len(brought & set(content_words(said))) >= max(1, USED_SHARE * len(brought))
 
 
-def _tried(acts: Collection[Row]) -> list[str]:
-    """What was changed and run, each once, in order."""
-    named = [f"{row.kind} {row.object}".strip() for row in acts if row.kind in NAMED]
+def _approach(acts: Collection[FinishedStep]) -> list[str]:
+    """Return what the run changed and executed, in order and without duplicates."""
+    named = [f"{row.kind} {row.object}".strip() for row in acts if row.kind in REPORTED_KINDS]
     return list(dict.fromkeys(named))[:8]
 
 
-def _error(ended: Ended, acts: Collection[Row]) -> str:
+def _error(ended: FinishedRun, acts: Collection[FinishedStep]) -> str:
     if ended.status == "completed":
         return ""
     failed = [f"{row.kind} {row.object}" for row in acts if row.status == "failed"]

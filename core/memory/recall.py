@@ -1,74 +1,77 @@
-"""Choose what a run is told: what is always told, then what fits best, within a budget; short first."""
+"""Chooses the memories to add to a run's context, within a budget: pinned ones and preferences, then matches."""
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from core.domain.memory import Kind, Memory, strength
-from core.domain.recalled import Recalled
-from core.memory.rank import NOTHING, Fit, fitting
-from core.store.memory_rows import MemoryRows
+from core.domain.memory import Memory, MemoryKind, relevance
+from core.domain.recall_events import RecalledMemory
+from core.memory.ranking import NO_SIMILARITIES, RankedMatch, rank_memories
+from core.store.memory_records import MemoryRecords
 
 TOKENS = 1_200
-MUST, SHOULD = 0.4, 0.75  # of the budget: what is always told, and with it what fits
-SHORT = 240  # characters of a sentence that is told whole
-LOOKED_AT = 30
-ALWAYS = 12  # preferences and pins at the most
-LIKE_TASK = 0.4  # of the question, that an outcome must hold
-LEAST_OWN = 0.4  # of what it says itself
-LEAST_NEAR = 0.5  # by what it means, where no words say so
-LOOKED_FOR = 0.35  # the same where a person looks for it, and sees what is best first
-LEAST_SHARE, SURE_SHARE = 0.2, 0.6  # of the question: less fits by accident; so much is enough with one word
-MOST: Mapping[Kind, int] = MappingProxyType(
+MUST, SHOULD = 0.4, 0.75  # share of the budget for memories that are always recalled, and for those plus matches
+SHORT = 240  # maximum number of characters of a memory that is recalled in full
+LOOKED_AT = 30  # maximum number of matches that are considered
+ALWAYS = 12  # maximum number of preferences and pinned memories
+LIKE_TASK = 0.4  # minimum share of the question that an outcome must cover
+LEAST_OWN = 0.4  # minimum share of the words of the memory's sentence that match
+LEAST_NEAR = 0.5  # minimum similarity of a match by embedding alone
+LOOKED_FOR = 0.35  # like LEAST_NEAR, but for a search by the user, who can ignore the weaker matches at the end
+LEAST_SHARE, SURE_SHARE = 0.2, 0.6  # share of the question: the minimum, and enough if only one word matches
+MOST: Mapping[MemoryKind, int] = MappingProxyType(
     {"preference": 12, "heuristic": 6, "knowledge": 6, "outcome": 2, "anti-pattern": 4}
 )
-# How much these may move a memory among those that fit about as well. Together less than a better word is worth.
+# Maximum bonuses for freshness, helpfulness and confidence. Their sum is less than the weight of a matching word.
 FRESH, HELPED, SURE = 0.04, 0.04, 0.02
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """A memory that fits, with how well and why."""
+class FoundMemory:
+    """A memory that matches, with its score and the reason.
+
+    `share` is the share of the question that the memory covers. `several_words` says whether several words matched.
+    """
 
     memory: Memory
     score: float
-    words: float
-    why: str
-    many: bool = True  # more than one word of the question
+    share: float
+    reason: str
+    several_words: bool = True
 
 
 @dataclass(frozen=True, slots=True)
-class Recollection:
-    """What is told, in order; `left` fitted as well, without room for them."""
+class RecallResult:
+    """The memories to add to the context, in order; `omitted` counts matches that did not fit the budget."""
 
-    items: tuple[Recalled, ...] = ()
-    left: int = 0
+    items: tuple[RecalledMemory, ...] = ()
+    omitted: int = 0
 
 
-def found(
-    rows: MemoryRows, question: str, wanted: Iterable[tuple[str, str]], at: int, most: int,
-    near: Mapping[int, float] = NOTHING,
-) -> list[Found]:  # fmt: skip
-    """The memories for these places that fit, the best first."""
+def find_memories(
+    rows: MemoryRecords, question: str, wanted: Iterable[tuple[str, str]], at: int, most: int,
+    near: Mapping[int, float] = NO_SIMILARITIES,
+) -> list[FoundMemory]:  # fmt: skip
+    """Return the memories in these scopes that match a question, best first."""
     fits = [
         fit
-        for fit in fitting(rows, question, rows.places(wanted), most, near=near)
-        if fit.matched or fit.near >= LOOKED_FOR
+        for fit in rank_memories(rows, question, rows.scopes(wanted), most, near=near)
+        if fit.matched or fit.similarity >= LOOKED_FOR
     ]
-    return ranked(fits, rows.by_keys([fit.key for fit in fits]), at)
+    return rerank(fits, rows.by_keys([fit.key for fit in fits]), at)
 
 
-def ranked(fits: Collection[Fit], memories: Iterable[Memory], at: int) -> list[Found]:
-    """Words first; among those that fit alike, what is fresh, has helped and is sure."""
+def rerank(fits: Collection[RankedMatch], memories: Iterable[Memory], at: int) -> list[FoundMemory]:
+    """Order matches by score, preferring fresh, helpful and confident memories among similar scores."""
     best = max((fit.score for fit in fits), default=0.0)
     told = []
     for fit, memory in zip(fits, memories, strict=True):
-        uses = memory.uses
-        helped = (uses.good - uses.bad) / (uses.good + uses.bad + 1)
-        bonus = FRESH * strength(memory, at) + HELPED * helped + SURE * memory.said.confidence
+        uses = memory.usage
+        helped = (uses.good_runs - uses.bad_runs) / (uses.good_runs + uses.bad_runs + 1)
+        bonus = FRESH * relevance(memory, at) + HELPED * helped + SURE * memory.content.confidence
         score = fit.score / best * (1 + bonus) / (1 + FRESH + HELPED + SURE) if best else 0.0
         told.append(
-            Found(
+            FoundMemory(
                 memory,
                 round(score, 4),
                 round(fit.share, 4),
@@ -79,59 +82,71 @@ def ranked(fits: Collection[Fit], memories: Iterable[Memory], at: int) -> list[F
     return sorted(told, key=lambda one: -one.score)
 
 
-def _why(fit: Fit) -> str:
+def _why(fit: RankedMatch) -> str:
     words = f"words: {', '.join(fit.matched[:6])}" if fit.matched else ""
-    return "; ".join(part for part in (words, f"meaning: {fit.near:.2f}" if fit.near >= LOOKED_FOR else "") if part)
+    return "; ".join(
+        part for part in (words, f"similarity: {fit.similarity:.2f}" if fit.similarity >= LOOKED_FOR else "") if part
+    )
 
 
 def recall(
-    rows: MemoryRows, question: str, wanted: Collection[tuple[str, str]], at: int, *, told: Collection[str] = (),
-    tokens: int = TOKENS, near: Mapping[int, float] = NOTHING,
-) -> Recollection:  # fmt: skip
-    """What a run is told for these words of a person. `told` it has been told already."""
-    places = rows.places(wanted)
+    rows: MemoryRecords, question: str, wanted: Collection[tuple[str, str]], at: int, *, told: Collection[str] = (),
+    tokens: int = TOKENS, near: Mapping[int, float] = NO_SIMILARITIES,
+) -> RecallResult:  # fmt: skip
+    """Return the memories to add for a user message, leaving out the IDs in `told`, which were added before."""
+    places = rows.scopes(wanted)
     if not places:
-        return Recollection()
-    always = [one for one in rows.must([place.number for place in places], ALWAYS) if one.id not in told]
-    must = [Found(one, 1.0, 0.0, "you pinned it" if one.pinned else "a preference") for one in always]
+        return RecallResult()
+    always = [one for one in rows.always_recalled([place.number for place in places], ALWAYS) if one.id not in told]
+    must = [FoundMemory(one, 1.0, 0.0, "pinned by the user" if one.pinned else "preference") for one in always]
     known = {one.memory.id for one in must} | set(told)
-    fits = fitting(rows, question, places, LOOKED_AT, near=near)
-    good = [fit for fit in fits if _fits(fit)]
-    best = ranked(good, rows.by_keys([fit.key for fit in good]), at)
-    return _within(must, _few_of_each(one for one in best if one.memory.id not in known and _tells(one)), tokens)
+    fits = rank_memories(rows, question, places, LOOKED_AT, near=near)
+    good = [fit for fit in fits if _is_relevant(fit)]
+    best = rerank(good, rows.by_keys([fit.key for fit in good]), at)
+    return _within_budget(
+        must, _limit_by_kind(one for one in best if one.memory.id not in known and _is_worth_recalling(one)), tokens
+    )
 
 
-def _fits(fit: Fit) -> bool:
-    """Is it no accident: enough of the question, or of what it says itself, and more than one word or nearly all?"""
-    enough = fit.share >= LEAST_SHARE or fit.own >= LEAST_OWN
-    return _means(fit) or (enough and (len(fit.matched) > 1 or fit.share >= SURE_SHARE))
+def _is_relevant(fit: RankedMatch) -> bool:
+    """Return whether a match is unlikely to be accidental.
+
+    Either the embeddings are similar, or the matching words cover enough of the question or of the memory's sentence;
+    then there must also be several of them, or a single one that covers SURE_SHARE of the question.
+    """
+    enough = fit.share >= LEAST_SHARE or fit.coverage >= LEAST_OWN
+    return _is_similar(fit) or (enough and (len(fit.matched) > 1 or fit.share >= SURE_SHARE))
 
 
-def _means(fit: Fit) -> bool:
-    return fit.near >= LEAST_NEAR
+def _is_similar(fit: RankedMatch) -> bool:
+    return fit.similarity >= LEAST_NEAR
 
 
-def _tells(found: Found) -> bool:
-    """An outcome is worth telling of a like task only, and where more is known of it than that it was done."""
+def _is_worth_recalling(found: FoundMemory) -> bool:
+    """Return whether a memory is worth recalling. An outcome must have details and belong to a similar task."""
     memory = found.memory
-    if memory.said.kind != "outcome":
+    if memory.content.kind != "outcome":
         return True
-    return found.words >= LIKE_TASK and bool(memory.said.parts.keys() & {"tried", "error", "verdict"}) and found.many
+    return (
+        found.share >= LIKE_TASK
+        and bool(memory.content.fields.keys() & {"tried", "error", "rating"})
+        and found.several_words
+    )
 
 
-def _few_of_each(found: Iterable[Found]) -> list[Found]:
-    counts: dict[Kind, int] = {}
+def _limit_by_kind(found: Iterable[FoundMemory]) -> list[FoundMemory]:
+    counts: dict[MemoryKind, int] = {}
     few = []
     for one in found:
-        kind = one.memory.said.kind
+        kind = one.memory.content.kind
         counts[kind] = counts.get(kind, 0) + 1
         if counts[kind] <= MOST[kind]:
             few.append(one)
     return few
 
 
-def _within(must: Iterable[Found], fits: Iterable[Found], tokens: int) -> Recollection:
-    items: list[Recalled] = []
+def _within_budget(must: Iterable[FoundMemory], fits: Iterable[FoundMemory], tokens: int) -> RecallResult:
+    items: list[RecalledMemory] = []
     spent, left = 0, 0
     for share, group in ((MUST, must), (SHOULD, fits)):
         for one in group:
@@ -141,14 +156,16 @@ def _within(must: Iterable[Found], fits: Iterable[Found], tokens: int) -> Recoll
                 continue
             spent += _tokens(item.text)
             items.append(item)
-    return Recollection(tuple(items), left)
+    return RecallResult(tuple(items), left)
 
 
-def _item(found: Found) -> Recalled:
-    memory, text = found.memory, found.memory.said.text
+def _item(found: FoundMemory) -> RecalledMemory:
+    memory, text = found.memory, found.memory.content.text
     whole = len(text) <= SHORT
     short = text if whole else text[: SHORT - 1].rsplit(" ", 1)[0] + " …"
-    return Recalled(memory.id, memory.version, memory.said.kind, found.score, found.why, short, found.words, whole)
+    return RecalledMemory(
+        memory.id, memory.version, memory.content.kind, found.score, found.reason, short, found.share, whole
+    )
 
 
 def _tokens(text: str) -> int:

@@ -1,14 +1,14 @@
-"""Cut a text into the pieces that a BERT model knows: in lower case, without accents, the longest piece first."""
+"""WordPiece tokenization for BERT: splits words into the longest pieces that the vocabulary contains."""
 
 import unicodedata
 from collections.abc import Iterator, Mapping
 
-LONGEST = 100  # characters of a word that is cut; a longer one is unknown
+LONGEST = 100  # characters; a longer word counts as unknown
 _CJK = ((0x3400, 0x4DBF), (0x4E00, 0x9FFF), (0xF900, 0xFAFF), (0x20000, 0x2FA1F))
 
 
 class WordPiece:
-    """Of a vocabulary: piece → number."""
+    """A tokenizer for a vocabulary that maps pieces to token numbers."""
 
     def __init__(self, vocabulary: Mapping[str, int], *, lower: bool = True) -> None:
         self._pieces = vocabulary
@@ -16,8 +16,8 @@ class WordPiece:
         self._unknown, self._first, self._last = (vocabulary[name] for name in ("[UNK]", "[CLS]", "[SEP]"))
         self._known: dict[str, tuple[int, ...]] = {}
 
-    def numbers(self, text: str, most: int) -> list[int]:
-        """Those of its pieces, with the marks of beginning and end; at most so many."""
+    def encode(self, text: str, most: int) -> list[int]:
+        """Return at most `most` token numbers of a text, including the start and end tokens."""
         found = [self._first]
         for word in _words(text, self._lower):
             if len(found) >= most - 1:
@@ -46,20 +46,20 @@ class WordPiece:
 
 
 def _words(text: str, lower: bool) -> Iterator[str]:
-    """Runs of letters and digits; every sign of punctuation and every Chinese character is a word of its own."""
+    """Yield words: runs of letters and digits, single punctuation marks and single CJK characters."""
     if lower:
         text = unicodedata.normalize("NFD", text.lower())
     word: list[str] = []
-    for sign in text:
-        category = unicodedata.category(sign)
-        if sign.isspace() or (category.startswith("C") and sign in "\t\n\r"):
+    for character in text:
+        category = unicodedata.category(character)
+        if character.isspace() or (category.startswith("C") and character in "\t\n\r"):
             alone, kept = "", False
-        elif category.startswith("C") or sign == "\ufffd" or (lower and category == "Mn"):
+        elif category.startswith("C") or character == "\ufffd" or (lower and category == "Mn"):
             continue
         else:
-            alone, kept = (sign, False) if _is_alone(sign, category) else ("", True)
+            alone, kept = (character, False) if _is_separate(character, category) else ("", True)
         if kept:
-            word.append(sign)
+            word.append(character)
             continue
         if word:
             yield "".join(word)
@@ -70,7 +70,7 @@ def _words(text: str, lower: bool) -> Iterator[str]:
         yield "".join(word)
 
 
-def _is_alone(sign: str, category: str) -> bool:
-    if category.startswith("P") or (sign.isascii() and not sign.isalnum()):
+def _is_separate(character: str, category: str) -> bool:
+    if category.startswith("P") or (character.isascii() and not character.isalnum()):
         return True
-    return ord(sign) >= 0x3400 and any(low <= ord(sign) <= high for low, high in _CJK)
+    return ord(character) >= 0x3400 and any(low <= ord(character) <= high for low, high in _CJK)

@@ -1,4 +1,7 @@
-"""Anthropic Messages, also as others speak it: thoughts go back as they came, and the prompt's cache is marked."""
+"""The Anthropic Messages API, also as other providers implement it.
+
+Reasoning blocks are sent back unchanged, and the prompt carries cache breakpoints.
+"""
 
 import re
 from collections.abc import AsyncGenerator
@@ -7,140 +10,150 @@ from typing import Any
 
 from core.domain.messages import Message
 from core.domain.text import Attachment
-from core.models.anthropic_reply import AnthropicReply
-from core.models.attach import Part, Shapes, parts_of
-from core.models.carry import carried, stamp
-from core.models.lists import anthropic_list
-from core.models.model import Delta, Request
-from core.models.names import ToolNames
-from core.models.plain import as_object
-from core.models.schemas import instruction
-from core.models.server import Server
-from core.models.wire import UNKNOWN, Known, Listed, Wire
+from core.models.anthropic_reply import AnthropicReplyParser
+from core.models.api_client import UNKNOWN_LIMITS, ApiClient, ListedModel, ModelLimits
+from core.models.attachments import Part, PartEncoders, message_parts
+from core.models.endpoint import ProviderEndpoint
+from core.models.json_values import arguments_object
+from core.models.model import ReplyDelta, Request
+from core.models.model_lists import parse_anthropic_models
+from core.models.output_schema import schema_instruction
+from core.models.provider_state import state_origin, unpack_state
+from core.models.tool_names import ToolNames
 
 VERSION = "2023-06-01"
-CACHE = {"type": "ephemeral"}
-OUTPUT = 32_000
-OUTPUT_OLD = 4_096
-OLD = re.compile(r"claude-(2|instant|3)")
+CACHE_CONTROL = {"type": "ephemeral"}
+DEFAULT_MAX_TOKENS = 32_000
+DEFAULT_MAX_TOKENS_OLD = 4_096
+OLD_MODELS = re.compile(r"claude-(2|instant|3)")
 BUDGETS = {"minimal": 1_024, "low": 4_096, "medium": 10_000, "high": 20_000, "xhigh": 28_000, "max": 28_000}
-BUDGETED = re.compile(
+BUDGET_MODELS = re.compile(
     r"claude-(3-7|(sonnet|opus|haiku)-4(-[0-5])?(-\d{8}|$|@))"
-)  # models from before adaptive thinking
+)  # models without adaptive thinking
 
 
-class Anthropic:
-    """A model behind `/v1/messages`."""
+class AnthropicModel:
+    """A model served at `/v1/messages`."""
 
-    def __init__(self, server: Server, model: str = "", known: Known = UNKNOWN) -> None:
-        self._wire = Wire(server, model)
+    def __init__(self, server: ProviderEndpoint, model: str = "", known: ModelLimits = UNKNOWN_LIMITS) -> None:
+        self._api = ApiClient(server, model)
         self._known = known
         self.window = known.window or 0
         self._root = "" if server.base_url.rstrip("/").endswith("/v1") else "/v1"
 
-    async def stream(self, request: Request) -> AsyncGenerator[Delta, None]:
-        """The reply."""
+    async def stream(self, request: Request) -> AsyncGenerator[ReplyDelta, None]:
         names = ToolNames(tool.name for tool in request.tools)
-        mark = stamp(self._wire, "anthropic")
-        official = self._wire.server.host == "api.anthropic.com"
-        body = anthropic_body(request, self._wire.model, self._known, names, mark, official)
-        fold = AnthropicReply(self._wire.place, names, mark)
-        async with aclosing(self._wire.reply(f"{self._root}/messages", self._headers(), body, fold)) as deltas:
+        origin = state_origin(self._api, "anthropic")
+        official = self._api.endpoint.host == "api.anthropic.com"
+        body = anthropic_body(request, self._api.model, self._known, names, origin, official)
+        parser = AnthropicReplyParser(self._api.error_context, names, origin)
+        async with aclosing(self._api.stream_reply(f"{self._root}/messages", self._headers(), body, parser)) as deltas:
             async for delta in deltas:
                 yield delta
 
-    async def list_models(self) -> list[Listed]:
-        """The models of the server."""
-        return anthropic_list(await self._wire.fetch(f"{self._root}/models?limit=1000", self._headers()))
+    async def list_models(self) -> list[ListedModel]:
+        return parse_anthropic_models(await self._api.fetch_json(f"{self._root}/models?limit=1000", self._headers()))
 
     def _headers(self) -> dict[str, str]:
-        key = self._wire.server.key
+        key = self._api.endpoint.api_key
         return {"anthropic-version": VERSION} | ({"x-api-key": key} if key else {})
 
 
 def anthropic_body(
-    request: Request, model: str, known: Known, names: ToolNames, mark: str, official: bool = False
+    request: Request, model: str, known: ModelLimits, names: ToolNames, origin: str, official: bool = False
 ) -> dict[str, Any]:
-    """The body; the limit of the reply is the one field this wire demands."""
-    limit = request.wanted.max_output or known.output or (OUTPUT_OLD if OLD.search(model) else OUTPUT)
-    messages = anthropic_messages(request, _shapes(known), names, mark)
-    _mark(messages)
+    """Build the request body. This API requires `max_tokens`, so a default is sent if the user set no limit."""
+    limit = (
+        request.options.max_output_tokens
+        or known.max_output
+        or (DEFAULT_MAX_TOKENS_OLD if OLD_MODELS.search(model) else DEFAULT_MAX_TOKENS)
+    )
+    messages = anthropic_messages(request, _encoders(known), names, origin)
+    _set_cache_breakpoints(messages)
     body: dict[str, Any] = {"model": model, "max_tokens": limit, "messages": messages, "stream": True}
-    system = "\n\n".join(request.instructions())
-    if request.schema is not None and not official:
-        system = f"{system}\n\n{instruction(request.schema)}".strip()
+    system = "\n\n".join(request.system_texts())
+    if request.output_schema is not None and not official:
+        system = f"{system}\n\n{schema_instruction(request.output_schema)}".strip()
     if system:
-        body["system"] = [{"type": "text", "text": system, "cache_control": CACHE}]
+        body["system"] = [{"type": "text", "text": system, "cache_control": CACHE_CONTROL}]
     if request.tools:
         body["tools"] = [
-            {"name": names.out(tool.name), "description": tool.description, "input_schema": dict(tool.schema)}
+            {
+                "name": names.to_provider(tool.name),
+                "description": tool.description,
+                "input_schema": dict(tool.parameters),
+            }
             for tool in request.tools
         ]
-        body["tools"][-1]["cache_control"] = CACHE
-    if request.wanted.temperature is not None:
-        body["temperature"] = request.wanted.temperature
-    if request.wanted.effort is not None:
-        body |= _thinking(request.wanted.effort, limit, adaptive=official and not BUDGETED.search(model))
-    if request.schema is not None and official:
-        form = {"type": "json_schema", "schema": dict(request.schema)}
+        body["tools"][-1]["cache_control"] = CACHE_CONTROL
+    if request.options.temperature is not None:
+        body["temperature"] = request.options.temperature
+    if request.options.effort is not None:
+        body |= _thinking(request.options.effort, limit, adaptive=official and not BUDGET_MODELS.search(model))
+    if request.output_schema is not None and official:
+        form = {"type": "json_schema", "schema": dict(request.output_schema)}
         body["output_config"] = {**body.get("output_config", {}), "format": form}
     return body
 
 
-def anthropic_messages(request: Request, shapes: Shapes, names: ToolNames, mark: str) -> list[dict[str, Any]]:
-    """The conversation in turns: what is not the model's is one turn, with the results of calls first."""
+def anthropic_messages(request: Request, encoders: PartEncoders, names: ToolNames, origin: str) -> list[dict[str, Any]]:
+    """Convert the conversation to alternating turns. All messages between two replies form one user turn, which starts
+    with the tool results.
+    """
     turns: list[dict[str, Any]] = []
     for message in request.messages:
         match message.role:
             case "user":
-                _add(turns, "user", parts_of(message, request, shapes))
+                _append_blocks(turns, "user", message_parts(message, request, encoders))
             case "tool":
-                _add(turns, "user", [_result(message, request, shapes)])
+                _append_blocks(turns, "user", [_result(message, request, encoders)])
             case "assistant":
-                _add(turns, "assistant", _said(message, request, names, mark))
+                _append_blocks(turns, "assistant", _assistant_blocks(message, request, names, origin))
             case _:
                 pass
     if turns and turns[0]["role"] == "assistant":
-        turns.insert(0, {"role": "user", "content": [{"type": "text", "text": "(the conversation goes on)"}]})
+        turns.insert(0, {"role": "user", "content": [{"type": "text", "text": "(conversation continues)"}]})
     for turn in turns:
         turn["content"].sort(key=lambda block: block["type"] != "tool_result" and turn["role"] == "user")
     return turns
 
 
-def _add(turns: list[dict[str, Any]], role: str, blocks: list[Part]) -> None:
-    """To the last turn when it is of the same side; words that are empty are refused there, so they are left out."""
+def _append_blocks(turns: list[dict[str, Any]], role: str, blocks: list[Part]) -> None:
+    """Append blocks to the last turn if it has the same role, else as a new turn. Empty text is left out: the API
+    rejects it.
+    """
     blocks = [block for block in blocks if block["type"] != "text" or block["text"].strip()]
     if not blocks and role == "user":
-        blocks = [{"type": "text", "text": "(nothing)"}]
+        blocks = [{"type": "text", "text": "(empty)"}]
     if turns and turns[-1]["role"] == role:
         turns[-1]["content"] += blocks
     elif blocks:
         turns.append({"role": role, "content": blocks})
 
 
-def _said(message: Message, request: Request, names: ToolNames, mark: str) -> list[Part]:
-    """A reply of before, its thoughts unchanged and in their place where this model thought them."""
-    words = request.whole(message.text)
+def _assistant_blocks(message: Message, request: Request, names: ToolNames, origin: str) -> list[Part]:
+    """Convert an earlier reply. If this model produced it, the reasoning blocks are sent back unchanged."""
+    words = request.read_text(message.text)
     calls = [
         {
             "type": "tool_use",
-            "id": _id(call.id),
-            "name": names.out(call.tool),
-            "input": as_object(request.whole(call.arguments)),
+            "id": _call_id(call.id),
+            "name": names.to_provider(call.tool),
+            "input": arguments_object(request.read_text(call.arguments)),
         }
         for call in message.calls
     ]
-    kept = carried(message, request, mark)
-    if isinstance(kept, list) and sum(block.get("type") == "tool_use" for block in kept) == len(calls):
-        ours = iter(calls)
-        return [next(ours) if block["type"] == "tool_use" else block for block in kept]
+    state = unpack_state(message, request, origin)
+    if isinstance(state, list) and sum(block.get("type") == "tool_use" for block in state) == len(calls):
+        remaining_calls = iter(calls)
+        return [next(remaining_calls) if block["type"] == "tool_use" else block for block in state]
     return [{"type": "text", "text": words}, *calls]
 
 
-def _result(message: Message, request: Request, shapes: Shapes) -> Part:
-    words = request.whole(message.text)
-    content: str | list[Part] = parts_of(message, request, shapes) if message.attachments else words
-    block = {"type": "tool_result", "tool_use_id": _id(message.call_id), "content": content}
+def _result(message: Message, request: Request, encoders: PartEncoders) -> Part:
+    words = request.read_text(message.text)
+    content: str | list[Part] = message_parts(message, request, encoders) if message.attachments else words
+    block = {"type": "tool_result", "tool_use_id": _call_id(message.call_id), "content": content}
     return {**block, "is_error": True} if message.failed else block
 
 
@@ -154,21 +167,21 @@ def _thinking(effort: str, limit: int, adaptive: bool) -> dict[str, Any]:
     return {"thinking": {"type": "enabled", "budget_tokens": budget}} if budget >= 1_024 else {}
 
 
-def _mark(turns: list[dict[str, Any]]) -> None:
-    """Where the prompt may be cached: after the last two turns that are not the model's."""
+def _set_cache_breakpoints(turns: list[dict[str, Any]]) -> None:
+    """Set cache breakpoints after the last two user turns."""
     for turn in [turn for turn in turns if turn["role"] == "user"][-2:]:
-        turn["content"][-1] = {**turn["content"][-1], "cache_control": CACHE}
+        turn["content"][-1] = {**turn["content"][-1], "cache_control": CACHE_CONTROL}
 
 
-def _id(name: str) -> str:
+def _call_id(name: str) -> str:
     return re.sub(r"[^a-zA-Z0-9_-]", "_", name)[:64]
 
 
-def _shapes(known: Known) -> Shapes:
+def _encoders(known: ModelLimits) -> PartEncoders:
     def part(kind: str, one: Attachment, data: str) -> Part:
         return {"type": kind, "source": {"type": "base64", "media_type": one.media_type, "data": data}}
 
-    return Shapes(
+    return PartEncoders(
         lambda words: {"type": "text", "text": words},
         None if known.images is False else lambda one, data: part("image", one, data),
         None if known.pdf is False else lambda one, data: {**part("document", one, data), "title": one.name},

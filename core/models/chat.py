@@ -1,75 +1,85 @@
-"""OpenAI Chat Completions, as its server speaks it: one request, one reply, the list of models."""
+"""The OpenAI Chat Completions API in the dialect of each provider."""
 
 import re
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from typing import Any
 
-from core.models.carry import stamp
-from core.models.chat_reply import ChatReply
+from core.models.api_client import UNKNOWN_LIMITS, ApiClient, ListedModel, ModelLimits
+from core.models.chat_reply import ChatReplyParser
 from core.models.chat_request import chat_body
 from core.models.dialects import Dialect, dialect_of
-from core.models.lists import chat_list
-from core.models.model import Delta, Fault, Request
-from core.models.names import ToolNames
-from core.models.server import Server
-from core.models.wire import UNKNOWN, Known, Listed, Wire
+from core.models.endpoint import ProviderEndpoint
+from core.models.model import ModelError, ReplyDelta, Request
+from core.models.model_lists import parse_openai_models
+from core.models.provider_state import state_origin
+from core.models.tool_names import ToolNames
 
-SWAPS = {"max_tokens": "max_completion_tokens", "max_completion_tokens": "max_tokens"}
-SPARE = ("stream_options", "reasoning_effort", *SWAPS)
-FORM = "response_format"  # servers that cannot hold a model to a schema say so in all kinds of words
+TOKEN_LIMIT_FIELDS = {"max_tokens": "max_completion_tokens", "max_completion_tokens": "max_tokens"}
+OPTIONAL_FIELDS = ("stream_options", "reasoning_effort", *TOKEN_LIMIT_FIELDS)
+SCHEMA_FIELD = "response_format"  # providers without schema support reject it with many different messages
 
 
-class Chat:
-    """A model behind `/chat/completions`."""
+class ChatCompletionsModel:
+    """A model served at `/chat/completions`."""
 
-    def __init__(self, server: Server, model: str = "", known: Known = UNKNOWN, dialect: Dialect | None = None) -> None:
-        self._wire = Wire(server, model)
+    def __init__(
+        self,
+        server: ProviderEndpoint,
+        model: str = "",
+        known: ModelLimits = UNKNOWN_LIMITS,
+        dialect: Dialect | None = None,
+    ) -> None:
+        self._api = ApiClient(server, model)
         self._known = known
         self.window = known.window or 0
         self._dialect = dialect or dialect_of(server.host)
-        self._unwanted: set[str] = set()
+        self._rejected_fields: set[str] = set()
 
-    async def stream(self, request: Request) -> AsyncGenerator[Delta, None]:
-        """The reply. A field that the server turns out not to take is left out at once, and from then on."""
+    async def stream(self, request: Request) -> AsyncGenerator[ReplyDelta, None]:
+        """Stream the reply. If the provider rejects an optional field, the request is repeated without it.
+
+        The field is left out of all later requests of this object too.
+        """
         names = ToolNames(tool.name for tool in request.tools)
-        mark = stamp(self._wire, "chat")
-        full = chat_body(request, self._wire.model, self._known, self._dialect, names, mark)
+        origin = state_origin(self._api, "chat")
+        full = chat_body(request, self._api.model, self._known, self._dialect, names, origin)
         while True:
-            body = _without(full, self._unwanted)
-            fold = ChatReply(self._wire.place, names, mark)
+            body = _drop_fields(full, self._rejected_fields)
+            parser = ChatReplyParser(self._api.error_context, names, origin)
             try:
-                async with aclosing(self._wire.reply("/chat/completions", self._headers(), body, fold)) as deltas:
+                async with aclosing(
+                    self._api.stream_reply("/chat/completions", self._headers(), body, parser)
+                ) as deltas:
                     async for delta in deltas:
                         yield delta
-            except Fault as fault:
-                field = next((name for name in SPARE if name in body and _is_about(fault, name)), "")
-                if not field and FORM in body and fault.kind == "rejected":
-                    field = FORM
+            except ModelError as error:
+                field = next((name for name in OPTIONAL_FIELDS if name in body and _rejects_field(error, name)), "")
+                if not field and SCHEMA_FIELD in body and error.kind == "rejected":
+                    field = SCHEMA_FIELD
                 if not field:
                     raise
-                self._unwanted.add(field)
+                self._rejected_fields.add(field)
             else:
                 break
-        if request.wanted.effort and (not self._dialect.effort or "reasoning_effort" in self._unwanted):
-            yield Delta(note="This server takes no effort for this model; it was left out.")
+        if request.options.effort and (not self._dialect.effort or "reasoning_effort" in self._rejected_fields):
+            yield ReplyDelta(note="The provider does not support reasoning effort for this model, so it was left out.")
 
-    async def list_models(self) -> list[Listed]:
-        """The models of the server."""
-        return chat_list(await self._wire.fetch("/models", self._headers()))
+    async def list_models(self) -> list[ListedModel]:
+        return parse_openai_models(await self._api.fetch_json("/models", self._headers()))
 
     def _headers(self) -> dict[str, str]:
-        return {"authorization": f"Bearer {self._wire.server.key}"} if self._wire.server.key else {}
+        return {"authorization": f"Bearer {self._api.endpoint.api_key}"} if self._api.endpoint.api_key else {}
 
 
-def _is_about(fault: Fault, field: str) -> bool:
-    return fault.kind in ("rejected", "model") and bool(re.search(rf"\b{field}\b", fault.trouble.why))
+def _rejects_field(error: ModelError, field: str) -> bool:
+    return error.kind in ("rejected", "model") and bool(re.search(rf"\b{field}\b", error.details.cause))
 
 
-def _without(body: dict[str, Any], unwanted: set[str]) -> dict[str, Any]:
-    """The body as the server takes it."""
-    left = {name: value for name, value in body.items() if name not in unwanted}
-    for old, new in SWAPS.items():
-        if old in body and old in unwanted and new not in unwanted:
-            left[new] = body[old]
-    return left
+def _drop_fields(body: dict[str, Any], rejected: set[str]) -> dict[str, Any]:
+    """Return the body without the rejected fields; a rejected token limit is sent under its other name."""
+    kept = {name: value for name, value in body.items() if name not in rejected}
+    for old, new in TOKEN_LIMIT_FIELDS.items():
+        if old in body and old in rejected and new not in rejected:
+            kept[new] = body[old]
+    return kept

@@ -1,71 +1,77 @@
-"""The table of those who speak Chat Completions, and what each says differently."""
+"""The differences between providers of Chat Completions."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """What a server wants; the defaults are what nearly every server takes.
+    """What a provider expects; the defaults suit nearly all of them.
 
     Attributes:
-        hosts: ends of host names that speak it.
-        system: the role of instructions.
-        output: the field that limits the reply.
-        effort: how the wanted effort is written, empty where there is no way.
-        schema: how a wanted schema is written.
-        strict: schemas may be marked as strict.
-        pdf: documents may be sent.
-        thinking: what goes back of earlier thoughts: none, what came (`same`), or also an empty one (`always`).
-        usage: `stream_options` may ask for the usage.
-        cache_marks: the prefix of models that want marks where the prompt may be cached.
-        call_ids: the length of call ids where it is fixed.
+        hosts: host names, or suffixes of host names that start with a dot.
+        system_role: the role of system messages.
+        max_tokens_field: the field that limits the length of the reply.
+        effort: the style of the reasoning effort fields; empty if not supported.
+        schema: the `response_format` type for an output schema.
+        strict: whether schemas may be marked as strict.
+        pdf: whether PDF documents may be sent.
+        reasoning_back: which earlier reasoning is sent back: empty for none, `same` for the reasoning that was received
+            in its field, or `always` for that field on every reply, even if it is empty.
+        stream_usage: whether `stream_options` may request token usage.
+        cache_prefix: the prefix of model names that support cache breakpoints; empty for none.
+        call_id_length: the required length of call ids; 0 if any length is accepted.
     """
 
     name: str
     hosts: tuple[str, ...] = ()
-    system: str = "system"
-    output: str = "max_tokens"
+    system_role: str = "system"
+    max_tokens_field: str = "max_tokens"
     effort: str = "plain"
     schema: str = "json_schema"
     strict: bool = False
     images: bool = True
     pdf: bool = False
-    thinking: str = "same"
-    usage: bool = True
-    cache_marks: str = ""
-    call_ids: int = 0
+    reasoning_back: str = "same"
+    stream_usage: bool = True
+    cache_prefix: str = ""
+    call_id_length: int = 0
 
 
-PLAIN = Dialect("plain")
+DEFAULT_DIALECT = Dialect("plain")
 DIALECTS = (
     Dialect(
         "openai",
         ("api.openai.com", ".openai.azure.com"),
-        system="developer",
-        output="max_completion_tokens",
+        system_role="developer",
+        max_tokens_field="max_completion_tokens",
         strict=True,
         pdf=True,
-        thinking="",
+        reasoning_back="",
     ),
-    Dialect("openrouter", ("openrouter.ai",), effort="openrouter", pdf=True, cache_marks="anthropic/"),
+    Dialect("openrouter", ("openrouter.ai",), effort="openrouter", pdf=True, cache_prefix="anthropic/"),
     Dialect(
-        "deepseek", ("api.deepseek.com",), effort="deepseek", schema="json_object", images=False, thinking="always"
+        "deepseek",
+        ("api.deepseek.com",),
+        effort="deepseek",
+        schema="json_object",
+        images=False,
+        reasoning_back="always",
     ),
-    Dialect("gemini", ("generativelanguage.googleapis.com",), pdf=False, thinking=""),
-    Dialect("groq", ("api.groq.com",), output="max_completion_tokens"),
-    Dialect("mistral", ("api.mistral.ai",), effort="", thinking="", usage=False, call_ids=9),
-    Dialect("x.ai", ("api.x.ai",), effort="", strict=True, thinking=""),
+    Dialect("gemini", ("generativelanguage.googleapis.com",), pdf=False, reasoning_back=""),
+    Dialect("groq", ("api.groq.com",), max_tokens_field="max_completion_tokens"),
+    Dialect("mistral", ("api.mistral.ai",), effort="", reasoning_back="", stream_usage=False, call_id_length=9),
+    Dialect("x.ai", ("api.x.ai",), effort="", strict=True, reasoning_back=""),
     Dialect("zai", ("api.z.ai", "open.bigmodel.cn"), effort="zai", schema="json_object"),
     Dialect("moonshot", ("api.moonshot.ai", "api.moonshot.cn"), effort="", schema="json_object"),
     Dialect("qwen", (".aliyuncs.com",), effort="qwen", schema="json_object"),
-    Dialect("cerebras", ("api.cerebras.ai",), output="max_completion_tokens", strict=True, images=False),
+    Dialect("cerebras", ("api.cerebras.ai",), max_tokens_field="max_completion_tokens", strict=True, images=False),
     Dialect("chutes", (".chutes.ai",)),
 )
 
 
 def dialect_of(host: str) -> Dialect:
-    """The dialect of a host; what nearly every server takes where none is known."""
+    """Return the dialect of a host, or the default one."""
     for dialect in DIALECTS:
         if any(host == end or (end.startswith(".") and host.endswith(end)) for end in dialect.hosts):
             return dialect
-    return PLAIN
+    return DEFAULT_DIALECT

@@ -1,4 +1,7 @@
-"""The only door to HTTP: no environment, no redirects, no compression, bounded in size and time."""
+"""The HTTP client for model providers, which bounds the size and the time of a reply.
+
+It uses no settings from the environment, follows no redirects and accepts no compressed bodies.
+"""
 
 import asyncio
 import contextlib
@@ -12,42 +15,42 @@ from urllib.parse import urlsplit
 import certifi
 import httpx
 
-from core.models.faults import Place, fault, too_much
-from core.models.model import Fault
-from core.models.server import Patience, Server
+from core.models.endpoint import ProviderEndpoint, RequestTimeouts
+from core.models.errors import ErrorContext, make_error, too_much
+from core.models.model import ModelError
 
-LARGEST_REPLY = 32 << 20
-LARGEST_ERROR = 64 << 10
+MAX_REPLY_BYTES = 32 << 20
+MAX_ERROR_BYTES = 64 << 10
 CLOSE_S = 2.0
 
 
-class Watch:
-    """How long a reply may still take: each sign of life that means something starts the silence anew."""
+class ReplyDeadline:
+    """The deadline of a reply. Each event that shows progress extends it, up to the limit for the whole reply."""
 
-    def __init__(self, patience: Patience) -> None:
+    def __init__(self, timeouts: RequestTimeouts) -> None:
         now = asyncio.get_running_loop().time()
-        self._patience = patience
-        self._end = now + patience.whole_s
-        self._due = now + patience.first_s
-        self._waits = patience.first_s
+        self._timeouts = timeouts
+        self._end = now + timeouts.total_s
+        self._due = now + timeouts.first_event_s
+        self._waits = timeouts.first_event_s
 
     @property
     def due(self) -> float:
         return min(self._due, self._end)
 
-    def moved(self) -> None:
-        """Something came that belongs to a reply."""
-        self._wait(self._patience.silence_s)
+    def extend(self) -> None:
+        """Restart the silence timeout: an event of the reply arrived."""
+        self._wait(self._timeouts.silence_s)
 
-    def ended(self) -> None:
-        """The reply is whole; what may follow is worth a short wait only."""
-        self._wait(self._patience.after_end_s)
+    def reply_complete(self) -> None:
+        """Wait only briefly from now on: the reply is complete, and only trailing events may follow."""
+        self._wait(self._timeouts.after_end_s)
 
-    def late(self, place: Place) -> Fault:
-        """The fault of having waited until now."""
+    def timeout_error(self, context: ErrorContext) -> ModelError:
+        """Return the error for a deadline that has passed."""
         if self._end <= self._due:
-            return fault("too_much", place, f"The reply did not end within {self._patience.whole_s:g} s.")
-        return fault("timeout", place, f"Nothing of a reply arrived for {self._waits:g} s.")
+            return make_error("too_much", context, f"The reply was not complete after {self._timeouts.total_s:g} s.")
+        return make_error("timeout", context, f"No data of the reply arrived for {self._waits:g} s.")
 
     def _wait(self, seconds: float) -> None:
         self._waits = seconds
@@ -55,149 +58,157 @@ class Watch:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
-    """What a server answers: its head, and its body piece by piece."""
+class HttpResponse:
+    """A response whose body is read in chunks. Header names are lower case."""
 
     status: int
     headers: Mapping[str, str]
-    place: Place
-    watch: Watch
+    error_context: ErrorContext
+    deadline: ReplyDeadline
     raw: AsyncIterator[bytes]
 
-    async def pieces(self) -> AsyncGenerator[bytes, None]:
-        """The body as it comes."""
+    async def chunks(self) -> AsyncGenerator[bytes, None]:
+        """Yield the body as it arrives. Raises `ModelError` on timeout, disconnect or excessive size."""
         size = 0
         while True:
             try:
-                async with asyncio.timeout_at(self.watch.due):
+                async with asyncio.timeout_at(self.deadline.due):
                     piece = await anext(self.raw, b"")
             except TimeoutError:
-                raise self.watch.late(self.place) from None
+                raise self.deadline.timeout_error(self.error_context) from None
             except httpx.HTTPError as error:
-                raise fault(
-                    "cut", self.place, f"The connection ended before the reply did ({_words(error)})."
+                raise make_error(
+                    "cut",
+                    self.error_context,
+                    f"The connection was closed before the reply was complete ({_exception_text(error)}).",
                 ) from error
             if not piece:
                 return
             size += len(piece)
-            if size > LARGEST_REPLY:
-                raise too_much("It is larger than 32 MiB.")
+            if size > MAX_REPLY_BYTES:
+                raise too_much("The response is larger than 32 MiB.")
             yield piece
 
-    async def body(self, most: int = LARGEST_REPLY) -> bytes:
-        """The body as far as it came, and no more of it than asked for."""
+    async def read_body(self, max_bytes: int = MAX_REPLY_BYTES) -> bytes:
+        """Return up to `max_bytes` of the body; if the connection fails, return what has arrived."""
         pieces: list[bytes] = []
         size = 0
-        with contextlib.suppress(Fault):
-            async for piece in self.pieces():
+        with contextlib.suppress(ModelError):
+            async for piece in self.chunks():
                 pieces.append(piece)
                 size += len(piece)
-                if size >= most:
+                if size >= max_bytes:
                     break
-        return b"".join(pieces)[:most]
+        return b"".join(pieces)[:max_bytes]
 
 
-class Http:
-    """Requests to one server. Each has a connection of its own: nothing to close later, nothing gone stale."""
+class ModelHttpClient:
+    """Sends requests to one provider, each over a new connection, so no connection has to be closed or can go stale."""
 
-    def __init__(self, server: Server) -> None:
+    def __init__(self, server: ProviderEndpoint) -> None:
         self._server = server
         self._trust: ssl.SSLContext | None = None
 
     @contextlib.asynccontextmanager
-    async def ask(
-        self, url: str, place: Place, headers: Mapping[str, str], body: bytes | None = None
-    ) -> AsyncIterator[Answer]:
-        """Ask with POST where there is a body; what comes back is open until the context ends."""
-        watch = Watch(self._server.patience)
+    async def request(
+        self, url: str, context: ErrorContext, headers: Mapping[str, str], body: bytes | None = None
+    ) -> AsyncIterator[HttpResponse]:
+        """Send a request (POST if there is a body, else GET). The response stays open until the context exits."""
+        deadline = ReplyDeadline(self._server.timeouts)
         head = {"accept-encoding": "identity", "user-agent": "journeyman", **headers}
         client = self._client()
         try:
             request = client.build_request("POST" if body is not None else "GET", url, content=body, headers=head)
-            response = await _sent(client, request, place, watch)
+            response = await _send(client, request, context, deadline)
             raw = cast(AsyncGenerator[bytes, None], response.aiter_raw())
             try:
-                _check(response, place)
+                _check_response(response, context)
                 plain = {name.lower(): value for name, value in response.headers.items()}
-                yield Answer(response.status_code, plain, place, watch, raw)
+                yield HttpResponse(response.status_code, plain, context, deadline, raw)
             finally:
-                await _closed(response, raw)
+                await _close(response, raw)
         finally:
             await client.aclose()
 
     def _client(self) -> httpx.AsyncClient:
-        proxy = self._server.proxy if self._server.proxy and not self._server.local else None
+        proxy = self._server.proxy if self._server.proxy and not self._server.is_local else None
         secure = self._server.base_url.lower().startswith("https") or bool(proxy)
-        waits = httpx.Timeout(None, connect=self._server.patience.connect_s)
-        verify = self._trusted() if secure else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # which trusts nobody
+        waits = httpx.Timeout(None, connect=self._server.timeouts.connect_s)
+        verify = (
+            self._ssl_context() if secure else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        )  # has no trusted certificates
         return httpx.AsyncClient(trust_env=False, follow_redirects=False, verify=verify, timeout=waits, proxy=proxy)
 
-    def _trusted(self) -> ssl.SSLContext:
-        """What the system trusts, and, where it knows of none, the usual authorities."""
+    def _ssl_context(self) -> ssl.SSLContext:
+        """Return a TLS context that trusts the system's certificates, and certifi's, as some systems have none."""
         if self._trust is None:
             self._trust = ssl.create_default_context()
             self._trust.load_verify_locations(certifi.where())
         return self._trust
 
 
-async def _sent(client: httpx.AsyncClient, request: httpx.Request, place: Place, watch: Watch) -> httpx.Response:
+async def _send(
+    client: httpx.AsyncClient, request: httpx.Request, context: ErrorContext, deadline: ReplyDeadline
+) -> httpx.Response:
     try:
-        async with asyncio.timeout_at(watch.due):
+        async with asyncio.timeout_at(deadline.due):
             return await client.send(request, stream=True)
     except TimeoutError:
-        raise watch.late(place) from None
+        raise deadline.timeout_error(context) from None
     except httpx.HTTPError as error:
-        raise _unsent(error, place) from error
+        raise _error_from_exception(error, context) from error
 
 
-async def _closed(response: httpx.Response, raw: AsyncGenerator[bytes, None]) -> None:
-    """Close it; a server that hinders even that has a bound."""
+async def _close(response: httpx.Response, raw: AsyncGenerator[bytes, None]) -> None:
+    """Close the response, waiting at most CLOSE_S seconds even if the server does not cooperate."""
     with contextlib.suppress(httpx.HTTPError, TimeoutError):
         async with asyncio.timeout(CLOSE_S):
             await raw.aclose()
             await response.aclose()
 
 
-def _check(response: httpx.Response, place: Place) -> None:
-    """Refuse what would lead elsewhere, and what we did not ask for."""
+def _check_response(response: httpx.Response, context: ErrorContext) -> None:
+    """Raise `ModelError` for a redirect, and for a compressed body, which was not requested."""
     if 300 <= response.status_code < 400:
         target = urlsplit(response.headers.get("location", ""))
-        where = target.netloc.rpartition("@")[2] or target.path or "a place it does not name"
-        raise fault(
-            "moved", place, f"It answered {response.status_code} and named {where}. The key was not sent there."
+        where = target.netloc.rpartition("@")[2] or target.path or "an unnamed address"
+        raise make_error(
+            "moved",
+            context,
+            f"It returned status {response.status_code} with a redirect to {where}. The API key was not sent there.",
         )
     coding = response.headers.get("content-encoding", "identity").strip().lower()
     if coding not in ("", "identity"):
-        raise fault("garbled", place, f"It answered in {coding}, which was not asked for.", again=False)
+        raise make_error("garbled", context, f"It sent a {coding} body, which was not requested.", retryable=False)
 
 
-def _unsent(error: httpx.HTTPError, place: Place) -> Fault:
-    """Why there is no answer."""
-    roots = list(_roots(error))
+def _error_from_exception(error: httpx.HTTPError, context: ErrorContext) -> ModelError:
+    """Return the error for a request that got no response."""
+    roots = list(_exception_chain(error))
     for root in roots:
         if isinstance(root, ssl.SSLCertVerificationError):
-            return fault("tls", place, f"Its certificate is not valid: {root.verify_message}.")
+            return make_error("tls", context, f"Its certificate is not valid: {root.verify_message}.")
         if isinstance(root, ssl.SSLError):
-            return fault("tls", place, f"It does not speak TLS ({root.reason or root}).")
+            return make_error("tls", context, f"It does not support TLS ({root.reason or root}).")
     if any(isinstance(root, ConnectionRefusedError) for root in roots):
-        return fault("refused", place, "The connection was refused.")
+        return make_error("refused", context, "The connection was refused.")
     if any(isinstance(root, socket.gaierror) for root in roots):
-        return fault("unreachable", place, "No computer has this name, or the network is down.")
+        return make_error("unreachable", context, "The host name cannot be resolved, or the network is down.")
     if isinstance(error, httpx.ConnectTimeout):
-        return fault("unreachable", place, "It did not take the connection in time.")
+        return make_error("unreachable", context, "It did not accept the connection in time.")
     if isinstance(error, httpx.ProxyError):
-        return fault("unreachable", place, f"The proxy did not let it through ({_words(error)}).")
+        return make_error("unreachable", context, f"The proxy did not forward the request ({_exception_text(error)}).")
     if isinstance(error, httpx.ConnectError):
-        return fault("unreachable", place, f"There is no connection ({_words(error)}).")
+        return make_error("unreachable", context, f"The connection failed ({_exception_text(error)}).")
     if isinstance(error, httpx.LocalProtocolError):
-        return fault("rejected", place, f"The request cannot be sent ({_words(error)}).")
+        return make_error("rejected", context, f"The request cannot be sent ({_exception_text(error)}).")
     if isinstance(error, httpx.RemoteProtocolError) and "disconnected" not in str(error):
-        return fault("not_a_server", place, f"Its answer is not HTTP as it should be ({_words(error)}).")
-    return fault("cut", place, f"It ended the connection without an answer ({_words(error)}).")
+        return make_error("not_a_server", context, f"Its response is not valid HTTP ({_exception_text(error)}).")
+    return make_error("cut", context, f"It closed the connection without a response ({_exception_text(error)}).")
 
 
-def _roots(error: BaseException) -> Iterator[BaseException]:
-    """Every exception that led to this one."""
+def _exception_chain(error: BaseException) -> Iterator[BaseException]:
+    """Yield an exception, then recursively its causes and, if it is a group, its members."""
     seen: list[Any] = [error]
     while seen:
         cause = seen.pop()
@@ -207,5 +218,5 @@ def _roots(error: BaseException) -> Iterator[BaseException]:
             seen += cause.exceptions
 
 
-def _words(error: Exception) -> str:
+def _exception_text(error: Exception) -> str:
     return str(error) or type(error).__name__

@@ -1,36 +1,36 @@
-"""Keeps a key out of every text, and makes whole what servers cut between two pieces."""
+"""Masking of the API key in provider text, also when it is split between two chunks."""
 
-KEY = "[key]"
-SHORTEST = 8
-PART = 12  # so much of a key is no word that stands there by chance
+MASKED = "[key]"
+MIN_KEY_LENGTH = 8
+MIN_PART_LENGTH = 12  # characters; text that has as many in common with a key is masked
 PLACEHOLDERS = frozenset({"lm-studio", "not-needed", "sk-no-key-required", "no-key-required", "placeholder"})
-HIGH = ("\ud800", "\udbff")
+HIGH_SURROGATES = ("\ud800", "\udbff")
 
 
-class Mask:
-    """A key that is hidden wherever a server repeats it. Words that stand where local servers want any key are none."""
+class KeyMask:
+    """Masks an API key wherever a provider echoes it. Short keys and placeholders of local servers are not masked."""
 
     def __init__(self, key: str) -> None:
-        self._key = key if len(key) >= SHORTEST and key.lower() not in PLACEHOLDERS else ""
+        self._key = key if len(key) >= MIN_KEY_LENGTH and key.lower() not in PLACEHOLDERS else ""
 
     def hide(self, text: str) -> str:
-        """The text without the key, also as it stands inside of JSON."""
-        return text.replace(self._key, KEY) if self._key and self._key in text else text
+        """Replace the key in a text; keys are ASCII, so this also works inside JSON."""
+        return text.replace(self._key, MASKED) if self._key and self._key in text else text
 
     def hide_parts(self, text: str) -> str:
-        """The text without the key and without long parts of it, which servers repeat when they shorten it."""
+        """Replace the key and its long substrings, which providers show when they abbreviate a key."""
         text, key = self.hide(text), self._key
-        pieces = {key[at : at + PART] for at in range(len(key) - PART + 1)}
-        shown: list[str] = []
+        pieces = {key[at : at + MIN_PART_LENGTH] for at in range(len(key) - MIN_PART_LENGTH + 1)}
+        masked: list[str] = []
         end = 0
-        for at in range(len(text) - PART + 1 if pieces else 0):
-            if text[at : at + PART] in pieces:
-                shown += [] if shown and at <= end else [text[end:at], KEY]
-                end = at + PART
-        return "".join((*shown, text[end:]))
+        for at in range(len(text) - MIN_PART_LENGTH + 1 if pieces else 0):
+            if text[at : at + MIN_PART_LENGTH] in pieces:
+                masked += [] if masked and at <= end else [text[end:at], MASKED]
+                end = at + MIN_PART_LENGTH
+        return "".join((*masked, text[end:]))
 
-    def keep_back(self, text: str) -> int:
-        """How many characters at the end may be the beginning of the key."""
+    def held_back_length(self, text: str) -> int:
+        """Return how many characters at the end of a text may be the start of the key."""
         key = self._key
         start = text.find(key[0], max(0, len(text) - len(key) + 1)) if key else -1
         while start >= 0:
@@ -40,30 +40,30 @@ class Mask:
         return 0
 
 
-class Flow:
-    """One text that comes in pieces: the key is hidden and pairs of surrogates are joined across them."""
+class MaskedStream:
+    """Masks the key in a streamed text and joins surrogate pairs that were split between chunks."""
 
-    def __init__(self, mask: Mask) -> None:
+    def __init__(self, mask: KeyMask) -> None:
         self._mask = mask
-        self._kept = ""
+        self._held = ""
 
-    def pass_on(self, piece: str) -> str:
-        """What can be shown now."""
+    def feed(self, piece: str) -> str:
+        """Add a chunk and return the text that is safe to show; a possible start of the key is held back."""
         if not piece:
             return ""
-        text = _paired(self._mask.hide(self._kept + piece))
-        kept = self._mask.keep_back(text) or HIGH[0] <= text[-1] <= HIGH[1]
-        self._kept = text[len(text) - kept :] if kept else ""
-        return text[: len(text) - kept] if kept else text
+        text = _join_surrogates(self._mask.hide(self._held + piece))
+        held = self._mask.held_back_length(text) or HIGH_SURROGATES[0] <= text[-1] <= HIGH_SURROGATES[1]
+        self._held = text[len(text) - held :] if held else ""
+        return text[: len(text) - held] if held else text
 
-    def rest(self) -> str:
-        """What was kept back, now that nothing follows."""
-        text, self._kept = self._kept, ""
+    def finish(self) -> str:
+        """Return the text held back, at the end of the stream."""
+        text, self._held = self._held, ""
         return text
 
 
-def _paired(text: str) -> str:
-    """Halves of one character that came as two made one; a half that is alone stays as it is."""
+def _join_surrogates(text: str) -> str:
+    """Join surrogate pairs into one character; a lone surrogate is left unchanged."""
     if text.isascii():
         return text
     try:

@@ -1,4 +1,4 @@
-"""What a model is: something that streams a reply to a request."""
+"""The `Model` protocol and the requests, reply deltas and errors that pass through it."""
 
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,109 +12,129 @@ from core.domain.text import Attachment, Text
 
 @dataclass(frozen=True, slots=True)
 class ToolSpec:
-    """A tool as a model is told of it."""
+    """A tool definition as it is sent to the model; `parameters` is the JSON schema of its arguments."""
 
     name: str
     description: str
-    schema: Mapping[str, Any]
+    parameters: Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
-    """What a person set for the replies; what is None is not sent."""
+class ReplyOptions:
+    """Reply options set by the user. A field that is None is left out of the request."""
 
     effort: str | None = None
-    max_output: int | None = None
+    max_output_tokens: int | None = None
     temperature: float | None = None
 
 
-def head_of(text: Text) -> str:
-    """What is at hand of a text."""
+def text_head(text: Text) -> str:
+    """Return the part of a text that is kept in memory; the rest of a long text is in a blob."""
     return text.head
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """`turn` counts the replies and failures this run has had: a script is read there.
+    """One request to a model.
 
-    `whole` gives a text in full, `contents` what an attachment holds; both were kept apart when they were long.
+    Attributes:
+        script_position: how many replies and failures the run has had; only scripted models read it.
+        purpose: what the request is for, such as a review or a summary; empty for the agent itself.
+        output_schema: the JSON schema the reply must match.
+        read_text: returns the full content of a text, loading it from the blob store if it is long.
+        read_attachment: returns the bytes of an attachment; empty if they have been deleted.
     """
 
     messages: Sequence[Message]
-    turn: int = 0
-    role: str = ""
+    script_position: int = 0
+    purpose: str = ""
     tools: Sequence[ToolSpec] = ()
-    wanted: Wanted = Wanted()
-    schema: Mapping[str, Any] | None = None
-    whole: Callable[[Text], str] = head_of
-    contents: Callable[[Attachment], bytes] = lambda attachment: b""
-    system: str = ""
+    options: ReplyOptions = ReplyOptions()
+    output_schema: Mapping[str, Any] | None = None
+    read_text: Callable[[Text], str] = text_head
+    read_attachment: Callable[[Attachment], bytes] = lambda attachment: b""
+    system_prompt: str = ""
 
-    def instructions(self) -> list[str]:
-        """Everything in the role of the system, in order."""
-        said = [self.whole(message.text) for message in self.messages if message.role == "system"]
-        return [text for text in (self.system, *said) if text]
+    def system_texts(self) -> list[str]:
+        """Return the system prompt, then the text of all system messages, in order and without empty ones."""
+        messages = [self.read_text(message.text) for message in self.messages if message.role == "system"]
+        return [text for text in (self.system_prompt, *messages) if text]
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """A call as the model names it; the engine gives it its own id."""
+class RequestedCall:
+    """A tool call as requested by the model. `arguments` is JSON text; the engine assigns the call id."""
 
     tool: str
     arguments: str = "{}"
 
 
 @dataclass(frozen=True, slots=True)
-class Delta:
-    """A piece of a reply: words, thoughts, calls that are whole, what it took, and at its end why it ended.
+class ReplyDelta:
+    """A piece of a streamed reply.
 
-    `carry` is JSON that the same server wants back unread. `note` is what a person should know of how it was read.
-    `cost` is in US dollars; None is unknown.
+    Attributes:
+        calls: complete tool calls; partial ones are never passed on.
+        usage: token counts of the whole reply.
+        stop_reason: why the reply ended, as in `core/models/stop_reasons.py`; empty if the model was done.
+        provider_state: opaque JSON that the same provider expects back with the next request.
+        note: a remark for the user about how the reply was read.
+        cost: the cost of the reply in US dollars; None if unknown.
     """
 
     text: str = ""
     reasoning: str = ""
-    calls: tuple[Asked, ...] = ()
+    calls: tuple[RequestedCall, ...] = ()
     usage: Usage | None = None
-    stop: str = ""
-    carry: str = ""
+    stop_reason: str = ""
+    provider_state: str = ""
     note: str = ""
     cost: float | None = None
 
-    def followed_by(self, later: "Delta") -> "Delta":
-        """What is known of the whole reply after one more piece; its words and calls are the reader's to gather."""
-        if later.usage is None and not (later.stop or later.carry or later.note):
+    def merge(self, later: "ReplyDelta") -> "ReplyDelta":
+        """Return the usage, stop reason, state, note and cost known after `later`. Text and calls are left out."""
+        if later.usage is None and not (later.stop_reason or later.provider_state or later.note):
             return self
-        return Delta(
+        return ReplyDelta(
             usage=later.usage or self.usage,
-            stop=later.stop or self.stop,
-            carry=later.carry or self.carry,
+            stop_reason=later.stop_reason or self.stop_reason,
+            provider_state=later.provider_state or self.provider_state,
             note=later.note or self.note,
             cost=self.cost if later.cost is None else later.cost,
         )
 
 
 class Model(Protocol):
-    """Streams replies. `window` is the most tokens that a request may have; 0 is unknown."""
+    """A language model that streams replies. `window` is the context window in tokens; 0 if unknown."""
 
     @property
     def window(self) -> int: ...
 
-    def stream(self, request: Request) -> AsyncGenerator[Delta, None]:
-        """The reply, piece by piece. Raises Fault when the server fails."""
+    def stream(self, request: Request) -> AsyncGenerator[ReplyDelta, None]:
+        """Stream the reply. Raises `ModelError` if the request fails."""
         ...
 
 
-class Fault(Problem):
-    """A request failed. `again`: the same request may succeed later, in `after_s` seconds at the soonest.
+class ModelError(Problem):
+    """A failed model request.
 
-    `kind` is one word for the programs that react to it; `core/models/faults.py` lists them.
+    Attributes:
+        retryable: whether the same request may succeed later.
+        retry_after_s: the shortest time to wait before retrying, in seconds, as requested by the provider.
+        kind: a machine-readable error kind; `core/models/errors.py` lists them.
     """
 
     def __init__(
-        self, what: str, why: str = "", do: str = "", *, again: bool = True, after_s: float = 0.0, kind: str = ""
+        self,
+        message: str,
+        cause: str = "",
+        fix: str = "",
+        *,
+        retryable: bool = True,
+        retry_after_s: float = 0.0,
+        kind: str = "",
     ) -> None:
-        super().__init__(what, why, do)
+        super().__init__(message, cause, fix)
         self.kind = kind
-        self.again = again
-        self.after_s = after_s
+        self.retryable = retryable
+        self.retry_after_s = retry_after_s

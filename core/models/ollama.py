@@ -1,4 +1,4 @@
-"""Ollama's own wire: the only one on which the window can be set, and where a prompt is never cut in silence."""
+"""Ollama's native API, which unlike its other APIs can set the context window and turn off silent truncation."""
 
 import json
 from collections.abc import AsyncGenerator
@@ -6,92 +6,98 @@ from contextlib import aclosing
 from typing import Any
 
 from core.domain.messages import Message
-from core.models.attach import Part, Shapes, parts_of
-from core.models.carry import carried, packed, stamp
-from core.models.faults import Place, fault, told
-from core.models.lists import ollama_model, ollama_names
-from core.models.model import Asked, Delta, Fault, Request
-from core.models.names import ToolNames, functions
-from core.models.plain import as_object, at, objects, text, usage_of
-from core.models.server import Server
-from core.models.sse import Event
-from core.models.stops import ended_as
-from core.models.tokens import most_tokens
-from core.models.wire import UNKNOWN, Fold, Known, Listed, Wire, read_json
+from core.models.api_client import UNKNOWN_LIMITS, ApiClient, ListedModel, ModelLimits, ReplyParser, decode_json
+from core.models.attachments import Part, PartEncoders, message_parts
+from core.models.endpoint import ProviderEndpoint
+from core.models.errors import ErrorContext, error_from_event, make_error
+from core.models.json_values import arguments_object, as_objects, as_text, get_path, parse_usage
+from core.models.model import ModelError, ReplyDelta, Request, RequestedCall
+from core.models.model_lists import parse_ollama_model, parse_ollama_names
+from core.models.provider_state import pack_state, state_origin, unpack_state
+from core.models.stop_reasons import normalize_stop_reason
+from core.models.stream_parsers import StreamEvent
+from core.models.token_estimate import max_request_tokens
+from core.models.tool_names import ToolNames, function_tools
 
-LEAST_WINDOW = 8_192
-REPLY = 4_096  # room for the reply where nobody said how long it may be
+MIN_WINDOW = 8_192
+REPLY_RESERVE = 4_096  # tokens reserved for the reply if no limit is set
 
 
-class Ollama:
-    """A model behind `/api/chat`."""
+class OllamaModel:
+    """A model served at `/api/chat`."""
 
-    def __init__(self, server: Server, model: str = "", known: Known = UNKNOWN) -> None:
-        self._wire = Wire(server, model)
+    def __init__(self, server: ProviderEndpoint, model: str = "", known: ModelLimits = UNKNOWN_LIMITS) -> None:
+        self._api = ApiClient(server, model)
         self._known = known
         self.window = known.window or 0
 
-    async def stream(self, request: Request) -> AsyncGenerator[Delta, None]:
-        """The reply."""
+    async def stream(self, request: Request) -> AsyncGenerator[ReplyDelta, None]:
         names = ToolNames(tool.name for tool in request.tools)
-        mark = stamp(self._wire, "ollama")
-        body = ollama_body(request, self._wire.model, self._known, names, mark)
-        fold = OllamaReply(self._wire.place, names, mark)
-        async with aclosing(self._wire.reply("/api/chat", self._headers(), body, fold, lines=True)) as deltas:
+        origin = state_origin(self._api, "ollama")
+        body = ollama_body(request, self._api.model, self._known, names, origin)
+        parser = OllamaReplyParser(self._api.error_context, names, origin)
+        async with aclosing(self._api.stream_reply("/api/chat", self._headers(), body, parser, ndjson=True)) as deltas:
             async for delta in deltas:
                 yield delta
 
-    async def list_models(self) -> list[Listed]:
-        """What is there, and what each can do; a model that cannot be shown is only named."""
+    async def list_models(self) -> list[ListedModel]:
+        """Return the installed models and their capabilities; if a model's details fail to load, only its name."""
         listed = []
-        for name in ollama_names(await self._wire.fetch("/api/tags", self._headers())):
+        for name in parse_ollama_names(await self._api.fetch_json("/api/tags", self._headers())):
             try:
-                shown = await self._wire.fetch("/api/show", self._headers(), {"model": name})
-            except Fault:
+                shown = await self._api.fetch_json("/api/show", self._headers(), {"model": name})
+            except ModelError:
                 shown = None
-            listed.append(ollama_model(name, shown))
+            listed.append(parse_ollama_model(name, shown))
         return listed
 
     def _headers(self) -> dict[str, str]:
-        return {"authorization": f"Bearer {self._wire.server.key}"} if self._wire.server.key else {}
+        return {"authorization": f"Bearer {self._api.endpoint.api_key}"} if self._api.endpoint.api_key else {}
 
 
-def ollama_body(request: Request, model: str, known: Known, names: ToolNames, mark: str) -> dict[str, Any]:
-    """The body: a prompt that does not fit is to be an error, not to lose its beginning."""
-    messages = ollama_messages(request, known, names, mark)
+def ollama_body(request: Request, model: str, known: ModelLimits, names: ToolNames, origin: str) -> dict[str, Any]:
+    """Build the request body. Truncation is off: a prompt that does not fit is an error instead of losing its start."""
+    messages = ollama_messages(request, known, names, origin)
     options: dict[str, Any] = {"num_ctx": known.window or window_for(request)}
-    if request.wanted.max_output is not None:
-        options["num_predict"] = request.wanted.max_output
-    if request.wanted.temperature is not None:
-        options["temperature"] = request.wanted.temperature
+    if request.options.max_output_tokens is not None:
+        options["num_predict"] = request.options.max_output_tokens
+    if request.options.temperature is not None:
+        options["temperature"] = request.options.temperature
     body: dict[str, Any] = {"model": model, "messages": messages, "stream": True, "options": options}
     body |= {"truncate": False, "shift": False}
     if request.tools:
-        body["tools"] = functions(request.tools, names)
-    if request.wanted.effort is not None:
+        body["tools"] = function_tools(request.tools, names)
+    if request.options.effort is not None:
         levels = {"none": False, "minimal": "low", "xhigh": "high"}
-        body["think"] = levels.get(request.wanted.effort, request.wanted.effort)
-    if request.schema is not None:
-        body["format"] = dict(request.schema)
+        body["think"] = levels.get(request.options.effort, request.options.effort)
+    if request.output_schema is not None:
+        body["format"] = dict(request.output_schema)
     return body
 
 
 def window_for(request: Request) -> int:
-    """A window that the request fits in. It grows by doubling: each change lets the server load the model anew."""
-    needed = most_tokens(request) + (request.wanted.max_output or REPLY)
-    window = LEAST_WINDOW
+    """Return a context window that fits the request: MIN_WINDOW, doubled as often as necessary.
+
+    Changing the window makes Ollama reload the model, so it should not change with every request.
+    """
+    needed = max_request_tokens(request) + (request.options.max_output_tokens or REPLY_RESERVE)
+    window = MIN_WINDOW
     while window < needed:
         window *= 2
     return window
 
 
-def ollama_messages(request: Request, known: Known, names: ToolNames, mark: str) -> list[dict[str, Any]]:
-    """The conversation; images stand beside the words, and results name their tool."""
-    shapes = Shapes(_words, None if known.images is False else lambda one, data: {"type": "image", "image": data})
+def ollama_messages(request: Request, known: ModelLimits, names: ToolNames, origin: str) -> list[dict[str, Any]]:
+    """Convert the conversation. Images are a separate field of a message, and tool results name their tool."""
+    encoders = PartEncoders(
+        _text_part, None if known.images is False else lambda one, data: {"type": "image", "image": data}
+    )
     tools = {call.id: call.tool for message in request.messages for call in message.calls}
-    messages: list[dict[str, Any]] = [{"role": "system", "content": request.system}] if request.system else []
+    messages: list[dict[str, Any]] = (
+        [{"role": "system", "content": request.system_prompt}] if request.system_prompt else []
+    )
     for message in request.messages:
-        parts = parts_of(message, request, shapes)
+        parts = message_parts(message, request, encoders)
         plain: dict[str, Any] = {
             "role": message.role,
             "content": "\n\n".join(part["text"] for part in parts if part["type"] == "text"),
@@ -99,49 +105,49 @@ def ollama_messages(request: Request, known: Known, names: ToolNames, mark: str)
         if images := [part["image"] for part in parts if part["type"] == "image"]:
             plain["images"] = images
         if message.role == "tool":
-            plain |= {"tool_name": names.out(tools.get(message.call_id, "")), "tool_call_id": message.call_id}
+            plain |= {"tool_name": names.to_provider(tools.get(message.call_id, "")), "tool_call_id": message.call_id}
         if message.role == "assistant":
-            plain |= _said(message, request, names, mark)
+            plain |= _assistant_fields(message, request, names, origin)
             if not plain["content"] and len(plain) == 2:
                 continue
         messages.append(plain)
     return messages
 
 
-def _said(message: Message, request: Request, names: ToolNames, mark: str) -> dict[str, Any]:
-    """What else a reply of before held."""
-    more: dict[str, Any] = {}
-    if carried(message, request, mark) and message.calls:
-        more["thinking"] = request.whole(message.reasoning)
+def _assistant_fields(message: Message, request: Request, names: ToolNames, origin: str) -> dict[str, Any]:
+    """Return the reasoning and calls of an earlier reply."""
+    fields: dict[str, Any] = {}
+    if unpack_state(message, request, origin) and message.calls:
+        fields["thinking"] = request.read_text(message.reasoning)
     if message.calls:
-        more["tool_calls"] = []
-        for place, call in enumerate(message.calls):
-            plain = as_object(request.whole(call.arguments))
-            function = {"index": place, "name": names.out(call.tool), "arguments": plain}
-            more["tool_calls"].append({"id": call.id, "function": function})
-    return more
+        fields["tool_calls"] = []
+        for index, call in enumerate(message.calls):
+            plain = arguments_object(request.read_text(call.arguments))
+            function = {"index": index, "name": names.to_provider(call.tool), "arguments": plain}
+            fields["tool_calls"].append({"id": call.id, "function": function})
+    return fields
 
 
-def _words(words: str) -> Part:
+def _text_part(words: str) -> Part:
     return {"type": "text", "text": words}
 
 
-class OllamaReply(Fold):
-    """Calls come whole."""
+class OllamaReplyParser(ReplyParser):
+    """Parses the lines of one reply; each call arrives complete in one line."""
 
-    def __init__(self, place: Place, names: ToolNames, mark: str) -> None:
-        super().__init__(place, names, mark)
-        self._calls: list[Asked] = []
+    def __init__(self, context: ErrorContext, names: ToolNames, origin: str) -> None:
+        super().__init__(context, names, origin)
+        self._calls: list[RequestedCall] = []
         self._last: dict[str, Any] = {}
         self._thought = False
-        self._spoke = False
+        self._has_output = False
 
-    def take(self, event: Event) -> bool:
-        plain = read_json(event.data, self._place)
+    def feed(self, event: StreamEvent) -> bool:
+        plain = decode_json(event.data, self._error_context)
         if not isinstance(plain, dict):
-            raise fault("garbled", self._place, "A line of it is not an object.")
+            raise make_error("garbled", self._error_context, "One of its lines is not a JSON object.")
         if plain.get("error"):
-            raise told(self._place, plain)
+            raise error_from_event(self._error_context, plain)
         message = plain.get("message")
         if isinstance(message, dict):
             self._message(message)
@@ -150,25 +156,31 @@ class OllamaReply(Fold):
             self.complete = self.ended = True
         return True
 
-    def whole(self) -> Delta:
+    def finish(self) -> ReplyDelta:
         usage, note = None, ""
         if "eval_count" in self._last or "prompt_eval_count" in self._last:
-            usage, note = usage_of(self._last.get("prompt_eval_count"), self._last.get("eval_count"))
-        stop = ended_as(text(self._last.get("done_reason")) or "stop")
-        nothing = not self._spoke and not self._calls
-        if stop == "length" and nothing and not (usage and usage.output):
-            raise fault("too_long", self._place, "The reply ended before it began, as replies do when nothing fits.")
-        carry = packed(self._mark, {"thinking": True}) if self._thought else ""
-        return Delta(calls=tuple(self._calls), usage=usage, stop=stop, carry=carry, note=note)
+            usage, note = parse_usage(self._last.get("prompt_eval_count"), self._last.get("eval_count"))
+        stop = normalize_stop_reason(as_text(self._last.get("done_reason")) or "stop")
+        is_empty = not self._has_output and not self._calls
+        if stop == "length" and is_empty and not (usage and usage.output):
+            raise make_error(
+                "too_long",
+                self._error_context,
+                "The reply ended with no output, which means the context window is full.",
+            )
+        state = pack_state(self._origin, {"thinking": True}) if self._thought else ""
+        return ReplyDelta(calls=tuple(self._calls), usage=usage, stop_reason=stop, provider_state=state, note=note)
 
     def _message(self, message: dict[str, Any]) -> None:
-        if words := text(message.get("content")):
+        if words := as_text(message.get("content")):
             self.text.append(words)
-            self._spoke = True
-        if thought := text(message.get("thinking")) or text(message.get("reasoning_content")):
+            self._has_output = True
+        if thought := as_text(message.get("thinking")) or as_text(message.get("reasoning_content")):
             self.reasoning.append(thought)
-            self._thought = self._spoke = True
-        for call in objects(message.get("tool_calls")):
-            arguments = at(call, "function", "arguments")
+            self._thought = self._has_output = True
+        for call in as_objects(message.get("tool_calls")):
+            arguments = get_path(call, "function", "arguments")
             words = arguments if isinstance(arguments, str) else json.dumps(arguments or {}, ensure_ascii=False)
-            self._calls.append(Asked(self._names.back(text(at(call, "function", "name"))), words or "{}"))
+            self._calls.append(
+                RequestedCall(self._names.from_provider(as_text(get_path(call, "function", "name"))), words or "{}")
+            )

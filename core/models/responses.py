@@ -1,4 +1,4 @@
-"""OpenAI Responses: nothing is stored there, so thoughts come back sealed and are sent again."""
+"""The OpenAI Responses API, used without server-side storage: encrypted reasoning is received and sent back."""
 
 import re
 from collections.abc import AsyncGenerator
@@ -6,55 +6,53 @@ from contextlib import aclosing
 from typing import Any
 
 from core.domain.messages import Message
-from core.models.attach import Part, Shapes, data_url, parts_of
-from core.models.carry import carried, stamp
-from core.models.lists import chat_list
-from core.models.model import Delta, Request
-from core.models.names import ToolNames
-from core.models.plain import as_written
-from core.models.responses_reply import ResponsesReply
-from core.models.schemas import is_closed
-from core.models.server import Server
-from core.models.wire import UNKNOWN, Known, Listed, Wire
+from core.models.api_client import UNKNOWN_LIMITS, ApiClient, ListedModel, ModelLimits
+from core.models.attachments import Part, PartEncoders, data_url, message_parts
+from core.models.endpoint import ProviderEndpoint
+from core.models.json_values import arguments_json
+from core.models.model import ReplyDelta, Request
+from core.models.model_lists import parse_openai_models
+from core.models.output_schema import is_strict
+from core.models.provider_state import state_origin, unpack_state
+from core.models.responses_reply import ResponsesReplyParser
+from core.models.tool_names import ToolNames
 
 OPENAI = ("api.openai.com", ".openai.azure.com")
 
 
-class Responses:
-    """A model behind `/responses`."""
+class ResponsesModel:
+    """A model served at `/responses`."""
 
-    def __init__(self, server: Server, model: str = "", known: Known = UNKNOWN) -> None:
-        self._wire = Wire(server, model)
+    def __init__(self, server: ProviderEndpoint, model: str = "", known: ModelLimits = UNKNOWN_LIMITS) -> None:
+        self._api = ApiClient(server, model)
         self._known = known
         self.window = known.window or 0
 
-    async def stream(self, request: Request) -> AsyncGenerator[Delta, None]:
-        """The reply."""
+    async def stream(self, request: Request) -> AsyncGenerator[ReplyDelta, None]:
         names = ToolNames(tool.name for tool in request.tools)
-        mark = stamp(self._wire, "responses")
-        official = self._wire.server.host.endswith(OPENAI)
-        body = responses_body(request, self._wire.model, self._known, names, mark, official)
-        fold = ResponsesReply(self._wire.place, names, mark)
-        async with aclosing(self._wire.reply("/responses", self._headers(), body, fold)) as deltas:
+        origin = state_origin(self._api, "responses")
+        official = self._api.endpoint.host.endswith(OPENAI)
+        body = responses_body(request, self._api.model, self._known, names, origin, official)
+        parser = ResponsesReplyParser(self._api.error_context, names, origin)
+        async with aclosing(self._api.stream_reply("/responses", self._headers(), body, parser)) as deltas:
             async for delta in deltas:
                 yield delta
 
-    async def list_models(self) -> list[Listed]:
-        """The models of the server."""
-        return chat_list(await self._wire.fetch("/models", self._headers()))
+    async def list_models(self) -> list[ListedModel]:
+        return parse_openai_models(await self._api.fetch_json("/models", self._headers()))
 
     def _headers(self) -> dict[str, str]:
-        return {"authorization": f"Bearer {self._wire.server.key}"} if self._wire.server.key else {}
+        return {"authorization": f"Bearer {self._api.endpoint.api_key}"} if self._api.endpoint.api_key else {}
 
 
 def responses_body(
-    request: Request, model: str, known: Known, names: ToolNames, mark: str, official: bool = False
+    request: Request, model: str, known: ModelLimits, names: ToolNames, origin: str, official: bool = False
 ) -> dict[str, Any]:
-    """The body; what a person did not set is not sent."""
-    instructions = request.instructions()
+    """Build the request body. Options that the user did not set are left out."""
+    instructions = request.system_texts()
     body: dict[str, Any] = {
         "model": model,
-        "input": responses_items(request, _shapes(known), names, mark),
+        "input": responses_items(request, _encoders(known), names, origin),
         "stream": True,
         "store": False,
     }
@@ -64,75 +62,74 @@ def responses_body(
         body["tools"] = [
             {
                 "type": "function",
-                "name": names.out(tool.name),
+                "name": names.to_provider(tool.name),
                 "description": tool.description,
-                "parameters": dict(tool.schema),
+                "parameters": dict(tool.parameters),
                 "strict": False,
             }
             for tool in request.tools
         ]
-    if request.wanted.max_output is not None:
-        body["max_output_tokens"] = request.wanted.max_output
-    if request.wanted.temperature is not None:
-        body["temperature"] = request.wanted.temperature
-    if request.wanted.effort is not None:
-        body["reasoning"] = {"effort": request.wanted.effort, "summary": "auto"}
+    if request.options.max_output_tokens is not None:
+        body["max_output_tokens"] = request.options.max_output_tokens
+    if request.options.temperature is not None:
+        body["temperature"] = request.options.temperature
+    if request.options.effort is not None:
+        body["reasoning"] = {"effort": request.options.effort, "summary": "auto"}
     if official:
         body["include"] = ["reasoning.encrypted_content"]
-    if request.schema is not None:
-        form = {"type": "json_schema", "name": "reply", "schema": dict(request.schema)}
-        body["text"] = {"format": {**form, "strict": is_closed(request.schema)}}
+    if request.output_schema is not None:
+        form = {"type": "json_schema", "name": "reply", "schema": dict(request.output_schema)}
+        body["text"] = {"format": {**form, "strict": is_strict(request.output_schema)}}
     return body
 
 
-def responses_items(request: Request, shapes: Shapes, names: ToolNames, mark: str) -> list[dict[str, Any]]:
-    """The conversation as items."""
+def responses_items(request: Request, encoders: PartEncoders, names: ToolNames, origin: str) -> list[dict[str, Any]]:
     items: list[dict[str, Any]] = []
     for message in request.messages:
         match message.role:
             case "user":
-                items.append({"role": "user", "content": parts_of(message, request, shapes)})
+                items.append({"role": "user", "content": message_parts(message, request, encoders)})
             case "assistant":
-                items += _said(message, request, names, mark)
+                items += _assistant_items(message, request, names, origin)
             case "tool":
-                words: str | list[Part] = request.whole(message.text)
-                output = parts_of(message, request, shapes) if message.attachments else words
-                items.append({"type": "function_call_output", "call_id": _id(message.call_id), "output": output})
+                words: str | list[Part] = request.read_text(message.text)
+                output = message_parts(message, request, encoders) if message.attachments else words
+                items.append({"type": "function_call_output", "call_id": _call_id(message.call_id), "output": output})
             case _:
                 pass
     return items
 
 
-def _said(message: Message, request: Request, names: ToolNames, mark: str) -> list[dict[str, Any]]:
-    """A reply of before: as its server gave it, with our names of the calls, or made anew from what we know."""
+def _assistant_items(message: Message, request: Request, names: ToolNames, origin: str) -> list[dict[str, Any]]:
+    """Convert an earlier reply. A reply of this model is returned as its original items, with Journeyman's call ids."""
     calls = [
         {
             "type": "function_call",
-            "call_id": _id(call.id),
-            "name": names.out(call.tool),
-            "arguments": as_written(request.whole(call.arguments)),
+            "call_id": _call_id(call.id),
+            "name": names.to_provider(call.tool),
+            "arguments": arguments_json(request.read_text(call.arguments)),
         }
         for call in message.calls
     ]
-    kept = carried(message, request, mark)
-    if isinstance(kept, list) and sum(_is_call(item) for item in kept) == len(calls):
-        ours = iter(calls)
-        return [{**item, **next(ours)} if _is_call(item) else item for item in kept]
-    words = request.whole(message.text)
-    said = [{"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": words}]}]
-    return [*(said if words else []), *calls]
+    state = unpack_state(message, request, origin)
+    if isinstance(state, list) and sum(_is_call(item) for item in state) == len(calls):
+        remaining_calls = iter(calls)
+        return [{**item, **next(remaining_calls)} if _is_call(item) else item for item in state]
+    words = request.read_text(message.text)
+    text_items = [{"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": words}]}]
+    return [*(text_items if words else []), *calls]
 
 
 def _is_call(item: Any) -> bool:
     return isinstance(item, dict) and item.get("type") == "function_call"
 
 
-def _id(name: str) -> str:
+def _call_id(name: str) -> str:
     return re.sub(r"[^a-zA-Z0-9_-]", "_", name)[:40]
 
 
-def _shapes(known: Known) -> Shapes:
-    return Shapes(
+def _encoders(known: ModelLimits) -> PartEncoders:
+    return PartEncoders(
         lambda words: {"type": "input_text", "text": words},
         None
         if known.images is False

@@ -1,51 +1,62 @@
-"""A Responses reply, folded from its events."""
+"""The parser for streamed Responses replies."""
 
 from dataclasses import dataclass, field
 from typing import Any
 
-from core.models.carry import packed
-from core.models.faults import Place, fault, told
-from core.models.model import Asked, Delta
-from core.models.names import ToolNames
-from core.models.plain import at, objects, text, usage_of
-from core.models.sse import Event
-from core.models.stops import ended_as
-from core.models.wire import Fold, read_json
+from core.models.api_client import ReplyParser, decode_json
+from core.models.errors import ErrorContext, error_from_event, make_error
+from core.models.json_values import as_objects, as_text, get_path, parse_usage
+from core.models.model import ReplyDelta, RequestedCall
+from core.models.provider_state import pack_state
+from core.models.stop_reasons import normalize_stop_reason
+from core.models.stream_parsers import StreamEvent
+from core.models.tool_names import ToolNames
 
-KEPT = ("type", "id", "summary", "content", "encrypted_content", "role", "phase", "name", "arguments", "call_id")
+STATE_FIELDS = (
+    "type",
+    "id",
+    "summary",
+    "content",
+    "encrypted_content",
+    "role",
+    "phase",
+    "name",
+    "arguments",
+    "call_id",
+)
 
 
 @dataclass(slots=True)
-class Item:
-    """A part of the output: as it began, what has come of it, and as it was in the end."""
+class OutputItem:
+    """An output item: the fields received so far, argument fragments, and whether its text was already emitted."""
 
-    plain: dict[str, Any] = field(default_factory=dict)
+    fields: dict[str, Any] = field(default_factory=dict)
     arguments: list[str] = field(default_factory=list)
     shown: bool = False
 
 
-class ResponsesReply(Fold):
-    """Items are told apart by their own ids."""
+class ResponsesReplyParser(ReplyParser):
+    """Parses the events of one reply. Items are identified by their ids."""
 
-    def __init__(self, place: Place, names: ToolNames, mark: str) -> None:
-        super().__init__(place, names, mark)
-        self._items: dict[str, Item] = {}
-        self._thoughts = ""
+    def __init__(self, context: ErrorContext, names: ToolNames, origin: str) -> None:
+        super().__init__(context, names, origin)
+        self._items: dict[str, OutputItem] = {}
+        self._reasoning_event = ""
         self._response: dict[str, Any] = {}
         self._refused = False
-        self._spoke = False
+        self._has_output = False
 
-    def take(self, event: Event) -> bool:
+    def feed(self, event: StreamEvent) -> bool:
         if not event.data or event.data.startswith("[DONE]"):
             return False
-        plain = read_json(event.data, self._place)
+        plain = decode_json(event.data, self._error_context)
         if not isinstance(plain, dict):
-            raise fault("garbled", self._place, "An event of it is not an object.")
-        kind = text(plain.get("type")) or event.name
+            raise make_error("garbled", self._error_context, "One of its events is not a JSON object.")
+        kind = as_text(plain.get("type")) or event.name
         if plain.get("object") == "response" and not plain.get("type"):
             self._end(plain)
         elif kind == "error" or (plain.get("error") and not kind.startswith("response.")):
-            raise told(self._place, plain)
+            raise error_from_event(self._error_context, plain)
         elif kind in ("response.completed", "response.incomplete", "response.failed", "response.done"):
             response = plain.get("response")
             self._end(response if isinstance(response, dict) else {})
@@ -53,94 +64,113 @@ class ResponsesReply(Fold):
             self._piece(kind, plain)
         return True
 
-    def whole(self) -> Delta:
+    def finish(self) -> ReplyDelta:
         counts = self._response.get("usage")
         usage, note = None, ""
         if isinstance(counts, dict):
-            cached, written = (at(counts, "input_tokens_details", n) for n in ("cached_tokens", "cache_write_tokens"))
-            thought = at(counts, "output_tokens_details", "reasoning_tokens")
-            usage, note = usage_of(counts.get("input_tokens"), counts.get("output_tokens"), cached, written, thought)
+            cached, written = (
+                get_path(counts, "input_tokens_details", n) for n in ("cached_tokens", "cache_write_tokens")
+            )
+            thought = get_path(counts, "output_tokens_details", "reasoning_tokens")
+            usage, note = parse_usage(counts.get("input_tokens"), counts.get("output_tokens"), cached, written, thought)
         calls = tuple(
-            Asked(self._names.back(text(item.plain.get("name"))), self._arguments(item) or "{}")
+            RequestedCall(self._names.from_provider(as_text(item.fields.get("name"))), self._arguments(item) or "{}")
             for item in self._items.values()
-            if item.plain.get("type") == "function_call"
+            if item.fields.get("type") == "function_call"
         )
         cut = self._response.get("status") == "incomplete"
-        stop = ended_as(text(at(self._response, "incomplete_details", "reason")) or "length") if cut else ""
-        if stop == "filtered" and not self._spoke and not calls:
-            raise fault("filtered", self._place)
-        if stop == "length" and not self._spoke and not calls and (usage is None or not usage.output):
-            raise fault("too_long", self._place, "The reply ended before it began, as replies do when nothing fits.")
-        return Delta(
-            calls=calls, usage=usage, stop="refused" if self._refused else stop, carry=self._carry(), note=note
+        stop = (
+            normalize_stop_reason(as_text(get_path(self._response, "incomplete_details", "reason")) or "length")
+            if cut
+            else ""
+        )
+        if stop == "filtered" and not self._has_output and not calls:
+            raise make_error("filtered", self._error_context)
+        if stop == "length" and not self._has_output and not calls and (usage is None or not usage.output):
+            raise make_error(
+                "too_long",
+                self._error_context,
+                "The reply ended with no output, which means the context window is full.",
+            )
+        return ReplyDelta(
+            calls=calls,
+            usage=usage,
+            stop_reason="refused" if self._refused else stop,
+            provider_state=self._provider_state(),
+            note=note,
         )
 
     def _piece(self, kind: str, plain: dict[str, Any]) -> None:
         match kind:
             case "response.output_text.delta":
-                self._show(plain, text(plain.get("delta")))
+                self._append_text(plain, as_text(plain.get("delta")))
             case "response.refusal.delta":
                 self._refused = True
-                self._show(plain, text(plain.get("delta")))
+                self._append_text(plain, as_text(plain.get("delta")))
             case "response.reasoning_text.delta" | "response.reasoning_summary_text.delta":
-                self._think(kind, plain)
+                self._append_reasoning(kind, plain)
             case "response.reasoning_summary_part.added" if self._item(plain).shown:
                 self.reasoning.append("\n\n")
             case "response.function_call_arguments.delta":
-                self._item(plain).arguments.append(text(plain.get("delta")))
+                self._item(plain).arguments.append(as_text(plain.get("delta")))
             case "response.function_call_arguments.done":
-                if whole := text(plain.get("arguments")):
+                if whole := as_text(plain.get("arguments")):
                     self._item(plain).arguments = [whole]
             case "response.output_item.added" | "response.output_item.done":
                 if isinstance(item := plain.get("item"), dict):
-                    self._item({**plain, "item_id": item.get("id")}).plain |= item
+                    self._item({**plain, "item_id": item.get("id")}).fields |= item
             case _:
                 pass
 
-    def _item(self, plain: dict[str, Any]) -> Item:
-        """The item an event is about; where it has no id, its place tells."""
-        place = plain.get("output_index")
-        name = text(plain.get("item_id")) or f"at {place}"
-        return self._items.setdefault(name, Item())
+    def _item(self, plain: dict[str, Any]) -> OutputItem:
+        """Return the item an event belongs to, by its id, or by its index if it has no id."""
+        index = plain.get("output_index")
+        name = as_text(plain.get("item_id")) or f"at {index}"
+        return self._items.setdefault(name, OutputItem())
 
-    def _show(self, plain: dict[str, Any], words: str) -> None:
+    def _append_text(self, plain: dict[str, Any], words: str) -> None:
         self.text.append(words)
-        self._item(plain).shown = self._spoke = True
+        self._item(plain).shown = self._has_output = True
 
-    def _think(self, kind: str, plain: dict[str, Any]) -> None:
-        """Thoughts, from the first of the two ways they come in; a server may use both for the same."""
-        self._thoughts = self._thoughts or kind
-        if kind == self._thoughts:
-            self.reasoning.append(text(plain.get("delta")))
+    def _append_reasoning(self, kind: str, plain: dict[str, Any]) -> None:
+        """Append reasoning text, but only from the first of the two event kinds seen: both may carry the same text."""
+        self._reasoning_event = self._reasoning_event or kind
+        if kind == self._reasoning_event:
+            self.reasoning.append(as_text(plain.get("delta")))
             self._item(plain).shown = True
 
     def _end(self, response: dict[str, Any]) -> None:
         if response.get("status") == "failed" or response.get("error"):
-            raise told(self._place, response.get("error") or {"message": "The server says that the reply failed."})
+            raise error_from_event(
+                self._error_context,
+                response.get("error") or {"message": "The provider reported that the reply failed."},
+            )
         self._response = response
-        for place, plain in enumerate(objects(response.get("output"))):
-            item = self._items.setdefault(text(plain.get("id")) or f"at {place}", Item())
-            if item.plain.get("status") != "completed":
-                item.plain |= plain
-            if not item.shown and not self._spoke:
-                self._show_whole(plain)
+        for index, plain in enumerate(as_objects(response.get("output"))):
+            item = self._items.setdefault(as_text(plain.get("id")) or f"at {index}", OutputItem())
+            if item.fields.get("status") != "completed":
+                item.fields |= plain
+            if not item.shown and not self._has_output:
+                self._append_item_text(plain)
         self.complete = self.ended = True
 
-    def _show_whole(self, plain: dict[str, Any]) -> None:
-        """Words of an item that came at once."""
-        words = [text(part.get("text")) or text(part.get("refusal")) for part in objects(plain.get("content"))]
+    def _append_item_text(self, plain: dict[str, Any]) -> None:
+        """Append the text of an item that was not streamed."""
+        words = [as_text(part.get("text")) or as_text(part.get("refusal")) for part in as_objects(plain.get("content"))]
         if plain.get("type") == "message":
             self.text += words
-        elif plain.get("type") == "reasoning" and not self._thoughts:
-            self.reasoning += words or [text(part.get("text")) for part in objects(plain.get("summary"))]
+        elif plain.get("type") == "reasoning" and not self._reasoning_event:
+            self.reasoning += words or [as_text(part.get("text")) for part in as_objects(plain.get("summary"))]
 
-    def _arguments(self, item: Item) -> str:
-        return text(item.plain.get("arguments")) or "".join(item.arguments)
+    def _arguments(self, item: OutputItem) -> str:
+        return as_text(item.fields.get("arguments")) or "".join(item.arguments)
 
-    def _carry(self) -> str:
-        """The output as it was, where the server wants some of it back: sealed thoughts, or phases."""
-        items = [item.plain for item in self._items.values() if item.plain]
+    def _provider_state(self) -> str:
+        """Return the output items to send back, if any has encrypted reasoning or a phase."""
+        items = [item.fields for item in self._items.values() if item.fields]
         wanted = [plain for plain in items if plain.get("encrypted_content") or plain.get("phase")]
         if not wanted:
             return ""
-        return packed(self._mark, [{name: plain[name] for name in KEPT if name in plain} for plain in items])
+        return pack_state(
+            self._origin, [{name: plain[name] for name in STATE_FIELDS if name in plain} for plain in items]
+        )

@@ -1,19 +1,24 @@
-"""When to ask again after a failed request: exponential, with jitter, never sooner than the server wants."""
+"""The delay before a failed request is retried: exponential backoff with jitter, never below Retry-After."""
 
 import random
 
-from core.models.model import Fault
+from core.models.model import ModelError
 
-ATTEMPTS = 4
-FIRST_S = 0.5
-LONGEST_S = 60.0
-PATIENCE_S = 300.0  # where a server asks to wait and there is no other: a run that nobody attends would be lost
+MAX_ATTEMPTS = 4
+INITIAL_DELAY_S = 0.5
+MAX_DELAY_S = 60.0
+MAX_RETRY_AFTER_S = (
+    300.0  # longest Retry-After that is waited for without a fallback model, so that unattended runs do not fail
+)
 
 
-def wait_s(fault: Fault, attempt: int, *, others: bool = False) -> float | None:
-    """Seconds before the next attempt; None where there is none. With `others` to ask, none is waited for long."""
-    longest = LONGEST_S if others else PATIENCE_S
-    if not fault.again or attempt >= ATTEMPTS or fault.after_s > longest:
+def retry_delay_s(error: ModelError, attempt: int, *, has_fallback: bool = False) -> float | None:
+    """Return the delay before the next attempt in seconds, or None if the request is not retried.
+
+    With `has_fallback`, a long Retry-After is not waited for, because another model can take over.
+    """
+    longest = MAX_DELAY_S if has_fallback else MAX_RETRY_AFTER_S
+    if not error.retryable or attempt >= MAX_ATTEMPTS or error.retry_after_s > longest:
         return None
-    backoff: float = min(LONGEST_S, FIRST_S * 2 ** (attempt - 1))
-    return max(fault.after_s, backoff * random.uniform(0.5, 1.0))
+    backoff: float = min(MAX_DELAY_S, INITIAL_DELAY_S * 2 ** (attempt - 1))
+    return max(error.retry_after_s, backoff * random.uniform(0.5, 1.0))

@@ -1,4 +1,4 @@
-"""The script of a scripted model: replies, calls, delays and faults as JSON, checked when it is read."""
+"""The JSON script of the scripted model: replies, tool calls, delays and errors, validated on parsing."""
 
 import json
 from collections.abc import Mapping
@@ -7,10 +7,10 @@ from typing import Any
 
 from core.domain.problems import Problem
 
-FAULTS = ("cut", "rate_limited", "server_error", "silence", "too_long")
-ONE_FAULT = " or ".join(FAULTS)
-MOST = 10**12  # of anything that is counted
-THEN = ("end", "loop", "repeat_last")
+SCRIPTED_ERRORS = ("cut", "rate_limited", "server_error", "silence", "too_long")
+ERROR_CHOICES = " or ".join(SCRIPTED_ERRORS)
+MAX_NUMBER = 10**12  # upper limit of every number in a script
+THEN = ("end", "loop", "repeat_last")  # what follows the last reply of a script
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,8 +20,16 @@ class ScriptedCall:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
-    """One reply, or one fault."""
+class ScriptedReply:
+    """One scripted reply or error.
+
+    Attributes:
+        chunks: into how many deltas the text is split.
+        delay_s: the total delay, spread over the chunks.
+        fault: the error to simulate; empty for none.
+        after_chars: how many characters are sent before a `cut`.
+        seconds: how long a `silence` lasts.
+    """
 
     text: str = ""
     reasoning: str = ""
@@ -37,64 +45,64 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
-class Script:
-    replies: tuple[Line, ...]
+class ModelScript:
+    replies: tuple[ScriptedReply, ...]
     then: str = "end"
     window: int = 128_000
-    roles: Mapping[str, tuple[Line, ...]] = field(default_factory=dict)
+    roles: Mapping[str, tuple[ScriptedReply, ...]] = field(default_factory=dict)
 
-    def line(self, role: str, turn: int) -> Line:
-        """What comes at this turn."""
-        lines = self.roles.get(role, (Line(text="ok"),)) if role else self.replies
+    def reply_at(self, role: str, turn: int) -> ScriptedReply:
+        """Return the reply for a turn, counted from 0. Each role has its own list and repeats the last reply."""
+        lines = self.roles.get(role, (ScriptedReply(text="ok"),)) if role else self.replies
         if turn < len(lines):
             return lines[turn]
         if role or self.then == "repeat_last":
-            return lines[-1] if lines else Line()
-        return lines[turn % len(lines)] if self.then == "loop" and lines else Line()
+            return lines[-1] if lines else ScriptedReply()
+        return lines[turn % len(lines)] if self.then == "loop" and lines else ScriptedReply()
 
 
-def read_script(text: str) -> Script:
-    """Parse a script; what is wrong with it is said with the place."""
+def parse_script(text: str) -> ModelScript:
+    """Parse a script. Raises `Problem` with the location of the first error."""
     if not text:
-        why, do = "It is missing, or its file is empty.", "Name its file: journeyman run TASK --script FILE."
-        raise Problem("There is no script for the scripted model to play.", why, do)
+        cause, fix = "None was given, or the file is empty.", "Pass its file: journeyman run TASK --script FILE."
+        raise Problem("There is no script for the scripted model.", cause, fix)
     try:
         plain = json.loads(text)
     except ValueError as error:
-        raise _wrong(f"{error}.") from error
+        raise _invalid_script(f"{error}.") from error
     except RecursionError as error:
-        raise _wrong("It is nested too deeply.") from error
+        raise _invalid_script("It is nested too deeply.") from error
     _expect(isinstance(plain, dict), "the script", 'an object with "replies"')
-    _only(plain, {"replies", "then", "window", "roles"}, "the script")
+    _check_keys(plain, {"replies", "then", "window", "roles"}, "the script")
     then = plain.get("then", "end")
     _expect(isinstance(then, str) and then in THEN, "then", " or ".join(THEN))
     roles = plain.get("roles", {})
     _expect(isinstance(roles, dict), "roles", "an object")
     window = plain.get("window", 128_000)
     _expect(
-        isinstance(window, int) and not isinstance(window, bool) and 0 < window <= MOST,
+        isinstance(window, int) and not isinstance(window, bool) and 0 < window <= MAX_NUMBER,
         "window",
-        f"a whole number from 1 to {MOST:,}",
+        f"a whole number from 1 to {MAX_NUMBER:,}",
     )
-    read = {name: _lines(lines, f"roles.{name}") for name, lines in roles.items()}
-    return Script(_lines(plain.get("replies", []), "replies"), then, window, read)
+    role_replies = {name: _replies(lines, f"roles.{name}") for name, lines in roles.items()}
+    return ModelScript(_replies(plain.get("replies", []), "replies"), then, window, role_replies)
 
 
-def _lines(plain: Any, where: str) -> tuple[Line, ...]:
+def _replies(plain: Any, where: str) -> tuple[ScriptedReply, ...]:
     _expect(isinstance(plain, list), where, "a list")
-    return tuple(_line(item, f"{where}[{place}]") for place, item in enumerate(plain))
+    return tuple(_reply(item, f"{where}[{index}]") for index, item in enumerate(plain))
 
 
-def _line(plain: Any, where: str) -> Line:
+def _reply(plain: Any, where: str) -> ScriptedReply:
     _expect(isinstance(plain, dict), where, "an object")
     known = {"text", "reasoning", "calls", "usage", "chunks", "delay_s"}
-    _only(plain, known | {"fault", "after_chars", "seconds", "retry_after_s"}, where)
+    _check_keys(plain, known | {"fault", "after_chars", "seconds", "retry_after_s"}, where)
     usage = plain.get("usage", {})
     _expect(isinstance(usage, dict), f"{where}.usage", "an object")
-    _only(usage, {"input", "output"}, f"{where}.usage")
+    _check_keys(usage, {"input", "output"}, f"{where}.usage")
     fault = plain.get("fault", "")
-    _expect(isinstance(fault, str) and (not fault or fault in FAULTS), f"{where}.fault", ONE_FAULT)
-    return Line(
+    _expect(isinstance(fault, str) and (not fault or fault in SCRIPTED_ERRORS), f"{where}.fault", ERROR_CHOICES)
+    return ScriptedReply(
         text=_text(plain, "text", where),
         reasoning=_text(plain, "reasoning", where),
         calls=_calls(plain.get("calls", []), f"{where}.calls"),
@@ -111,39 +119,39 @@ def _line(plain: Any, where: str) -> Line:
 
 def _calls(plain: Any, where: str) -> tuple[ScriptedCall, ...]:
     _expect(isinstance(plain, list), where, "a list")
-    for place, item in enumerate(plain):
-        _expect(isinstance(item, dict), f"{where}[{place}]", "an object")
-        _only(item, {"name", "arguments"}, f"{where}[{place}]")
-        _expect(isinstance(item.get("name"), str), f"{where}[{place}].name", "a text")
+    for index, item in enumerate(plain):
+        _expect(isinstance(item, dict), f"{where}[{index}]", "an object")
+        _check_keys(item, {"name", "arguments"}, f"{where}[{index}]")
+        _expect(isinstance(item.get("name"), str), f"{where}[{index}].name", "a string")
     return tuple(ScriptedCall(item["name"], item.get("arguments", {})) for item in plain)
 
 
 def _text(plain: dict[str, Any], name: str, where: str) -> str:
     value = plain.get(name, "")
-    _expect(isinstance(value, str), f"{where}.{name}", "a text")
+    _expect(isinstance(value, str), f"{where}.{name}", "a string")
     return str(value)
 
 
 def _number(plain: dict[str, Any], name: str, where: str) -> float:
     value = plain.get(name, 0)
-    if not isinstance(value, (int, float)) or isinstance(value, bool) or not 0 <= value <= MOST:
-        raise _unlike(f"{where}.{name}", f"a number from 0 to {MOST:,}")
+    if not isinstance(value, (int, float)) or isinstance(value, bool) or not 0 <= value <= MAX_NUMBER:
+        raise _unexpected(f"{where}.{name}", f"a number from 0 to {MAX_NUMBER:,}")
     return float(value)
 
 
-def _only(plain: dict[str, Any], known: set[str], where: str) -> None:
+def _check_keys(plain: dict[str, Any], known: set[str], where: str) -> None:
     if strange := plain.keys() - known:
-        raise _unlike(where, f"only {', '.join(sorted(known))}, not {', '.join(sorted(strange))}")
+        raise _unexpected(where, f"only {', '.join(sorted(known))}, not {', '.join(sorted(strange))}")
 
 
 def _expect(good: bool, where: str, wanted: str) -> None:
     if not good:
-        raise _unlike(where, wanted)
+        raise _unexpected(where, wanted)
 
 
-def _unlike(where: str, wanted: str) -> Problem:
-    return _wrong(f"At {where}: expected {wanted}.")
+def _unexpected(where: str, wanted: str) -> Problem:
+    return _invalid_script(f"At {where}: expected {wanted}.")
 
 
-def _wrong(why: str) -> Problem:
-    return Problem("This script cannot be played.", why, "Correct the script and start again.")
+def _invalid_script(cause: str) -> Problem:
+    return Problem("This script is not valid.", cause, "Correct the script and try again.")

@@ -1,1 +1,4 @@
-"""What a person set: a file of settings, and keys in the keyring."""
+"""The user's settings file, and API keys in the operating system's keyring.
+
+The values themselves are used elsewhere: providers in `core.models`, MCP servers in `core.mcp`.
+"""

@@ -1,24 +1,24 @@
-"""Every setting there is, with what it means; pages, search, checks and help follow from it."""
+"""The schema of the settings. The settings dialog, its search, the value checks and the help are generated from it."""
 
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal, NamedTuple, NewType
 
-from core.domain.tiers import ONE_FOR_ALL
+from core.domain.tiers import NO_TIERS
 from core.domain.tiers import Tiers as Tiers
 
-FORM = 1
-MODELS = "Models and keys"
+FORMAT_VERSION = 2
+MODELS = "Models and API keys"
 MEMORY = "Memory and learning"
 WEB = "Web search"
-TOOLS = "Tool servers"
-Wire = Literal["chat", "responses", "anthropic", "ollama"]
-Search = Literal["none", "searxng", "brave", "tavily"]
-Learning = Literal["ask", "add", "off"]
+MCP_SERVERS = "MCP servers"
+ApiFormat = Literal["chat", "responses", "anthropic", "ollama"]
+SearchEngine = Literal["none", "searxng", "brave", "tavily"]
+LearningPolicy = Literal["ask", "add", "off"]
 Theme = Literal["system", "light", "dark", "contrast"]
 
 
-class About(NamedTuple):
-    """What a person reads of a setting. `low` and `high` bound a number, `page` groups."""
+class SettingInfo(NamedTuple):
+    """Label and help text of a setting. `low` and `high` bound a number; `page` is its page in the dialog."""
 
     page: str
     label: str
@@ -28,74 +28,74 @@ class About(NamedTuple):
     unit: str = ""
 
 
-Folder = NewType("Folder", str)  # a setting that names one
+FolderPath = NewType("FolderPath", str)  # the path of a folder
 
 
-def setting(default: Any, about: About) -> Any:
-    """A field with its words."""
+def setting_field(default: Any, about: SettingInfo) -> Any:
+    """Return a dataclass field that carries its label and help text."""
     return field(default=default, metadata={"about": about})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Provider:
-    """A model server that a person added. Its key is not here: it stands in the keyring, under name and address.
+    """A model provider that the user added. Its API key is in the keyring, under the provider's name and address.
 
     Attributes:
-        name: what stands before the slash of a model's name.
-        wire: the format it speaks.
-        url: where it is.
-        plain: http is allowed, although it is not on this machine.
-        variable: the environment variable that holds its key.
+        name: the part of model names before the slash.
+        api: the API format.
+        url: the base URL.
+        allow_http: http is permitted although the host is another computer.
+        api_key_env: the environment variable that holds the API key.
     """
 
     name: str
     url: str
-    wire: Wire = "chat"
-    plain: bool = False
-    variable: str = ""
+    api: ApiFormat = "chat"
+    allow_http: bool = False
+    api_key_env: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Price:
-    """A person's own figures for a model, in US dollars for a million tokens; they go before every other source.
+class PriceOverride:
+    """The user's own prices for a model, in US dollars per million tokens. They override every other source.
 
     Attributes:
-        model: its name, as PROVIDER/MODEL.
-        input: of what is sent.
-        output: of what comes back.
-        cached: of what is sent and was kept by the server; None is as `input`.
-        window: tokens that fit; None is not known.
+        model: `PROVIDER/MODEL`.
+        input, output: for prompt tokens and reply tokens.
+        cache_read: for prompt tokens served from the provider's cache; None means the same as `input`.
+        context_window: in tokens; None means unknown.
     """
 
     model: str
     input: float | None = None
     output: float | None = None
-    cached: float | None = None
-    window: int | None = None
+    cache_read: float | None = None
+    context_window: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ServerTool:
-    """A tool of a tool server, as it was when a person accepted it: models are told this and nothing newer.
+class McpToolSettings:
+    """A tool of an MCP server as the user approved it. Models see this definition, never a newer one.
 
     Attributes:
-        name: as its server calls it.
-        description: what a model reads of it.
-        schema: of its arguments, as JSON.
-        on: agents are offered it.
+        name: its name on the server.
+        description: what models read about it.
+        input_schema: JSON Schema of its arguments.
+        enabled: whether agents may use it.
     """
 
     name: str
     description: str = ""
-    schema: str = "{}"
-    on: bool = True
+    input_schema: str = "{}"
+    enabled: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Given:
-    """What a tool server is given besides: a variable of its environment, or a header where it has an address.
+class McpVariable:
+    """An environment variable of an MCP server, or an HTTP header if the server is remote.
 
-    `value` may name variables of ours as `${NAME}`, for this file keeps no secrets; an empty one stands in the keyring.
+    `value` may refer to environment variables as `${NAME}`, because the settings file stores no secrets. If it is
+    empty, the value is in the keyring.
     """
 
     name: str
@@ -103,146 +103,216 @@ class Given:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ToolServer:
-    """A program or an address that a person added, which brings tools by the Model Context Protocol.
+class McpServerSettings:
+    """An MCP server that the user added: a local program or a URL.
 
     Attributes:
-        name: what stands before the name of each of its tools.
-        command: the program; `args` are its arguments.
-        url: where it is, instead of a program; `plain` allows http although it is not on this machine.
-        given: what it is told besides the usual few variables.
-        on: agents are offered its tools.
-        tools: what a person accepted.
+        name: the prefix of its tool names.
+        command, args: the program and its arguments.
+        url: the address, instead of a program.
+        allow_http: http is permitted although the host is another computer.
+        variables: environment variables or headers in addition to the default ones.
+        enabled: whether agents may use its tools.
+        tools: the tools the user approved.
     """
 
     name: str
     command: str = ""
     args: tuple[str, ...] = ()
     url: str = ""
-    plain: bool = False
-    given: tuple[Given, ...] = ()
-    on: bool = True
-    tools: tuple[ServerTool, ...] = ()
+    allow_http: bool = False
+    variables: tuple[McpVariable, ...] = ()
+    enabled: bool = True
+    tools: tuple[McpToolSettings, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OutsideAgent:
-    """A program of others that works in a folder by itself, spoken to by the Agent Client Protocol.
+class ExternalAgentSettings:
+    """An external agent: a program that works in a folder and is controlled by the Agent Client Protocol (ACP).
 
     Attributes:
-        name: what stands after `agent/` where a model is named.
-        command: the program; `args` are its arguments.
+        name: the part of the model name after `agent/`.
+        command, args: the program and its arguments.
     """
 
     name: str
     command: str
     args: tuple[str, ...] = ()
 
-    def words(self) -> tuple[str, ...]:
+    def argv(self) -> tuple[str, ...]:
         return (self.command, *self.args)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """All of them. A new one is one field here."""
+    """All settings. To add one, add a field."""
 
-    theme: Theme = setting(
-        "system", About("Appearance", "Theme", "Light, dark, high contrast, or as the system has it.")
+    theme: Theme = setting_field(
+        "system", SettingInfo("Appearance", "Theme", "Light, dark, high contrast, or the same as the system.")
     )
-    font_scale: int = setting(100, About("Appearance", "Size of text", "In percent.", 80, 200, "%"))
-    reduced_motion: bool = setting(False, About("Appearance", "Less motion", "Nothing slides or fades."))
-    model: str = setting(
-        "", About(MODELS, "Model", "The model of new sessions, as PROVIDER/MODEL. Empty: each session names its own.")
+    font_scale: int = setting_field(
+        100, SettingInfo("Appearance", "Text size", "In percent of the default size.", 80, 200, "%")
     )
-    tiers: Tiers = setting(
-        ONE_FOR_ALL, About(MODELS, "Tiers", "Which models do which work. Empty: the model of the session does all.")
-    )
-    providers: tuple[Provider, ...] = setting(
-        (), About(MODELS, "Servers", "Model servers you added. Keys stand in the keyring of the system.")
-    )
-    prices: tuple[Price, ...] = setting(
-        (), About(MODELS, "Prices", "Your own figures for models; they go before those of servers and of our table.")
-    )
-    text_calls: tuple[str, ...] = setting(
-        (),
-        About(MODELS, "Calls as text", "Models without tool calls, which write them instead. Journeyman adds those "
-              "that it finds; “journeyman models test” looks again."),
-    )  # fmt: skip
-    max_rounds: int = setting(60, About("Limits", "Rounds", "A run pauses after so many. 0 is no limit.", 0, 10**9))
-    max_minutes: float = setting(0.0, About("Limits", "Minutes", "0 is no limit.", 0, 10**6, "min"))
-    max_tokens: int = setting(0, About("Limits", "Tokens", "Sent and received. 0 is no limit.", 0, 10**12))
-    max_cost: float = setting(
-        0.0, About("Limits", "Money", "US dollars for a run, where prices are known. 0 is no limit.", 0, 10**6, "$")
-    )
-    memory: bool = setting(
-        True,
-        About(MEMORY, "Memory", "Agents are told what is remembered from earlier sessions, and every run leaves a note "
-              "of how it went. Off: nothing is told, and nothing is noted."),
-    )  # fmt: skip
-    learning: Learning = setting(
-        "ask",
-        About(MEMORY, "Learning", "After real work a small model looks back for what is worth keeping. Ask: you decide "
-              "on each. Add: new ones are kept, changes ask you. Off: nobody looks back."),
-    )  # fmt: skip
-    learning_after: int = setting(
-        10, About(MEMORY, "Real work", "Tool calls of a run after which somebody looks back.", 1, 10_000)
-    )
-    meaning: Folder = setting(
-        Folder(""),
-        About(MEMORY, "Meaning", "The folder of a small model (BERT, such as all-MiniLM-L6-v2), which runs on this "
-              "computer and finds memories by what they mean. Empty: they are found by their words. "
-              "“journeyman memory vectors” tries it and says how far it is."),
-    )  # fmt: skip
-    compact_at: int = setting(
-        0,
-        About("Limits", "Context", "Compact the context from so many tokens on. 0: at 80% of what the model takes.",
-              0, 10**9),
-    )  # fmt: skip
-    web_search: Search = setting(
-        "none", About(WEB, "Search engine", "What agents search the web with. None: they have no such tool.")
-    )
-    web_search_url: str = setting(
-        "", About(WEB, "Address", "Of your SearXNG, else http://127.0.0.1:8888. Empty for the others: their own.")
-    )
-    tool_servers: tuple[ToolServer, ...] = setting(
-        (), About(TOOLS, "Tool servers", "Programs and addresses that bring tools of their own.")
-    )
-    agents: tuple[OutsideAgent, ...] = setting(
-        (), About("Other agents", "Other agents", "Agents of others that work in your folders.")
-    )
-    proxy: str = setting(
-        "", About("Network", "Proxy", "Requests go through it, but not those to this machine. Empty: none is used.")
-    )
-    watch_agents: bool = setting(
-        False,
-        About("Other agents", "Watch", "Sessions of Claude Code, Codex and OpenCode on this computer are shown here "
-              "while they go on. Their files are only read."),
-    )  # fmt: skip
-    receive_traces: int = setting(
-        0,
-        About("Network", "Receive traces", "The port on which other programs on this machine may send what their "
-              "agents do, as OTLP; 4318 is usual. 0: nobody can.", 0, 65535),
-    )  # fmt: skip
-    send_traces: str = setting(
+    reduced_motion: bool = setting_field(False, SettingInfo("Appearance", "Reduce motion", "Turns off animations."))
+    model: str = setting_field(
         "",
-        About("Network", "Send traces", "The address of a server of traces (Jaeger, Langfuse, Phoenix), such as "
-              "http://127.0.0.1:4318. It is sent what agents say and do, without keys. Empty: nothing is sent."),
+        SettingInfo(
+            MODELS, "Model", "The model of new sessions, as PROVIDER/MODEL. If empty, you choose one for each session."
+        ),
+    )
+    tiers: Tiers = setting_field(
+        NO_TIERS,
+        SettingInfo(MODELS, "Tiers", "Which models do which work. If empty, the session's model does everything."),
+    )
+    providers: tuple[Provider, ...] = setting_field(
+        (),
+        SettingInfo(MODELS, "Providers", "Model providers you added. Their API keys are stored in the system keyring."),
+    )
+    prices: tuple[PriceOverride, ...] = setting_field(
+        (),
+        SettingInfo(
+            MODELS, "Prices", "Your own prices for models. They override those of providers and of the built-in table."
+        ),
+    )
+    text_call_models: tuple[str, ...] = setting_field(
+        (),
+        SettingInfo(
+            MODELS,
+            "Text-based tool calls",
+            "Models that do not support tool calls and write them as text instead. "
+            "Journeyman adds such models when it detects them; “journeyman models test” tests one again.",
+        ),
+    )
+    max_turns: int = setting_field(
+        60, SettingInfo("Limits", "Turns", "Model replies after which a run pauses. 0 means no limit.", 0, 10**9)
+    )
+    max_minutes: float = setting_field(
+        0.0, SettingInfo("Limits", "Time", "Minutes after which a run pauses. 0 means no limit.", 0, 10**6, "min")
+    )
+    max_tokens: int = setting_field(
+        0,
+        SettingInfo(
+            "Limits", "Tokens", "Tokens sent and received after which a run pauses. 0 means no limit.", 0, 10**12
+        ),
+    )
+    max_cost: float = setting_field(
+        0.0,
+        SettingInfo(
+            "Limits",
+            "Cost",
+            "US dollars after which a run pauses, if prices are known. 0 means no limit.",
+            0,
+            10**6,
+            "$",
+        ),
+    )
+    memory: bool = setting_field(
+        True,
+        SettingInfo(
+            MEMORY,
+            "Memory",
+            "Agents receive relevant memories from earlier sessions, and every run records its "
+            "outcome. Off: neither happens.",
+        ),
+    )
+    learning: LearningPolicy = setting_field(
+        "ask",
+        SettingInfo(
+            MEMORY,
+            "Learning",
+            "After longer runs, a small model reviews the session and proposes memories and "
+            "skills. Ask: you decide on each proposal. Add: new ones are added, changes ask you. Off: no reviews.",
+        ),
+    )
+    review_after_calls: int = setting_field(
+        10,
+        SettingInfo(
+            MEMORY, "Review after", "Tool calls in a run after which the session is reviewed.", 1, 10_000, "calls"
+        ),
+    )
+    embedding_model: FolderPath = setting_field(
+        FolderPath(""),
+        SettingInfo(
+            MEMORY,
+            "Semantic search",
+            "The folder of a small embedding model (BERT, such as all-MiniLM-L6-v2) that "
+            "runs on this computer and finds memories by meaning. If empty, memories are found by keywords only. "
+            "“journeyman memory index” tests the model and shows the progress.",
+        ),
+    )
+    compact_at_tokens: int = setting_field(
+        0,
+        SettingInfo(
+            "Limits",
+            "Context",
+            "Compact the context at this many tokens. 0: at 80% of the model's context window.",
+            0,
+            10**9,
+        ),
+    )
+    search_engine: SearchEngine = setting_field(
+        "none", SettingInfo(WEB, "Search engine", "The search engine agents use. None: agents cannot search the web.")
+    )
+    search_url: str = setting_field(
+        "",
+        SettingInfo(
+            WEB,
+            "Address",
+            "The address of your SearXNG server, by default http://127.0.0.1:8888. Leave empty otherwise.",
+        ),
+    )
+    mcp_servers: tuple[McpServerSettings, ...] = setting_field(
+        (), SettingInfo(MCP_SERVERS, "MCP servers", "Local programs and remote servers that provide tools to agents.")
+    )
+    external_agents: tuple[ExternalAgentSettings, ...] = setting_field(
+        (), SettingInfo("External agents", "External agents", "Agents that connect by the Agent Client Protocol (ACP).")
+    )
+    proxy: str = setting_field(
+        "",
+        SettingInfo("Network", "Proxy", "For all requests except those to this computer. If empty, no proxy is used."),
+    )
+    watch_sessions: bool = setting_field(
+        False,
+        SettingInfo(
+            "External agents",
+            "Watch sessions",
+            "Shows sessions of Claude Code, Codex and OpenCode on this computer "
+            "while they run. Their files are only read.",
+        ),
+    )
+    otlp_receive_port: int = setting_field(
+        0,
+        SettingInfo(
+            "Network",
+            "Receive traces",
+            "The port on which other programs on this computer can send traces of their "
+            "agents by OTLP, usually 4318. 0: off.",
+            0,
+            65535,
+        ),
+    )
+    otlp_export_url: str = setting_field(
+        "",
+        SettingInfo("Network", "Send traces", "The address of an OTLP server (Jaeger, Langfuse, Phoenix), such as "
+              "http://127.0.0.1:4318. It receives everything agents say and do, with secrets removed. Empty: off."),
     )  # fmt: skip
-    connect_s: float = setting(10.0, About("Network", "Connect", "Wait so long for a connection.", 0.1, 600, "s"))
-    first_s: float = setting(
-        300.0, About("Network", "First word", "Wait so long for the first word of a reply.", 1, 3600, "s")
+    connect_timeout_s: float = setting_field(
+        10.0, SettingInfo("Network", "Connect timeout", "Time to establish a connection.", 0.1, 600, "s")
     )
-    silence_s: float = setting(
-        120.0, About("Network", "Silence", "Wait so long for the next word of a reply.", 1, 3600, "s")
+    first_token_timeout_s: float = setting_field(
+        300.0, SettingInfo("Network", "First token timeout", "Time until the first token of a reply.", 1, 3600, "s")
+    )
+    idle_timeout_s: float = setting_field(
+        120.0, SettingInfo("Network", "Idle timeout", "Time until the next token of a reply.", 1, 3600, "s")
     )
 
 
-def about(name: str) -> About:
-    """What a person reads of this setting."""
-    found: About = next(one for one in fields(Settings) if one.name == name).metadata["about"]
+def setting_info(name: str) -> SettingInfo:
+    """Return label and help text of a setting."""
+    found: SettingInfo = next(one for one in fields(Settings) if one.name == name).metadata["about"]
     return found
 
 
-def where(server: ToolServer) -> str:
-    """Its address, or the line that starts it."""
+def server_location(server: McpServerSettings) -> str:
+    """Return the URL of an MCP server, or the command line that starts it."""
     return server.url or " ".join((server.command, *server.args))

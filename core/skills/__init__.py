@@ -1,1 +1,4 @@
-"""Skills: read and written as the open format says, kept with every version, found where people put them."""
+"""Skills in the open SKILL.md format: parsing, discovery on disk, versions, import and export.
+
+Offering skills to a run belongs to `core.engine`, their tables to `core.store`.
+"""

@@ -1,19 +1,19 @@
-"""Two changes of one text side by side: what only you changed, what only they did, and where the two clash."""
+"""Three-way merge of texts, line by line."""
 
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
 
-from core.domain.skill import Part
+from core.domain.skill import MergeHunk
 
-CLOSE = 4_000  # lines; beyond that the texts are compared as far as they begin and end alike
+MAX_EXACT_LINES = 4_000  # longer sections are aligned only at lines that occur once, which is faster
 
 
-def three_ways(base: str, yours: str, theirs: str) -> tuple[Part, ...]:
-    """All of the three texts, part by part, in order."""
+def diff_three_ways(base: str, yours: str, theirs: str) -> tuple[MergeHunk, ...]:
+    """Compare two changes of a base text. Return the parts of all three texts in order."""
     old, left, right = (text.splitlines(keepends=True) for text in (base, yours, theirs))
     anchors = _anchors(old, left, right)
-    found: list[Part] = []
+    found: list[MergeHunk] = []
     at = (0, 0, 0)
     for anchor in [*anchors, (len(old), len(left), len(right))]:
         parts = tuple(tuple(lines[a:b]) for lines, a, b in zip((old, left, right), at, anchor, strict=True))
@@ -21,31 +21,31 @@ def three_ways(base: str, yours: str, theirs: str) -> tuple[Part, ...]:
             found.append(_part(*parts))
         if anchor[0] < len(old):
             line = (old[anchor[0]],)
-            found.append(Part("same", line, line, line))
+            found.append(MergeHunk("same", line, line, line))
         at = (anchor[0] + 1, anchor[1] + 1, anchor[2] + 1)
     return tuple(_joined(found))
 
 
-def merged(parts: Sequence[Part]) -> str | None:
-    """Both changes in one text; None where they clash."""
+def merge_parts(parts: Sequence[MergeHunk]) -> str | None:
+    """Return the text with both changes, or None if they conflict."""
     if any(part.kind == "clash" for part in parts):
         return None
     return "".join("".join(part.theirs if part.kind == "theirs" else part.yours) for part in parts)
 
 
 def _anchors(old: list[str], left: list[str], right: list[str]) -> list[tuple[int, int, int]]:
-    """Lines that stand in all three, in the order of all three."""
+    """Return (index in old, index in left, index in right) of the lines that all three texts share, in order."""
     in_left, in_right = dict(_alike(old, left)), dict(_alike(old, right))
     return [(n, in_left[n], in_right[n]) for n in range(len(old)) if n in in_left and n in in_right]
 
 
 def _alike(old: list[str], new: list[str]) -> Iterator[tuple[int, int]]:
-    """Which lines of the one are which of the other."""
+    """Yield the indexes of equal lines in two texts, in order."""
     start = _common(old, new)
     end = _common(old[start:][::-1], new[start:][::-1])
     yield from ((n, n) for n in range(start))
     inner, other = old[start : len(old) - end], new[start : len(new) - end]
-    if len(inner) + len(other) <= CLOSE:
+    if len(inner) + len(other) <= MAX_EXACT_LINES:
         for block in SequenceMatcher(None, inner, other, autojunk=False).get_matching_blocks():
             yield from ((start + block.a + n, start + block.b + n) for n in range(block.size))
     else:
@@ -54,7 +54,7 @@ def _alike(old: list[str], new: list[str]) -> Iterator[tuple[int, int]]:
 
 
 def _once(old: list[str], new: list[str]) -> list[tuple[int, int]]:
-    """Lines that occur once in each, in the longest order that both have."""
+    """Align the lines that occur once in each text by their longest common subsequence (patience diff)."""
     places: dict[str, int] = {}
     for n, line in enumerate(new):
         places[line] = -1 if line in places else n
@@ -82,20 +82,20 @@ def _common(old: list[str], new: list[str]) -> int:
     return next((n for n, (a, b) in enumerate(zip(old, new, strict=False)) if a != b), min(len(old), len(new)))
 
 
-def _part(base: tuple[str, ...], yours: tuple[str, ...], theirs: tuple[str, ...]) -> Part:
+def _part(base: tuple[str, ...], yours: tuple[str, ...], theirs: tuple[str, ...]) -> MergeHunk:
     if yours == theirs:
-        return Part("same" if yours == base else "both", base, yours, theirs)
+        return MergeHunk("same" if yours == base else "both", base, yours, theirs)
     if yours == base:
-        return Part("theirs", base, yours, theirs)
-    return Part("yours" if theirs == base else "clash", base, yours, theirs)
+        return MergeHunk("theirs", base, yours, theirs)
+    return MergeHunk("yours" if theirs == base else "clash", base, yours, theirs)
 
 
-def _joined(parts: list[Part]) -> Iterator[Part]:
-    """Neighbours of one kind are one part."""
-    held: Part | None = None
+def _joined(parts: list[MergeHunk]) -> Iterator[MergeHunk]:
+    """Join adjacent parts of the same kind."""
+    held: MergeHunk | None = None
     for part in parts:
         if held and held.kind == part.kind:
-            held = Part(held.kind, held.base + part.base, held.yours + part.yours, held.theirs + part.theirs)
+            held = MergeHunk(held.kind, held.base + part.base, held.yours + part.yours, held.theirs + part.theirs)
             continue
         if held:
             yield held

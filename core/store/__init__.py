@@ -1,1 +1,1 @@
-"""The one file: journal, step index, search, blobs, backups."""
+"""The SQLite data file: event log, step index, full-text search, blobs, migrations and backups."""

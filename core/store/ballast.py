@@ -1,55 +1,55 @@
-"""Room kept back on the disk, given up when it is full, so that a run can still be closed honestly."""
+"""Reserved disk space that is released when the disk is full, so that runs can still be closed properly."""
 
 import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
 
-from core.store.files import in_place_of, size_of
+from core.store.files import file_size, replace_atomically
 
-SIZE = 16 * 2**20
-MARGIN = 3  # times its size must stay free before it is made again
+BALLAST_SIZE = 16 * 2**20
+MARGIN = 3  # the ballast is recreated only if this multiple of its size stays free afterwards
 
 
 class Ballast:
-    """A file of `size` bytes in the data folder.
+    """A file of `size` bytes in the data folder, which can be deleted to free space.
 
     Attributes:
-        on_relief: called on the writing thread when the room was given up, so that runs can pause.
+        on_release: called on the writing thread when the space was released, so that runs can pause.
     """
 
-    def __init__(self, folder: Path, size: int = SIZE) -> None:
+    def __init__(self, folder: Path, size: int = BALLAST_SIZE) -> None:
         self.path = folder / "journeyman.ballast"
-        self.on_relief: Callable[[], None] = lambda: None
+        self.on_release: Callable[[], None] = lambda: None
         self._size = size
 
-    def relieve(self) -> bool:
-        """The disk is full: give the room up. False where it was given up before."""
-        there = size_of(self.path) > 0
+    def release(self) -> bool:
+        """Release the reserved space. Return false if it was released before."""
+        existed = file_size(self.path) > 0
         self.path.unlink(missing_ok=True)
-        if there:
-            self.on_relief()
-        return there
+        if existed:
+            self.on_release()
+        return existed
 
     def fill(self) -> bool:
-        """Keep the room back again, where there is plenty; true when it is there."""
-        if size_of(self.path) == self._size:
+        """Reserve the space again if the disk has plenty. Return whether it is reserved."""
+        if file_size(self.path) == self._size:
             return True
         try:
             if shutil.disk_usage(self.path.parent).free < self._size * (1 + MARGIN):
                 return False
-            with in_place_of(self.path) as part:
-                _occupy(part, self._size)
+            with replace_atomically(self.path) as part:
+                _allocate(part, self._size)
         except OSError:
-            return False  # no room after all, and that is no fault
+            return False  # There is no space after all, which is not an error.
         return True
 
 
-def _occupy(path: Path, size: int) -> None:
-    """Real blocks: a file of holes would free nothing."""
+def _allocate(path: Path, size: int) -> None:
+    """Allocate real blocks: deleting a sparse file would free nothing."""
     with path.open("r+b") as file:
         if hasattr(os, "posix_fallocate"):
             os.posix_fallocate(file.fileno(), 0, size)
         else:
             for _ in range(0, size, 2**20):
-                file.write(os.urandom(2**20))  # zeros would be compressed away
+                file.write(os.urandom(2**20))  # A compressing file system would store zeros in no space.

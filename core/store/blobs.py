@@ -1,4 +1,4 @@
-"""Contents kept apart: named by what they are, packed."""
+"""Content stored outside its event: addressed by its SHA-256 hash and compressed."""
 
 import sqlite3
 import threading
@@ -6,62 +6,62 @@ import zlib
 from functools import cache
 from hashlib import sha256
 
-FRAME = b"\x28\xb5\x2f\xfd"  # what zstd begins with; contents of before form 15 are zlib's
+ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"  # start of a zstd frame; content stored before schema version 15 is zlib
 LEVEL = 3
-LARGEST = 1 << 31  # bytes of contents: a damaged head may promise anything
+MAX_BLOB_SIZE = 1 << 31  # bytes of content, because a corrupt header may claim any size
 
 
-class Damaged(ValueError):
-    """Packed contents that are not what was packed."""
+class CorruptBlob(ValueError):
+    """Raised when stored content cannot be decompressed."""
 
 
-class _Packing(threading.local):
-    """A thread's own: making one takes longer than to pack a page of text."""
+class _Zstd(threading.local):
+    """The zstd compressor and decompressor of one thread. Creating one takes longer than compressing a page of text."""
 
     def __init__(self) -> None:
-        import zstandard  # not before the first contents: a window opens without any
+        import zstandard  # Imported on first use, to keep it out of the window's startup.
 
         self.pack = zstandard.ZstdCompressor(LEVEL, write_checksum=True).compress
         self.unpack = zstandard.ZstdDecompressor()
         self.size = zstandard.frame_content_size
-        self.trouble = zstandard.ZstdError
+        self.error = zstandard.ZstdError
 
 
 @cache
-def _packing() -> _Packing:
-    return _Packing()
+def _zstd() -> _Zstd:
+    return _Zstd()
 
 
 def blob_hash(body: bytes) -> str:
-    """Contents are named by what they are."""
+    """Return the SHA-256 hash under which content is stored."""
     return sha256(body).hexdigest()
 
 
-def inflate(body: bytes, limit: int = 0) -> bytes:
-    """A stored blob as it was, or no more than its first bytes. Raises Damaged."""
-    if not body.startswith(FRAME):
+def decompress(body: bytes, limit: int = 0) -> bytes:
+    """Decompress a stored blob, or only its first `limit` bytes. Raises CorruptBlob."""
+    if not body.startswith(ZSTD_MAGIC):
         try:
             return zlib.decompressobj().decompress(body, limit) if limit else zlib.decompress(body)
         except zlib.error as error:
-            raise Damaged(str(error)) from error
-    own = _packing()
+            raise CorruptBlob(str(error)) from error
+    zstd = _zstd()
     try:
         if limit:
-            with own.unpack.stream_reader(body) as stream:
+            with zstd.unpack.stream_reader(body) as stream:
                 return stream.read(limit)
-        if own.size(body) > LARGEST:
-            raise Damaged("It says that it is larger than any.")
-        return own.unpack.decompress(body)
-    except own.trouble as error:
-        raise Damaged(str(error)) from error
+        if zstd.size(body) > MAX_BLOB_SIZE:
+            raise CorruptBlob("Its header claims an impossible size.")
+        return zstd.unpack.decompress(body)
+    except zstd.error as error:
+        raise CorruptBlob(str(error)) from error
 
 
-def deflate(body: bytes) -> bytes:
-    """Outputs are many and repetitive, and a person is waiting."""
-    return _packing().pack(body)
+def compress(body: bytes) -> bytes:
+    """Compress content. The level is low because outputs are many and repetitive, and the user is waiting."""
+    return _zstd().pack(body)
 
 
-def kept(db: sqlite3.Connection, name: str, limit: int = 0) -> bytes | None:
-    """Contents that were kept apart, or no more than their first bytes; None where they are gone."""
+def read_blob(db: sqlite3.Connection, name: str, limit: int = 0) -> bytes | None:
+    """Return a stored blob, or only its first `limit` bytes; None if it is missing."""
     row = db.execute("SELECT body FROM blob WHERE hash = ?", (name,)).fetchone()
-    return inflate(row[0], limit) if row else None
+    return decompress(row[0], limit) if row else None

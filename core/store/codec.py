@@ -1,4 +1,4 @@
-"""Facts to JSON and back: the door between frozen values and the file."""
+"""Encode events as JSON, with long texts moved to blobs, and decode them."""
 
 import dataclasses
 import json
@@ -8,93 +8,91 @@ from math import isnan
 from sys import float_info
 from typing import TYPE_CHECKING, Any, NamedTuple, cast, get_args, get_origin
 
-from core.domain.events import KINDS, RunEvent, kind_of
+from core.domain.events import EVENT_CLASSES, EVENT_KINDS, SessionEvent
 from core.domain.text import Text
 from core.store.blobs import blob_hash
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
-WHOLE = 4096  # characters that stay in the entry; a longer text leaves its head there and goes to a blob
-HEAD = 2048
-
-FORMERLY = {"call_started": {"kind": "step"}}  # names of fields before they had the ones of today
-NAMES: dict[type, str] = {event: kind_of(event) for event in KINDS.values()}
+INLINE_LIMIT = 4096  # characters; a longer text goes to a blob and leaves only its head in the event
+HEAD_LENGTH = 2048  # characters
 
 
-class Packed(NamedTuple):
-    """An event as it is stored: in `event` long texts are heads, their wholes are in `blobs`."""
+class EncodedEvent(NamedTuple):
+    """An event in stored form.
 
-    whole: RunEvent
-    event: RunEvent
+    In `stored_event`, long texts are truncated to their heads; `blobs` has the full texts.
+    """
+
+    full_event: SessionEvent
+    stored_event: SessionEvent
     kind: str
     payload: str
     blobs: dict[str, bytes]
 
 
 @cache
-def adapter(kind: str) -> "TypeAdapter[RunEvent]":
-    """What reads and writes facts of a kind. Made when the first one comes: a window opens without any."""
+def type_adapter(kind: str) -> "TypeAdapter[SessionEvent]":
+    """Return the pydantic adapter of a kind. Created on first use, to keep pydantic out of the window's startup."""
     from pydantic import TypeAdapter
 
-    return TypeAdapter(KINDS[kind])
+    return TypeAdapter(EVENT_CLASSES[kind])
 
 
-def pack(event: RunEvent) -> Packed:
-    """Make an event ready to be written. What JSON cannot hold is replaced: half a character, a number without end."""
+def encode_event(event: SessionEvent) -> EncodedEvent:
+    """Encode an event. Replace what JSON cannot represent: lone surrogates, infinities and NaN."""
     try:
-        packed = _pack(event)
-    except ValueError:  # of Python, or of pydantic
-        return _pack(_mended(event))
-    # A number without end is written as null, which no fact says of itself.
-    if ":null" in packed.payload and (mended := _mended(event)) != event:
-        return _pack(mended)
+        packed = _encode(event)
+    except ValueError:  # raised by Python or by pydantic
+        return _encode(_sanitized(event))
+    # The serializer writes infinity and NaN as null, which no valid event contains.
+    if ":null" in packed.payload and (sanitized := _sanitized(event)) != event:
+        return _encode(sanitized)
     return packed
 
 
-def decode(kind: str, payload: str | bytes) -> RunEvent:
-    """The fact a line of the journal states."""
+def decode_event(kind: str, payload: str | bytes) -> SessionEvent:
+    """Decode a stored event, including forms that earlier versions wrote."""
     try:
-        return adapter(kind).validate_json(payload)
+        return type_adapter(kind).validate_json(payload)
     except ValueError as error:
         plain = json.loads(payload)
-        if kind in FORMERLY:
-            return adapter(kind).validate_python({FORMERLY[kind].get(name, name): plain[name] for name in plain})
-        if not _healed(plain, error):
+        if not _replace_nulls(plain, error):
             raise
-        return adapter(kind).validate_python(plain)
+        return type_adapter(kind).validate_python(plain)
 
 
-def whole(event: RunEvent, read: Callable[[str], bytes | None]) -> RunEvent:
-    """The same event with the texts that are kept apart read back; a head stays where they are gone."""
-    return cast(RunEvent, _fill(event, read))
+def load_texts(event: SessionEvent, read: Callable[[str], bytes | None]) -> SessionEvent:
+    """Return the event with long texts loaded from their blobs. A text whose blob is missing keeps its head."""
+    return cast(SessionEvent, _load_texts(event, read))
 
 
-def _pack(event: RunEvent) -> Packed:
+def _encode(event: SessionEvent) -> EncodedEvent:
     blobs: dict[str, bytes] = {}
-    light: RunEvent = _lighten(event, blobs)
-    kind = NAMES[type(event)]
-    payload = adapter(kind).serializer.to_json(light, exclude_defaults=True).decode()
-    return Packed(event, light, kind, payload, blobs)
+    light: SessionEvent = _truncate_texts(event, blobs)
+    kind = EVENT_KINDS[type(event)]
+    payload = type_adapter(kind).serializer.to_json(light, exclude_defaults=True).decode()
+    return EncodedEvent(event, light, kind, payload, blobs)
 
 
-def _lighten(value: Any, blobs: dict[str, bytes]) -> Any:
-    """The same value with every long text kept apart."""
+def _truncate_texts(value: Any, blobs: dict[str, bytes]) -> Any:
+    """Return the value with every long text truncated, and add the full texts to `blobs`."""
     changes: dict[str, Any] = {}
     for name, nested in _fields(value.__class__):
         old = getattr(value, name)
-        new = _keep(old, blobs) if nested is Text else tuple([_lighten(item, blobs) for item in old])
+        new = _truncate(old, blobs) if nested is Text else tuple([_truncate_texts(item, blobs) for item in old])
         if new is not old and new != old:
             changes[name] = new
     return dataclasses.replace(value, **changes) if changes else value
 
 
-def _fill(value: Any, read: Callable[[str], bytes | None]) -> Any:
+def _load_texts(value: Any, read: Callable[[str], bytes | None]) -> Any:
     changes: dict[str, Any] = {}
     for name, nested in _fields(value.__class__):
         new = old = getattr(value, name)
         if nested is tuple:
-            new = tuple([_fill(item, read) for item in old])
+            new = tuple([_load_texts(item, read) for item in old])
         elif old.blob and (body := read(old.blob)) is not None:
             new = Text(body.decode("utf-8", "replace"), old.size, old.blob)
         if new is not old and new != old:
@@ -102,42 +100,45 @@ def _fill(value: Any, read: Callable[[str], bytes | None]) -> Any:
     return dataclasses.replace(value, **changes) if changes else value
 
 
-def _keep(text: Text, blobs: dict[str, bytes]) -> Text:
-    if text.blob or len(text.head) <= WHOLE:
+def _truncate(text: Text, blobs: dict[str, bytes]) -> Text:
+    if text.blob or len(text.head) <= INLINE_LIMIT:
         return text
     body = text.head.encode()
     name = blob_hash(body)
     blobs[name] = body
-    return Text(text.head[:HEAD], len(body), name)
+    return Text(text.head[:HEAD_LENGTH], len(body), name)
 
 
-def _healed(plain: Any, error: ValueError) -> bool:
-    """Older programs wrote a number without end as null: it is told as 0. Was there one?"""
-    found: list[Any] = [each["loc"] for each in getattr(error, "errors", list)() if each["type"] == "float_type"]
-    for *path, name in found:
+def _replace_nulls(plain: Any, error: ValueError) -> bool:
+    """Replace null with 0 where a float is required: earlier versions wrote infinity and NaN as null.
+
+    Return whether there were such places and all of them were null.
+    """
+    places: list[Any] = [item["loc"] for item in getattr(error, "errors", list)() if item["type"] == "float_type"]
+    for *path, name in places:
         at = reduce(lambda inner, step: inner[step], path, plain)
         if at[name] is not None:
             return False
         at[name] = 0.0
-    return bool(found)
+    return bool(places)
 
 
-def _mended(value: Any) -> Any:
-    """The same value with every lone surrogate replaced, and numbers without end by the largest there is."""
+def _sanitized(value: Any) -> Any:
+    """Return the value with lone surrogates replaced, infinities clamped to the largest float, and NaN set to 0."""
     if isinstance(value, str):
         return value.encode("utf-8", "replace").decode()
     if isinstance(value, float):
         return 0.0 if isnan(value) else max(-float_info.max, min(float_info.max, value))
     if isinstance(value, tuple):
-        return tuple(map(_mended, value))
+        return tuple(map(_sanitized, value))
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return type(value)(*(_mended(getattr(value, field.name)) for field in dataclasses.fields(value)))
+        return type(value)(*(_sanitized(getattr(value, field.name)) for field in dataclasses.fields(value)))
     return value
 
 
 @cache
 def _fields(owner: type) -> tuple[tuple[str, Any], ...]:
-    """The fields of a class that are texts, or tuples of values that may have some."""
+    """Return the dataclass fields that are texts, or tuples of dataclasses that may contain texts."""
     return tuple(
         (field.name, field.type if field.type is Text else tuple)
         for field in dataclasses.fields(owner)

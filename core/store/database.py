@@ -1,4 +1,4 @@
-"""The one connection that writes, on a thread of its own: waiting jobs share a transaction and one sync."""
+"""The single writing SQLite connection, on its own thread. Queued jobs are committed in batches, one sync per batch."""
 
 import asyncio
 import contextlib
@@ -12,49 +12,55 @@ from queue import Empty, SimpleQueue
 from typing import Any, NamedTuple, TypeVar
 
 from core.domain.problems import Problem
-from core.store.backup import back_up_before
-from core.store.files import crammed, no_room, size_of, touch_private, unwritable
-from core.store.health import is_damage, peek
-from core.store.migrate import migrate, newest, refuse_foreign, version
+from core.store.backup import back_up_before_migration
+from core.store.files import file_size, is_nearly_full, is_no_space_error, touch_private, unwritable_folder
+from core.store.health import is_corruption, open_read_only
+from core.store.migrate import check_compatible, latest_version, migrate, schema_version
 
 T = TypeVar("T")
-BATCH = 256
+MAX_BATCH_JOBS = 256
 
 
-class Job(NamedTuple):
-    """Work for the connection. `done` is called on the loop that asked, with the result or the error."""
+class WriteJob(NamedTuple):
+    """A unit of work for the writing connection.
+
+    `work` gets the connection. `done` is called on `loop` with the result and the error, one of which is None. A job
+    with `no_transaction` runs outside any transaction.
+    """
 
     work: Callable[[sqlite3.Connection], Any]
     done: Callable[[Any, BaseException | None], None]
     loop: asyncio.AbstractEventLoop
-    alone: bool = False
+    no_transaction: bool = False
 
 
 class Database:
-    """Opens `path` at once (raising Problem in words) and writes until `close`.
+    """The writing connection, open from construction until `close`. The constructor raises Problem if it fails.
 
     Attributes:
-        undone: called on the writing thread after a rollback, so that caches forget what did not happen.
-        relieve: called on the writing thread when the disk is full; true when it could free some room.
-        recover: called on the writing thread after a commit that follows a relief; true when there is room again.
-        closed: called on the writing thread at the end, told whether the file was whole all the while; true when it
-            could note that nothing waits in the log. Otherwise it is called once more after the file was let go of.
+        on_rollback: called on the writing thread after a rollback, so that caches can discard uncommitted state.
+        on_disk_full: called on the writing thread when the disk is full; returns whether it freed any space.
+        on_space_freed: called on the writing thread after a successful commit that follows `on_disk_full`; returns
+            whether the reserved space is available again.
+        on_closed: called on the writing thread at the end with a flag that is false if corruption was ever detected. It
+            returns whether it could record a clean shutdown; if not, it is called a second time after the connection is
+            closed.
     """
 
     def __init__(self, path: Path, *, synchronous: str = "FULL") -> None:
         self.path = path
-        self.undone: Callable[[], None] = lambda: None
-        self.relieve: Callable[[], bool] = lambda: False
-        self.recover: Callable[[], bool] = lambda: True
-        self.closed: Callable[[bool], bool] = lambda whole: True
+        self.on_rollback: Callable[[], None] = lambda: None
+        self.on_disk_full: Callable[[], bool] = lambda: False
+        self.on_space_freed: Callable[[], bool] = lambda: True
+        self.on_closed: Callable[[bool], bool] = lambda whole: True
         self._relieved = False
         self._damaged = False
         self._ended = False
         self._synchronous = synchronous
-        self._turns: dict[asyncio.AbstractEventLoop, list[Job | None]] = {}
-        self._turning = threading.Lock()
-        self._jobs: SimpleQueue[list[Job | None]] = SimpleQueue()
-        self._held: deque[Job | None] = deque()  # of the writing thread
+        self._submitted: dict[asyncio.AbstractEventLoop, list[WriteJob | None]] = {}
+        self._submit_lock = threading.Lock()
+        self._jobs: SimpleQueue[list[WriteJob | None]] = SimpleQueue()
+        self._taken: deque[WriteJob | None] = deque()  # used on the writing thread only
         opened: Future[None] = Future()
         self._thread = threading.Thread(target=self._write, args=(opened,), name="store", daemon=True)
         self._thread.start()
@@ -64,8 +70,8 @@ class Database:
             self._thread.join()
             raise
 
-    async def do(self, work: Callable[[sqlite3.Connection], T], *, alone: bool = False) -> T:
-        """Run `work` in a transaction, or outside of any when `alone`."""
+    async def run(self, work: Callable[[sqlite3.Connection], T], *, no_transaction: bool = False) -> T:
+        """Run `work` in a transaction, or outside any transaction if `no_transaction` is set, and return its result."""
         loop = asyncio.get_running_loop()
         future: asyncio.Future[T] = loop.create_future()
 
@@ -77,29 +83,29 @@ class Database:
             else:
                 future.set_exception(error)
 
-        self.put(Job(work, done, loop, alone))
+        self.submit(WriteJob(work, done, loop, no_transaction))
         return await future
 
-    def put(self, job: Job) -> None:
-        """For the running loop. What is put in one turn of it shares a transaction: nobody waited in between."""
-        with self._turning:
-            first = job.loop not in self._turns
-            self._turns.setdefault(job.loop, []).append(job)
+    def submit(self, job: WriteJob) -> None:
+        """Queue a job from the running loop. Jobs queued in the same loop iteration share a transaction."""
+        with self._submit_lock:
+            first = job.loop not in self._submitted
+            self._submitted.setdefault(job.loop, []).append(job)
         if first:
             job.loop.call_soon(self._send, job.loop)
 
     def _send(self, loop: asyncio.AbstractEventLoop) -> None:
-        """What was put in this turn of a loop is the writing thread's."""
-        with self._turning:
-            self._jobs.put(self._turns.pop(loop, []))
+        """Hand the jobs of one loop iteration to the writing thread."""
+        with self._submit_lock:
+            self._jobs.put(self._submitted.pop(loop, []))
         if self._ended:
-            self._turn_away()
+            self._fail_pending()
 
     def close(self) -> None:
-        """Finish what waits, then let go of the file. A second time does nothing."""
+        """Finish the queued jobs, then close the file. Closing it again does nothing."""
         if self._ended:
             return
-        for loop in tuple(self._turns):
+        for loop in tuple(self._submitted):
             self._send(loop)
         self._jobs.put([None])
         self._thread.join()
@@ -112,169 +118,182 @@ class Database:
             return
         opened.set_result(None)
         try:
-            self._work(db)
+            self._run_jobs(db)
         finally:
-            with contextlib.suppress(sqlite3.Error):  # a full disk: the log stays, and is read at the next start
+            with contextlib.suppress(sqlite3.Error):  # On a full disk the WAL stays and is recovered at the next start.
                 db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-            noted = self.closed(not self._damaged)
+            recorded = self.on_closed(not self._damaged)
             db.close()
-            if not noted:  # letting go has tried once more to empty the log
-                self.closed(not self._damaged)
+            if not recorded:  # Closing the connection has tried the checkpoint once more.
+                self.on_closed(not self._damaged)
             self._ended = True
-            self._turn_away()
+            self._fail_pending()
 
-    def _turn_away(self) -> None:
-        """Jobs that came after the end are told so; nobody waits for ever."""
-        closed = Problem("The data file is closed.", "Journeyman is ending.", "Start it again.")
+    def _fail_pending(self) -> None:
+        """Fail the jobs that arrived after the connection was closed, so that no caller waits forever."""
+        closed = Problem("The data file is closed.", "Journeyman is shutting down.", "Start Journeyman again.")
         with contextlib.suppress(Empty):
             while True:
                 self._finish([(job, None, closed) for job in self._jobs.get_nowait() if job])
 
-    def _work(self, db: sqlite3.Connection) -> None:
+    def _run_jobs(self, db: sqlite3.Connection) -> None:
         while job := self._next():
-            if job.alone:
+            if job.no_transaction:
                 self._finish([(job, *self._attempt(db, job))])
             else:
-                self._commit(db, [job, *self._company()])
+                self._commit(db, [job, *self._more_jobs()])
 
-    def _next(self) -> Job | None:
-        while not self._held:
-            self._held.extend(self._jobs.get())
-        return self._held.popleft()
+    def _next(self) -> WriteJob | None:
+        while not self._taken:
+            self._taken.extend(self._jobs.get())
+        return self._taken.popleft()
 
-    def _company(self) -> Iterator[Job]:
-        """The jobs that wait already and may share a transaction."""
-        for _ in range(BATCH):
-            while not self._held:
+    def _more_jobs(self) -> Iterator[WriteJob]:
+        """Yield the queued jobs that may share the current transaction, up to MAX_BATCH_JOBS."""
+        for _ in range(MAX_BATCH_JOBS):
+            while not self._taken:
                 try:
-                    self._held.extend(self._jobs.get_nowait())
+                    self._taken.extend(self._jobs.get_nowait())
                 except Empty:
                     return
-            job = self._held[0]
-            if job is None or job.alone:
+            job = self._taken[0]
+            if job is None or job.no_transaction:
                 return
-            self._held.popleft()
+            self._taken.popleft()
             yield job
 
-    def _commit(self, db: sqlite3.Connection, batch: list[Job]) -> None:
-        """All of a batch in one transaction; when one spoils it, each alone, so that no other pays for it."""
+    def _commit(self, db: sqlite3.Connection, batch: list[WriteJob]) -> None:
+        """Commit a batch in one transaction. If that fails, retry each job alone, so that only the faulty job fails."""
         if not batch:
             return
         try:
-            results = self._together(db, batch)
+            results = self._run_batch(db, batch)
         except Exception as error:
-            self._damaged = self._damaged or is_damage(error)
-            if full(error, self.path.parent) and self.relieve():
+            self._damaged = self._damaged or is_corruption(error)
+            if is_disk_full(error, self.path.parent) and self.on_disk_full():
                 self._relieved = True
                 self._commit(db, batch)
             elif len(batch) > 1:
                 for job in batch:
                     self._commit(db, [job])
             else:
-                self._finish([(batch[0], None, problem_of(error, self.path.parent))])
+                self._finish([(batch[0], None, to_problem(error, self.path.parent))])
         else:
             self._finish([(job, result, None) for job, result in zip(batch, results, strict=True)])
-            self._relieved = self._relieved and not self.recover()
+            self._relieved = self._relieved and not self.on_space_freed()
 
-    def _together(self, db: sqlite3.Connection, batch: list[Job]) -> list[Any]:
+    def _run_batch(self, db: sqlite3.Connection, batch: list[WriteJob]) -> list[Any]:
         try:
-            self._still_there()
+            self._check_exists()
             db.execute("BEGIN IMMEDIATE")
             results = [job.work(db) for job in batch]
             db.execute("COMMIT")
         except BaseException:
-            with contextlib.suppress(sqlite3.Error):  # SQLite rolls back by itself at its worst errors
+            with contextlib.suppress(sqlite3.Error):  # SQLite rolls back on its own after severe errors.
                 if db.in_transaction:
                     db.execute("ROLLBACK")
-            self.undone()
+            self.on_rollback()
             raise
         return results
 
-    def _still_there(self) -> None:
-        """SQLite would go on writing to a file that has no name any more."""
+    def _check_exists(self) -> None:
+        """Raise Problem if the file was deleted: SQLite would keep writing to the unlinked file."""
         if not self.path.exists():
             raise Problem(
                 "The data file was removed while Journeyman was open.",
-                f"{self.path} is gone.",
-                "Put it back, or end Journeyman and restore a backup. Nothing more is saved.",
+                f"{self.path} no longer exists.",
+                "Move the file back, or quit Journeyman and restore a backup. Until then, nothing is saved.",
             )
 
-    def _attempt(self, db: sqlite3.Connection, job: Job) -> tuple[Any, BaseException | None]:
+    def _attempt(self, db: sqlite3.Connection, job: WriteJob) -> tuple[Any, BaseException | None]:
         try:
             return job.work(db), None
         except Exception as error:
-            return None, problem_of(error, self.path.parent)
+            return None, to_problem(error, self.path.parent)
 
-    def _finish(self, ends: list[tuple[Job, Any, BaseException | None]]) -> None:
-        """Tell the loops, one wake each, in the order of the commits."""
-        by_loop: dict[asyncio.AbstractEventLoop, list[tuple[Job, Any, BaseException | None]]] = {}
+    def _finish(self, ends: list[tuple[WriteJob, Any, BaseException | None]]) -> None:
+        """Report results to the loops in commit order, waking each loop once."""
+        by_loop: dict[asyncio.AbstractEventLoop, list[tuple[WriteJob, Any, BaseException | None]]] = {}
         for end in ends:
             by_loop.setdefault(end[0].loop, []).append(end)
-        for loop, told in by_loop.items():
-            with contextlib.suppress(RuntimeError):  # the loop has ended, and nobody listens
-                loop.call_soon_threadsafe(_tell, told)
+        for loop, ended in by_loop.items():
+            with contextlib.suppress(RuntimeError):  # The loop is closed.
+                loop.call_soon_threadsafe(_deliver, ended)
 
 
-def _tell(ends: list[tuple[Job, Any, BaseException | None]]) -> None:
+def _deliver(ends: list[tuple[WriteJob, Any, BaseException | None]]) -> None:
     for job, result, error in ends:
         job.done(result, error)
 
 
 def connect(path: Path, synchronous: str) -> sqlite3.Connection:
-    """Open for writing, in the newest form; a file of an older form is copied first."""
+    """Open the file for writing and migrate it to the latest schema, after a backup if it has an older one."""
     try:
-        if size_of(path):
-            with contextlib.closing(peek(path)) as first:  # closing a connection that writes would change the file
-                refuse_foreign(first)
+        if file_size(path):
+            with contextlib.closing(
+                open_read_only(path)
+            ) as first:  # Closing a writable connection would modify the file.
+                check_compatible(first)
         touch_private(path)
     except OSError as error:
-        raise unwritable(path.parent, error) from error
+        raise unwritable_folder(path.parent, error) from error
     except sqlite3.Error as error:
-        raise problem_of(error, path.parent) from error
+        raise to_problem(error, path.parent) from error
     db = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
     try:
         db.execute("PRAGMA journal_mode = WAL")
         db.execute(f"PRAGMA synchronous = {synchronous}")
-        if 0 < version(db) < newest():
-            back_up_before(path, newest())
+        if 0 < schema_version(db) < latest_version():
+            back_up_before_migration(path, latest_version())
         migrate(db)
         db.execute("PRAGMA foreign_keys = 1")
     except BaseException as error:
         db.close()
         if isinstance(error, sqlite3.Error):
-            raise problem_of(error, path.parent) from error
+            raise to_problem(error, path.parent) from error
         raise
     return db
 
 
-def full(error: BaseException | None, folder: Path) -> bool:
-    """Is the disk full? A full disk refuses even to delete; where its index cannot grow, SQLite blames the disk."""
+def is_disk_full(error: BaseException | None, folder: Path) -> bool:
+    """Return whether the disk is full.
+
+    A full disk also refuses deletions, and SQLite reports SQLITE_IOERR instead of SQLITE_FULL if its WAL index cannot
+    grow.
+    """
     name = _name_of(error)
-    return no_room(error) or name.startswith("SQLITE_FULL") or (name.startswith("SQLITE_IOERR") and crammed(folder))
+    return (
+        is_no_space_error(error)
+        or name.startswith("SQLITE_FULL")
+        or (name.startswith("SQLITE_IOERR") and is_nearly_full(folder))
+    )
 
 
 def _name_of(error: BaseException | None) -> str:
     return getattr(error, "sqlite_errorname", "") if isinstance(error, sqlite3.Error) else ""
 
 
-def problem_of(error: BaseException, folder: Path | None = None) -> BaseException:
-    """What SQLite says, in words; bugs stay what they are. In a `folder` on a full disk it may have other words."""
-    name = "SQLITE_FULL" if folder and full(error, folder) else _name_of(error)
-    for start, (what, do) in WORDS.items():
+def to_problem(error: BaseException, folder: Path | None = None) -> BaseException:
+    """Convert a SQLite error to a Problem with a fix; return any other error unchanged.
+
+    If `folder` is on a full disk, errors that SQLite reports differently also become "disk full".
+    """
+    name = "SQLITE_FULL" if folder and is_disk_full(error, folder) else _name_of(error)
+    for start, (message, fix) in SQLITE_PROBLEMS.items():
         if name.startswith(start):
-            return Problem(what, f"{error}.", do)
+            return Problem(message, f"{error}.", fix)
     return error
 
 
-WORDS = {
-    "SQLITE_FULL": ("The disk is full.", "Free some space, then try again. What was shown is saved."),
-    "SQLITE_READONLY": ("The data folder cannot be written.", "Give yourself the right to write there, or use --home."),
+SQLITE_PROBLEMS = {
+    "SQLITE_FULL": ("The disk is full.", "Free some space, then try again. Everything shown so far is saved."),
+    "SQLITE_READONLY": ("The data folder is not writable.", "Change its permissions, or use --data-dir."),
     "SQLITE_CANTOPEN": (
         "The data file cannot be opened.",
-        "Check that the folder exists and that you may write there.",
+        "Check that the folder exists and is writable.",
     ),
-    "SQLITE_IOERR": ("The disk reported an error.", "Check the disk. What was shown before is saved."),
-    "SQLITE_NOTADB": ("The data file is damaged.", "Restore a backup with `journeyman backup --restore`."),
-    "SQLITE_CORRUPT": ("The data file is damaged.", "Restore a backup with `journeyman backup --restore`."),
-    "SQLITE_BUSY": ("Another program holds the data file.", "Close it and try again."),
+    "SQLITE_IOERR": ("The disk reported an error.", "Check the disk. Everything shown before the error is saved."),
+    "SQLITE_NOTADB": ("The data file is damaged.", "Restore a backup with `journeyman db restore`."),
+    "SQLITE_CORRUPT": ("The data file is damaged.", "Restore a backup with `journeyman db restore`."),
+    "SQLITE_BUSY": ("Another program is using the data file.", "Close that program, then try again."),
 }

@@ -1,4 +1,4 @@
-"""Files that are whole or not there: written beside, made durable, then put in place."""
+"""Crash-safe file operations: atomic replacement, private permissions, and renaming a database with its WAL."""
 
 import errno
 import os
@@ -10,33 +10,33 @@ from pathlib import Path
 
 from core.domain.problems import Problem
 
-PARTS = ("", "-wal", "-shm", "-journal")  # what SQLite keeps of one database
-ASIDE = ("damaged", "replaced")  # why a file was set aside
-PART = ".part"  # the end of a name that is still being written
-LITTLE = 2**20  # bytes: with less than that left, a disk counts as full where a write fails
+DATABASE_SUFFIXES = ("", "-wal", "-shm", "-journal")  # suffixes of the files that SQLite keeps for one database
+ASIDE_REASONS = ("damaged", "replaced")  # reasons for which a file is set aside, part of its new name
+PARTIAL_SUFFIX = ".part"  # suffix of a file that is still being written
+LOW_SPACE = 2**20  # bytes; if a write fails with less free space than this, the disk counts as full
 
 
 def make_private(folder: Path) -> None:
-    """A folder that only its owner may enter. One that others use already keeps its rights."""
+    """Create a folder that only its owner can enter. An existing folder keeps its permissions unless it is empty."""
     try:
         fresh = not folder.exists()
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         if fresh or not any(folder.iterdir()):
             folder.chmod(0o700)
     except OSError as error:
-        raise unwritable(folder, error) from error
+        raise unwritable_folder(folder, error) from error
 
 
 def touch_private(path: Path) -> None:
-    """An empty file that only its owner may read; one that is there keeps its contents."""
+    """Create an empty file that only its owner can read; an existing file keeps its contents."""
     os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600))
     path.chmod(0o600)
 
 
 def sync(path: Path) -> None:
-    """Bring a file, or the names in a folder, to the disk."""
+    """Flush a file, or the entries of a folder, to the disk."""
     if path.is_dir() and os.name == "nt":
-        return  # a folder cannot be opened there
+        return  # Windows cannot open a folder.
     handle = os.open(path, os.O_RDONLY if os.name != "nt" else os.O_RDWR)
     try:
         os.fsync(handle)
@@ -45,9 +45,9 @@ def sync(path: Path) -> None:
 
 
 @contextmanager
-def in_place_of(path: Path) -> Iterator[Path]:
-    """A name to write to; when the block ends well the file there is synced and becomes `path`, otherwise it goes."""
-    part = path.with_name(path.name + PART)
+def replace_atomically(path: Path) -> Iterator[Path]:
+    """Yield a temporary path that atomically replaces `path` if the block succeeds and is deleted if it fails."""
+    part = path.with_name(path.name + PARTIAL_SUFFIX)
     try:
         part.unlink(missing_ok=True)
         touch_private(part)
@@ -59,75 +59,77 @@ def in_place_of(path: Path) -> Iterator[Path]:
         part.unlink(missing_ok=True)
 
 
-def size_of(path: Path) -> int:
-    """0 where there is no file."""
+def file_size(path: Path) -> int:
+    """Return the size in bytes, or 0 if there is no such file."""
     try:
         return path.stat().st_size
     except FileNotFoundError:
         return 0
 
 
-def wal_of(path: Path) -> Path:
-    """The file of the newest commits, beside the database."""
+def wal_path(path: Path) -> Path:
+    """Return the path of the write-ahead log, which holds the newest commits."""
     return path.with_name(path.name + "-wal")
 
 
-def set_aside(path: Path, word: str) -> Path:
-    """Rename a database, with all its parts, to a name that is free: `journeyman.db.damaged-20250131-120000`."""
+def move_aside(path: Path, reason: str) -> Path:
+    """Rename a database and its WAL to a free name, such as `journeyman.db.damaged-20250131-120000` for `damaged`."""
     stamp = datetime.now().astimezone().strftime("%Y%m%d-%H%M%S")
-    names = (f"{path.name}.{word}-{stamp}" + (f"-{n}" if n else "") for n in range(1000))
+    names = (f"{path.name}.{reason}-{stamp}" + (f"-{n}" if n else "") for n in range(1000))
     aside = next(path.with_name(name) for name in names if not path.with_name(name).exists())
     _move(path, aside)
     return aside
 
 
-def put_in_place(new: Path, path: Path, word: str) -> Path:
-    """Set the present file aside and let `new` take its name; `finish` ends it where a crash came between."""
-    aside = set_aside(path, word)
+def swap_in(new: Path, path: Path, reason: str) -> Path:
+    """Rename the current database and give its name to `new`. After a crash in between, `finish_swap` completes it."""
+    aside = move_aside(path, reason)
     _move(new, path)
     return aside
 
 
-def finish(path: Path, new: Path) -> bool:
-    """End a `put_in_place` that a crash cut: the old file was gone, its log perhaps not yet."""
+def finish_swap(path: Path, new: Path) -> bool:
+    """Complete a `swap_in` that a crash interrupted. Return whether there was one."""
     if path.exists() or not new.exists():
         return False
-    if wal_of(path).exists():
-        asides = [found for word in ASIDE for found in path.parent.glob(f"{path.name}.{word}-*")]
-        bare = [found for found in asides if not found.name.endswith(PARTS[1:]) and not wal_of(found).exists()]
+    if wal_path(path).exists():
+        asides = [found for reason in ASIDE_REASONS for found in path.parent.glob(f"{path.name}.{reason}-*")]
+        bare = [
+            found for found in asides if not found.name.endswith(DATABASE_SUFFIXES[1:]) and not wal_path(found).exists()
+        ]
         newest = max(bare, key=lambda found: found.stat().st_ctime_ns, default=path.with_name(f"{path.name}.lost"))
         _move(path, newest)
     _move(new, path)
     return True
 
 
-def unwritable(folder: Path, error: OSError) -> Problem:
-    """A folder that does not let us."""
-    if no_room(error):
+def unwritable_folder(folder: Path, error: OSError) -> Problem:
+    """Return the Problem for a folder that cannot be written."""
+    if is_no_space_error(error):
         return Problem("The disk is full.", f"{folder}: {error.strerror}.", "Free some space, then try again.")
     return Problem(
-        "The data folder cannot be used.",
+        "The data folder is not accessible.",
         f"{folder}: {error.strerror or error}.",
-        "Give yourself the right to write there, or choose another folder with --home.",
+        "Change its permissions, or choose another folder with --data-dir.",
     )
 
 
-def no_room(error: BaseException | None) -> bool:
-    """Is it the disk, or what one may use of it, that is full?"""
+def is_no_space_error(error: BaseException | None) -> bool:
+    """Return whether the error means that the disk or the user's quota is full."""
     return isinstance(error, OSError) and error.errno in {errno.ENOSPC, errno.EDQUOT}
 
 
-def crammed(folder: Path) -> bool:
-    """Is next to nothing left on the disk?"""
+def is_nearly_full(folder: Path) -> bool:
+    """Return whether almost no space is left on the disk."""
     try:
-        return shutil.disk_usage(folder).free < LITTLE
+        return shutil.disk_usage(folder).free < LOW_SPACE
     except OSError:
         return False
 
 
 def _move(old: Path, new: Path) -> None:
-    # A log left behind would be read into whatever takes the name, so the names change first, then one sync.
-    for part in PARTS:
+    # SQLite would replay a leftover WAL into the file that takes over the name, so rename all files, then sync once.
+    for part in DATABASE_SUFFIXES:
         source = old.with_name(old.name + part)
         if source.exists():
             source.rename(new.with_name(new.name + part))

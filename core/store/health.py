@@ -1,4 +1,4 @@
-"""What state a data file is in, found without changing a byte of it."""
+"""Determine the state of a data file without changing it."""
 
 import sqlite3
 import struct
@@ -7,87 +7,95 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from core.store.files import size_of, wal_of
-from core.store.migrate import APPLICATION_ID, newest, owned, version
+from core.store.files import file_size, wal_path
+from core.store.former_names import VERSION
+from core.store.migrate import APPLICATION_ID, is_ours_or_empty, latest_version, schema_version
 
 MAGIC = b"SQLite format 3\0"
 DAMAGE = ("SQLITE_NOTADB", "SQLITE_CORRUPT")
 
-State = Literal["missing", "empty", "good", "foreign", "newer", "damaged"]
+HealthState = Literal["missing", "empty", "good", "foreign", "newer", "damaged"]
 
 
 @dataclass(frozen=True, slots=True)
 class Health:
-    """`facts` counts the lines of all journals; `why` is what a check said of a damaged file."""
+    """The state of a data file. `events` is the total number of events; `error` is what a check found wrong."""
 
-    state: State
+    state: HealthState
     version: int = 0
-    facts: int = 0
+    events: int = 0
     sessions: int = 0
-    why: str = ""
+    error: str = ""
 
 
-def look(path: Path, *, thorough: bool = True) -> Health:
-    """Its state. `thorough` reads every page; otherwise the header and the first ones."""
-    size = size_of(path)
+def check_health(path: Path, *, thorough: bool = True) -> Health:
+    """Return the state of the file.
+
+    `thorough` reads every page; otherwise only the header and the schema are checked, and `events` is what the session
+    rows claim.
+    """
+    size = file_size(path)
     if not size:
         return Health("empty" if path.exists() else "missing")
-    if cut := _cut(path, size):
-        return Health("damaged", why=cut)
+    if damage := _header_error(path, size):
+        return Health("damaged", error=damage)
     try:
-        with closing(peek(path)) as db:
-            return _judge(db, thorough)
+        with closing(open_read_only(path)) as db:
+            return _check(db, thorough)
     except sqlite3.DatabaseError as error:
-        if is_damage(error):
-            return Health("damaged", why=str(error))
+        if is_corruption(error):
+            return Health("damaged", error=str(error))
         raise
 
 
-def peek(path: Path) -> sqlite3.Connection:
-    """Read only. Where no log waits, also without the small files that SQLite makes beside."""
-    if size_of(path.with_name(path.name + "-journal")) and _stamp(path) in {0, APPLICATION_ID}:
-        flags = "mode=rw"  # a crash in the very first write, which only a writer can take back
+def open_read_only(path: Path) -> sqlite3.Connection:
+    """Open the database read-only. If there is no WAL to read, SQLite creates no files next to it either."""
+    if file_size(path.with_name(path.name + "-journal")) and _application_id(path) in {0, APPLICATION_ID}:
+        flags = (
+            "mode=rw"  # A crash during the very first write left a rollback journal; only a writer can roll it back.
+        )
     else:
-        flags = "mode=ro" if size_of(wal_of(path)) else "immutable=1"
+        flags = "mode=ro" if file_size(wal_path(path)) else "immutable=1"
     return sqlite3.connect(f"{path.absolute().as_uri()}?{flags}", uri=True, isolation_level=None)
 
 
-def is_damage(error: BaseException | None) -> bool:
-    """Does SQLite say that the file itself is broken?"""
+def is_corruption(error: BaseException | None) -> bool:
+    """Return whether SQLite reports that the file itself is corrupt."""
     return isinstance(error, sqlite3.Error) and getattr(error, "sqlite_errorname", "").startswith(DAMAGE)
 
 
-def _judge(db: sqlite3.Connection, thorough: bool) -> Health:
-    found = version(db)
-    if not owned(db):
+def _check(db: sqlite3.Connection, thorough: bool) -> Health:
+    found = schema_version(db)
+    if not is_ours_or_empty(db):
         return Health("foreign", found)
-    if found > newest():
+    if found > latest_version():
         return Health("newer", found)
     if thorough:
-        said = db.execute("PRAGMA quick_check(1)").fetchone()[0]
-        if said != "ok":
-            return Health("damaged", found, why=said)
+        result = db.execute("PRAGMA quick_check(1)").fetchone()[0]
+        if result != "ok":
+            return Health("damaged", found, error=result)
     if not found:
         return Health("good")
-    count = "SELECT count(*) FROM entry" if thorough else "SELECT coalesce(sum(seq), 0) FROM session"
+    events, last = ("event", "last_seq") if found >= VERSION else ("entry", "seq")
+    count = f"SELECT count(*) FROM {events}" if thorough else f"SELECT coalesce(sum({last}), 0) FROM session"
     facts = db.execute(count).fetchone()[0]
     return Health("good", found, facts, db.execute("SELECT count(*) FROM session").fetchone()[0])
 
 
-def _stamp(path: Path) -> int:
-    """The application id as the first page has it."""
+def _application_id(path: Path) -> int:
+    """Return the application id from the database header."""
     with path.open("rb") as file:
         return int.from_bytes(file.read(72)[68:])
 
 
-def _cut(path: Path, size: int) -> str:
-    """What the first page says that cannot be, so that SQLite need not be asked."""
+def _header_error(path: Path, size: int) -> str:
+    """Return why the header shows that the file is damaged, or "". A file that is too short never reaches SQLite."""
     with path.open("rb") as file:
         head = file.read(100)
     if not head.startswith(MAGIC):
         return "file is not a database"
     pages, changed, valid = (struct.unpack_from(">I", head, at)[0] for at in (28, 24, 92))
     (page,) = struct.unpack_from(">H", head, 16)
-    if changed == valid and size < pages * (65536 if page == 1 else page) and not size_of(wal_of(path)):
+    if changed == valid and size < pages * (65536 if page == 1 else page) and not file_size(wal_path(path)):
         return f"the file ends after {size:,} bytes; it had {pages} pages"
     return ""

@@ -1,4 +1,4 @@
-"""The append-only record of every session. What is not here did not happen."""
+"""The append-only event log of every session, the only record of what happened."""
 
 import asyncio
 import sqlite3
@@ -6,21 +6,21 @@ from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from functools import partial
 
 from core.domain.clock import Clock, now
-from core.domain.consent import ConsentAsked, ConsentGiven
-from core.domain.events import Entry, PersonSpoke, RunEnded, RunEvent, SessionOpened
+from core.domain.events import EVENT_KINDS, EventRecord, RunEnded, SessionCreated, SessionEvent, UserMessage
 from core.domain.ids import session_id
+from core.domain.permissions import PermissionDecided, PermissionRequested
 from core.domain.problems import Problem
 from core.domain.question import QuestionAnswered, QuestionAsked
 from core.domain.sessions import SessionRow, fold_session
-from core.domain.steps import OPEN, Outline, fold
-from core.store.blobs import deflate, kept
-from core.store.bulk import Bulk, pour
-from core.store.codec import NAMES, decode, pack, whole
-from core.store.database import Database, Job
-from core.store.keys import key, span
-from core.store.live import Live
+from core.domain.steps import OPEN_STATUSES, Outline, fold
+from core.store.blobs import compress, read_blob
+from core.store.codec import decode_event, encode_event, load_texts
+from core.store.database import Database, WriteJob
+from core.store.event_batch import EventBatch, append_batch
+from core.store.journal_update import JournalUpdate
 from core.store.reader import Reader
-from core.store.rows import (
+from core.store.row_keys import key_range, row_key
+from core.store.row_mapping import (
     SESSION_COLUMNS,
     STEP_COLUMNS,
     insert_session,
@@ -29,153 +29,164 @@ from core.store.rows import (
     update_session,
     write_steps,
 )
-from core.store.search import index
-from core.store.skills import track_skill
-from core.store.told import Told
-from core.store.unsearched import index_some
+from core.store.search import index_event
+from core.store.search_backlog import index_slice
+from core.store.skill_store import record_skill_use
+from core.store.write_state import WriteState
 
-OPEN_SESSIONS = 64  # whose open ends are kept in memory
-Listener = Callable[[Told], None]
-Forget = Callable[[], None]
-Also = Callable[[sqlite3.Connection], None]
+MAX_CACHED_SESSIONS = 64  # sessions whose write state is cached
+Listener = Callable[[JournalUpdate], None]
+Unsubscribe = Callable[[], None]
+ExtraWrite = Callable[[sqlite3.Connection], None]
 
 
 class Journal:
-    """Write first, tell afterwards: a listener never hears what a crash could undo."""
+    """Appends events and notifies listeners, but only after the commit, so that no crash can lose an event they saw."""
 
     def __init__(self, database: Database | None, reader: Reader, clock: Clock = now) -> None:
         self._database = database
         self._reader = reader
         self._clock = clock
         self._listeners: list[Listener] = []
-        self._open: dict[str, Live] = {}  # of the writing thread
+        self._open: dict[str, WriteState] = {}  # used on the writing thread only
         if database:
-            database.undone = self._open.clear
+            database.on_rollback = self._open.clear
 
-    async def open(self, workspace: str, title: str) -> str:
-        """Begin a session."""
+    async def create_session(self, folder: str, title: str) -> str:
+        """Create a session and return its id."""
         name = session_id()
-        await self.append(name, SessionOpened(name, workspace, title))
+        await self.append(name, SessionCreated(name, folder, title))
         return name
 
-    async def append(self, session: str, *events: RunEvent, blobs: Mapping[str, bytes] | None = None) -> Entry:
-        """Make facts durable, all or none, then tell every listener; the last entry."""
-        return await self.begin(session, *events, blobs=blobs)
+    async def append(
+        self, session: str, *events: SessionEvent, blobs: Mapping[str, bytes] | None = None
+    ) -> EventRecord:
+        """Commit events, all or none, then notify the listeners. Return the record of the last event."""
+        return await self.start_append(session, *events, blobs=blobs)
 
-    def begin(
-        self, session: str, *events: RunEvent, blobs: Mapping[str, bytes] | None = None
-    ) -> "asyncio.Future[Entry]":
-        """The same for those who have something else to do until it is done."""
+    def start_append(
+        self, session: str, *events: SessionEvent, blobs: Mapping[str, bytes] | None = None
+    ) -> "asyncio.Future[EventRecord]":
+        """Append like `append`, but return a future at once instead of waiting for the commit."""
         at = self._clock()
-        return self._put(session, tuple((at, event) for event in events), blobs or {})
+        return self._submit_events(session, tuple((at, event) for event in events), blobs or {})
 
-    async def append_with(self, session: str, event: RunEvent, also: Also) -> Entry:
-        """A fact, and what `also` writes in the same transaction; where that raises, nothing is written."""
-        return await self._put(session, ((self._clock(), event),), {}, also=also)
+    async def append_with(self, session: str, event: SessionEvent, also: ExtraWrite) -> EventRecord:
+        """Append an event and run `also` in the same transaction. If `also` raises, nothing is written."""
+        return await self._submit_events(session, ((self._clock(), event),), {}, also=also)
 
-    def note(self, session: str, event: RunEvent) -> None:
-        """A fact that nobody waits for: where it cannot be written either, there is nobody to tell."""
+    def append_in_background(self, session: str, event: SessionEvent) -> None:
+        """Append an event without waiting for the commit. Errors are ignored, as the event itself reports an error."""
         if self._database:
-            facts = ((self._clock(), event),)
+            events = ((self._clock(), event),)
             loop = asyncio.get_running_loop()
-            self._database.put(
-                Job(
-                    lambda db: self._write(db, session, facts, {}),
-                    lambda told, error: None if error else self._tell(told),
+            self._database.submit(
+                WriteJob(
+                    lambda db: self._write(db, session, events, {}),
+                    lambda updates, error: None if error else self._notify(updates),
                     loop,
                 )
             )
 
-    async def copy(
+    async def append_timed(
         self,
         session: str,
-        facts: Iterable[tuple[int, RunEvent]],
+        timed_events: Iterable[tuple[int, SessionEvent]],
         *,
-        quiet: int = 0,
+        silent_count: int = 0,
         blobs: Mapping[str, bytes] | None = None,
-    ) -> Entry:
-        """The same for facts that keep the time at which they happened. The first `quiet` are no news to anybody."""
-        return await self._put(session, tuple(facts), blobs or {}, quiet)
+    ) -> EventRecord:
+        """Append events that keep their original times.
 
-    async def pour(self, session: str, many: Bulk) -> None:
-        """Many facts of others at once, all or none: told as one, and found by their words when there is time."""
+        Listeners are not notified about the first `silent_count` events.
+        """
+        return await self._submit_events(session, tuple(timed_events), blobs or {}, silent_count)
 
-        def write(db: sqlite3.Connection) -> list[Told]:
-            first = many.facts[0]
-            return [pour(db, self._known(db, session, first.event, first.at), many)]
+    async def append_batch(self, session: str, batch: EventBatch) -> None:
+        """Append a large batch, all or none.
 
-        await self._ask(write)
+        Listeners get one update; full-text indexing is deferred to `index_backlog`.
+        """
 
-    async def make_findable(self) -> None:
-        """Until everything that was poured can be found by its words; whoever writes meanwhile waits for a slice."""
+        def write(db: sqlite3.Connection) -> list[JournalUpdate]:
+            first = batch.events[0]
+            return [append_batch(db, self._write_state(db, session, first.event, first.at), batch)]
+
+        await self._submit(write)
+
+    async def index_backlog(self) -> None:
+        """Index the events of all deferred batches in slices, so that other jobs wait for one slice at most."""
         if self._database:
-            while await self._database.do(index_some):
+            while await self._database.run(index_slice):
                 pass
 
-    def _put(
+    def _submit_events(
         self,
         session: str,
-        facts: tuple[tuple[int, RunEvent], ...],
+        timed_events: tuple[tuple[int, SessionEvent], ...],
         blobs: Mapping[str, bytes],
-        quiet: int = 0,
-        also: Also | None = None,
-    ) -> "asyncio.Future[Entry]":
-        def write(db: sqlite3.Connection) -> list[Told]:
+        silent_count: int = 0,
+        also: ExtraWrite | None = None,
+    ) -> "asyncio.Future[EventRecord]":
+        def write(db: sqlite3.Connection) -> list[JournalUpdate]:
             if also:
                 also(db)
-            return self._write(db, session, facts, blobs)
+            return self._write(db, session, timed_events, blobs)
 
-        return self._ask(write, quiet)
+        return self._submit(write, silent_count)
 
-    def _ask(self, write: Callable[[sqlite3.Connection], list[Told]], quiet: int = 0) -> "asyncio.Future[Entry]":
+    def _submit(
+        self, write: Callable[[sqlite3.Connection], list[JournalUpdate]], silent_count: int = 0
+    ) -> "asyncio.Future[EventRecord]":
         if self._database is None:
             raise Problem(
-                "The data folder cannot be written.", "It was opened to look at.", "Name another with --home."
+                "The data folder is not writable.", "It is open read-only.", "Choose another one with --data-dir."
             )
         loop = asyncio.get_running_loop()
-        future: asyncio.Future[Entry] = loop.create_future()
+        future: asyncio.Future[EventRecord] = loop.create_future()
 
-        def done(told: list[Told], error: BaseException | None) -> None:
-            # A stop may have cancelled the waiting, not the fact: listeners hear of it all the same.
+        def done(updates: list[JournalUpdate], error: BaseException | None) -> None:
+            # Canceling the caller does not cancel the commit, so listeners are notified in either case.
             if error is None:
-                self._tell(told[quiet:])
+                self._notify(updates[silent_count:])
             if future.cancelled():
                 return
             if error is None:
-                future.set_result(told[-1].entry)
+                future.set_result(updates[-1].entry)
             else:
                 future.set_exception(error)
 
-        self._database.put(Job(write, done, loop))
+        self._database.submit(WriteJob(write, done, loop))
         return future
 
-    async def read(self, session: str, after: int = 0) -> AsyncIterator[Entry]:
-        """The facts in order, in slices that let other runs breathe."""
-        for count, (seq, run, at, kind, payload) in enumerate(self._reader.raw(session, after)):
+    async def read(self, session: str, after: int = 0) -> AsyncIterator[EventRecord]:
+        """Yield the events after `after` in order. Other tasks of the event loop get to run every 500 events."""
+        for count, (seq, run, at, kind, payload) in enumerate(self._reader.raw_events(session, after)):
             if count % 500 == 499:
                 await asyncio.sleep(0)
-            yield Entry(session, seq, run, at, decode(kind, payload))
+            yield EventRecord(session, seq, run, at, decode_event(kind, payload))
 
-    async def keep(self, blobs: Mapping[str, bytes]) -> None:
-        """Contents that a fact is about to name."""
+    async def store_blobs(self, blobs: Mapping[str, bytes]) -> None:
+        """Store blobs that an event is about to refer to."""
         if self._database is None:
-            raise Problem("The data folder cannot be written.", "It was opened to look at.", "")
-        await self._database.do(partial(_keep_all, blobs=blobs))
+            raise Problem("The data folder is not writable.", "It is open read-only.", "")
+        await self._database.run(partial(_store_blobs, blobs=blobs))
 
-    def forget(self, session: str) -> None:
-        """On the writing thread: what it knew of a session that goes."""
+    def drop_cached(self, session: str) -> None:
+        """Drop the cached write state of a session that is being purged. Called on the writing thread."""
         self._open.pop(session, None)
 
-    def listen(self, listener: Listener) -> Forget:
+    def listen(self, listener: Listener) -> Unsubscribe:
+        """Register a listener and return a function that removes it."""
         self._listeners.append(listener)
         return lambda: self._listeners.remove(listener)
 
-    def _tell(self, told: list[Told]) -> None:
-        for each in told:
+    def _notify(self, updates: list[JournalUpdate]) -> None:
+        for update in updates:
             for listener in tuple(self._listeners):
                 try:
-                    listener(each)
-                except Exception as error:  # a listener's bug must not take the fact from the others
+                    listener(update)
+                except Exception as error:  # A bug in one listener must not keep the event from the others.
                     context = {"message": "A listener of the journal failed.", "exception": error}
                     asyncio.get_running_loop().call_exception_handler(context)
 
@@ -183,96 +194,102 @@ class Journal:
         self,
         db: sqlite3.Connection,
         session: str,
-        facts: tuple[tuple[int, RunEvent], ...],
+        timed_events: tuple[tuple[int, SessionEvent], ...],
         blobs: Mapping[str, bytes],
-    ) -> list[Told]:
-        """On the writing thread, in a transaction. A row that several of the facts change is written once."""
+    ) -> list[JournalUpdate]:
+        """Append events within a transaction of the writing thread.
+
+        A step that several events change is written once.
+        """
         for name, body in blobs.items():
-            _keep(db, name, body)
-        first, event = facts[0]
-        known = self._known(db, session, event, first)
-        told = [_write_one(db, known, event, at) for at, event in facts]
-        write_steps(db, known.number, {step.row: step for each in told for step in each.steps}.values())
-        update_session(db, known.number, known.row)
-        return told
+            _store_blob(db, name, body)
+        first, event = timed_events[0]
+        state = self._write_state(db, session, event, first)
+        updates = [_write_one(db, state, event, at) for at, event in timed_events]
+        write_steps(db, state.number, {step.row: step for update in updates for step in update.steps}.values())
+        update_session(db, state.number, state.row)
+        return updates
 
-    def _known(self, db: sqlite3.Connection, session: str, event: RunEvent, at: int) -> Live:
-        known = self._open.get(session)
-        if known is None:
-            if len(self._open) >= OPEN_SESSIONS:
-                del self._open[next(iter(self._open))]  # it is read back when it is written to again
-            known = _load(db, session)
-        if known is None:
-            if not isinstance(event, SessionOpened):
-                raise Problem(f"There is no session {session}.", "", "List them with `journeyman sessions`.")
-            row = SessionRow(session, opened=at)
-            known = Live(insert_session(db, row), row, Outline())
-        self._open[session] = known
-        return known
-
-
-def _write_one(db: sqlite3.Connection, known: Live, event: RunEvent, at: int) -> Told:
-    """A fact, and what follows from it, but for the rows a person reads."""
-    packed = pack(event)
-    entry = known.entry(packed.event, at)
-    name = key(known.number, entry.seq)
-    db.execute("INSERT INTO entry VALUES (?, ?, ?, ?, ?)", (name, entry.run, entry.at, packed.kind, packed.payload))
-    for blob, body in packed.blobs.items():
-        _keep(db, blob, body)
-    index(db, name, whole(packed.whole, lambda blob: kept(db, blob)))
-    steps = fold(entry, known.outline)
-    known.row = fold_session(known.row, entry, steps, known.outline)
-    if not known.row.source:  # what another program asked was answered there, or never
-        track_question(db, known.number, entry)
-        track_skill(db, name, event)
-    return Told(entry, steps, known.row)
+    def _write_state(self, db: sqlite3.Connection, session: str, event: SessionEvent, at: int) -> WriteState:
+        state = self._open.get(session)
+        if state is None:
+            if len(self._open) >= MAX_CACHED_SESSIONS:
+                del self._open[next(iter(self._open))]  # It is reloaded when the session is written to again.
+            state = _load_write_state(db, session)
+        if state is None:
+            if not isinstance(event, SessionCreated):
+                raise Problem(f"There is no session {session}.", "", "List the sessions with `journeyman sessions`.")
+            row = SessionRow(session, created_at=at)
+            state = WriteState(insert_session(db, row), row, Outline())
+        self._open[session] = state
+        return state
 
 
-def _load(db: sqlite3.Connection, session: str) -> Live | None:
-    """The open end of a session, read back from its rows."""
+def _write_one(db: sqlite3.Connection, state: WriteState, event: SessionEvent, at: int) -> JournalUpdate:
+    """Append one event and update what is derived from it, except the `step` and `session` rows."""
+    encoded = encode_event(event)
+    entry = state.next_entry(encoded.stored_event, at)
+    name = row_key(state.number, entry.seq)
+    db.execute("INSERT INTO event VALUES (?, ?, ?, ?, ?)", (name, entry.run, entry.at, encoded.kind, encoded.payload))
+    for blob, body in encoded.blobs.items():
+        _store_blob(db, blob, body)
+    index_event(db, name, load_texts(encoded.full_event, lambda blob: read_blob(db, blob)))
+    steps = fold(entry, state.outline)
+    state.row = fold_session(state.row, entry, steps, state.outline)
+    if not state.row.imported_from:  # The questions of an imported session cannot be answered here.
+        update_pending_requests(db, state.number, entry)
+        record_skill_use(db, name, event)
+    return JournalUpdate(entry, steps, state.row)
+
+
+def _load_write_state(db: sqlite3.Connection, session: str) -> WriteState | None:
+    """Rebuild the write state of a session from its stored rows."""
     found = db.execute(f"SELECT number, {SESSION_COLUMNS} FROM session WHERE id = ?", (session,)).fetchone()
     if found is None:
         return None
     number, row = found[0], read_session(found[1:])
     outline = load_outline(db, number, row.rows)
-    run, kind, at = db.execute("SELECT run, kind, at FROM entry WHERE id = ?", (key(number, row.seq),)).fetchone()
-    # Words that begin a run carry its number before it has begun.
-    opening = kind == NAMES[PersonSpoke] and "run" not in outline.open
-    return Live(number, row, outline, run - opening, at)
+    run, kind, at = db.execute(
+        "SELECT run, kind, at FROM event WHERE id = ?", (row_key(number, row.last_seq),)
+    ).fetchone()
+    # A user message that starts a run has the number of that run, although RunStarted only follows it.
+    opening = kind == EVENT_KINDS[UserMessage] and "run" not in outline.open
+    return WriteState(number, row, outline, run - opening, at)
 
 
 def load_outline(db: sqlite3.Connection, number: int, rows: int) -> Outline:
-    """The rows later facts may change, and the counts."""
-    waiting = ", ".join(f"'{status}'" for status in sorted(OPEN))
+    """Return the open steps of a session, which later events may still change, and its step counts."""
+    open_statuses = ", ".join(f"'{status}'" for status in sorted(OPEN_STATUSES))
     found = db.execute(
-        f"SELECT {STEP_COLUMNS} FROM step WHERE id BETWEEN ? AND ? AND ended = 0 AND status IN ({waiting}) ORDER BY id",
-        span(number),
+        f"SELECT {STEP_COLUMNS} FROM step WHERE id BETWEEN ? AND ? AND ended_at = 0 AND status IN"
+        f" ({open_statuses}) ORDER BY id",
+        key_range(number),
     )
     steps = [read_step(row) for row in found]
     last = db.execute(
-        "SELECT number FROM step WHERE id BETWEEN ? AND ? AND number > 0 ORDER BY id DESC LIMIT 1", span(number)
+        "SELECT number FROM step WHERE id BETWEEN ? AND ? AND number > 0 ORDER BY id DESC LIMIT 1", key_range(number)
     ).fetchone()
     return Outline(rows, last[0] if last else 0, {step.key: step for step in steps})
 
 
-def _keep_all(db: sqlite3.Connection, blobs: Mapping[str, bytes]) -> None:
+def _store_blobs(db: sqlite3.Connection, blobs: Mapping[str, bytes]) -> None:
     for name, body in blobs.items():
-        _keep(db, name, body)
+        _store_blob(db, name, body)
 
 
-def _keep(db: sqlite3.Connection, name: str, body: bytes) -> None:
+def _store_blob(db: sqlite3.Connection, name: str, body: bytes) -> None:
     if db.execute("SELECT 1 FROM blob WHERE hash = ?", (name,)).fetchone() is None:
-        db.execute("INSERT INTO blob VALUES (?, ?, ?)", (name, len(body), deflate(body)))
+        db.execute("INSERT INTO blob VALUES (?, ?, ?)", (name, len(body), compress(body)))
 
 
-def track_question(db: sqlite3.Connection, number: int, entry: Entry) -> None:
-    """The open questions and consents, for the inbox."""
+def update_pending_requests(db: sqlite3.Connection, number: int, entry: EventRecord) -> None:
+    """Keep the table of open questions and permission requests, which the inbox shows, in step with an event."""
     match entry.event:
-        case QuestionAsked(question=asked) | ConsentAsked(request=asked):
-            db.execute("INSERT OR REPLACE INTO question VALUES (?, ?, ?)", (asked.id, number, entry.seq))
-        case QuestionAnswered(question_id=name) | ConsentGiven(request_id=name):
-            db.execute("DELETE FROM question WHERE id = ?", (name,))
+        case QuestionAsked(question=asked) | PermissionRequested(request=asked):
+            db.execute("INSERT OR REPLACE INTO pending_request VALUES (?, ?, ?)", (asked.id, number, entry.seq))
+        case QuestionAnswered(question_id=name) | PermissionDecided(request_id=name):
+            db.execute("DELETE FROM pending_request WHERE id = ?", (name,))
         case RunEnded():
-            db.execute("DELETE FROM question WHERE session = ?", (number,))
+            db.execute("DELETE FROM pending_request WHERE session = ?", (number,))
         case _:
             pass

@@ -1,50 +1,54 @@
-"""A small file beside the data that remembers what there was, and whether the last end was a clean one."""
+"""A small file next to the database that records how many events it holds and whether it was closed cleanly."""
 
 import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from core.store.files import in_place_of
+from core.store.files import replace_atomically
 
 
 @dataclass(frozen=True, slots=True)
-class Marker:
-    """`closed` is false while the data is open. `size` and `changed` are those of the file when it was closed."""
+class ShutdownMarker:
+    """State of the database when it was last opened or closed.
+
+    `closed` is false while the database is open and after a crash. `size` and `mtime_ns` are those of the database
+    file.
+    """
 
     closed: bool
-    facts: int = 0
+    events: int = 0
     size: int = 0
-    changed: int = 0
+    mtime_ns: int = 0
 
     @property
     def had_data(self) -> bool:
-        """Was there something to lose? While open, facts may have come that are not counted."""
-        return not self.closed or self.facts > 0
+        """Whether the database may have held events. Those added while it was open are not counted in `events`."""
+        return not self.closed or self.events > 0
 
 
-def marker_of(path: Path) -> Path:
+def marker_path(path: Path) -> Path:
     return path.with_suffix(".mark")
 
 
-def read_marker(path: Path) -> Marker | None:
-    """What was noted of the database at `path`; a note that cannot be read counts as an unclean end."""
+def read_marker(path: Path) -> ShutdownMarker | None:
+    """Return the marker of the database at `path`, or None. An unreadable marker counts as an unclean shutdown."""
     try:
-        return Marker(**json.loads(marker_of(path).read_text("utf-8")))
+        return ShutdownMarker(**json.loads(marker_path(path).read_text("utf-8")))
     except FileNotFoundError:
         return None
     except (ValueError, TypeError):
-        return Marker(closed=False)
+        return ShutdownMarker(closed=False)
 
 
 def write_marker(path: Path, *, closed: bool, facts: int) -> None:
-    """Note the state of the database at `path`."""
+    """Record the current state of the database at `path`."""
     found = path.stat()
-    marker = Marker(closed, facts, found.st_size, found.st_mtime_ns)
-    with in_place_of(marker_of(path)) as part:
+    marker = ShutdownMarker(closed, facts, found.st_size, found.st_mtime_ns)
+    with replace_atomically(marker_path(path)) as part:
         part.write_text(json.dumps(asdict(marker)), "utf-8")
 
 
-def untouched(path: Path, marker: Marker) -> bool:
-    """Is the file the one that was closed cleanly?"""
+def is_unchanged(path: Path, marker: ShutdownMarker) -> bool:
+    """Return whether the file is unchanged since it was closed cleanly."""
     found = path.stat()
-    return marker.closed and (found.st_size, found.st_mtime_ns) == (marker.size, marker.changed)
+    return marker.closed and (found.st_size, found.st_mtime_ns) == (marker.size, marker.mtime_ns)

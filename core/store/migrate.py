@@ -1,4 +1,4 @@
-"""Bring a file to the newest form: numbered steps, each in one transaction with its own number."""
+"""Bring a data file to the latest schema: numbered migrations, each in a transaction that also sets `user_version`."""
 
 import sqlite3
 from collections.abc import Callable
@@ -10,64 +10,64 @@ from core.domain.problems import Problem
 
 APPLICATION_ID = 0x4A4E5259  # "JNRY"
 
-Change = Callable[[sqlite3.Connection], None]
+Migration = Callable[[sqlite3.Connection], None]
 
 
-def changes(folder: Traversable | None = None) -> list[tuple[int, Change]]:
-    """Every migration there is, in order: `NNNN_why.sql`, or `NNNN_why.py` with a function `run(db)`."""
+def list_migrations(folder: Traversable | None = None) -> list[tuple[int, Migration]]:
+    """Return every migration in order, from files `NNNN_title.sql`, or `NNNN_title.py` with a function `run(db)`."""
     folder = folder or resources.files("core.store.migrations")
     names = sorted(item.name for item in folder.iterdir() if item.name[:4].isdigit())
     return [(int(name[:4]), _change(folder / name)) for name in names if name.endswith((".sql", ".py"))]
 
 
-def newest(folder: Traversable | None = None) -> int:
-    """The form this program reads and writes."""
-    return changes(folder)[-1][0]
+def latest_version(folder: Traversable | None = None) -> int:
+    """Return the schema version that this program reads and writes."""
+    return list_migrations(folder)[-1][0]
 
 
-def version(db: sqlite3.Connection) -> int:
+def schema_version(db: sqlite3.Connection) -> int:
     found: int = db.execute("PRAGMA user_version").fetchone()[0]
     return found
 
 
-def owned(db: sqlite3.Connection) -> bool:
-    """Is this our file, or one that nobody has written to yet?"""
+def is_ours_or_empty(db: sqlite3.Connection) -> bool:
+    """Return whether the file is ours or still empty."""
     owner = db.execute("PRAGMA application_id").fetchone()[0]
     return owner == APPLICATION_ID or (
-        owner == 0 and db.execute("SELECT 1 FROM sqlite_schema").fetchone() is None and version(db) == 0
+        owner == 0 and db.execute("SELECT 1 FROM sqlite_schema").fetchone() is None and schema_version(db) == 0
     )
 
 
-def refuse_foreign(db: sqlite3.Connection) -> None:
-    """A file of a newer version, or of another program, is left alone."""
-    if not owned(db):
-        raise foreign()
-    if version(db) > newest():
-        raise newer(version(db))
+def check_compatible(db: sqlite3.Connection) -> None:
+    """Raise Problem if the file belongs to another program or has a newer schema."""
+    if not is_ours_or_empty(db):
+        raise foreign_file()
+    if schema_version(db) > latest_version():
+        raise newer_schema(schema_version(db))
 
 
-def foreign() -> Problem:
+def foreign_file() -> Problem:
     return Problem(
         "This file does not belong to Journeyman.",
-        "Its first page names another program.",
-        "Choose another data folder with --home, or move the file away.",
+        "Its header names another program.",
+        "Choose another data folder with --data-dir, or move the file away.",
     )
 
 
-def newer(number: int) -> Problem:
+def newer_schema(number: int) -> Problem:
     return Problem(
-        f"This data was written by a newer Journeyman (form {number}; this one reads up to {newest()}).",
-        "An older program could lose what the newer one wrote, so nothing was changed.",
-        "Update Journeyman, or choose another data folder with --home.",
+        f"This data was written by a newer Journeyman (schema {number}; this one reads up to {latest_version()}).",
+        "An older version could lose data that the newer one wrote, so nothing was changed.",
+        "Update Journeyman, or choose another data folder with --data-dir.",
     )
 
 
 def migrate(db: sqlite3.Connection, folder: Traversable | None = None) -> None:
-    """Make every step that is missing. A crash in the middle leaves the form before it."""
-    for number, change in changes(folder):
-        if number <= version(db):
+    """Apply every missing migration. A crash in the middle leaves the previous version."""
+    for number, change in list_migrations(folder):
+        if number <= schema_version(db):
             continue
-        db.execute("PRAGMA foreign_keys = 0")  # a table may be made anew; what it leaves is checked below
+        db.execute("PRAGMA foreign_keys = 0")  # A migration may recreate a table; the references are checked below.
         db.execute("BEGIN IMMEDIATE")
         try:
             change(db)
@@ -82,7 +82,7 @@ def migrate(db: sqlite3.Connection, folder: Traversable | None = None) -> None:
 
 
 def statements(script: str) -> list[str]:
-    """One by one, because `executescript` commits by itself."""
+    """Split a script into statements, because `executescript` commits on its own."""
     found: list[str] = []
     pending = ""
     for line in script.splitlines(keepends=True):
@@ -93,7 +93,7 @@ def statements(script: str) -> list[str]:
     return found
 
 
-def _change(file: Traversable) -> Change:
+def _change(file: Traversable) -> Migration:
     if file.name.endswith(".py"):
         return lambda db: _run(file, db)
     return lambda db: _execute(file.read_text("utf-8"), db)
@@ -105,7 +105,7 @@ def _execute(script: str, db: sqlite3.Connection) -> None:
 
 
 def _run(file: Traversable, db: sqlite3.Connection) -> None:
-    """A name that begins with a digit cannot be imported by a statement."""
+    """Load and run a Python migration. The import statement cannot name a module that starts with a digit."""
     with resources.as_file(file) as path:
         spec = spec_from_file_location(f"migration_{path.stem}", path)
         assert spec is not None and spec.loader is not None
@@ -117,4 +117,6 @@ def _run(file: Traversable, db: sqlite3.Connection) -> None:
 def _check_references(db: sqlite3.Connection, number: int) -> None:
     broken = db.execute("PRAGMA foreign_key_check").fetchall()
     if broken:
-        raise sqlite3.IntegrityError(f"migration {number} leaves {len(broken)} rows of {broken[0][0]} without a parent")
+        raise sqlite3.IntegrityError(
+            f"migration {number} leaves {len(broken)} rows of {broken[0][0]} with a broken foreign key"
+        )

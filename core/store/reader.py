@@ -1,4 +1,7 @@
-"""Read the file beside the writer: rows to paint, entries to look into, words to find. Light, for the first paint."""
+"""Reads the data file while another connection writes it: sessions, steps, events and search.
+
+This module imports little, because the window needs it at startup.
+"""
 
 import json
 import sqlite3
@@ -6,30 +9,33 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from core.domain.consent import ConsentOption, ConsentRequest, OpenConsent
-from core.domain.question import Option, Part, Question
+from core.domain.permissions import PendingPermissionRequest, PermissionOption, PermissionRequest
+from core.domain.question import Question, QuestionOption, SubQuestion
 from core.domain.sessions import SessionRow
 from core.domain.steps import Step
-from core.store.blobs import kept
-from core.store.keys import key, place, span
-from core.store.marks import Mark, last_line, lines, row_of, sample, stretch
-from core.store.queue import QueuedLine, queued
-from core.store.rows import SESSION_COLUMNS, STEP_COLUMNS, read_session, read_step
-from core.store.search import Hit, find, find_in
+from core.store.blobs import read_blob
+from core.store.queued_messages import QueuedMessage, read_queued_messages
+from core.store.row_keys import key_range, offset_of, row_key
+from core.store.row_mapping import SESSION_COLUMNS, STEP_COLUMNS, read_session, read_step
+from core.store.row_sampling import RowSample, find_row, read_events, read_last_event, read_rows, sample_rows
+from core.store.search import SearchHit, search_events, search_session
 
 PAGE = 200
-CHARACTER = 4  # bytes of one, at most
-Unreadable = sqlite3.Error  # what a read raises where the file is damaged or of another form
+MAX_UTF8_BYTES = 4  # bytes of a UTF-8 character
+ReadError = sqlite3.Error  # raised by reads if the file is damaged or has another schema
 
 
 class Reader:
-    """A connection of one thread that can only read. `frozen` reads a file in a folder nobody may write to."""
+    """A read-only connection, used by one thread.
 
-    def __init__(self, path: Path, *, frozen: bool = False) -> None:
+    `immutable` is for a file in a read-only folder, which no other process can change.
+    """
+
+    def __init__(self, path: Path, *, immutable: bool = False) -> None:
         self.path = path
-        self._place = (path, frozen)
-        # The last to let go of the file takes its log away, and may do that only where it may write.
-        flags = "immutable=1" if frozen else "mode=rw"
+        self._location = (path, immutable)
+        # Open read-write: the last connection to close deletes the WAL, and a read-only connection could not.
+        flags = "immutable=1" if immutable else "mode=rw"
         self._db = sqlite3.connect(f"{path.absolute().as_uri()}?{flags}", uri=True, isolation_level=None)
         self._db.execute("PRAGMA query_only = 1")
         self._numbers: dict[str, int] = {}
@@ -37,14 +43,14 @@ class Reader:
     def close(self) -> None:
         self._db.close()
 
-    def again(self) -> "Reader":
-        """Another one on the same file, for another thread."""
-        path, frozen = self._place
-        return Reader(path, frozen=frozen)
+    def reopen(self) -> "Reader":
+        """Open another reader on the same file, for another thread."""
+        path, frozen = self._location
+        return Reader(path, immutable=frozen)
 
     def sessions(self) -> list[SessionRow]:
-        """Every session, the newest first."""
-        rows = self._db.execute(f"SELECT {SESSION_COLUMNS} FROM session ORDER BY updated DESC")
+        """Return every session, most recently updated first."""
+        rows = self._db.execute(f"SELECT {SESSION_COLUMNS} FROM session ORDER BY updated_at DESC")
         return [read_session(row) for row in rows]
 
     def session(self, name: str) -> SessionRow | None:
@@ -52,173 +58,183 @@ class Reader:
         return read_session(row) if row else None
 
     def children(self, parent: str) -> list[SessionRow]:
-        """The sessions that a session began, in order."""
+        """Return the sessions of the sub-agents that a session started, in order."""
         rows = self._db.execute(f"SELECT {SESSION_COLUMNS} FROM session WHERE parent = ? ORDER BY number", (parent,))
         return [read_session(row) for row in rows]
 
-    def imported(self, source: str) -> SessionRow | None:
-        """The session that was read from there; of several the newest."""
+    def imported_session(self, source: str) -> SessionRow | None:
+        """Return the newest session that was imported from `source`, or None."""
         row = self._db.execute(
-            f"SELECT {SESSION_COLUMNS} FROM session WHERE source = ? AND source <> '' ORDER BY number DESC LIMIT 1",
+            f"SELECT {SESSION_COLUMNS} FROM session WHERE imported_from = ? AND imported_from <> ''"
+            " ORDER BY number DESC LIMIT 1",
             (source,),
         ).fetchone()
         return read_session(row) if row else None
 
-    def named(self, start: str) -> list[SessionRow]:
-        """The sessions whose id starts so: what a person types may be short."""
+    def sessions_starting_with(self, start: str) -> list[SessionRow]:
+        """Return the sessions whose id starts with `start`, so that the user may type a short one."""
         rows = self._db.execute(
             f"SELECT {SESSION_COLUMNS} FROM session WHERE substr(id, 1, ?) = ?", (len(start), start)
         )
         return [read_session(row) for row in rows]
 
     def steps(self, session: str, first: int, count: int) -> list[Step]:
-        """Rows `first` to `first + count`, in order."""
+        """Return `count` rows of the timeline, starting at `first`."""
         number = self._number(session)
         rows = self._db.execute(
             f"SELECT {STEP_COLUMNS} FROM step WHERE id BETWEEN ? AND ? ORDER BY id",
-            (key(number, first), key(number, first + count - 1)),
+            (row_key(number, first), row_key(number, first + count - 1)),
         )
         return [read_step(row) for row in rows]
 
-    def sample(self, session: str, count: int, most: int) -> list[Mark]:
-        """At most `most` rows, spread over the whole session."""
-        return sample(self._db, self._number(session), count, most)
+    def sample(self, session: str, count: int, most: int) -> list[RowSample]:
+        """Return at most `most` of the first `count` rows, evenly spaced."""
+        return sample_rows(self._db, self._number(session), count, most)
 
-    def stretch(self, session: str, first: int, count: int) -> list[Mark]:
-        """Rows `first` to `first + count`, as much of them as a small picture needs."""
-        return stretch(self._db, self._number(session), first, count)
+    def row_samples(self, session: str, first: int, count: int) -> list[RowSample]:
+        """Return `count` rows, starting at `first`, with only the columns that the overview chart needs."""
+        return read_rows(self._db, self._number(session), first, count)
 
-    def lines(
+    def events_of(
         self, session: str, kinds: Iterable[str], after: int, until: int, most: int = 1_000
     ) -> list[dict[str, Any]]:
-        """The first lines of these kinds after one place of a journal, up to another."""
-        return lines(self._db, self._number(session), kinds, after, until, most)
+        """Return the first `most` events of these kinds with `after` < seq <= `until`."""
+        return read_events(self._db, self._number(session), kinds, after, until, most)
 
-    def last_line(self, session: str, kind: str) -> dict[str, Any] | None:
-        """The last line of this kind."""
-        return last_line(self._db, self._number(session), kind)
+    def last_event_of(self, session: str, kind: str) -> dict[str, Any] | None:
+        """Return the last event of this kind, or None."""
+        return read_last_event(self._db, self._number(session), kind)
 
-    def queued(self, session: str, goes_on: bool) -> list[QueuedLine]:
-        """The messages that wait for a request."""
-        waiting = queued(self._db, self._number(session), goes_on)
+    def queued_messages(self, session: str, running: bool) -> list[QueuedMessage]:
+        """Return the messages queued for the next request."""
+        waiting = read_queued_messages(self._db, self._number(session), running)
         return [
             one._replace(text=self.blob(one.blob).decode("utf-8", "replace")) if one.blob else one for one in waiting
         ]
 
     def row_of(self, session: str, seq: int) -> int | None:
-        """The row that shows this line of a journal."""
-        return row_of(self._db, self._number(session), seq)
+        """Return the row that an event opened or closed, else the nearest row before it; None if there are no rows."""
+        return find_row(self._db, self._number(session), seq)
 
-    def find_in(self, session: str, text: str, limit: int = 1000) -> list[int]:
-        """The lines of one session that hold all the words, in order."""
-        return find_in(self._db, self._number(session), text, limit)
+    def find_in_session(self, session: str, text: str, limit: int = 1000) -> list[int]:
+        """Return the sequence numbers, ascending, of the session's events that contain every word of `text`."""
+        return search_session(self._db, self._number(session), text, limit)
 
-    def numbered(self, session: str, number: int) -> Step | None:
-        """The step a person calls so."""
+    def step_by_number(self, session: str, number: int) -> Step | None:
+        """Return the step with the number that the user sees, or None."""
         row = self._db.execute(
             f"SELECT {STEP_COLUMNS} FROM step WHERE id BETWEEN ? AND ? AND number = ? LIMIT 1",
-            (*span(self._number(session)), number or -1),
+            (*key_range(self._number(session)), number or -1),
         ).fetchone()
         return read_step(row) if row else None
 
-    def raw(self, session: str, after: int = 0, until: int = 0) -> Iterator[tuple[int, int, int, str, str]]:
-        """Lines of a journal as stored: seq, run, at, kind, payload. In pages, so that no read holds the file long."""
+    def raw_events(self, session: str, after: int = 0, until: int = 0) -> Iterator[tuple[int, int, int, str, str]]:
+        """Yield stored events as (seq, run, at, kind, payload).
+
+        They are read in pages, so that no read transaction lasts long.
+        """
         number = self._number(session)
-        last = key(number, until) if until else span(number)[1]
-        start = key(number, after)
+        last = row_key(number, until) if until else key_range(number)[1]
+        start = row_key(number, after)
         while True:
             rows = self._db.execute(
-                "SELECT id, run, at, kind, payload FROM entry WHERE id > ? AND id <= ? ORDER BY id LIMIT ?",
+                "SELECT id, run, at, kind, payload FROM event WHERE id > ? AND id <= ? ORDER BY id LIMIT ?",
                 (start, last, PAGE),
             ).fetchall()
             for row in rows:
-                yield (place(row[0]), *row[1:])
+                yield (offset_of(row[0]), *row[1:])
             if len(rows) < PAGE:
                 return
             start = rows[-1][0]
 
-    def entry(self, session: str, seq: int) -> dict[str, Any]:
-        """One line as plain JSON, long texts still as heads; empty where there is none."""
-        for number, run, at, kind, payload in self.raw(session, seq - 1, seq):
+    def event(self, session: str, seq: int) -> dict[str, Any]:
+        """Return an event as a dict, or {} if it does not exist. Long texts are cut off; see `full_text`."""
+        for number, run, at, kind, payload in self.raw_events(session, seq - 1, seq):
             return {"session": session, "seq": number, "run": run, "at": at, "kind": kind, **json.loads(payload)}
         return {}
 
-    def words(self, session: str, seq: int, field: str = "text", limit: int | None = None) -> str:
-        """The whole of a text of an entry, or its first `limit` characters."""
-        text = self.entry(session, seq).get(field) or {}
+    def full_text(self, session: str, seq: int, field: str = "text", limit: int | None = None) -> str:
+        """Return the full text of an event's field, or its first `limit` characters."""
+        text = self.event(session, seq).get(field) or {}
         head: str = text.get("head", "")
         if not text.get("blob") or (limit is not None and limit <= len(head)):
             return head[:limit]
-        body = kept(self._db, text["blob"], CHARACTER * limit if limit else 0) or b""
+        body = read_blob(self._db, text["blob"], MAX_UTF8_BYTES * limit if limit else 0) or b""
         return body.decode("utf-8", "replace")[:limit]
 
     def blob(self, name: str) -> bytes:
-        """Contents that were kept apart."""
-        return self.kept(name) or b""
+        """Return the content of a blob, or b"" if it is missing."""
+        return self.find_blob(name) or b""
 
-    def kept(self, name: str) -> bytes | None:
-        """The same; None where they are gone."""
-        return kept(self._db, name)
+    def find_blob(self, name: str) -> bytes | None:
+        """Return the content of a blob, or None if it is missing."""
+        return read_blob(self._db, name)
 
     def questions(self) -> list[tuple[str, Question]]:
-        """The open questions with their sessions, the oldest first."""
-        rows = self._waiting("question_asked")
+        """Return the open questions with their sessions, oldest first."""
+        rows = self._pending("question_asked")
         return [(name, _question(json.loads(payload)["question"], at)) for name, at, payload in rows]
 
-    def proposed(self, of: str) -> int:
-        """How many proposals of this kind wait for a word."""
-        row = self._db.execute("SELECT count(*) FROM proposal WHERE state = 'open' AND of = ?", (of,)).fetchone()
+    def open_proposal_count(self, of: str) -> int:
+        """Return the number of open proposals for skills or for memories."""
+        row = self._db.execute(
+            "SELECT count(*) FROM proposal WHERE state = 'pending' AND target_kind = ?", (of,)
+        ).fetchone()
         return int(row[0])
 
-    def proposed_by(self, session: str) -> dict[str, int]:
-        """How many proposals that come from a session wait for a word, by their kind."""
-        query = "SELECT of, count(*) FROM proposal WHERE state = 'open' AND session = ? GROUP BY of"
+    def open_proposal_counts(self, session: str) -> dict[str, int]:
+        """Return how many open proposals a session made, by target kind (`skill` or `memory`)."""
+        query = (
+            "SELECT target_kind, count(*) FROM proposal WHERE state = 'pending' AND session = ? GROUP BY target_kind"
+        )
         return dict(self._db.execute(query, (session,)).fetchall())
 
-    def consents(self) -> list[OpenConsent]:
-        """The open requests whether a call may happen, the oldest first."""
-        return [self._consent(*row) for row in self._waiting("consent_asked")]
+    def permission_requests(self) -> list[PendingPermissionRequest]:
+        """Return the open permission requests, oldest first."""
+        return [self._pending_permission(*row) for row in self._pending("permission_requested")]
 
-    def consent(self, request: str) -> OpenConsent | None:
-        """An open request by its id."""
-        rows = self._waiting("consent_asked", request)
-        return self._consent(*rows[0]) if rows else None
+    def permission_request(self, request: str) -> PendingPermissionRequest | None:
+        """Return an open permission request by its id, or None."""
+        rows = self._pending("permission_requested", request)
+        return self._pending_permission(*rows[0]) if rows else None
 
-    def asked(self, question: str) -> tuple[str, str] | None:
-        """The session and the call of an open question."""
+    def question_origin(self, question: str) -> tuple[str, str] | None:
+        """Return the session and the tool call id of an open question, or None."""
         row = self._db.execute(
-            "SELECT s.id, e.payload FROM question q JOIN session s ON s.number = q.session"
-            " JOIN entry e ON e.id = q.session << 32 | q.seq WHERE q.id = ? AND e.kind = 'question_asked'",
+            "SELECT s.id, e.payload FROM pending_request q JOIN session s ON s.number = q.session"
+            " JOIN event e ON e.id = q.session << 32 | q.seq WHERE q.id = ? AND e.kind = 'question_asked'",
             (question,),
         ).fetchone()
         return (row[0], json.loads(row[1])["call_id"]) if row else None
 
-    def find(self, text: str, limit: int = 100) -> list[Hit]:
-        """The newest entries that hold all the words."""
-        return find(self._db, text, limit)
+    def find(self, text: str, limit: int = 100) -> list[SearchHit]:
+        """Return the newest events of all sessions that contain every word of `text`, newest first."""
+        return search_events(self._db, text, limit)
 
-    def unsearched(self) -> int:
-        """How many facts cannot be found by their words yet: they were imported a moment ago."""
-        return int(self._db.execute("SELECT coalesce(sum(last - first + 1), 0) FROM unsearched").fetchone()[0])
+    def search_backlog(self) -> int:
+        """Return how many events are not in the full-text index yet, as after an import."""
+        return int(
+            self._db.execute("SELECT coalesce(sum(last_event - first_event + 1), 0) FROM search_backlog").fetchone()[0]
+        )
 
-    def _waiting(self, kind: str, name: str = "") -> list[tuple[str, int, str]]:
-        """What waits for a person, of one kind: the session, when it was asked, and what."""
+    def _pending(self, kind: str, name: str = "") -> list[tuple[str, int, str]]:
+        """Return the session, time and payload of each open question or permission request."""
         return self._db.execute(
-            "SELECT s.id, e.at, e.payload FROM question q JOIN session s ON s.number = q.session"
-            " JOIN entry e ON e.id = q.session << 32 | q.seq WHERE e.kind = ? AND (? = '' OR q.id = ?)"
+            "SELECT s.id, e.at, e.payload FROM pending_request q JOIN session s ON s.number = q.session"
+            " JOIN event e ON e.id = q.session << 32 | q.seq WHERE e.kind = ? AND (? = '' OR q.id = ?)"
             " ORDER BY e.at, e.id",
             (kind, name, name),
         ).fetchall()
 
-    def _consent(self, session: str, asked: int, payload: str) -> OpenConsent:
+    def _pending_permission(self, session: str, asked: int, payload: str) -> PendingPermissionRequest:
         plain = json.loads(payload)
         request = plain["request"]
-        lists = {name: tuple(request.get(name, ())) for name in ("taint", "patterns")}
+        lists = {name: tuple(request.get(name, ())) for name in ("untrusted_sources", "patterns", "protected_paths")}
         arguments = plain.get("arguments", {})
-        whole = self.blob(arguments["blob"]).decode("utf-8", "replace") if arguments.get("blob") else ""
-        options = tuple(ConsentOption(**one) for one in request.get("options", ()))
-        made = ConsentRequest(**{**request, **lists, "options": options})
-        return OpenConsent(session, made, whole or arguments.get("head", ""), asked)
+        full_arguments = self.blob(arguments["blob"]).decode("utf-8", "replace") if arguments.get("blob") else ""
+        options = tuple(PermissionOption(**one) for one in request.get("options", ()))
+        parsed = PermissionRequest(**{**request, **lists, "options": options})
+        return PendingPermissionRequest(session, parsed, full_arguments or arguments.get("head", ""), asked)
 
     def _number(self, session: str) -> int:
         if session not in self._numbers:
@@ -230,9 +246,9 @@ class Reader:
 
 
 def _question(plain: dict[str, Any], asked: int) -> Question:
-    parts = tuple(Part(**{**part, "options": _options(part)}) for part in plain.get("parts", ()))
-    return Question(**{**plain, "options": _options(plain), "parts": parts, "asked": asked})
+    parts = tuple(SubQuestion(**{**part, "options": _options(part)}) for part in plain.get("sub_questions", ()))
+    return Question(**{**plain, "options": _options(plain), "sub_questions": parts, "asked_at": asked})
 
 
-def _options(plain: dict[str, Any]) -> tuple[Option, ...]:
-    return tuple(Option(**option) for option in plain.get("options", ()))
+def _options(plain: dict[str, Any]) -> tuple[QuestionOption, ...]:
+    return tuple(QuestionOption(**option) for option in plain.get("options", ()))

@@ -1,57 +1,59 @@
-"""Make everything that is folded from the journals again: session lines, rows, open questions, search."""
+"""Rebuild everything that is derived from the events: session rows, steps, open requests and the full-text index."""
 
 import sqlite3
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
-from core.domain.events import Entry, SessionOpened
+from core.domain.events import EventRecord, SessionCreated
 from core.domain.sessions import SessionRow, fold_session
 from core.domain.steps import Outline, Step, fold
-from core.store.blobs import kept
-from core.store.codec import decode, whole
-from core.store.journal import track_question
-from core.store.keys import key, place, session_of, span
-from core.store.rows import insert_session, update_session, write_steps
-from core.store.search import index
-from core.store.skills import track_skill
+from core.store.blobs import read_blob
+from core.store.codec import decode_event, load_texts
+from core.store.journal import update_pending_requests
+from core.store.row_keys import key_range, offset_of, row_key, session_of
+from core.store.row_mapping import insert_session, update_session, write_steps
+from core.store.search import index_event
+from core.store.skill_store import record_skill_use
 
 SLICE = 500
 NO_NAMES: Mapping[int, str] = MappingProxyType({})
 
 
 @dataclass(slots=True)
-class Rebuilt:
-    """What was folded. `gaps` counts the lines that are missing inside a journal or before its first."""
+class RebuildResult:
+    """Counts of a rebuild. `gaps` is the number of missing events, by gaps in the sequence numbers of the sessions."""
 
     sessions: int = 0
-    facts: int = 0
+    events: int = 0
     gaps: int = 0
 
 
-def rebuild(db: sqlite3.Connection, names: Mapping[int, str] = NO_NAMES) -> Rebuilt:
-    """In a transaction of the caller. `names` are the ids of sessions whose first line may be lost."""
+def rebuild(db: sqlite3.Connection, names: Mapping[int, str] = NO_NAMES) -> RebuildResult:
+    """Rebuild within the caller's transaction. `names` maps session numbers to ids, for lost first events."""
     names = {**names, **dict(db.execute("SELECT number, id FROM session"))}
-    for table in ("question", "skill_use", "step", "session", "unsearched"):
+    for table in ("pending_request", "skill_use", "step", "session", "search_backlog"):
         db.execute(f"DELETE FROM {table}")
-    db.execute("INSERT INTO search (search) VALUES ('delete-all')")
-    done = Rebuilt()
+    db.execute("INSERT INTO event_search (event_search) VALUES ('delete-all')")
+    done = RebuildResult()
     number = 0
-    while found := db.execute("SELECT id FROM entry WHERE id > ? ORDER BY id LIMIT 1", (span(number)[1],)).fetchone():
+    while found := db.execute(
+        "SELECT id FROM event WHERE id > ? ORDER BY id LIMIT 1", (key_range(number)[1],)
+    ).fetchone():
         number = session_of(found[0])
         _rebuild_session(db, number, names.get(number, ""), done)
     return done
 
 
-def _rebuild_session(db: sqlite3.Connection, number: int, name: str, done: Rebuilt) -> None:
+def _rebuild_session(db: sqlite3.Connection, number: int, name: str, done: RebuildResult) -> None:
     outline = Outline()
     row: SessionRow | None = None
     rows: dict[int, Step] = {}
     for entry in _entries(db, number, name):
         if row is None:
             row = _begin(db, number, name, entry)
-        done.gaps += entry.seq - row.seq - 1
-        done.facts += 1
+        done.gaps += entry.seq - row.last_seq - 1
+        done.events += 1
         entry = replace(entry, session=row.id)
         changed = fold(entry, outline)
         rows.update((step.row, step) for step in changed)
@@ -59,37 +61,37 @@ def _rebuild_session(db: sqlite3.Connection, number: int, name: str, done: Rebui
             write_steps(db, number, rows.values())
             rows.clear()
         row = fold_session(row, entry, changed, outline)
-        if not row.source:
-            track_question(db, number, entry)
-            track_skill(db, key(number, entry.seq), entry.event)
+        if not row.imported_from:
+            update_pending_requests(db, number, entry)
+            record_skill_use(db, row_key(number, entry.seq), entry.event)
     if row is not None:
         write_steps(db, number, rows.values())
         update_session(db, number, row)
         done.sessions += 1
 
 
-def _begin(db: sqlite3.Connection, number: int, name: str, entry: Entry) -> SessionRow:
-    """The line before the first fact. A session that lost its beginning gets a name and says so in its title."""
-    if isinstance(entry.event, SessionOpened):
-        row = SessionRow(entry.event.session_id, opened=entry.at)
+def _begin(db: sqlite3.Connection, number: int, name: str, entry: EventRecord) -> SessionRow:
+    """Insert the session row. If the first event is lost, the title says so, and an unknown id becomes `lostNNNN`."""
+    if isinstance(entry.event, SessionCreated):
+        row = SessionRow(entry.event.session_id, created_at=entry.at)
     else:
-        row = SessionRow(name or f"lost{number:04}", title="Session without its beginning", opened=entry.at)
+        row = SessionRow(name or f"lost{number:04}", title="Recovered session (beginning lost)", created_at=entry.at)
     insert_session(db, row, number)
     return row
 
 
-def _entries(db: sqlite3.Connection, number: int, name: str) -> Iterator[Entry]:
-    """The facts in order, each made findable on its way."""
-    start, last = span(number)
+def _entries(db: sqlite3.Connection, number: int, name: str) -> Iterator[EventRecord]:
+    """Yield the events of a session in order, adding each to the full-text index."""
+    start, last = key_range(number)
     while True:
         page = db.execute(
-            "SELECT id, run, at, kind, payload FROM entry WHERE id > ? AND id <= ? ORDER BY id LIMIT ?",
+            "SELECT id, run, at, kind, payload FROM event WHERE id > ? AND id <= ? ORDER BY id LIMIT ?",
             (start, last, SLICE),
         ).fetchall()
         for entry, run, at, kind, payload in page:
-            event = decode(kind, payload)
-            index(db, entry, whole(event, lambda blob: kept(db, blob)))
-            yield Entry(name, place(entry), run, at, event)
+            event = decode_event(kind, payload)
+            index_event(db, entry, load_texts(event, lambda blob: read_blob(db, blob)))
+            yield EventRecord(name, offset_of(entry), run, at, event)
         if len(page) < SLICE:
             return
         start = page[-1][0]

@@ -1,96 +1,136 @@
-"""Save what can still be read of a damaged file: facts and contents, row by row; everything else is folded again."""
+"""Recover the readable rows of a damaged file into a new file, then rebuild everything derived from the events."""
 
 import re
 import sqlite3
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
-from core.domain.events import KINDS
+from core.domain.events import EVENT_CLASSES
 from core.domain.problems import Problem
-from core.store.backup import Backup, newest_good, next_of
-from core.store.blobs import Damaged, blob_hash, inflate
-from core.store.codec import decode
-from core.store.files import ASIDE, in_place_of, put_in_place, wal_of
-from core.store.health import look, peek
-from core.store.keys import place, span
+from core.store.backup import Backup, newest_valid_backup, replacement_path
+from core.store.blobs import CorruptBlob, blob_hash, decompress
+from core.store.codec import decode_event
+from core.store.files import ASIDE_REASONS, replace_atomically, swap_in, wal_path
+from core.store.former_names import KINDS, VERSION, rename_values, renamed_text
+from core.store.health import MAGIC, check_health, open_read_only
 from core.store.marker import read_marker
-from core.store.migrate import migrate
-from core.store.pages import Pages, Value
+from core.store.migrate import latest_version, migrate, schema_version
+from core.store.page_reader import PageReader, Value
 from core.store.rebuild import rebuild
+from core.store.row_keys import key_range, offset_of
 
 BATCH = 500
 NAME = re.compile(r"[a-z0-9-]{1,64}")
 
 
 @dataclass(slots=True)
-class Saved:
-    """What came out of a damaged file, in numbers. `aside` is where that file is now.
+class SalvageResult:
+    """What was recovered from a damaged file, which is now at `damaged_file`.
 
-    `facts` and `texts` are of the file, `filled` are facts that only the `backup` had, `lost` are lines that are known
-    to be missing.
+    `events` and `blobs` count what came from the file, `from_backup` the events that only `backup` had, and `lost` the
+    events known to be missing.
     """
 
-    aside: Path
-    facts: int = 0
-    texts: int = 0
-    filled: int = 0
+    damaged_file: Path
+    events: int = 0
+    blobs: int = 0
+    from_backup: int = 0
     lost: int = 0
     sessions: int = 0
     backup: Backup | None = None
 
 
-def salvage(path: Path) -> Saved:
-    """Make a whole file of what can be read of `path` and of the newest good backup; set the damaged one aside."""
-    saved = Saved(path)
+def salvage(path: Path) -> SalvageResult:
+    """Replace a damaged file with one made of its readable rows and the newest valid backup. Keep the damaged file."""
+    saved = SalvageResult(path)
     try:
-        with in_place_of(next_of(path)) as part:
+        with replace_atomically(replacement_path(path)) as part:
             with closing(sqlite3.connect(part, isolation_level=None)) as db:
-                _refill(db, path, saved)
-            found = look(part)
+                _build(db, path, saved)
+            found = check_health(part)
             if found.state != "good":
-                raise Problem("What was saved of the data file could not be read back.", f"{found.why}.", ADVICE)
-        saved.aside = put_in_place(next_of(path), path, ASIDE[0])
+                raise Problem("The recovered data file failed verification.", f"{found.error}.", ADVICE)
+        saved.damaged_file = swap_in(replacement_path(path), path, ASIDE_REASONS[0])
     except (sqlite3.Error, OSError) as error:
-        raise Problem("The data file is damaged and could not be mended.", f"{error}.", ADVICE) from error
+        raise Problem("The data file is damaged and could not be repaired.", f"{error}.", ADVICE) from error
     return saved
 
 
-ADVICE = "The damaged file was left as it is. Free some space and check the disk, then start again."
+ADVICE = "The damaged file was not changed. Free some space and check the disk, then start again."
 
 
-def _refill(db: sqlite3.Connection, path: Path, saved: Saved) -> None:
-    db.execute("PRAGMA journal_mode = OFF")  # a crash leaves a part that is thrown away
+def _build(db: sqlite3.Connection, path: Path, saved: SalvageResult) -> None:
+    db.execute("PRAGMA journal_mode = OFF")  # After a crash the partial file is discarded anyway.
     db.execute("PRAGMA synchronous = OFF")
     migrate(db)
     db.execute("BEGIN")
-    ends = _collect(db, Pages(path, wal_of(path)), saved)
-    saved.backup = newest_good(path)
+    pages = PageReader(path, wal_path(path))
+    former = _has_former_names(path, pages)
+    ends = _collect(db, pages, saved, former)
+    if former:
+        rename_values(db)
+    saved.backup = newest_valid_backup(path)
     if saved.backup:
-        saved.filled = _fill(db, saved.backup.path, ends)
+        with _migrated(saved.backup.path) as backup:
+            saved.from_backup = _add_from_backup(db, backup, ends)
     done = rebuild(db, {number: name for number, (name, _) in ends.items()})
     db.execute("COMMIT")
     saved.sessions = done.sessions
-    saved.lost = max(done.gaps + _cut_ends(db, ends), _noted(path) - saved.facts - saved.filled)
+    saved.lost = max(done.gaps + _count_cut_ends(db, ends), _recorded_count(path) - saved.events - saved.from_backup)
 
 
-def _noted(path: Path) -> int:
-    """How many facts there were when the mark beside the file was written."""
+def _recorded_count(path: Path) -> int:
+    """Return the number of events when the shutdown marker was last written, or 0."""
     marker = read_marker(path)
-    return marker.facts if marker else 0
+    return marker.events if marker else 0
 
 
-def _collect(db: sqlite3.Connection, pages: Pages, saved: Saved) -> dict[int, tuple[str, int]]:
-    """Keep every fact and text that is what it says it is; return what session lines said of id and length."""
+def _has_former_names(path: Path, pages: PageReader) -> bool:
+    """Return whether the file has a schema before version 16. If the header is unreadable, the event kinds decide."""
+    with path.open("rb") as file:
+        head = file.read(100)
+    if head.startswith(MAGIC) and (number := int.from_bytes(head[60:64])):
+        return number < VERSION
+    return any(len(values) == 5 and values[3] in KINDS for _, values in pages.rows())
+
+
+@contextmanager
+def _migrated(backup: Path) -> Iterator[Path]:
+    """Yield the backup, or a migrated copy if the backup was written by an older version."""
+    with closing(open_read_only(backup)) as source:
+        if schema_version(source) == latest_version():
+            yield backup
+            return
+    with TemporaryDirectory(dir=backup.parent) as folder:
+        copy = Path(folder, backup.name)
+        with closing(open_read_only(backup)) as source, closing(sqlite3.connect(copy, isolation_level=None)) as db:
+            source.backup(db)
+            migrate(db)
+        yield copy
+
+
+def _collect(
+    db: sqlite3.Connection, pages: PageReader, saved: SalvageResult, former: bool
+) -> dict[int, tuple[str, int]]:
+    """Copy every valid event, blob and other row. `former` means that events have the names before version 16.
+
+    Return the id and the event count that each session row claims, by session number. The table of a row is recognized
+    by the number and types of its columns, because a page does not say to which table it belongs.
+    """
     ends: dict[int, tuple[str, int]] = {}
+    known = {*EVENT_CLASSES, *KINDS} if former else EVENT_CLASSES.keys()
     for number, values in pages.rows():
         match values:
-            case (None, int(), int(), str(kind), str(payload)) if kind in KINDS and place(number):
-                if _states_a_fact(kind, payload):
-                    saved.facts += db.execute(INSERT_ENTRY, (number, *values[1:])).rowcount
+            case (None, int(run), int(at), str(kind), str(payload)) if kind in known and offset_of(number):
+                name, text = renamed_text(kind, payload) if former else (kind, payload)
+                if _is_valid_event(name, text):
+                    saved.events += db.execute(INSERT_ENTRY, (number, run, at, name, text)).rowcount
             case (str(name), int(), bytes(body)) if len(name) == 64:
-                if _is_what_it_says(name, body):
-                    saved.texts += db.execute(INSERT_BLOB, values).rowcount
+                if _matches_hash(name, body):
+                    saved.blobs += db.execute(INSERT_BLOB, values).rowcount
             case (None, str(), str(), int(), str(), int(), int(), int()):
                 db.execute(INSERT_SKILL, (number, *values[1:]))
             case (int(), int(), str(), int(), str(), str(digest), str(), str(), str()) if len(digest) == 64:
@@ -100,18 +140,18 @@ def _collect(db: sqlite3.Connection, pages: Pages, saved: Saved) -> dict[int, tu
             case (str(), int(), str(), int(), int(), float() | int(), int(), str()):
                 db.execute(INSERT_USE, values)
             case (None, str(), str(), str(), str(), str(), float() | int(), *_):
-                pass  # a memory, which is made anew from its changes
+                pass  # A memory row is rebuilt from its versions.
             case (None, str(name), *_) if len(values) >= COLUMNS:
-                if end := _end_of(name, values):
+                if end := _claimed_length(name, values):
                     ends[number] = end
             case _:
                 pass
     return ends
 
 
-COLUMNS = 18  # of a session's line; newer forms add some behind
-SEQ = 10  # its column that says how long the journal is
-INSERT_ENTRY = "INSERT OR IGNORE INTO entry VALUES (?, ?, ?, ?, ?)"
+COLUMNS = 18  # of a session row in the first schema; newer schemas append columns
+SEQ = 10  # index of the column with the event count
+INSERT_ENTRY = "INSERT OR IGNORE INTO event VALUES (?, ?, ?, ?, ?)"
 INSERT_BLOB = "INSERT OR IGNORE INTO blob VALUES (?, ?, ?)"
 INSERT_SKILL = "INSERT OR IGNORE INTO skill VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
 INSERT_CHANGE = "INSERT OR IGNORE INTO memory_version VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
@@ -119,44 +159,47 @@ INSERT_USE = "INSERT OR IGNORE INTO memory_use VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
 INSERT_VERSION = "INSERT OR IGNORE INTO skill_version VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
 
 
-def _states_a_fact(kind: str, payload: str) -> bool:
+def _is_valid_event(kind: str, payload: str) -> bool:
     try:
-        decode(kind, payload)
+        decode_event(kind, payload)
     except ValueError:
         return False
     return True
 
 
-def _is_what_it_says(name: str, body: bytes) -> bool:
+def _matches_hash(name: str, body: bytes) -> bool:
     try:
-        return blob_hash(inflate(body)) == name
-    except Damaged:
+        return blob_hash(decompress(body)) == name
+    except CorruptBlob:
         return False
 
 
-def _end_of(name: str, values: tuple[Value, ...]) -> tuple[str, int] | None:
-    """The id and the length of a journal, as its session's line says."""
+def _claimed_length(name: str, values: tuple[Value, ...]) -> tuple[str, int] | None:
+    """Return the id and the event count that a session row claims, or None if they are not plausible."""
     length = values[SEQ]
     return (name, length) if NAME.fullmatch(name) and isinstance(length, int) and length > 0 else None
 
 
-def _fill(db: sqlite3.Connection, backup: Path, ends: dict[int, tuple[str, int]]) -> int:
-    """Add what only the backup has, session by session, where both tell the same story."""
+def _add_from_backup(db: sqlite3.Connection, backup: Path, ends: dict[int, tuple[str, int]]) -> int:
+    """Add events that only the backup has, for each session whose events agree in both files, and the other tables.
+
+    Return how many events were added.
+    """
     filled = 0
-    with closing(peek(backup)) as source:
-        for number, name, length in source.execute("SELECT number, id, seq FROM session").fetchall():
-            rows = source.execute("SELECT * FROM entry WHERE id BETWEEN ? AND ?", span(number)).fetchall()
+    with closing(open_read_only(backup)) as source:
+        for number, name, length in source.execute("SELECT number, id, last_seq FROM session").fetchall():
+            rows = source.execute("SELECT * FROM event WHERE id BETWEEN ? AND ?", key_range(number)).fetchall()
             if ends.get(number, (name, 0))[0] == name and not _differ(db, rows):
                 ends.setdefault(number, (name, length))
                 filled += db.executemany(INSERT_ENTRY, rows).rowcount
-        _copy_kept(db, source)
-        # `size` is that of the contents, so a text of the backup is as good as that of the file.
+        _copy_unlogged(db, source)
+        # `size` is the uncompressed size, so the backup's copy of a blob is as good as the file's.
         for row in source.execute("SELECT hash, size, body FROM blob"):
             db.execute(INSERT_BLOB, row)
     return filled
 
 
-KEPT = (
+UNLOGGED_TABLES = (
     "rule",
     "schedule",
     "skill",
@@ -164,14 +207,14 @@ KEPT = (
     "proposal",
     "memory_version",
     "memory_use",
-)  # tables that no fact tells of
+)  # tables that cannot be rebuilt from events
 
 
-def _copy_kept(db: sqlite3.Connection, source: sqlite3.Connection) -> None:
-    """What only the backup tells in full. A backup of an older form has not all of it."""
-    there = {name for (name,) in source.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}
-    for table in KEPT:
-        columns = [row[1] for row in source.execute(f"PRAGMA table_info({table})")] if table in there else []
+def _copy_unlogged(db: sqlite3.Connection, source: sqlite3.Connection) -> None:
+    """Copy the tables that cannot be rebuilt from events. A backup with an older schema may lack some of them."""
+    existing = {name for (name,) in source.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}
+    for table in UNLOGGED_TABLES:
+        columns = [row[1] for row in source.execute(f"PRAGMA table_info({table})")] if table in existing else []
         if columns:
             names, marks = ", ".join(f'"{name}"' for name in columns), ", ".join("?" for _ in columns)
             rows = source.execute(f"SELECT {names} FROM {table}")
@@ -179,18 +222,21 @@ def _copy_kept(db: sqlite3.Connection, source: sqlite3.Connection) -> None:
 
 
 def _differ(db: sqlite3.Connection, rows: list[tuple[Value, ...]]) -> bool:
-    """Does a line of the file say something else? Then an older backup was restored once, and this is another past."""
+    """Return whether any of the backup's events differs from the recovered event with the same key.
+
+    That happens if an older backup was restored in between, so that the two files have diverged.
+    """
     for row in rows:
-        found = db.execute("SELECT * FROM entry WHERE id = ?", row[:1]).fetchone()
+        found = db.execute("SELECT * FROM event WHERE id = ?", row[:1]).fetchone()
         if found is not None and found != row:
             return True
     return False
 
 
-def _cut_ends(db: sqlite3.Connection, ends: dict[int, tuple[str, int]]) -> int:
-    """Lines behind the last one that is left, as far as the sessions' lines tell."""
+def _count_cut_ends(db: sqlite3.Connection, ends: dict[int, tuple[str, int]]) -> int:
+    """Count the events missing at the end of each session, according to the event count that the session row claims."""
     lost = 0
     for number, (_, length) in ends.items():
-        last = db.execute("SELECT max(id) FROM entry WHERE id BETWEEN ? AND ?", span(number)).fetchone()[0]
-        lost += max(0, length - (place(last) if last else 0))
+        last = db.execute("SELECT max(id) FROM event WHERE id BETWEEN ? AND ?", key_range(number)).fetchone()[0]
+        lost += max(0, length - (offset_of(last) if last else 0))
     return lost

@@ -1,4 +1,4 @@
-"""Full-text search over everything that was said, asked, called and returned."""
+"""Full-text search over messages, questions, tool calls and their results."""
 
 import json
 import re
@@ -8,34 +8,34 @@ from dataclasses import dataclass
 from typing import Any
 
 from core.domain.events import (
+    BackgroundCommandEnded,
     CallRefused,
-    CommandEnded,
     ContextCompacted,
     FileChanged,
-    Nudged,
-    PersonSpoke,
+    HarnessMessage,
     QueueChanged,
     Replied,
-    ReplyCut,
+    ReplyInterrupted,
     RunEnded,
-    RunEvent,
-    SessionOpened,
+    RunRated,
+    SessionCreated,
+    SessionEvent,
     ToolReturned,
-    VerdictGiven,
+    UserMessage,
 )
-from core.domain.filing import SessionRenamed
-from core.domain.question import QuestionAnswered, QuestionAsked, spoken
-from core.domain.recalled import MemoryRecalled
-from core.domain.rewinding import FilesRewound
-from core.store.keys import place, session_of, span
+from core.domain.question import QuestionAnswered, QuestionAsked, answer_text
+from core.domain.recall_events import MemoriesRecalled
+from core.domain.rewind_events import FilesRewound
+from core.domain.session_metadata import SessionRenamed
+from core.store.row_keys import key_range, offset_of, session_of
 
-CAP = 262_144  # characters of one text that are indexed
-AROUND = 40  # characters shown before a match
+MAX_INDEXED = 262_144  # characters of each text that are indexed
+CONTEXT_BEFORE = 40  # characters of context shown before a match
 
 
 @dataclass(frozen=True, slots=True)
-class Hit:
-    """A place where the words were found."""
+class SearchHit:
+    """An event that contains the search words, with an excerpt."""
 
     session: str
     title: str
@@ -45,12 +45,12 @@ class Hit:
     text: str = ""
 
 
-def words(event: RunEvent) -> Iterator[str]:
-    """What a person may search for, whole."""
+def searchable_texts(event: SessionEvent) -> Iterator[str]:
+    """Yield the texts of an event that the user may search for. Long texts must have been loaded from their blobs."""
     match event:
-        case SessionOpened(workspace=workspace, title=title):
-            yield from (workspace, title)
-        case PersonSpoke(text=text) | QueueChanged(did="edited", text=text) | ReplyCut(text=text):
+        case SessionCreated(folder=folder, title=title):
+            yield from (folder, title)
+        case UserMessage(text=text) | QueueChanged(action="edited", text=text) | ReplyInterrupted(text=text):
             yield text.head
         case Replied(text=text, reasoning=reasoning, calls=calls):
             yield from (text.head, reasoning.head)
@@ -59,15 +59,15 @@ def words(event: RunEvent) -> Iterator[str]:
             yield reason.head
         case FileChanged(path=path):
             yield path
-        case ToolReturned(output=output) | CommandEnded(output=output):
+        case ToolReturned(output=output) | BackgroundCommandEnded(output=output):
             yield output.head
         case QuestionAsked(question=question):
-            yield from (question.text, question.why)
-            for part in question.forms():
+            yield from (question.text, question.reason)
+            for part in question.all_questions():
                 yield from (part.text, *(option.label for option in part.options))
         case QuestionAnswered(answer=answer):
-            yield spoken(answer)
-        case Nudged(text=text):
+            yield answer_text(answer)
+        case HarnessMessage(text=text):
             yield text.head
         case ContextCompacted(summary=summary):
             yield summary.head
@@ -77,73 +77,75 @@ def words(event: RunEvent) -> Iterator[str]:
             yield from (file.path for file in files)
         case SessionRenamed(title=title):
             yield title
-        case MemoryRecalled(told=told):
-            yield told.head
-        case VerdictGiven(note=note, tags=tags):
+        case MemoriesRecalled(text=text):
+            yield text.head
+        case RunRated(note=note, tags=tags):
             yield from (note.head, *tags)
         case _:
             pass
 
 
-def index(db: sqlite3.Connection, key: int, event: RunEvent) -> int:
-    """Make an event findable; how many characters there were."""
-    if text := _indexed(event):
-        db.execute("INSERT INTO search (rowid, words) VALUES (?, ?)", (key, text))
+def index_event(db: sqlite3.Connection, key: int, event: SessionEvent) -> int:
+    """Add an event to the full-text index and return the number of characters indexed."""
+    if text := _indexed_text(event):
+        db.execute("INSERT INTO event_search (rowid, words) VALUES (?, ?)", (key, text))
     return len(text)
 
 
-def unindex(db: sqlite3.Connection, key: int, event: RunEvent) -> None:
-    """Take it out again: an index without contents must be told the very words it was given."""
-    if text := _indexed(event):
-        db.execute("INSERT INTO search (search, rowid, words) VALUES ('delete', ?, ?)", (key, text))
+def unindex_event(db: sqlite3.Connection, key: int, event: SessionEvent) -> None:
+    """Remove an event from the index. A contentless FTS5 index needs the exact text that was indexed."""
+    if text := _indexed_text(event):
+        db.execute("INSERT INTO event_search (event_search, rowid, words) VALUES ('delete', ?, ?)", (key, text))
 
 
-def _indexed(event: RunEvent) -> str:
-    return "\n".join(part[:CAP] for part in words(event) if part)
+def _indexed_text(event: SessionEvent) -> str:
+    return "\n".join(part[:MAX_INDEXED] for part in searchable_texts(event) if part)
 
 
-def query(text: str) -> str:
-    """What a person typed, as FTS5 reads it: every word must be there, the last may still be growing."""
+def fts_query(text: str) -> str:
+    """Convert user input to an FTS5 query: every word must occur, and the last one matches as a prefix."""
     found = re.findall(r"\w+", text)
     return " ".join(f'"{word}"' for word in found) + "*" if found else ""
 
 
-def find(db: sqlite3.Connection, text: str, limit: int = 100) -> list[Hit]:
-    """The newest entries that hold all the words."""
-    asked = query(text)
-    if not asked:
+def search_events(db: sqlite3.Connection, text: str, limit: int = 100) -> list[SearchHit]:
+    """Return the newest events that contain every word of `text`, newest first."""
+    query = fts_query(text)
+    if not query:
         return []
-    keys = db.execute("SELECT rowid FROM search WHERE search MATCH ? ORDER BY rowid DESC LIMIT ?", (asked, limit))
-    hits: list[Hit] = []
+    keys = db.execute(
+        "SELECT rowid FROM event_search WHERE event_search MATCH ? ORDER BY rowid DESC LIMIT ?", (query, limit)
+    )
+    hits: list[SearchHit] = []
     for (key,) in keys.fetchall():
         row = db.execute(
-            "SELECT s.id, s.title, e.kind, e.at, e.payload FROM entry e JOIN session s ON s.number = ? WHERE e.id = ?",
+            "SELECT s.id, s.title, e.kind, e.at, e.payload FROM event e JOIN session s ON s.number = ? WHERE e.id = ?",
             (session_of(key), key),
         ).fetchone()
         if row:
-            hits.append(Hit(row[0], row[1], place(key), row[2], row[3], _around(row[4], text)))
+            hits.append(SearchHit(row[0], row[1], offset_of(key), row[2], row[3], _excerpt(row[4], text)))
     return hits
 
 
-def find_in(db: sqlite3.Connection, session: int, text: str, limit: int) -> list[int]:
-    """The lines of one session that hold all the words, in order."""
-    asked = query(text)
-    if not asked:
+def search_session(db: sqlite3.Connection, session: int, text: str, limit: int) -> list[int]:
+    """Return the sequence numbers, ascending, of the session's events that contain every word of `text`."""
+    query = fts_query(text)
+    if not query:
         return []
     rows = db.execute(
-        "SELECT rowid FROM search WHERE search MATCH ? AND rowid BETWEEN ? AND ? ORDER BY rowid LIMIT ?",
-        (asked, *span(session), limit),
+        "SELECT rowid FROM event_search WHERE event_search MATCH ? AND rowid BETWEEN ? AND ? ORDER BY rowid LIMIT ?",
+        (query, *key_range(session), limit),
     )
-    return [place(row[0]) for row in rows]
+    return [offset_of(row[0]) for row in rows]
 
 
-def _around(payload: str, text: str) -> str:
-    """The words around the first match; the start of the text where the match is in a part kept apart."""
-    said = " ".join(" ".join(_strings(json.loads(payload))).split())
-    asked = re.findall(r"\w+", text.casefold())
-    found = [place for place in (said.casefold().find(word) for word in asked) if place >= 0]
-    start = max(0, min(found, default=0) - AROUND)
-    return ("…" if start else "") + said[start : start + 3 * AROUND]
+def _excerpt(payload: str, text: str) -> str:
+    """Return an excerpt around the first match, or the start of the text if the match is in a blob."""
+    content = " ".join(" ".join(_strings(json.loads(payload))).split())
+    words = re.findall(r"\w+", text.casefold())
+    positions = [position for position in (content.casefold().find(word) for word in words) if position >= 0]
+    start = max(0, min(positions, default=0) - CONTEXT_BEFORE)
+    return ("…" if start else "") + content[start : start + 3 * CONTEXT_BEFORE]
 
 
 def _strings(plain: Any) -> Iterator[str]:

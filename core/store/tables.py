@@ -1,4 +1,7 @@
-"""The tables as classes, and the figures that `doctor` and `backup` show of a file. Never read for a first paint."""
+"""SQLModel declarations of every table, and the size statistics of the data file.
+
+This module is slow to import, so the window does not import it at startup.
+"""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,14 +22,14 @@ from sqlalchemy import (
 )
 from sqlmodel import Field, Session, SQLModel, select
 
-from core.store.files import size_of, wal_of
-from core.store.health import peek
+from core.store.files import file_size, wal_path
+from core.store.health import open_read_only
 
 LARGEST = 5
 
 
 class SessionTable(SQLModel, table=True):
-    """A line of the list, and how long its journal is."""
+    """One session, with the columns of `core.domain.sessions.SessionRow`."""
 
     __tablename__ = "session"
     __table_args__ = {"sqlite_autoincrement": True}
@@ -36,37 +39,37 @@ class SessionTable(SQLModel, table=True):
     folder: str = Field(sa_type=Text)
     model: str = Field(sa_type=Text)
     status: str = Field(sa_type=Text)
-    doing_kind: str = Field(sa_type=Text)
-    doing: str = Field(sa_type=Text)
-    opened: int
-    updated: int = Field(index=True)
-    seq: int
+    activity_kind: str = Field(sa_type=Text)
+    activity: str = Field(sa_type=Text)
+    created_at: int
+    updated_at: int = Field(index=True)
+    last_seq: int
     runs: int
-    rounds: int
-    max_rounds: int
-    waiting: int
+    turns: int
+    max_turns: int
+    pending_requests: int
     rows: int
     steps: int
     tokens: int
     cost: float = Field(sa_type=Float)
-    verdict: str = Field(sa_type=Text, sa_column_kwargs={"server_default": ""})
-    checked: str = Field(sa_type=Text, sa_column_kwargs={"server_default": ""})
-    origin: str = Field(sa_type=Text, sa_column_kwargs={"server_default": ""})
+    rating: str = Field(sa_type=Text, sa_column_kwargs={"server_default": ""})
+    check_rating: str = Field(sa_type=Text, sa_column_kwargs={"server_default": ""})
+    forked_from: str = Field(sa_type=Text, sa_column_kwargs={"server_default": ""})
     pinned: int = Field(sa_column_kwargs={"server_default": text("0")})
     archived: int = Field(sa_column_kwargs={"server_default": text("0")})
     trashed: int = Field(sa_column_kwargs={"server_default": text("0")})
     mode: str = Field(sa_type=Text, sa_column_kwargs={"server_default": ""})
     parent: str = Field(sa_type=Text, index=True, sa_column_kwargs={"server_default": ""})
     parent_call: str = Field(sa_type=Text, sa_column_kwargs={"server_default": ""})
-    called: str = Field(sa_type=Text, sa_column_kwargs={"server_default": ""})
+    subagent: str = Field(sa_type=Text, sa_column_kwargs={"server_default": ""})
     depth: int = Field(sa_column_kwargs={"server_default": text("0")})
-    source: str = Field(sa_type=Text, sa_column_kwargs={"server_default": ""})
+    imported_from: str = Field(sa_type=Text, sa_column_kwargs={"server_default": ""})
 
 
-class EntryTable(SQLModel, table=True):
-    """A line of a journal."""
+class EventTable(SQLModel, table=True):
+    """One event of a session's event log."""
 
-    __tablename__ = "entry"
+    __tablename__ = "event"
     id: int | None = Field(default=None, primary_key=True)
     run: int
     at: int
@@ -75,7 +78,7 @@ class EntryTable(SQLModel, table=True):
 
 
 class StepTable(SQLModel, table=True):
-    """A row a person sees."""
+    """One row of a session's timeline."""
 
     __tablename__ = "step"
     id: int | None = Field(default=None, primary_key=True)
@@ -84,27 +87,27 @@ class StepTable(SQLModel, table=True):
     key: str = Field(sa_type=Text)
     status: str = Field(sa_type=Text)
     object: str = Field(sa_type=Text)
-    began: int
-    ended: int
+    started_at: int
+    ended_at: int
     run: int
     depth: int
     tokens: int
     cost: float = Field(sa_type=Float)
-    marks: str = Field(sa_type=Text)
-    first: int
-    last: int
+    metrics: str = Field(sa_type=Text)
+    first_seq: int
+    last_seq: int
 
 
-class UnsearchedTable(SQLModel, table=True):
-    """A range of lines that cannot be found by their words yet."""
+class SearchBacklogTable(SQLModel, table=True):
+    """A range of events that are not in the full-text index yet."""
 
-    __tablename__ = "unsearched"
-    first: int | None = Field(default=None, primary_key=True)
-    last: int
+    __tablename__ = "search_backlog"
+    first_event: int | None = Field(default=None, primary_key=True)
+    last_event: int
 
 
 class BlobTable(SQLModel, table=True):
-    """Contents kept apart."""
+    """Content stored outside the event that refers to it."""
 
     __tablename__ = "blob"
     hash: str = Field(sa_type=Text, primary_key=True)
@@ -112,17 +115,17 @@ class BlobTable(SQLModel, table=True):
     body: bytes = Field(sa_column=Column(LargeBinary, nullable=False))
 
 
-class QuestionTable(SQLModel, table=True):
-    """An open question."""
+class PendingRequestTable(SQLModel, table=True):
+    """A question or permission request that waits for an answer."""
 
-    __tablename__ = "question"
+    __tablename__ = "pending_request"
     id: str = Field(sa_type=Text, primary_key=True)
     session: int = Field(sa_column=Column(Integer, ForeignKey("session.number", ondelete="CASCADE"), nullable=False))
     seq: int
 
 
 class RuleTable(SQLModel, table=True):
-    """A rule of a person; `matches` and `misses` are JSON lists, `revoked` is 0 or when."""
+    """A permission rule. `matches` and `misses` are JSON lists; `revoked_at` is a time in microseconds, or 0."""
 
     __tablename__ = "rule"
     id: str = Field(sa_type=Text, primary_key=True)
@@ -131,170 +134,173 @@ class RuleTable(SQLModel, table=True):
     subject: str = Field(sa_type=Text)
     pattern: str = Field(sa_type=Text)
     scope: str = Field(sa_type=Text)
-    place: str = Field(sa_type=Text)
+    scope_id: str = Field(sa_type=Text)
     matches: str = Field(sa_type=Text)
     misses: str = Field(sa_type=Text)
-    by: str = Field(sa_type=Text)
-    made: int
+    author: str = Field(sa_type=Text)
+    created_at: int
     session: str = Field(sa_type=Text)
-    revoked: int
+    revoked_at: int
 
 
 class ScheduleTable(SQLModel, table=True):
-    """A session to be begun at a time; `due` is 0 when there is none any more."""
+    """A scheduled task. `due` is the next start time, or 0 if the task will not run again."""
 
     __tablename__ = "schedule"
     id: str = Field(sa_type=Text, primary_key=True)
     task: str = Field(sa_type=Text)
     folder: str = Field(sa_type=Text)
     model: str = Field(sa_type=Text)
-    first: int
+    first_due: int
     due: int
-    every: str = Field(sa_type=Text)
-    missed: str = Field(sa_type=Text)
+    interval: str = Field(sa_type=Text)
+    on_missed: str = Field(sa_type=Text)
     mode: str = Field(sa_type=Text)
     script: str = Field(sa_type=Text)
-    session: str = Field(sa_type=Text)
-    skipped: int
-    trouble: str = Field(sa_type=Text)
+    last_session: str = Field(sa_type=Text)
+    missed_count: int
+    error: str = Field(sa_type=Text)
     worktree: int = Field(sa_column_kwargs={"server_default": text("0")})
 
 
 class SkillTable(SQLModel, table=True):
-    """A skill that is known; `trusted` is the digest a person approved, the rest are times, 0 for not."""
+    """A known skill.
+
+    `trusted_digest` is the digest that the user approved; `pinned`, `disabled` and `archived` are times, or 0.
+    """
 
     __tablename__ = "skill"
     number: int | None = Field(default=None, primary_key=True)
     key: str = Field(sa_type=Text, unique=True)
     name: str = Field(sa_type=Text)
-    head: int
-    trusted: str = Field(sa_type=Text)
+    latest_version: int
+    trusted_digest: str = Field(sa_type=Text)
     pinned: int
     disabled: int
     archived: int
 
 
 class SkillVersionTable(SQLModel, table=True):
-    """A skill as it was saved once; `files` is JSON."""
+    """One saved version of a skill; `files` is JSON."""
 
     __tablename__ = "skill_version"
     skill: int = Field(sa_column=Column(Integer, ForeignKey("skill.number", ondelete="CASCADE"), primary_key=True))
     number: int = Field(primary_key=True)
     name: str = Field(sa_type=Text)
-    made: int
-    by: str = Field(sa_type=Text)
+    created_at: int
+    author: str = Field(sa_type=Text)
     digest: str = Field(sa_type=Text)
-    why: str = Field(sa_type=Text)
+    reason: str = Field(sa_type=Text)
     session: str = Field(sa_type=Text)
     files: str = Field(sa_type=Text)
 
 
 class SkillUseTable(SQLModel, table=True):
-    """A fact that says a skill was used."""
+    """An index entry for an event that records the use of a skill."""
 
     __tablename__ = "skill_use"
-    entry: int | None = Field(default=None, primary_key=True)
+    event: int | None = Field(default=None, primary_key=True)
     key: str = Field(sa_type=Text, index=True)
     version: int
 
 
 class ProposalTable(SQLModel, table=True):
-    """What somebody wants to be kept; `steps` and `taint` are JSON lists."""
+    """A change to a skill or memory that awaits or received the user's decision; lists are JSON."""
 
     __tablename__ = "proposal"
     id: str = Field(sa_type=Text, primary_key=True)
-    of: str = Field(sa_type=Text)
-    what: str = Field(sa_type=Text)
+    target_kind: str = Field(sa_type=Text)
+    action: str = Field(sa_type=Text)
     target: str = Field(sa_type=Text)
     text: str = Field(sa_type=Text)
     reason: str = Field(sa_type=Text)
-    base: int
+    base_version: int
     path: str = Field(sa_type=Text)
-    about: str = Field(sa_type=Text)
+    details: str = Field(sa_type=Text)
     session: str = Field(sa_type=Text, index=True)
     steps: str = Field(sa_type=Text)
-    taint: str = Field(sa_type=Text)
-    by: str = Field(sa_type=Text)
-    made: int
+    untrusted_sources: str = Field(sa_type=Text)
+    author: str = Field(sa_type=Text)
+    created_at: int
     state: str = Field(sa_type=Text, index=True)
-    settled: int
-    settled_by: str = Field(sa_type=Text)
+    resolved_at: int
+    resolved_by: str = Field(sa_type=Text)
     result: str = Field(sa_type=Text)
 
 
-class MemoryPlaceTable(SQLModel, table=True):
-    """A folder, an agent or a session that memories are for, and what of them is indexed."""
+class MemoryScopeTable(SQLModel, table=True):
+    """A scope (folder, agent or session) that memories apply to, with the size of its search index."""
 
-    __tablename__ = "memory_place"
-    __table_args__ = (UniqueConstraint("reach", "place"),)
+    __tablename__ = "memory_scope"
+    __table_args__ = (UniqueConstraint("scope", "scope_id"),)
     number: int | None = Field(default=None, primary_key=True)
-    reach: str = Field(sa_type=Text)
-    place: str = Field(sa_type=Text)
-    memories: int
-    words: int
-    around: int
+    scope: str = Field(sa_type=Text)
+    scope_id: str = Field(sa_type=Text)
+    memory_count: int
+    word_count: int
+    context_word_count: int
 
 
 class MemoryTable(SQLModel, table=True):
-    """A memory as its changes left it; `parts` and `links` are JSON, or empty."""
+    """The current state of a memory, folded from its versions; `fields` and `conflicts` are JSON or empty."""
 
     __tablename__ = "memory"
     key: int | None = Field(default=None, primary_key=True)
     id: str = Field(sa_type=Text, unique=True)
     kind: str = Field(sa_type=Text)
     text: str = Field(sa_type=Text)
-    around: str = Field(sa_type=Text)
-    parts: str = Field(sa_type=Text)
+    context: str = Field(sa_type=Text)
+    fields: str = Field(sa_type=Text)
     confidence: float = Field(sa_type=Float)
     author: str = Field(sa_type=Text)
     session: str = Field(sa_type=Text, index=True)
     seq: int
-    made: int
-    changed: int
+    created_at: int
+    updated_at: int
     version: int
     evidence: int
     pinned: int
-    standing: str = Field(sa_type=Text)
-    links: str = Field(sa_type=Text)
+    status: str = Field(sa_type=Text)
+    conflicts: str = Field(sa_type=Text)
     words: str = Field(sa_type=Text)
-    around_words: str = Field(sa_type=Text)
-    print: str = Field(sa_type=Text, index=True)
-    recalled: int
-    used: int
-    good: int
-    bad: int
-    last: int
+    context_words: str = Field(sa_type=Text)
+    fingerprint: str = Field(sa_type=Text, index=True)
+    recall_count: int
+    use_count: int
+    good_runs: int
+    bad_runs: int
+    last_recalled: int
 
 
-class MemoryVectorTable(SQLModel, table=True):
-    """What a memory means, as a model told it."""
+class MemoryEmbeddingTable(SQLModel, table=True):
+    """The embedding of a memory."""
 
-    __tablename__ = "memory_vector"
+    __tablename__ = "memory_embedding"
     number: int | None = Field(default=None, primary_key=True)
     key: int = Field(unique=True)
     model: str = Field(sa_type=Text)
-    vector: bytes
+    embedding: bytes
 
 
 class MemoryVersionTable(SQLModel, table=True):
-    """One thing that happened to a memory; `said` is JSON, empty where nothing it says changed."""
+    """One change to a memory; `content` is JSON, or empty if the content did not change."""
 
     __tablename__ = "memory_version"
     memory: str = Field(sa_type=Text, primary_key=True)
     number: int = Field(primary_key=True)
     at: int
-    did: str = Field(sa_type=Text)
-    by: str = Field(sa_type=Text)
-    said: str = Field(sa_type=Text)
+    action: str = Field(sa_type=Text)
+    author: str = Field(sa_type=Text)
+    content: str = Field(sa_type=Text)
     session: str = Field(sa_type=Text)
     seq: int
-    why: str = Field(sa_type=Text)
-    other: str = Field(sa_type=Text)
-    back: int
+    reason: str = Field(sa_type=Text)
+    related_memory: str = Field(sa_type=Text)
+    undoes: int
 
 
 class MemoryUseTable(SQLModel, table=True):
-    """A memory that a run was told; `went` is good, bad, or empty where nobody said."""
+    """A memory that was added to a run's context; `run_rating` is "good", "bad" or empty."""
 
     __tablename__ = "memory_use"
     session: str = Field(sa_type=Text, primary_key=True)
@@ -304,40 +310,43 @@ class MemoryUseTable(SQLModel, table=True):
     at: int
     score: float = Field(sa_type=Float)
     used: int
-    went: str = Field(sa_type=Text)
+    run_rating: str = Field(sa_type=Text)
 
 
 @dataclass(frozen=True, slots=True)
-class Large:
+class LargeSession:
     """One of the longest sessions."""
 
     id: str
     title: str
-    facts: int
+    events: int
 
 
 @dataclass(frozen=True, slots=True)
-class Figures:
-    """How much there is. `stored` are the bytes on the disk, `contents` those that texts kept apart would fill."""
+class DatabaseStats:
+    """Size statistics of the data file.
 
-    stored: int
-    contents: int
+    `disk_bytes` includes the WAL; `blob_bytes` is the total uncompressed size of the blobs.
+    """
+
+    disk_bytes: int
+    blob_bytes: int
     rows: dict[str, int] = field(default_factory=dict)
-    largest: tuple[Large, ...] = ()
+    largest: tuple[LargeSession, ...] = ()
 
 
-def figures(path: Path) -> Figures:
-    """Count what a file holds. Not for the window's thread: counting reads every page."""
-    engine = create_engine("sqlite://", creator=lambda: peek(path), poolclass=NullPool)
+def collect_stats(path: Path) -> DatabaseStats:
+    """Collect size statistics. This reads every page of the file, so do not call it on the UI thread."""
+    engine = create_engine("sqlite://", creator=lambda: open_read_only(path), poolclass=NullPool)
     try:
         with Session(engine) as session:
             rows = {
                 table.name: session.scalar(select(func.count()).select_from(table)) or 0
                 for table in SQLModel.metadata.sorted_tables
             }
-            longest = session.exec(select(SessionTable).order_by(desc("seq")).limit(LARGEST)).all()
-            largest = tuple(Large(row.id, row.title, row.seq) for row in longest)
+            longest = session.exec(select(SessionTable).order_by(desc("last_seq")).limit(LARGEST)).all()
+            largest = tuple(LargeSession(row.id, row.title, row.last_seq) for row in longest)
             contents = session.scalar(select(func.sum(BlobTable.size))) or 0
     finally:
         engine.dispose()
-    return Figures(size_of(path) + size_of(wal_of(path)), contents, rows, largest)
+    return DatabaseStats(file_size(path) + file_size(wal_path(path)), contents, rows, largest)

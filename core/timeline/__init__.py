@@ -1,1 +1,4 @@
-"""What a journal says beyond its rows: verdicts, questions to the past, two runs side by side."""
+"""Analysis of recorded sessions: run summaries, queries, comparisons, diffs and usage statistics.
+
+Everything is computed from events and never stored; folding events into rows is in `core.domain.steps`.
+"""

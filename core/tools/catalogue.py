@@ -1,33 +1,41 @@
-"""Every tool there is, in one table, and how the arguments of a call are read."""
+"""The table of all tools, their definitions for the model, and the parsing of call arguments."""
 
 from collections.abc import Collection, Mapping
 from difflib import get_close_matches
-from functools import cache
+from functools import cache, partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from core.domain.problems import Problem
 from core.models.model import ToolSpec
-from core.tools.ask import AskUser
+from core.tools.arguments import parse_strictly, schema_of
+from core.tools.ask_user import AskUserArguments
 from core.tools.check import CHECK
 from core.tools.decide import DECIDE
 from core.tools.delegate import DESCRIPTION as DELEGATE_DESCRIPTION
 from core.tools.delegate import NAME as DELEGATE
-from core.tools.delegate import Delegate
+from core.tools.delegate import DelegateArguments
 from core.tools.edit import EDIT
 from core.tools.fetch import FETCH
 from core.tools.find import FIND
-from core.tools.memory import FORGET, RECALL_TOOL, REMEMBER
+from core.tools.former_names import current_arguments, current_tool
+from core.tools.mcp_tools import mcp_server_of, mcp_tool, parse_mcp_call
+from core.tools.memory_tools import FORGET, RECALL_TOOL, REMEMBER
 from core.tools.patch import PATCH
 from core.tools.read import READ
-from core.tools.recall import DESCRIPTION, RECALL, Recall
-from core.tools.report import REPORT
+from core.tools.recall_dropped import RECALL_DROPPED, RECALL_DROPPED_DESCRIPTION, RecallDroppedArguments
+from core.tools.report_issue import REPORT_ISSUE
 from core.tools.run import RUN
-from core.tools.schema import read_strictly, schema_of
 from core.tools.search import SEARCH
 from core.tools.search_web import SEARCH_WEB
-from core.tools.server_tools import read_call, server_of, server_tool
-from core.tools.skill import MANAGE_DESCRIPTION, MANAGE_SKILL, USE_DESCRIPTION, USE_SKILL, ManageSkill, UseSkill
+from core.tools.skill_tools import (
+    MANAGE_DESCRIPTION,
+    MANAGE_SKILL,
+    USE_DESCRIPTION,
+    USE_SKILL,
+    ManageSkillArguments,
+    UseSkillArguments,
+)
 from core.tools.todo import TODO
 from core.tools.tool import Tool
 from core.tools.write import WRITE
@@ -35,74 +43,82 @@ from core.tools.write import WRITE
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
-_ACTS = (READ, WRITE, EDIT, PATCH, FIND, SEARCH, RUN, CHECK, FETCH, SEARCH_WEB, TODO, DECIDE, REPORT)
+_ACTS = (READ, WRITE, EDIT, PATCH, FIND, SEARCH, RUN, CHECK, FETCH, SEARCH_WEB, TODO, DECIDE, REPORT_ISSUE)
 _ALL = (*_ACTS, REMEMBER, RECALL_TOOL, FORGET)
 TOOLS: Mapping[str, Tool] = MappingProxyType({tool.name: tool for tool in _ALL})
 ASK = "ask_user"
-ASK_DESCRIPTION = (
-    "Ask the person one question and wait for the answer. Offer up to four options where you can; "
-    "say in `why` what hangs on it."
-)
+ASK_DESCRIPTION = "Ask the user a question and wait for the answer. Offer up to four options where possible."
 
-# What the engine itself does: what a model is told of it, and what it takes.
-OWN: Mapping[str, tuple[str, type[Any]]] = MappingProxyType(
+# The calls that the engine runs itself: their descriptions and the classes of their parameters.
+ENGINE_TOOLS: Mapping[str, tuple[str, type[Any]]] = MappingProxyType(
     {
-        ASK: (ASK_DESCRIPTION, AskUser),
-        DELEGATE: (DELEGATE_DESCRIPTION, Delegate),
-        RECALL: (DESCRIPTION, Recall),
-        USE_SKILL: (USE_DESCRIPTION, UseSkill),
-        MANAGE_SKILL: (MANAGE_DESCRIPTION, ManageSkill),
+        ASK: (ASK_DESCRIPTION, AskUserArguments),
+        DELEGATE: (DELEGATE_DESCRIPTION, DelegateArguments),
+        RECALL_DROPPED: (RECALL_DROPPED_DESCRIPTION, RecallDroppedArguments),
+        USE_SKILL: (USE_DESCRIPTION, UseSkillArguments),
+        MANAGE_SKILL: (MANAGE_DESCRIPTION, ManageSkillArguments),
     }
 )
 _PARAMETERS: Mapping[str, type[Any]] = MappingProxyType(
-    {name: tool.parameters for name, tool in TOOLS.items()} | {name: takes for name, (_, takes) in OWN.items()}
+    {name: tool.parameters for name, tool in TOOLS.items()} | {name: takes for name, (_, takes) in ENGINE_TOOLS.items()}
 )
 
 
 @cache
 def _reader(name: str) -> "TypeAdapter[Any]":
-    """Of the arguments of a tool, made when the first call comes."""
+    # Pydantic is imported at the first call only: it would delay the opening of the window.
     from pydantic import TypeAdapter
 
     return TypeAdapter(_PARAMETERS[name])
 
 
-def names() -> tuple[str, ...]:
-    """Of every tool, and of what the engine itself does."""
-    return (*TOOLS, *OWN)
+def tool_names() -> tuple[str, ...]:
+    """Return the names of all built-in tools, those that the engine runs itself included."""
+    return (*TOOLS, *ENGINE_TOOLS)
 
 
 def tool_named(name: str) -> Tool | None:
-    """One of ours, or one of a server, whether that is there or not; None of what the engine itself does."""
-    return TOOLS.get(name) or (server_tool(name) if server_of(name) else None)
+    """Return a built-in tool or the tool of an MCP server, which need not be running.
+
+    Return None for an unknown name and for the calls that the engine runs itself.
+    """
+    name = current_tool(name)
+    return TOOLS.get(name) or (mcp_tool(name) if mcp_server_of(name) else None)
 
 
-def spec(tool: Tool) -> ToolSpec:
-    """A tool as a model is told of it."""
+def tool_spec(tool: Tool) -> ToolSpec:
+    """Return the definition of a tool that is sent to the model."""
     return ToolSpec(tool.name, tool.description, schema_of(_reader(tool.name)))
 
 
-def specs(among: Collection[str] = ()) -> tuple[ToolSpec, ...]:
-    """Every tool, and what the engine itself does; only those named where some are, and what was dropped always."""
-    own = (ToolSpec(name, said, schema_of(_reader(name))) for name, (said, _) in OWN.items())
-    whole = (*map(spec, TOOLS.values()), *own)
-    return tuple(one for one in whole if not among or one.name in among or one.name == RECALL)
+def tool_specs(allowed: Collection[str] = ()) -> tuple[ToolSpec, ...]:
+    """Return the definitions of the tools named in `allowed`, or of all built-in tools if it is empty.
+
+    `recall_dropped` is always included, because any run may have its context compacted.
+    """
+    own = (ToolSpec(name, text, schema_of(_reader(name))) for name, (text, _) in ENGINE_TOOLS.items())
+    return tuple(each for each in (*map(tool_spec, TOOLS.values()), *own) if _is_among(each.name, allowed))
 
 
-def read_arguments(tool: str, arguments: str, among: Collection[str] = ()) -> Any:
-    """The parameters of a call; what is wrong with them is said so that a model can mend it."""
-    if tool in _PARAMETERS and _is_among(tool, among):
-        return read_strictly(tool, _reader(tool), arguments)
-    if server_of(tool) and tool in among:
-        return read_call(tool, arguments)
-    known = [name for name in _PARAMETERS if _is_among(name, among)]
+def read_arguments(tool: str, arguments: str, allowed: Collection[str] = ()) -> Any:
+    """Return the parameters of a call; if they are invalid, raise a Problem with the fix for the model.
+
+    `allowed` are the tools of the run; if it is empty, the run has all of them. Former names are accepted, because a
+    replay or a resumed session reads calls of existing events.
+    """
+    tool = current_tool(tool)
+    if tool in _PARAMETERS and _is_among(tool, allowed):
+        return parse_strictly(tool, _reader(tool), arguments, partial(current_arguments, tool))
+    if mcp_server_of(tool) and tool in allowed:
+        return parse_mcp_call(tool, arguments)
+    known = [name for name in _PARAMETERS if _is_among(name, allowed)]
     near = get_close_matches(tool, known, n=1)
     raise Problem(
         f"There is no tool {tool!r}.",
         f"Did you mean {near[0]!r}?" if near else "",
-        f"The tools are: {', '.join(sorted({*known, *among}))}.",
+        f"The tools are: {', '.join(sorted({*known, *map(current_tool, allowed)}))}.",
     )
 
 
 def _is_among(tool: str, among: Collection[str]) -> bool:
-    return not among or tool in among or tool == RECALL
+    return not among or tool == RECALL_DROPPED or tool in map(current_tool, among)

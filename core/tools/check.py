@@ -1,4 +1,4 @@
-"""Look after a command that runs in the background."""
+"""The `check` tool: read the new output of a background command, wait for it, or stop it."""
 
 import asyncio
 from dataclasses import dataclass
@@ -6,41 +6,41 @@ from typing import Annotated
 
 from annotated_types import Ge, Le, MaxLen, MinLen
 
-from core.tools.commands import Background
-from core.tools.place import Place
-from core.tools.says import Says
-from core.tools.tool import Result, Tool
+from core.tools.background import BackgroundCommand
+from core.tools.parameter_description import ParameterDescription
+from core.tools.tool import Tool, ToolResult
+from core.tools.tool_context import ToolContext
 
 
 @dataclass(frozen=True, slots=True)
-class Check:
-    id: Annotated[str, MinLen(1), MaxLen(100), Says("What run gave when it began the command.")]
-    wait_s: Annotated[float, Ge(0), Le(600), Says("Wait so long for its end before looking.")] = 0.0
-    stop: Annotated[bool, Says("End it.")] = False
+class CheckArguments:
+    id: Annotated[str, MinLen(1), MaxLen(100), ParameterDescription("The id that run returned.")]
+    wait_s: Annotated[float, Ge(0), Le(600), ParameterDescription("Seconds to wait for it to end.")] = 0.0
+    stop: Annotated[bool, ParameterDescription("Stop it.")] = False
 
 
-async def run(parameters: Check, place: Place) -> Result:
-    one = place.commands.named(parameters.id)
+async def run(parameters: CheckArguments, place: ToolContext) -> ToolResult:
+    one = place.commands.get(parameters.id)
     if parameters.stop:
-        one.running.kill("stopped as asked")
-    if one.told and (parameters.stop or parameters.wait_s):
-        await asyncio.wait({one.told}, timeout=None if parameters.stop else parameters.wait_s)
-    return Result(one.news() + _state(one, parameters.id))
+        one.running.kill("stopped on request")
+    if one.follower and (parameters.stop or parameters.wait_s):
+        await asyncio.wait({one.follower}, timeout=None if parameters.stop else parameters.wait_s)
+    return ToolResult(one.take_output() + _state(one, parameters.id))
 
 
-def _state(one: Background, name: str) -> str:
+def _state(one: BackgroundCommand, name: str) -> str:
     done = one.running.finished
     if done is None:
         return f"\n[{name} is still running]"
-    return f"\n[{name} has ended: {done.ended or f'exit code {done.exit_code}'}]"
+    return f"\n[{name} has ended: {done.killed_because or f'exit code {done.exit_code}'}]"
 
 
 CHECK = Tool(
     name="check",
-    description="See what a command in the background has printed since the last look, and whether it has ended.",
-    parameters=Check,
-    kind="check",
-    touches="nothing",
-    object=lambda parameters: str(parameters.id),
+    description="Get the new output of a background command and whether it has ended.",
+    parameters=CheckArguments,
+    kind="check_command",
+    access="none",
+    describe=lambda parameters: str(parameters.id),
     run=run,
 )

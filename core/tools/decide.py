@@ -1,51 +1,51 @@
-"""State a decision: the options weighed, the one chosen, and why."""
+"""The `decide` tool: record a decision with the options considered, the choice and the reason."""
 
 from dataclasses import dataclass
 from typing import Annotated
 
 from annotated_types import Ge, Le, MaxLen, MinLen
 
-from core.domain.decision import Choice
+from core.domain.decision_option import DecisionOption
 from core.domain.events import DecisionMade
 from core.domain.problems import Problem
-from core.tools.place import Place
-from core.tools.says import Says
-from core.tools.tool import Result, Tool
+from core.tools.parameter_description import ParameterDescription
+from core.tools.tool import Tool, ToolResult
+from core.tools.tool_context import ToolContext
 
-Words = Annotated[str, MinLen(1), MaxLen(2_000)]
-Few = Annotated[tuple[Words, ...], MaxLen(10)]
-
-
-@dataclass(frozen=True, slots=True)
-class Weighed:
-    label: Annotated[str, MinLen(1), MaxLen(200)]
-    pros: Few = ()
-    cons: Few = ()
-    confidence: Annotated[int, Ge(-1), Le(100), Says("0 to 100; leave out when you cannot say.")] = -1
+Prose = Annotated[str, MinLen(1), MaxLen(2_000)]
+ProseList = Annotated[tuple[Prose, ...], MaxLen(10)]
 
 
 @dataclass(frozen=True, slots=True)
-class Decide:
-    intent: Annotated[str, MinLen(1), MaxLen(2_000), Says("What is wanted.")]
-    options: Annotated[tuple[Weighed, ...], MinLen(1), MaxLen(8)]
-    choice: Annotated[str, Says("The label of the option that is taken.")]
-    reason: Words
-    constraints: Few = ()
+class WeighedOption:
+    label: Annotated[str, MinLen(1), MaxLen(200), ParameterDescription("Short name.")]
+    pros: Annotated[ProseList, ParameterDescription("For it.")] = ()
+    cons: Annotated[ProseList, ParameterDescription("Against it.")] = ()
+    confidence: Annotated[int, Ge(-1), Le(100), ParameterDescription("0 to 100; -1 if unknown.")] = -1
 
 
-async def run(parameters: Decide, place: Place) -> Result:
+@dataclass(frozen=True, slots=True)
+class DecideArguments:
+    intent: Annotated[str, MinLen(1), MaxLen(2_000), ParameterDescription("What is to be decided.")]
+    options: Annotated[tuple[WeighedOption, ...], MinLen(1), MaxLen(8), ParameterDescription("The options considered.")]
+    choice: Annotated[str, ParameterDescription("The label of the chosen option.")]
+    reason: Annotated[Prose, ParameterDescription("Why.")]
+    constraints: Annotated[ProseList, ParameterDescription("What limited the choice.")] = ()
+
+
+async def run(parameters: DecideArguments, place: ToolContext) -> ToolResult:
     labels = [option.label for option in parameters.options]
     if parameters.choice not in labels:
         raise Problem(
-            f"{parameters.choice!r} is none of the options.", f"They are: {', '.join(labels)}.", "Choose one."
+            f"{parameters.choice!r} is not one of the options.", f"The options are: {', '.join(labels)}.", "Choose one."
         )
     if len(set(labels)) < len(labels):
-        raise Problem("Two options have the same label.", "", "Name them apart.")
-    return Result(f"Recorded: {parameters.choice}.")
+        raise Problem("Two options have the same label.", "", "Use different labels.")
+    return ToolResult(f"Recorded: {parameters.choice}.")
 
 
-def fact(call_id: str, parameters: Decide) -> DecisionMade:
-    options = tuple(Choice(o.label, o.pros, o.cons, o.confidence) for o in parameters.options)
+def decision_event(call_id: str, parameters: DecideArguments) -> DecisionMade:
+    options = tuple(DecisionOption(o.label, o.pros, o.cons, o.confidence) for o in parameters.options)
     return DecisionMade(
         call_id, parameters.intent, options, parameters.choice, parameters.reason, parameters.constraints
     )
@@ -53,11 +53,11 @@ def fact(call_id: str, parameters: Decide) -> DecisionMade:
 
 DECIDE = Tool(
     name="decide",
-    description="Record a decision that matters: the options you weighed, the one you take, and why.",
-    parameters=Decide,
+    description="Record an important decision: the options considered, the choice and the reason.",
+    parameters=DecideArguments,
     kind="decision",
-    touches="nothing",
-    object=lambda parameters: f"{parameters.intent}: {parameters.choice}",
+    access="none",
+    describe=lambda parameters: f"{parameters.intent}: {parameters.choice}",
     run=run,
-    fact=fact,
+    event=decision_event,
 )

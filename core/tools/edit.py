@@ -1,4 +1,4 @@
-"""Replace one piece of a text file, which must stand there exactly once."""
+"""The `edit` tool: replace one piece of text that occurs exactly once in a file."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -7,85 +7,85 @@ from typing import Annotated
 from annotated_types import MinLen
 
 from core.domain.problems import Problem
-from core.tools.files import LIMIT, look, put
-from core.tools.lines import decode, with_ends_of
-from core.tools.place import Place
-from core.tools.says import Says
-from core.tools.seen import digest, refuse_unseen, same_name
-from core.tools.tool import Change, Result, Tool
-from core.workspace.thread import to_its_end
+from core.tools.file_changes import LIMIT, read_bytes, replace_file
+from core.tools.parameter_description import ParameterDescription
+from core.tools.read_before_edit import content_digest, normalized_path, require_read
+from core.tools.text_files import decode_text, match_line_endings
+from core.tools.tool import FileChange, Tool, ToolResult
+from core.tools.tool_context import ToolContext
+from core.workspace.threads import run_to_completion
 
 
 @dataclass(frozen=True, slots=True)
-class Edit:
-    path: str
-    old: Annotated[str, MinLen(1), Says("The text as it stands, exactly, found once in the file.")]
-    new: Annotated[str, Says("What stands there afterwards.")]
+class EditArguments:
+    path: Annotated[str, ParameterDescription("The file.")]
+    old_string: Annotated[str, MinLen(1), ParameterDescription("The exact text to replace.")]
+    new_string: Annotated[str, ParameterDescription("The text to replace it with.")]
 
 
 @dataclass(frozen=True, slots=True)
-class SeenEdit:
-    """An edit with the digest of the contents this session knows; empty when it has not read the file."""
+class CheckedEdit:
+    """An edit with the digest of the contents that this session has read; empty if it has not read the file."""
 
-    edit: Edit
-    mark: str = ""
-
-
-def knowing(parameters: Edit, seen: Mapping[str, str]) -> SeenEdit:
-    return SeenEdit(parameters, seen.get(same_name(parameters.path), ""))
+    edit: EditArguments
+    digest: str = ""
 
 
-async def run(parameters: Edit | SeenEdit, place: Place) -> Result:
-    known = parameters if isinstance(parameters, SeenEdit) else SeenEdit(parameters)
-    return await to_its_end(_edit, known.edit, known.mark, place)
+def with_known_digest(parameters: EditArguments, seen: Mapping[str, str]) -> CheckedEdit:
+    return CheckedEdit(parameters, seen.get(normalized_path(parameters.path), ""))
 
 
-def _edit(parameters: Edit, mark: str, place: Place) -> Result:
-    before = look(place, parameters.path)
-    refuse_unseen(parameters.path, before, mark)
-    after = replaced(decode(before, parameters.path), parameters).encode()
+async def run(parameters: EditArguments | CheckedEdit, place: ToolContext) -> ToolResult:
+    known = parameters if isinstance(parameters, CheckedEdit) else CheckedEdit(parameters)
+    return await run_to_completion(_edit, known.edit, known.digest, place)
+
+
+def _edit(parameters: EditArguments, mark: str, place: ToolContext) -> ToolResult:
+    before = read_bytes(place, parameters.path)
+    require_read(parameters.path, before, mark)
+    after = apply_edit(decode_text(before, parameters.path), parameters).encode()
     if len(after) > LIMIT:
         raise Problem(f"{parameters.path} would be too large.", f"{len(after):,} bytes; {LIMIT:,} can be edited.")
-    modes = put(place, parameters.path, after)
-    return Result(
+    modes = replace_file(place, parameters.path, after)
+    return ToolResult(
         f"Edited {parameters.path}.",
-        changes=(Change(parameters.path, before, after, modes),),
-        seen=((parameters.path, digest(after)),),
+        changes=(FileChange(parameters.path, before, after, modes),),
+        known_files=((parameters.path, content_digest(after)),),
     )
 
 
-def replaced(text: str, parameters: Edit) -> str:
-    """The text after the edit; refused when it is not plain which place is meant."""
-    old, new = with_ends_of(text, parameters.old), with_ends_of(text, parameters.new)
+def apply_edit(text: str, parameters: EditArguments) -> str:
+    """Return the text after the edit; raise a Problem unless `old_string` occurs exactly once."""
+    old, new = match_line_endings(text, parameters.old_string), match_line_endings(text, parameters.new_string)
     if old == new:
-        raise Problem("Nothing would change.", "old and new are the same.", "Say what should stand there.")
+        raise Problem("Nothing would change.", "old_string equals new_string.", "Give a different new_string.")
     first = text.find(old)
     if first < 0:
-        raise Problem(f"That text does not stand in {parameters.path}.", _nearest(text, old), "Copy it exactly.")
+        raise Problem(f"old_string was not found in {parameters.path}.", _nearest(text, old), "Copy the text exactly.")
     if (second := text.find(old, first + 1)) >= 0:
-        places = f"Lines {text.count(chr(10), 0, first) + 1} and {text.count(chr(10), 0, second) + 1} have it"
+        places = f"Lines {text.count(chr(10), 0, first) + 1} and {text.count(chr(10), 0, second) + 1} contain it"
         raise Problem(
-            f"That text stands in {parameters.path} more than once.", f"{places}.", "Give more of its surroundings."
+            f"old_string occurs in {parameters.path} more than once.", f"{places}.", "Include more surrounding lines."
         )
     return text[:first] + new + text[first + len(old) :]
 
 
 def _nearest(text: str, old: str) -> str:
-    """Where the first line of the wanted text is, apart from its blanks."""
+    """Name a line that equals the first line of the searched text but for leading and trailing spaces."""
     wanted = next((line.strip() for line in old.splitlines() if line.strip()), "")
     for number, line in enumerate(text.splitlines(), 1):
         if wanted and line.strip() == wanted:
-            return f"Line {number} begins like it: {line[:200]!r}."
+            return f"Line {number} starts like it: {line[:200]!r}."
     return ""
 
 
 EDIT = Tool(
     name="edit",
-    description="Replace a piece of a text file that you have read. old must stand there exactly once.",
-    parameters=Edit,
+    description="Replace text in a file that you have read. old_string must match exactly once.",
+    parameters=EditArguments,
     kind="edit",
-    touches="writes",
-    object=lambda parameters: str(parameters.path),
+    access="write",
+    describe=lambda parameters: str(parameters.path),
     run=run,
-    knowing=knowing,
+    with_known_files=with_known_digest,
 )

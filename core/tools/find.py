@@ -1,4 +1,4 @@
-"""Find files by their names."""
+"""The `find` tool: list files whose paths match a glob pattern."""
 
 import asyncio
 import stat
@@ -7,58 +7,60 @@ from typing import Annotated
 
 from annotated_types import MaxLen, MinLen
 
-from core.domain.globs import LONGEST, matches, parts_of
+from core.domain.globs import MAX_LENGTH, matches, pattern_parts
 from core.domain.problems import Problem
-from core.tools.place import Place
-from core.tools.says import Says
-from core.tools.tool import Result, Tool
-from core.tools.walk import Walk, shown
+from core.tools.folder_walk import FolderWalk, printable_path
+from core.tools.parameter_description import ParameterDescription
+from core.tools.tool import Tool, ToolResult
+from core.tools.tool_context import ToolContext
 
-MOST = 500
+MAX_FILES = 500
 
 
 @dataclass(frozen=True, slots=True)
-class Find:
-    pattern: Annotated[str, MinLen(1), MaxLen(LONGEST), Says("For example *.py or src/**/test_*.py")]
-    path: Annotated[str, Says("The folder to look in; the whole one when left out.")] = "."
+class FindArguments:
+    pattern: Annotated[
+        str, MinLen(1), MaxLen(MAX_LENGTH), ParameterDescription("Glob, such as *.py or src/**/test_*.py")
+    ]
+    path: Annotated[str, ParameterDescription("Folder to search; default: all.")] = "."
 
 
-async def run(parameters: Find, place: Place) -> Result:
+async def run(parameters: FindArguments, place: ToolContext) -> ToolResult:
     return await asyncio.to_thread(_find, parameters, place)
 
 
-def _find(parameters: Find, place: Place) -> Result:
-    start = folder_of(parameters.path, place)
-    walk, pattern = Walk(place.folder.resolve()), parts_of(parameters.pattern)
+def _find(parameters: FindArguments, place: ToolContext) -> ToolResult:
+    start = resolve_folder(parameters.path, place)
+    walk, pattern = FolderWalk(place.folder.resolve()), pattern_parts(parameters.pattern)
     found: list[str] = []
     more = 0
     for path in walk.files(start):
         if matches(pattern, path[len(start) :]):
-            more += len(found) >= MOST
-            if len(found) < MOST:
-                found.append(shown(path))
+            more += len(found) >= MAX_FILES
+            if len(found) < MAX_FILES:
+                found.append(printable_path(path))
     notes = [f"{more:,} more"] if more else []
-    notes += [walk.cut] if walk.cut else []
+    notes += [walk.incomplete] if walk.incomplete else []
     if not found:
-        notes.insert(0, "nothing found")
-    return Result("\n".join(found + ([f"[{'; '.join(notes)}]"] if notes else [])))
+        notes.insert(0, "no matches")
+    return ToolResult("\n".join(found + ([f"[{'; '.join(notes)}]"] if notes else [])))
 
 
-def folder_of(name: str, place: Place) -> tuple[str, ...]:
-    """The parts of a folder's path inside the workspace, links resolved."""
-    real = place.broker.real(name)
-    found = place.broker.look(real)
+def resolve_folder(name: str, place: ToolContext) -> tuple[str, ...]:
+    """Return the parts of a folder's path relative to the workspace, with links resolved."""
+    real = place.broker.resolve(name)
+    found = place.broker.stat(real)
     if found is None or not stat.S_ISDIR(found.st_mode):
-        raise Problem(f"There is no folder {name}.", "", "Name a folder that exists.")
+        raise Problem(f"There is no folder {name}.", "", "Use a folder that exists.")
     return tuple(part for part in real.split("/") if part not in ("", "."))
 
 
 FIND = Tool(
     name="find",
-    description="List files of the folder whose names fit a pattern. What .gitignore names is left out.",
-    parameters=Find,
+    description="List files that match a glob pattern. Skips what .gitignore excludes.",
+    parameters=FindArguments,
     kind="find",
-    touches="reads",
-    object=lambda p: p.pattern if p.path in ("", ".") else f"{p.pattern} in {p.path}",
+    access="read",
+    describe=lambda p: p.pattern if p.path in ("", ".") else f"{p.pattern} in {p.path}",
     run=run,
 )

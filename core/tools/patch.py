@@ -1,4 +1,4 @@
-"""Apply a unified difference to files of the folder: all of it or nothing."""
+"""The `patch` tool: apply a unified diff to files of the folder, completely or not at all."""
 
 from dataclasses import dataclass, replace
 from typing import Annotated
@@ -6,97 +6,97 @@ from typing import Annotated
 from annotated_types import MaxLen, MinLen
 
 from core.domain.problems import Problem
-from core.tools.files import look, put, same_file
-from core.tools.lines import decode, ends_with_crlf
-from core.tools.place import Place
-from core.tools.says import Says
-from core.tools.seen import digest
-from core.tools.tool import Change, Result, Tool
-from core.tools.unified import FilePatch, apply, parse
-from core.workspace.thread import to_its_end
+from core.tools.file_changes import has_same_file_twice, read_bytes, replace_file
+from core.tools.parameter_description import ParameterDescription
+from core.tools.read_before_edit import content_digest
+from core.tools.text_files import decode_text, ends_with_crlf
+from core.tools.tool import FileChange, Tool, ToolResult
+from core.tools.tool_context import ToolContext
+from core.tools.unified_diff import FilePatch, apply_diff, parse_diff
+from core.workspace.threads import run_to_completion
 
 FILES = 100
 
 
 @dataclass(frozen=True, slots=True)
-class Patch:
-    diff: Annotated[str, MinLen(1), MaxLen(4 << 20), Says("A unified difference of any files.")]
+class PatchArguments:
+    diff: Annotated[str, MinLen(1), MaxLen(4 << 20), ParameterDescription("The unified diff.")]
 
 
-async def run(parameters: Patch, place: Place) -> Result:
-    return await to_its_end(_patch, parameters, place)
+async def run(parameters: PatchArguments, place: ToolContext) -> ToolResult:
+    return await run_to_completion(_patch, parameters, place)
 
 
-def _patch(parameters: Patch, place: Place) -> Result:
-    files = parse(parameters.diff)
+def _patch(parameters: PatchArguments, place: ToolContext) -> ToolResult:
+    files = parse_diff(parameters.diff)
     if len(files) > FILES:
-        raise Problem(f"The difference changes {len(files)} files.", f"{FILES} is the most at once.", "Split it.")
+        raise Problem(f"The diff changes {len(files)} files.", f"The limit is {FILES}.", "Split it.")
     changes = [_change(file, place) for file in files]
-    if same_file(place, [change.path for change in changes]):
-        raise Problem("Two names of the difference are one file.", "", "Put all its hunks under one name.")
+    if has_same_file_twice(place, [change.path for change in changes]):
+        raise Problem("Two names in the diff are the same file.", "", "Put all its hunks under one name.")
     changes = _put_all(place, changes)
-    told = ", ".join(f"{_verb(change)} {change.path}" for change in changes)
-    seen = tuple((change.path, digest(change.after)) for change in changes if change.after is not None)
-    return Result(f"Patched: {told}.", changes=tuple(changes), seen=seen)
+    done = ", ".join(f"{_verb(change)} {change.path}" for change in changes)
+    seen = tuple((change.path, content_digest(change.after)) for change in changes if change.after is not None)
+    return ToolResult(f"Patched: {done}.", changes=tuple(changes), known_files=seen)
 
 
-def _change(file: FilePatch, place: Place) -> Change:
-    """What the difference makes of one file; nothing is written yet."""
+def _change(file: FilePatch, place: ToolContext) -> FileChange:
+    """Return the change that the diff makes to one file, without writing it."""
     if not file.old:
-        if place.broker.look(file.path) is not None:
-            raise Problem(f"{file.path} exists already.", "The difference makes it anew.", "Patch what is there.")
-        return Change(file.path, None, apply(file, "").encode())
-    before = look(place, file.path)
-    text = decode(before, file.path)
+        if place.broker.stat(file.path) is not None:
+            raise Problem(f"{file.path} already exists.", "The diff creates it.", "Patch the existing file.")
+        return FileChange(file.path, None, apply_diff(file, "").encode())
+    before = read_bytes(place, file.path)
+    text = decode_text(before, file.path)
     if ends_with_crlf(text) and not any("\r" in line for hunk in file.hunks for line in hunk.old):
-        after = apply(file, text.replace("\r\n", "\n")).replace("\n", "\r\n")
+        after = apply_diff(file, text.replace("\r\n", "\n")).replace("\n", "\r\n")
     else:
-        after = apply(file, text)
+        after = apply_diff(file, text)
     if not file.new:
         if after:
-            raise Problem(f"{file.path} would not be empty.", "The difference removes the file.", "Remove every line.")
-        return Change(file.path, before, None)
-    return Change(file.path, before, after.encode())
+            raise Problem(f"{file.path} would not be empty.", "The diff deletes the file.", "Remove every line.")
+        return FileChange(file.path, before, None)
+    return FileChange(file.path, before, after.encode())
 
 
-def _put_all(place: Place, changes: list[Change]) -> list[Change]:
-    """Write every file; when one cannot be written, those before it are put back. With the modes they had."""
-    done: list[Change] = []
+def _put_all(place: ToolContext, changes: list[FileChange]) -> list[FileChange]:
+    """Write every file and return the changes with their modes. If one cannot be written, restore the others."""
+    done: list[FileChange] = []
     try:
         for change in changes:
-            modes = put(place, change.path, change.after)
+            modes = replace_file(place, change.path, change.after)
             done.append(replace(change, modes=modes))
     except (OSError, Problem) as error:
         for change in reversed(done):
-            put(place, change.path, change.before, change.modes[0])
+            replace_file(place, change.path, change.before, change.modes[0])
         raise Problem("A file could not be written; nothing was changed.", f"{error}.", "") from error
     return done
 
 
-def _verb(change: Change) -> str:
-    return "made" if change.before is None else "removed" if change.after is None else "changed"
+def _verb(change: FileChange) -> str:
+    return "created" if change.before is None else "deleted" if change.after is None else "changed"
 
 
-def paths(parameters: Patch) -> tuple[str, ...]:
-    """Every file the difference names. Nobody is asked about one that cannot be read."""
-    return tuple(file.path for file in parse(parameters.diff))
+def paths(parameters: PatchArguments) -> tuple[str, ...]:
+    """Return every file that the diff names; raise a Problem for an invalid diff, before the user is asked."""
+    return tuple(file.path for file in parse_diff(parameters.diff))
 
 
-def row(parameters: Patch) -> str:
+def timeline_text(parameters: PatchArguments) -> str:
     try:
         named = paths(parameters)
     except Problem:
         named = ()
-    return ", ".join(named[:3]) + (f", +{len(named) - 3}" if len(named) > 3 else "") if named else "a difference"
+    return ", ".join(named[:3]) + (f", +{len(named) - 3}" if len(named) > 3 else "") if named else "a diff"
 
 
 PATCH = Tool(
     name="patch",
-    description="Apply a unified difference to text files of the folder. Every hunk must fit, or nothing is changed.",
-    parameters=Patch,
+    description="Apply a unified diff to text files of the folder. If one hunk does not apply, nothing is changed.",
+    parameters=PatchArguments,
     kind="edit",
-    touches="writes",
-    object=row,
+    access="write",
+    describe=timeline_text,
     run=run,
     paths=paths,
 )

@@ -1,4 +1,4 @@
-"""Run a shell command in the folder, between walls, and tell what it did to the files."""
+"""The `run` tool: run a shell command in the sandbox and report how it changed the files."""
 
 import asyncio
 from dataclasses import dataclass, replace
@@ -8,127 +8,150 @@ from annotated_types import Gt, Le
 
 from core.domain.problems import Problem
 from core.domain.visible import visible_name
-from core.tools.commands import Background
-from core.tools.place import Place
-from core.tools.says import Says
-from core.tools.taken_back import Guard, take_back
-from core.tools.tool import Change, Result, Tool
-from core.workspace.launch import Asked, Limits, Permit
-from core.workspace.process import Finished
+from core.tools.background import BackgroundCommand
+from core.tools.parameter_description import ParameterDescription
+from core.tools.revert_unapproved import CreationGuard, revert_unapproved
+from core.tools.tool import FileChange, Tool, ToolResult
+from core.tools.tool_context import ToolContext
+from core.workspace.folder_scan import ScannedChange, UnrecordedChanges
+from core.workspace.launcher import CommandLimits, CommandRequest, SandboxPermissions
+from core.workspace.running_command import FinishedCommand
 from core.workspace.sandbox import Sandbox
-from core.workspace.scan import Altered, Missed
-from core.workspace.thread import to_its_end
+from core.workspace.threads import run_to_completion
 
-USUAL_S, DAY_S = 120.0, 86_400.0
-TAKEN_BACK = "taken back, because other programs obey it and nobody allowed it: {}; use write, which asks"
-NAMED = 20  # paths named to the model, of each kind
+DEFAULT_TIMEOUT_S, DAY_S = 120.0, 86_400.0
+REVERTED = "reverted, because other programs trust it and the user did not approve it: {}; use write, which asks"
+MAX_NAMED_PATHS = 20  # paths of each kind that the model is given
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
-    command: str
+class RunArguments:
+    command: Annotated[str, ParameterDescription("The command.")]
     timeout_s: Annotated[
-        float, Gt(0), Le(86_400), Says("It is stopped then; in the background 120 means: when the run ends.")
-    ] = USUAL_S
-    background: Annotated[bool, Says("Return at once with an id for check; it ends with the run.")] = False
+        Annotated[float, Gt(0), Le(DAY_S)] | None,
+        ParameterDescription("Seconds until it is stopped; default 120, in the background none."),
+    ] = None
+    background: Annotated[bool, ParameterDescription("Return at once, with an id for check.")] = False
+
+    def __post_init__(self) -> None:
+        if self.timeout_s is None:  # the permission request shows the limit that applies
+            object.__setattr__(self, "timeout_s", DAY_S if self.background else DEFAULT_TIMEOUT_S)
 
 
-async def run(parameters: Run, place: Place) -> Result:
-    """One command of a run: its scan remembers the folder between commands."""
+async def run(parameters: RunArguments, place: ToolContext) -> ToolResult:
+    """Run a command. The scan of the context remembers the folder from one command to the next."""
     if "\0" in parameters.command:
-        raise Problem("That is no command.", "There is a NUL in it.", "Leave it out.")
-    sandbox = await place.proven()
-    place.broker.check_folder()  # walls are put up around what the path names
+        raise Problem("The command is not valid.", "It contains a NUL byte.", "Remove it.")
+    sandbox = await place.proven_sandbox()
+    place.broker.check_identity()  # the sandbox opens whatever the path leads to
     if parameters.background:
-        place.commands.check_room()
-    found = await to_its_end(place.scan.before)
-    limits = Limits(time_s=_time(parameters))
+        place.commands.check_capacity()
+    found = await run_to_completion(place.scan.scan_before)
+    limits = CommandLimits(time_s=parameters.timeout_s or DEFAULT_TIMEOUT_S)
     permit = await _permit(place)
-    asked = Asked(parameters.command, place.folder, limits, permit, found.protected, found.hidden, place.word.argv)
+    asked = CommandRequest(
+        parameters.command, place.folder, limits, permit, found.protected, found.hidden, place.grant.argv
+    )
     if parameters.background:
         return await _begin(sandbox, asked, place)
-    guard = Guard(place, parameters.command, place.word)
+    guard = CreationGuard(place, parameters.command, place.grant)
     try:
-        done = await sandbox.run(asked, place.listener(), guard.look)
+        done = await sandbox.run(asked, place.output_listener(), guard.check)
     except asyncio.CancelledError:
-        changes, _, _ = await to_its_end(look_after, place, parameters.command)
-        await place.commands.stopped(place.call, changes)
+        changes, _, _ = await run_to_completion(scan_and_revert, place, parameters.command)
+        await place.commands.record_stopped(place.call, changes)
         raise
-    changes, missed, late = await to_its_end(look_after, place, parameters.command)
-    gone = tuple(sorted({*guard.gone, *late}))
-    told = [*notes(done, missed, place.out.refused()), *([TAKEN_BACK.format(_names(gone))] if gone else [])]
-    output = "".join([done.output, *(f"\n[{note}]" for note in told)])
-    made = tuple(Change(change.path, change.before, change.after, change.modes) for change in changes)
-    return Result(output, bool(done.ended) or done.exit_code != 0, done.exit_code, made, unkept=named(missed.contents))
+    changes, missed, late = await run_to_completion(scan_and_revert, place, parameters.command)
+    gone = tuple(sorted({*guard.reverted, *late}))
+    added = [
+        *result_notes(done, missed, place.egress.take_refused()),
+        *([REVERTED.format(_names(gone))] if gone else []),
+    ]
+    output = "".join([done.output, *(f"\n[{note}]" for note in added)])
+    made = tuple(FileChange(change.path, change.before, change.after, change.modes) for change in changes)
+    return ToolResult(
+        output,
+        bool(done.killed_because) or done.exit_code != 0,
+        done.exit_code,
+        made,
+        unrestorable=display_paths(missed.unrecorded),
+    )
 
 
-def look_after(place: Place, command: str) -> tuple[tuple[Altered, ...], Missed, tuple[str, ...]]:
-    """What a command changed, after what it must not leave behind was taken back."""
-    return take_back(place, command, place.word, *place.scan.after())
+def scan_and_revert(
+    place: ToolContext, command: str
+) -> tuple[tuple[ScannedChange, ...], UnrecordedChanges, tuple[str, ...]]:
+    """Scan the folder after a command and revert unapproved changes to trusted files.
+
+    Return the remaining changes, those that were not recorded, and the reverted paths.
+    """
+    return revert_unapproved(place, command, place.grant, *place.scan.changes_since())
 
 
-async def _begin(sandbox: Sandbox, asked: Asked, place: Place) -> Result:
-    """Start it and let it go on."""
-    said, tell = place.call, place.listener()
+async def _begin(sandbox: Sandbox, asked: CommandRequest, place: ToolContext) -> ToolResult:
+    """Start a command in the background."""
+    call, tell = place.call, place.output_listener()
     aside = replace(place, scan=place.scan.fork())
 
-    def after() -> tuple[tuple[Altered, ...], str]:
-        word = replace(place.word, opens=(*place.word.opens, *one.noted))  # others of the run were allowed those
-        changes, _, gone = look_after(replace(aside, word=word), asked.command)
-        return changes, f"\n[{TAKEN_BACK.format(_names(gone))}]" if gone else ""
+    def after() -> tuple[tuple[ScannedChange, ...], str]:
+        # Other calls of the run were allowed to change the files that were noted.
+        word = replace(place.grant, protected_paths=(*place.grant.protected_paths, *one.foreign_changes))
+        changes, _, gone = scan_and_revert(replace(aside, grant=word), asked.command)
+        return changes, f"\n[{REVERTED.format(_names(gone))}]" if gone else ""
 
-    one = Background(asked.command, after)
+    one = BackgroundCommand(asked.command, after)
 
     def hear(piece: bytes) -> None:
-        one.hear(piece)
+        one.append_output(piece)
         if tell:
             tell(piece)
 
     one.running = await sandbox.start(asked, hear)
-    place.commands.follow(said, one)
-    return Result(f"It runs in the background as {said}. Look after it with check; it ends with this run.")
+    place.commands.follow(call, one)
+    return ToolResult(f"Running in the background with id {call}. Use check to follow it; it ends with this run.")
 
 
-def _time(parameters: Run) -> float:
-    return DAY_S if parameters.background and parameters.timeout_s == USUAL_S else parameters.timeout_s
+async def _permit(place: ToolContext) -> SandboxPermissions:
+    """Return what the user allowed this run and this call."""
+    word = place.grant
+    return replace(
+        await place.egress.permission(),
+        secrets=word.secrets,
+        protected_paths=word.protected_paths,
+        unsandboxed=word.unsandboxed,
+    )
 
 
-async def _permit(place: Place) -> Permit:
-    """What a person allowed this run and this call."""
-    word = place.word
-    return replace(await place.out.permit(), secrets=word.secrets, protected=word.opens, unconfined=word.unconfined)
-
-
-def notes(done: Finished, missed: Missed, refused: tuple[str, ...] = ()) -> list[str]:
-    """What the output itself does not say."""
-    found = [done.ended] if done.ended else []
+def result_notes(done: FinishedCommand, missed: UnrecordedChanges, refused: tuple[str, ...] = ()) -> list[str]:
+    """Return what the model must know beyond the output, such as files that cannot be reverted."""
+    found = [done.killed_because] if done.killed_because else []
     if missed.protected:
-        found.append(f"made or changed what is protected: {_names(missed.protected)}")
-    if missed.contents:
-        found.append(f"also changed, but not kept, so that it cannot be taken back: {_names(missed.contents)}")
+        found.append(f"created or changed protected files: {_names(missed.protected)}")
+    if missed.unrecorded:
+        found.append(f"also changed, but not recorded, so it cannot be reverted: {_names(missed.unrecorded)}")
     if refused:
-        found.append(f"wanted to reach what is not allowed in this run: {_names(refused)}")
+        found.append(f"tried to reach hosts that are not allowed in this run: {_names(refused)}")
     if done.exit_code and any(words in done.output for words in ("Read-only file system", "resource busy")):
         found.append("protected files and everything outside the folder are read-only here")
     return found
 
 
-def named(paths: tuple[str, ...]) -> tuple[str, ...]:
-    """The first of them, as they are shown, and how many more there are."""
-    more = (f"and {len(paths) - NAMED:,} more",) if len(paths) > NAMED else ()
-    return (*(visible_name(path) for path in paths[:NAMED]), *more)
+def display_paths(paths: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the first paths as they are displayed, and how many more there are."""
+    more = (f"and {len(paths) - MAX_NAMED_PATHS:,} more",) if len(paths) > MAX_NAMED_PATHS else ()
+    return (*(visible_name(path) for path in paths[:MAX_NAMED_PATHS]), *more)
 
 
 def _names(paths: tuple[str, ...]) -> str:
-    return ", ".join(named(paths))
+    return ", ".join(display_paths(paths))
 
 
 RUN = Tool(
     name="run",
-    description="Run a shell command in the folder. Its output and exit code come back. There is no network.",
-    parameters=Run,
+    description="Run a shell command in the folder, without network. Returns its output and exit code.",
+    parameters=RunArguments,
     kind="command",
-    touches="runs",
-    object=lambda parameters: str(parameters.command),
+    access="execute",
+    describe=lambda parameters: str(parameters.command),
     run=run,
 )

@@ -1,4 +1,4 @@
-"""Search the files of the folder for a pattern: with ripgrep where it is installed, else with a program of ours."""
+"""The `search` tool: grep the files of the folder, with ripgrep if it is installed, else with `searcher.py`."""
 
 import asyncio
 import contextlib
@@ -17,118 +17,128 @@ from typing import Annotated
 
 from annotated_types import MaxLen, MinLen
 
-from core.domain.globs import LONGEST, matches, parts_of
+from core.domain.globs import MAX_LENGTH, matches, pattern_parts
 from core.domain.problems import Problem
-from core.domain.sensitive import is_secret
-from core.tools.find import folder_of
-from core.tools.place import Place
-from core.tools.says import Says
-from core.tools.tool import Result, Tool
-from core.tools.walk import Walk, shown
-from core.workspace.broker import Broker
+from core.domain.sensitive_paths import is_secret
+from core.tools.find import resolve_folder
+from core.tools.folder_walk import FolderWalk, printable_path
+from core.tools.parameter_description import ParameterDescription
+from core.tools.tool import Tool, ToolResult
+from core.tools.tool_context import ToolContext
+from core.workspace.broker import FileBroker
 
-HITS = 200
+MAX_MATCHES = 200
 LINE = 400
 OUTPUT = 1 << 20
 FILE_SIZE = 8 << 20
 SECONDS = 20.0
-SEARCHERS = 2
+PROCESSES = 2
 PASSED = ("PATH", "LANG", "LC_ALL", "LC_CTYPE", "SYSTEMROOT")
 
 
 @dataclass(frozen=True, slots=True)
-class Search:
-    pattern: Annotated[str, MinLen(1), MaxLen(LONGEST), Says("A regular expression, for one line.")]
-    path: Annotated[str, Says("The folder or file to look in; the whole folder when left out.")] = "."
-    glob: Annotated[str, MaxLen(LONGEST), Says("Only files with such names, for example *.py")] = ""
+class SearchArguments:
+    pattern: Annotated[
+        str, MinLen(1), MaxLen(MAX_LENGTH), ParameterDescription("Regular expression, matched per line.")
+    ]
+    path: Annotated[str, ParameterDescription("Folder or file to search; default: all.")] = "."
+    glob: Annotated[str, MaxLen(MAX_LENGTH), ParameterDescription("Only files that match, such as *.py")] = ""
 
 
 @dataclass(slots=True)
-class Found:
-    """Lines as path, number and text, and why there may be more."""
+class SearchMatches:
+    """Matching lines as path, number and text, and notes on why there may be more."""
 
     lines: list[tuple[str, int, str]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
-    real: dict[str, str] = field(default_factory=dict)  # names as the system has them
+    file_names: dict[str, str] = field(default_factory=dict)  # printable names to the names in the file system
 
 
-async def run(parameters: Search, place: Place) -> Result:
+async def run(parameters: SearchArguments, place: ToolContext) -> ToolResult:
     return await search(parameters, place, shutil.which("rg"))
 
 
-async def search(parameters: Search, place: Place, ripgrep: str | None) -> Result:
+async def search(parameters: SearchArguments, place: ToolContext, ripgrep: str | None) -> ToolResult:
     try:
         re.compile(parameters.pattern)
     except re.error as error:
-        raise Problem("The pattern is no regular expression.", f"{error}.", "Escape signs that are meant.") from error
-    found = Found()
+        what, do = "The pattern is not a valid regular expression.", "Escape literal characters."
+        raise Problem(what, f"{error}.", do) from error
+    found = SearchMatches()
     root, paths, cut = await asyncio.to_thread(_files, parameters, place)
     if cut:
         found.notes.append(cut)
     if paths:
         program = [ripgrep] if ripgrep else []
-        shares = [paths[n::SEARCHERS] for n in range(SEARCHERS)] if len(paths) > 200 else [paths]
+        shares = [paths[n::PROCESSES] for n in range(PROCESSES)] if len(paths) > 200 else [paths]
         async with asyncio.TaskGroup() as tasks:
             for share in shares:
                 tasks.create_task(_look(program, parameters.pattern, root, share, found))
-        if program:  # it opens by path, and a folder on the way may have become a link
+        if program:  # ripgrep opens files by path, in which a folder may have been replaced by a link
             found.lines = await asyncio.to_thread(_confirmed, found, place.broker)
-    return _told(found)
+    return _result_of(found)
 
 
-def _start(name: str, place: Place) -> tuple[tuple[str, ...], str]:
-    """The folder to walk, and the one file of it that is meant, if so."""
-    found = place.broker.look(name)
+def _start(name: str, place: ToolContext) -> tuple[tuple[str, ...], str]:
+    """Return the folder to walk, and the name of the only file to search in it; "" for all."""
+    found = place.broker.stat(name)
     if found is not None and stat.S_ISREG(found.st_mode):
-        return folder_of(posixpath.dirname(name) or ".", place), posixpath.basename(name)
+        return resolve_folder(posixpath.dirname(name) or ".", place), posixpath.basename(name)
     if found is None or not stat.S_ISDIR(found.st_mode):
-        raise Problem(f"There is no file or folder {name}.", "", "Name one that exists.")
-    return folder_of(name, place), ""
+        raise Problem(f"There is no file or folder {name}.", "", "Use one that exists.")
+    return resolve_folder(name, place), ""
 
 
-def _files(parameters: Search, place: Place) -> tuple[Path, list[tuple[str, ...]], str]:
-    """What is searched, from which root, and why not all, if so: never a file that holds keys."""
+def _files(parameters: SearchArguments, place: ToolContext) -> tuple[Path, list[tuple[str, ...]], str]:
+    """Return the root, the files to search, and why the list is incomplete; "" if it is not.
+
+    Files with secrets are never searched.
+    """
     start, only = _start(parameters.path, place)
     root = place.folder.resolve()
     if only:
         path = (*start, only)
         return root, [] if is_secret("/".join(path)) else [path], ""
-    walk, pattern = Walk(root), parts_of(parameters.glob) if parameters.glob else ("**",)
+    walk, pattern = FolderWalk(root), pattern_parts(parameters.glob) if parameters.glob else ("**",)
     kept = [path for path in walk.files(start) if matches(pattern, path[len(start) :])]
-    return root, [path for path in kept if not is_secret("/".join(path))], walk.cut
+    return root, [path for path in kept if not is_secret("/".join(path))], walk.incomplete
 
 
-async def _look(program: list[str], pattern: str, root: Path, paths: Sequence[tuple[str, ...]], found: Found) -> None:
+async def _look(
+    program: list[str], pattern: str, root: Path, paths: Sequence[tuple[str, ...]], found: SearchMatches
+) -> None:
     if program:
         await _with_ripgrep(program[0], pattern, root, paths, found)
     else:
         ours = [sys.executable, "-IS", str(Path(__file__).with_name("searcher.py"))]
-        asked = {"pattern": pattern, "root": str(root), "hits": HITS + 1, "size": FILE_SIZE, "line": LINE * 4}
+        asked = {"pattern": pattern, "root": str(root), "hits": MAX_MATCHES + 1, "size": FILE_SIZE, "line": LINE * 4}
         names = b"\0".join(os.fsencode("/".join(path)) for path in paths)
         output, ended = await _bounded(ours, json.dumps(asked).encode() + b"\n" + names, root)
         _collect(output, ended, found)
 
 
-async def _with_ripgrep(ripgrep: str, pattern: str, root: Path, paths: Sequence[tuple[str, ...]], found: Found) -> None:
-    """The same files, by the same list: what is ignored or secret is decided here, once."""
+async def _with_ripgrep(
+    ripgrep: str, pattern: str, root: Path, paths: Sequence[tuple[str, ...]], found: SearchMatches
+) -> None:
+    """Search with ripgrep. It gets a list of files, because which are ignored or secret is decided in one place."""
     options = ["--no-config", "--encoding=none", "--no-messages", "--crlf", "--no-ignore", "--hidden",
                "--color=never", "--no-heading", "--null", "--with-filename", "--line-number", "--threads=1",
-               f"--max-filesize={FILE_SIZE}", f"--max-count={HITS + 1}", "--max-columns=2000",
+               f"--max-filesize={FILE_SIZE}", f"--max-count={MAX_MATCHES + 1}", "--max-columns=2000",
                "--max-columns-preview"]  # fmt: skip
     for batch in _batches(["/".join(path) for path in paths]):
         command = [ripgrep, *options, f"--regexp={pattern}", "--", *batch]
         output, ended = await _bounded(command, b"", root)
         _collect(output, ended, found)
-        if ended or len(found.lines) > HITS:
+        if ended or len(found.lines) > MAX_MATCHES:
             return
 
 
-def _confirmed(found: Found, broker: Broker) -> list[tuple[str, int, str]]:
-    """The lines that stand there, as the broker reads them."""
+def _confirmed(found: SearchMatches, broker: FileBroker) -> list[tuple[str, int, str]]:
+    """Return the lines that the file broker also finds: the others may come from outside the folder."""
     kept: list[tuple[str, int, str]] = []
     for name in {name for name, _, _ in found.lines}:
         try:
-            body = broker.read(found.real[name], FILE_SIZE, keys=False).split(b"\n")
+            body = broker.read(found.file_names[name], FILE_SIZE, allow_secrets=False).split(b"\n")
         except Problem:
             continue
         for _, number, words in (line for line in found.lines if line[0] == name):
@@ -142,7 +152,7 @@ def _clear(text: bytes) -> str:
 
 
 def _batches(names: list[str], most: int = 100_000) -> list[list[str]]:
-    """Names in groups that fit on a command line."""
+    """Divide the names into groups that fit on a command line."""
     batches: list[list[str]] = [[]]
     size = 0
     for name in names:
@@ -155,7 +165,7 @@ def _batches(names: list[str], most: int = 100_000) -> list[list[str]]:
 
 
 async def _bounded(command: list[str], text: bytes, folder: Path) -> tuple[bytes, str]:
-    """What a program prints, up to a size and a time; then it is killed."""
+    """Return what a program prints, up to a size and a time, and why it was killed; "" if it was not."""
     process = await asyncio.create_subprocess_exec(
         *command,
         cwd=folder,
@@ -171,7 +181,7 @@ async def _bounded(command: list[str], text: bytes, folder: Path) -> tuple[bytes
             tasks.create_task(_feed(process, text))
             ended = await _take(process, kept)
     except TimeoutError:
-        ended = f"stopped after {SECONDS:g} s: the pattern is slow, or the folder large"
+        ended = f"stopped after {SECONDS:g} s: the pattern is slow or the folder is large"
     finally:
         if ended:
             _kill(process)
@@ -186,7 +196,7 @@ async def _take(process: asyncio.subprocess.Process, kept: bytearray) -> str:
         kept += piece
         if len(kept) > OUTPUT:
             _kill(process)
-            return f"stopped after {OUTPUT >> 20} MB of hits"
+            return f"stopped after {OUTPUT >> 20} MB of matches"
     return ""
 
 
@@ -198,18 +208,18 @@ async def _feed(process: asyncio.subprocess.Process, text: bytes) -> None:
         process.stdin.close()
         await process.stdin.wait_closed()
     except (BrokenPipeError, ConnectionResetError):
-        return  # it had found enough before it had read all
+        return  # it found enough before it had read everything
 
 
 async def _drain(process: asyncio.subprocess.Process) -> None:
-    """Read to the end, so that the pipe is closed."""
+    # The pipe is closed only once it was read to the end.
     assert process.stdout is not None
     while await process.stdout.read(65_536):
         pass
 
 
 def _kill(process: asyncio.subprocess.Process) -> None:
-    """Not by `process.kill`, which reaps a child that has just ended, and then asyncio misses it."""
+    """Kill a process without `process.kill`, which reaps a child that has just ended, so that asyncio misses it."""
     if process.returncode is None:
         with contextlib.suppress(ProcessLookupError):
             if sys.platform == "win32":
@@ -218,35 +228,35 @@ def _kill(process: asyncio.subprocess.Process) -> None:
                 os.kill(process.pid, signal.SIGKILL)
 
 
-def _collect(output: bytes, ended: str, found: Found) -> None:
+def _collect(output: bytes, ended: str, found: SearchMatches) -> None:
     for line in output.split(b"\n"):
         path, zero, rest = line.partition(b"\0")
         number, parted, text = rest.replace(b":", b"\0", 1).partition(b"\0") if zero else (b"", b"", b"")
         if parted and number.isdigit():
-            name = shown(tuple(os.fsdecode(path).removeprefix("./").split("/")))
+            name = printable_path(tuple(os.fsdecode(path).removeprefix("./").split("/")))
             words = _clear(text)
-            found.real[name] = os.fsdecode(path).removeprefix("./")
+            found.file_names[name] = os.fsdecode(path).removeprefix("./")
             found.lines.append((name, int(number), words[:LINE] + ("…" if len(words) > LINE else "")))
     if ended and ended not in found.notes:
         found.notes.append(ended)
 
 
-def _told(found: Found) -> Result:
+def _result_of(found: SearchMatches) -> ToolResult:
     lines = [f"{name}:{number}: {words}" for name, number, words in sorted(found.lines)]
-    if len(lines) > HITS:
-        found.notes.insert(0, f"only the first {HITS} hits are shown")
+    if len(lines) > MAX_MATCHES:
+        found.notes.insert(0, f"only the first {MAX_MATCHES} matches are shown")
     if not lines:
-        found.notes.insert(0, "nothing found")
+        found.notes.insert(0, "no matches")
     notes = [f"[{'; '.join(found.notes)}]"] if found.notes else []
-    return Result("\n".join(lines[:HITS] + notes))
+    return ToolResult("\n".join(lines[:MAX_MATCHES] + notes))
 
 
 SEARCH = Tool(
     name="search",
-    description="Find lines of the folder's files by a regular expression. What .gitignore names is left out.",
-    parameters=Search,
+    description="Search file contents by a regular expression (grep, ripgrep syntax). Skips what .gitignore excludes.",
+    parameters=SearchArguments,
     kind="search",
-    touches="reads",
-    object=lambda p: p.pattern if p.path in ("", ".") else f"{p.pattern} in {p.path}",
+    access="read",
+    describe=lambda p: p.pattern if p.path in ("", ".") else f"{p.pattern} in {p.path}",
     run=run,
 )

@@ -1,7 +1,7 @@
-"""A program of its own that looks for a pattern in files: it may be killed at any moment, whatever the pattern does.
+"""Searches files for a pattern in a process of its own, which can be killed while a slow pattern runs.
 
-Run alone, without the rest of Journeyman: the standard library only. It reads one JSON line and then paths, each ended
-by a zero byte; it prints path, line number and line, parted by zero bytes.
+It is run as a script and uses the standard library only. It reads one JSON line and then paths, each ended by a NUL
+byte; for each match it prints path, line number and line, separated by NUL bytes.
 """
 
 import json
@@ -28,7 +28,7 @@ def main() -> None:
 
 
 def read(root: bytes, path: bytes, size: int) -> bytes:
-    """An ordinary text file of a sane size; empty where it cannot be read."""
+    """Return the contents of a regular text file; empty if it cannot be read or is larger than `size`."""
     try:
         handle = open_beneath(root, path.split(b"/"))
     except OSError:
@@ -42,7 +42,7 @@ def read(root: bytes, path: bytes, size: int) -> bytes:
 
 
 def open_beneath(root: bytes, parts: list[bytes]) -> int:
-    """Open a file without following any link on the way, where the system can do that."""
+    """Open a file without following links in its path, if the system supports that."""
     if os.open not in os.supports_dir_fd:
         return os.open(b"/".join((root, *parts)), os.O_RDONLY | getattr(os, "O_BINARY", 0))
     folder = os.open(root, os.O_RDONLY | os.O_DIRECTORY)
@@ -57,7 +57,7 @@ def open_beneath(root: bytes, parts: list[bytes]) -> int:
 
 
 def hits(body: str, pattern: "re.Pattern[str]", most: int) -> list[tuple[int, str]]:
-    """Each line that holds the pattern, once; looked for in one sweep, because most files hold none."""
+    """Return the number and text of each matching line, once. One search over the text, as most files have no match."""
     found: list[tuple[int, str]] = []
     at = number = counted = 0
     while len(found) < most and at < len(body):
@@ -67,7 +67,7 @@ def hits(body: str, pattern: "re.Pattern[str]", most: int) -> list[tuple[int, st
         start = body.rfind("\n", 0, hit.start()) + 1
         end = body.find("\n", hit.start())
         end = len(body) if end < 0 else end
-        if hit.end() > end and not pattern.search(body[start:end]):  # it only fits across lines
+        if hit.end() > end and not pattern.search(body[start:end]):  # it matches across lines only
             at = max(end + 1, hit.start() + 1)
             continue
         number += body.count("\n", counted, start)

@@ -1,4 +1,4 @@
-"""The agent's own list of what there is to do, with at most one thing in progress."""
+"""The `todo` tool: the task list of the agent, with at most one item in progress."""
 
 from dataclasses import dataclass
 from typing import Annotated, Literal
@@ -6,46 +6,50 @@ from typing import Annotated, Literal
 from annotated_types import MaxLen, MinLen
 
 from core.domain.problems import Problem
-from core.tools.place import Place
-from core.tools.says import Says
-from core.tools.tool import Result, Tool
+from core.tools.parameter_description import ParameterDescription
+from core.tools.tool import Tool, ToolResult
+from core.tools.tool_context import ToolContext
 
-SIGNS = {"done": "x", "doing": ">", "open": " "}
-
-
-@dataclass(frozen=True, slots=True)
-class Item:
-    text: Annotated[str, MinLen(1), MaxLen(300)]
-    status: Literal["open", "doing", "done"] = "open"
+CHECKBOXES = {"completed": "x", "in_progress": ">", "pending": " "}
 
 
 @dataclass(frozen=True, slots=True)
-class Todo:
-    items: Annotated[tuple[Item, ...], MaxLen(50), Says("The whole list: it replaces the one before.")]
+class TodoItem:
+    text: Annotated[str, MinLen(1), MaxLen(300), ParameterDescription("The task.")]
+    status: Annotated[Literal["pending", "in_progress", "completed"], ParameterDescription("Its state.")] = "pending"
 
 
-async def run(parameters: Todo, place: Place) -> Result:
-    doing = [item.text for item in parameters.items if item.status == "doing"]
-    if len(doing) > 1:
+@dataclass(frozen=True, slots=True)
+class TodoArguments:
+    items: Annotated[
+        tuple[TodoItem, ...], MaxLen(50), ParameterDescription("The whole list; it replaces the previous one.")
+    ]
+
+
+async def run(parameters: TodoArguments, place: ToolContext) -> ToolResult:
+    current = [item.text for item in parameters.items if item.status == "in_progress"]
+    if len(current) > 1:
         raise Problem(
-            "Only one thing can be in progress.", f"These are: {'; '.join(doing)}.", "Set the others to open."
+            "Only one item can be in progress.", f"These are: {'; '.join(current)}.", "Set the others to pending."
         )
-    return Result("\n".join(f"[{SIGNS[item.status]}] {item.text}" for item in parameters.items) or "The list is empty.")
+    return ToolResult(
+        "\n".join(f"[{CHECKBOXES[item.status]}] {item.text}" for item in parameters.items) or "The list is empty."
+    )
 
 
-def row(parameters: Todo) -> str:
-    """How far it is, and what is being done."""
-    done = sum(item.status == "done" for item in parameters.items)
-    now = next((item.text for item in parameters.items if item.status == "doing"), "")
+def timeline_text(parameters: TodoArguments) -> str:
+    """Return the progress and the current item, as the timeline shows them."""
+    done = sum(item.status == "completed" for item in parameters.items)
+    now = next((item.text for item in parameters.items if item.status == "in_progress"), "")
     return f"{done} of {len(parameters.items)} done" + (f": {now}" if now else "")
 
 
 TODO = Tool(
     name="todo",
-    description="Keep a list of what there is to do. Send the whole list; at most one item is doing.",
-    parameters=Todo,
+    description="Keep a task list. Send the whole list; at most one item is in_progress.",
+    parameters=TodoArguments,
     kind="todo",
-    touches="nothing",
-    object=row,
+    access="none",
+    describe=timeline_text,
     run=run,
 )

@@ -1,28 +1,28 @@
-"""What a tool is: parameters, a row a person can read, and an act."""
+"""The definition of a tool: its parameters, its line in the timeline, and the function that executes a call."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from core.domain.events import RunEvent
-from core.tools.place import Place
+from core.domain.events import SessionEvent
+from core.tools.tool_context import ToolContext
 
-Touches = Literal["nothing", "reads", "writes", "runs", "network"]
+Access = Literal["none", "read", "write", "execute", "network"]
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
-    """A file before and after; None where there was, or is, no file."""
+class FileChange:
+    """The contents of a file before and after a call; None if the file did not or does not exist."""
 
     path: str
     before: bytes | None
     after: bytes | None
-    modes: tuple[int, int] = field(default=(0, 0), compare=False)  # permission bits; 0 where they are not known
+    modes: tuple[int, int] = field(default=(0, 0), compare=False)  # permission bits; 0 if unknown
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
-    """An image or a document for a model that can see it."""
+class MediaContent:
+    """An image or a document for models that accept it."""
 
     name: str
     media_type: str
@@ -30,38 +30,50 @@ class Shown:
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
-    """What the model is told, what was changed, and the files it has now seen: path → digest of the contents.
+class ToolResult:
+    """The result of a call.
 
-    `unkept` are files that were changed as well, as they are shown: their contents are not known.
+    Attributes:
+        output: the text for the model.
+        changes: the changed files.
+        known_files: files whose contents the model now knows, as pairs of path and digest.
+        media: images and documents for the model.
+        unrestorable: display names of further changed files, whose contents were not recorded.
     """
 
     output: str
     failed: bool = False
     exit_code: int | None = None
-    changes: tuple[Change, ...] = ()
-    seen: tuple[tuple[str, str], ...] = ()
-    shown: tuple[Shown, ...] = ()
-    unkept: tuple[str, ...] = ()
+    changes: tuple[FileChange, ...] = ()
+    known_files: tuple[tuple[str, str], ...] = ()
+    media: tuple[MediaContent, ...] = ()
+    unrestorable: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """`object` names what a call acts on, in a row; `run` acts. `parameters` is a dataclass: the schema follows.
+    """A tool.
 
-    `knowing` adds to the parameters what the session has seen, before the act. `fact` is what a call states by itself,
-    recorded before its result. `paths` are the files it names, where they are not in a parameter called `path`.
-    `lasts`: what it does outlasts the run, though it touches nothing.
+    Attributes:
+        parameters: a dataclass, from which the JSON Schema is made.
+        kind: the kind of step by which the timeline groups calls.
+        access: what a call affects, which decides whether it needs approval.
+        describe: returns what a call acts on, for the timeline.
+        run: runs a call.
+        with_known_files: adds to the parameters the digests of the files that the session has read.
+        event: returns an event that is recorded before the result of the call.
+        paths: returns the files that a call names, if they are not in a parameter called `path`.
+        has_lasting_effect: whether a call has an effect that outlasts the run, although it changes no file.
     """
 
     name: str
     description: str
     parameters: type[Any]
     kind: str
-    touches: Touches
-    object: Callable[[Any], str]
-    run: Callable[[Any, Place], Awaitable[Result]]
-    knowing: Callable[[Any, Mapping[str, str]], Any] | None = None
-    fact: Callable[[str, Any], RunEvent] | None = None
+    access: Access
+    describe: Callable[[Any], str]
+    run: Callable[[Any, ToolContext], Awaitable[ToolResult]]
+    with_known_files: Callable[[Any, Mapping[str, str]], Any] | None = None
+    event: Callable[[str, Any], SessionEvent] | None = None
     paths: Callable[[Any], tuple[str, ...]] | None = None
-    lasts: bool = False
+    has_lasting_effect: bool = False

@@ -1,4 +1,4 @@
-"""Started inside a sandbox, with nothing of ours loaded: tries nine ways out and tells which of them were open."""
+"""Tries nine ways to escape from the sandbox it is run in, as a script of its own, and prints those that worked."""
 
 import ctypes
 import json
@@ -36,7 +36,7 @@ def unix_socket(order: dict[str, str]) -> bool:
 
 
 def environment(order: dict[str, str]) -> bool:
-    """Of any process to be seen, and of the first one, which is the launcher's own."""
+    """Read the environment of any visible process, also of the first one, which is the launcher itself."""
     for place in Path("/proc").glob("[0-9]*/environ"):
         try:
             body = place.read_bytes()
@@ -49,7 +49,7 @@ def environment(order: dict[str, str]) -> bool:
 
 
 def namespace(order: dict[str, str]) -> bool:
-    """Root inside a namespace of one's own reaches parts of the kernel that are full of holes."""
+    """Create a user namespace: root inside it reaches parts of the kernel with many vulnerabilities."""
     del order
     for attempt in (lambda: libc.unshare(_NEW_USER), _clone):
         child = os.fork()
@@ -70,7 +70,7 @@ def _clone() -> int:
 
 
 def kernel(order: dict[str, str]) -> bool:
-    """Root owns the settings of the kernel, and needs no power to write them: one of them names a program."""
+    """Open kernel settings for writing. Root owns them and needs no capability; one of them names a program to run."""
     del order
     for place in ("/proc/sys/kernel/core_pattern", "/proc/sysrq-trigger"):
         try:
@@ -82,7 +82,7 @@ def kernel(order: dict[str, str]) -> bool:
 
 
 def protected(order: dict[str, str]) -> bool:
-    """Straight, and by way of a new folder under the old name."""
+    """Write a git hook directly, or move the git folder away so that it can be replaced."""
     git = Path(order["folder"], ".git")
     for attempt in (lambda: (git / "hooks" / "mine").write_text("mine"), lambda: git.rename(git.with_name("old"))):
         try:
@@ -94,7 +94,7 @@ def protected(order: dict[str, str]) -> bool:
 
 
 def daemon(order: dict[str, str]) -> bool:
-    """Leave a process behind; whether it lives on is seen from outside, by the lock it holds."""
+    """Leave a process behind. The parent detects from outside, by the lock it holds, whether it survives."""
     import fcntl
 
     if os.fork() == 0:
@@ -102,7 +102,7 @@ def daemon(order: dict[str, str]) -> bool:
         if os.fork():
             os._exit(0)
         nothing = os.open("/dev/null", os.O_RDWR)
-        for descriptor in range(3):  # whoever waits for our output shall not wait for this one
+        for descriptor in range(3):  # so that nobody who reads our output waits for this process
             os.dup2(nothing, descriptor)
         with Path(order["folder"], "lock").open("w") as file:
             fcntl.flock(file, fcntl.LOCK_EX)
@@ -115,15 +115,15 @@ def daemon(order: dict[str, str]) -> bool:
     return False
 
 
-ATTACKS: tuple[Callable[[dict[str, str]], bool], ...] = (
+ALL_ATTACKS: tuple[Callable[[dict[str, str]], bool], ...] = (
     *(read_outside, write_outside, connect, unix_socket, environment, namespace, kernel, protected, daemon),
 )
 
 
 def main(order: dict[str, str]) -> None:
-    """Print what was open, as JSON, in one line."""
+    """Print the names of the attacks that worked, as one line of JSON."""
     found = []
-    for attack in ATTACKS:
+    for attack in ALL_ATTACKS:
         try:
             if attack(order):
                 found.append(attack.__name__)

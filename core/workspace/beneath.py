@@ -1,4 +1,4 @@
-"""Open what lies beneath a folder and nothing else, whatever links and races do: openat2, else a careful walk."""
+"""Opens files strictly beneath a folder, safe against links and races: with openat2, or else part by part."""
 
 import ctypes
 import errno
@@ -8,7 +8,7 @@ import sys
 
 _OPENAT2 = 437  # the same number on every Linux machine
 _NO_MAGIC_LINKS, _BENEATH = 0x02, 0x08
-_TRIES = 64  # the kernel says "again" while somebody renames on the way
+_TRIES = 64  # the kernel returns EAGAIN while a folder in the path is being renamed
 
 
 class _How(ctypes.Structure):
@@ -21,7 +21,7 @@ def _libc() -> ctypes.CDLL:
 
 
 def openat2(root: int, name: str, flags: int, mode: int = 0) -> int:
-    """A descriptor; the kernel refuses with EXDEV what leads out of `root`, and with ELOOP the links of /proc."""
+    """Return a descriptor. The kernel refuses paths out of `root` with EXDEV, and magic links of /proc with ELOOP."""
     how = _How(flags | os.O_CLOEXEC, mode, _BENEATH | _NO_MAGIC_LINKS)
     path, size = os.fsencode(name), ctypes.c_size_t(ctypes.sizeof(how))
     for _ in range(_TRIES):
@@ -33,8 +33,8 @@ def openat2(root: int, name: str, flags: int, mode: int = 0) -> int:
     raise OSError(fault, os.strerror(fault), name)
 
 
-def walk(root: int, name: str, flags: int, mode: int = 0) -> int:
-    """The same without openat2: one part after the other, no link followed, `..` only back along the way come."""
+def open_by_walking(root: int, name: str, flags: int, mode: int = 0) -> int:
+    """Open a file beneath `root` without openat2: part by part, following no link and never leaving `root`."""
     if name.startswith("/"):
         raise OSError(errno.EXDEV, os.strerror(errno.EXDEV), name)
     way = [os.dup(root)]
@@ -58,15 +58,15 @@ def _step(way: list[int], part: str, flags: int, mode: int) -> None:
         os.close(way.pop())
         if not way:
             raise OSError(errno.EXDEV, os.strerror(errno.EXDEV), part)
-        part = "."  # what is last is opened as asked for, also where that is a folder come through
+        part = "."  # the last part is opened with the requested flags, even if it is a parent
     way.append(os.open(part, flags | getattr(os, "O_CLOEXEC", 0), mode, dir_fd=way[-1]))
     if part == ".":
         os.close(way.pop(-2))
 
 
 @functools.cache
-def kernel_confines() -> bool:
-    """Whether this kernel has openat2; a filter may say no to it as well."""
+def has_openat2() -> bool:
+    """Return whether openat2 works: the kernel may lack it, or a seccomp filter may refuse it."""
     if sys.platform != "linux":
         return False
     root = os.open("/", os.O_PATH | os.O_DIRECTORY)
@@ -79,11 +79,11 @@ def kernel_confines() -> bool:
     return True
 
 
-def place_of(descriptor: int) -> str:
-    """Where the thing behind a descriptor lies now."""
+def path_of_descriptor(descriptor: int) -> str:
+    """Return the current path of an open file."""
     if sys.platform == "darwin":
         import fcntl
 
         answer = fcntl.fcntl(descriptor, 50, b"\0" * 1024)  # F_GETPATH
         return os.fsdecode(answer.rstrip(b"\0"))
-    return os.readlink(f"/proc/self/fd/{descriptor}")  # noqa: PTH115 - a Path takes ten times as long, at every call
+    return os.readlink(f"/proc/self/fd/{descriptor}")  # noqa: PTH115 - a Path takes ten times as long, in every call

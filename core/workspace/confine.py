@@ -1,6 +1,7 @@
-"""Started on its own, with nothing of ours loaded: takes rights away, runs a command, ends it all.
+"""Runs a command under Landlock and seccomp, as a script of its own that imports nothing of Journeyman.
 
-It stays as the parent of whatever the command leaves behind, so that nothing outlives the command, nor us.
+It stays the parent of every process that the command leaves behind and kills them, so that none outlives the command
+or Journeyman.
 """
 
 import ctypes
@@ -15,15 +16,15 @@ from types import FrameType
 _CREATE, _ADD, _RESTRICT = 444, 445, 446  # the same numbers on every machine
 _DEATH_SIGNAL, _SECCOMP, _SUBREAPER, _NO_NEW_RIGHTS = 1, 22, 36, 38
 _READ = 1 << 0 | 1 << 2 | 1 << 3  # execute, read file, read folder
-_FILE = 1 << 0 | 1 << 1 | 1 << 2 | 1 << 14 | 1 << 15  # the rights that mean something for what is no folder
-_ALL = {1: (1 << 13) - 1, 2: (1 << 14) - 1, 3: (1 << 15) - 1, 4: (1 << 15) - 1}  # by version of the interface
+_FILE = 1 << 0 | 1 << 1 | 1 << 2 | 1 << 14 | 1 << 15  # the rights that apply to files
+_ALL = {1: (1 << 13) - 1, 2: (1 << 14) - 1, 3: (1 << 15) - 1, 4: (1 << 15) - 1}  # by version of the Landlock ABI
 _NEWEST = (1 << 16) - 1
 
 libc = ctypes.CDLL(None if os.name == "posix" else "msvcrt", use_errno=True)
 
 
 def call(number: int, *arguments: object) -> int:
-    """A system call; what it refuses is an OSError."""
+    """Make a system call; raise OSError if it fails."""
     found = int(libc.syscall(ctypes.c_long(number), *arguments))
     if found < 0:
         fault = ctypes.get_errno()
@@ -32,7 +33,7 @@ def call(number: int, *arguments: object) -> int:
 
 
 def version() -> int:
-    """Of Landlock in this kernel; 0 where there is none."""
+    """Return the Landlock ABI version of this kernel; 0 without Landlock."""
     try:
         return call(_CREATE, None, ctypes.c_size_t(0), ctypes.c_uint32(1))
     except OSError:
@@ -40,7 +41,7 @@ def version() -> int:
 
 
 def confine(reads: list[str], writes: list[str], program: bytes) -> None:
-    """From here on this process and its children reach these places and no others, and no network."""
+    """Restrict this process and its children to these paths, without network."""
     found = version()
     rights = _ALL.get(found, _NEWEST)
     attributes = struct.pack("QQQ", rights, 3 if found >= 4 else 0, 3 if found >= 6 else 0)
@@ -66,7 +67,7 @@ def confine(reads: list[str], writes: list[str], program: bytes) -> None:
 
 
 def end_children() -> None:
-    """Kill until nothing is left; what loses its parent becomes a child of ours."""
+    """Kill children until none is left. Orphans become children of this process, which is their subreaper."""
     while True:
         found = Path("/proc/self/task").glob("*/children")
         for pid in [int(pid) for place in found for pid in place.read_text().split()]:
@@ -83,7 +84,7 @@ def stop(number: int, frame: FrameType | None) -> None:
 
 
 def main(words: list[str]) -> None:
-    """`words` is the order as JSON: what to read, to write, the filter, the folder and the command."""
+    """Run the command that `words[0]` describes as JSON: paths to read and write, filter, folder and command."""
     order = json.loads(words[0])
     signal.signal(signal.SIGTERM, stop)
     libc.prctl(_SUBREAPER, 1, 0, 0, 0)
@@ -96,7 +97,7 @@ def main(words: list[str]) -> None:
             os.chdir(order["folder"])
             os.execv(order["command"][0], order["command"])
         except OSError as error:
-            os.write(2, f"The command could not be confined: {error}\n".encode())
+            os.write(2, f"The command could not be sandboxed: {error}\n".encode())
             os._exit(126)
     while True:
         pid, status = os.wait()

@@ -1,4 +1,4 @@
-"""The only way out of the sandbox: a proxy on a socket of its own, which lets through to the allowed hosts."""
+"""The only network access from inside the sandbox: an HTTP proxy on a Unix socket that admits allowed hosts only."""
 
 import asyncio
 import contextlib
@@ -10,20 +10,20 @@ from typing import Literal
 from urllib.parse import urlsplit
 
 from core.domain.problems import Problem
-from core.workspace.egress import allowed_address, host_name
+from core.workspace.outbound_hosts import allowed_address, normalized_host
 
-Check = Callable[[str], Awaitable[tuple[str, ...]]]
-Door = tuple[str, int]
+AddressCheck = Callable[[str], Awaitable[tuple[str, ...]]]
+HostPort = tuple[str, int]
 
 HEAD = 65_536
 CONNECT_S, HEAD_S, IDLE_S = 20.0, 20.0, 300.0
-MANY = 64  # connections at once
+MAX_CONNECTIONS = 64  # connections at once
 _HOP = (b"proxy-", b"connection:", b"keep-alive:", b"te:", b"upgrade:")
 
 
 @dataclass(frozen=True, slots=True)
-class Knock:
-    """Somebody wanted out: where to, and what came of it."""
+class ConnectionAttempt:
+    """An attempt to connect to a host, and its result."""
 
     host: str
     port: int
@@ -32,15 +32,20 @@ class Knock:
 
 
 class Proxy:
-    """Open from `async with` to its end. `doors` are pairs of host and port; `tell` hears every knock."""
+    """A proxy that listens during its `async with` block, on the socket `path`. `on_attempt` receives every attempt."""
 
-    def __init__(self, doors: Iterable[Door], tell: Callable[[Knock], None], check: Check = allowed_address) -> None:
-        self._doors = {(host_name(host), port) for host, port in doors}
-        self._tell, self._check = tell, check
+    def __init__(
+        self,
+        allowed: Iterable[HostPort],
+        on_attempt: Callable[[ConnectionAttempt], None],
+        check: AddressCheck = allowed_address,
+    ) -> None:
+        self._allowed = {(normalized_host(host), port) for host, port in allowed}
+        self._on_attempt, self._check = on_attempt, check
         self._folder = tempfile.TemporaryDirectory(prefix="journeyman-out-", ignore_cleanup_errors=True)
         self.path = Path(self._folder.name) / "way"
         self._server: asyncio.Server | None = None
-        self._going: set[asyncio.Task[object]] = set()
+        self._connections: set[asyncio.Task[object]] = set()
 
     async def __aenter__(self) -> "Proxy":
         self._server = await asyncio.start_unix_server(self._serve, self.path, limit=HEAD)
@@ -49,36 +54,36 @@ class Proxy:
     async def __aexit__(self, *_: object) -> None:
         server, self._server = self._server, None
         if server:
-            # asyncio forgets a connection it has just accepted when its server closes: those are let in first.
+            # asyncio loses connections that it has just accepted when the server closes, so they are served first.
             for listener in server.sockets:
                 asyncio.get_running_loop().remove_reader(listener.fileno())
             for _turn in range(4):
                 await asyncio.sleep(0)
             server.close()
-        for task in self._going:
+        for task in self._connections:
             task.cancel()
-        if self._going:
-            await asyncio.wait(self._going)
+        if self._connections:
+            await asyncio.wait(self._connections)
         self._folder.cleanup()
 
-    def allow(self, host: str, port: int) -> None:
-        """One more door, from now on."""
-        self._doors.add((host_name(host), port))
+    def allow_host(self, host: str, port: int) -> None:
+        """Allow a further host and port."""
+        self._allowed.add((normalized_host(host), port))
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()
-        if task is None or self._server is None or len(self._going) >= MANY:
+        if task is None or self._server is None or len(self._connections) >= MAX_CONNECTIONS:
             writer.transport.abort()
             return
-        self._going.add(task)
+        self._connections.add(task)
         try:
             await self._one(reader, writer)
         except (OSError, TimeoutError, asyncio.IncompleteReadError, asyncio.LimitOverrunError, ValueError):
-            pass  # whoever knocked hears it: its connection closes
+            pass  # the client notices that its connection is closed
         except asyncio.CancelledError:
             writer.transport.abort()
         finally:
-            self._going.discard(task)
+            self._connections.discard(task)
             writer.close()
 
     async def _one(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -90,13 +95,13 @@ class Proxy:
         try:
             addresses = await self._admit(host, port)
         except Problem as problem:
-            self._tell(Knock(host, port, "refused", str(problem)))
+            self._on_attempt(ConnectionAttempt(host, port, "refused", str(problem)))
             await _answer(writer, 403, f"{problem}\n")
             return
         way = await self._connect(addresses, host, port, writer)
         if way is None:
             return
-        self._tell(Knock(host, port, "allowed"))
+        self._on_attempt(ConnectionAttempt(host, port, "allowed"))
         far_reader, far_writer = way
         try:
             if method == "CONNECT":
@@ -113,24 +118,24 @@ class Proxy:
             far_writer.close()
 
     async def _admit(self, host: str, port: int) -> tuple[str, ...]:
-        name = host_name(host)
-        if (name, port) not in self._doors:
-            raise Problem(f"{name}:{port} is not allowed in this run.", "", "Ask the person to allow it.")
+        name = normalized_host(host)
+        if (name, port) not in self._allowed:
+            raise Problem(f"{name}:{port} is not allowed in this run.", "", "Ask the user to allow it.")
         return await self._check(name)
 
     async def _connect(
         self, addresses: tuple[str, ...], host: str, port: int, writer: asyncio.StreamWriter
     ) -> tuple[asyncio.StreamReader, asyncio.StreamWriter] | None:
-        """To the addresses that were looked at, never by the name again."""
+        """Connect to one of the checked addresses, because resolving the name again could give an unchecked address."""
         why = ""
         for address in addresses:
             try:
                 async with asyncio.timeout(CONNECT_S):
                     return await asyncio.open_connection(address, port, limit=HEAD)
             except (OSError, TimeoutError) as error:
-                why = str(error) or "no answer"
-        self._tell(Knock(host, port, "failed", why))
-        await _answer(writer, 502, f"{host}:{port} does not answer: {why}\n")
+                why = str(error) or "timeout"
+        self._on_attempt(ConnectionAttempt(host, port, "failed", why))
+        await _answer(writer, 502, f"{host}:{port} cannot be reached: {why}\n")
         return None
 
 

@@ -1,4 +1,4 @@
-"""Started inside a sandbox, with nothing of ours loaded: a port of its own, led to the one socket that leads out."""
+"""Forwards a local port to the proxy socket, inside the sandbox. A script that imports nothing of Journeyman."""
 
 import contextlib
 import os
@@ -8,7 +8,7 @@ import threading
 
 
 def pump(source: socket.socket, target: socket.socket) -> None:
-    """Until one side ends."""
+    """Copy data until one side closes."""
     with contextlib.suppress(OSError):
         while piece := source.recv(65_536):
             target.sendall(piece)
@@ -17,7 +17,7 @@ def pump(source: socket.socket, target: socket.socket) -> None:
 
 
 def serve(listener: socket.socket, way: str) -> None:
-    """Lead every connection out, each in two threads that die with the command."""
+    """Forward every connection, each in two threads that end with the command."""
     while True:
         near, _ = listener.accept()
         far = socket.socket(socket.AF_UNIX)
@@ -31,7 +31,7 @@ def serve(listener: socket.socket, way: str) -> None:
 
 
 def main(words: list[str]) -> None:
-    """`words`: the socket, the port, the command. The command runs as our child; its end is ours."""
+    """Run a command as a child and end with it. `words` are the socket, the port and the command."""
     listener = socket.create_server(("127.0.0.1", int(words[1])), backlog=64)
     child = os.fork()
     if child == 0:

@@ -1,4 +1,4 @@
-"""The walls around commands on this machine: the best rung that proves itself, and its level for everyone to see."""
+"""The choice of the sandbox for commands on this machine: the best launcher that passes its self-test."""
 
 import functools
 import sys
@@ -7,95 +7,111 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Protocol
 
-from core.domain.consent import Level
+from core.domain.permissions import SandboxLevel
 from core.domain.problems import Problem
 from core.workspace.bubblewrap import Bubblewrap
-from core.workspace.jobobject import JobObject
+from core.workspace.job_object import JobObject
 from core.workspace.landlock import Landlock
-from core.workspace.launch import Asked, Launcher, Permit
-from core.workspace.plain import Plain
-from core.workspace.process import Finished, Hear, Running, begin
+from core.workspace.launcher import CommandRequest, Launcher, SandboxPermissions
+from core.workspace.running_command import FinishedCommand, OutputListener, RunningCommand, start_command
+from core.workspace.sandbox_selftest import SandboxProof, prove_sandbox
 from core.workspace.seatbelt import Seatbelt
-from core.workspace.selftest import Proof, prove
+from core.workspace.unsandboxed import Unsandboxed
 
 
-class Rung(Launcher, Protocol):
-    """A launcher as the ladder sees it: whether it could work here, and how to let go of it."""
+class SandboxLauncher(Launcher, Protocol):
+    """A launcher that can be chosen: it knows whether it could work here, and can be closed."""
 
     @property
-    def possible(self) -> bool: ...
+    def available(self) -> bool: ...
 
     def close(self) -> None: ...
 
 
 class Sandbox:
-    """Starts commands by one launcher. `unconfined` is a person's word, where there are no walls."""
+    """Starts commands with one launcher. `allow_unsandboxed`: the user allows commands without a sandbox."""
 
-    def __init__(self, launcher: Rung, proof: Proof | None, *, unconfined: bool = False) -> None:
+    def __init__(
+        self, launcher: SandboxLauncher, proof: SandboxProof | None, *, allow_unsandboxed: bool = False
+    ) -> None:
         self._launcher = launcher
         self.proof = proof
-        self._unconfined = unconfined
+        self._unconfined = allow_unsandboxed
 
     @property
     def name(self) -> str:
         return self._launcher.name
 
     @property
-    def level(self) -> Level:
+    def level(self) -> SandboxLevel:
         return self._launcher.level
 
-    def off(self, permit: Permit) -> Problem | None:
-        """Why no command runs; None when commands run."""
-        if self.proof and self.proof.open:
-            what, why = "Commands are off.", f"In its test the sandbox let a command {self.proof.words}."
-            return Problem(what, why, "Run `journeyman doctor`, and mend what it names.")
-        if self.level == "none" and not (self._unconfined or permit.unconfined):
-            why, do = (
-                "This machine offers no sandbox.",
-                "Install bubblewrap, or allow commands without walls one by one.",
+    def disabled_reason(self, permit: SandboxPermissions) -> Problem | None:
+        """Return why commands are disabled; None if they are not."""
+        if self.proof and self.proof.escapes:
+            what, why = (
+                "Commands are disabled.",
+                f"In its self-test the sandbox allowed a command to {self.proof.description}.",
             )
-            return Problem("Commands are off.", why, do)
+            return Problem(what, why, "Run `journeyman doctor` and fix the issues that it reports.")
+        if self.level == "none" and not (self._unconfined or permit.unsandboxed):
+            why, do = (
+                "This machine has no sandbox.",
+                "Install bubblewrap, or allow commands without a sandbox one by one.",
+            )
+            return Problem("Commands are disabled.", why, do)
         return None
 
     def close(self) -> None:
         self._launcher.close()
 
-    async def start(self, asked: Asked, hear: Hear | None = None, watch: Callable[[], None] | None = None) -> Running:
-        """Start a command; it goes on until it ends or is ended."""
-        if (off := self.off(asked.permit)) is not None:
+    async def start(
+        self, asked: CommandRequest, on_output: OutputListener | None = None, on_tick: Callable[[], None] | None = None
+    ) -> RunningCommand:
+        """Start a command in the background."""
+        if (off := self.disabled_reason(asked.permit)) is not None:
             raise off
-        return await begin(self._launcher.prepare(asked), asked.limits, hear, watch)
+        return await start_command(self._launcher.prepare(asked), asked.limits, on_output, on_tick)
 
-    async def run(self, asked: Asked, hear: Hear | None = None, watch: Callable[[], None] | None = None) -> Finished:
-        """Run a command to its end. Cancelling kills all it started."""
-        running = await self.start(asked, hear, watch)
-        return await running.until_end()
+    async def run(
+        self, asked: CommandRequest, on_output: OutputListener | None = None, on_tick: Callable[[], None] | None = None
+    ) -> FinishedCommand:
+        """Run a command to its end. If canceled, kill all processes that it started."""
+        running = await self.start(asked, on_output, on_tick)
+        return await running.wait_or_kill()
 
 
-def rungs() -> Sequence[Callable[[], Rung]]:
-    """The ladder of this system, best first."""
+def system_launchers() -> Sequence[Callable[[], SandboxLauncher]]:
+    """Return the launchers of this system, best first."""
     return {"linux": (Bubblewrap, Landlock), "darwin": (Seatbelt,), "win32": (JobObject,)}.get(sys.platform, ())
 
 
-def choose(
-    cache: Path | None = None, *, unconfined: bool = False, ladder: Sequence[Callable[[], Rung]] | None = None
+def choose_sandbox(
+    cache: Path | None = None,
+    *,
+    allow_unsandboxed: bool = False,
+    launchers: Sequence[Callable[[], SandboxLauncher]] | None = None,
 ) -> Sandbox:
-    """The first rung that works. One that works and leaks is not passed over in silence: commands are off then."""
-    for make in rungs() if ladder is None else ladder:
+    """Return a sandbox with the first launcher that works.
+
+    A launcher that works but fails its self-test is chosen too, and commands are disabled; a weaker launcher is
+    not an acceptable replacement.
+    """
+    for make in system_launchers() if launchers is None else launchers:
         launcher = make()
-        if launcher.possible and launcher.level == "none":
-            return Sandbox(launcher, None, unconfined=unconfined)
-        if launcher.possible and (proof := prove(launcher, cache)).works:
+        if launcher.available and launcher.level == "none":
+            return Sandbox(launcher, None, allow_unsandboxed=allow_unsandboxed)
+        if launcher.available and (proof := prove_sandbox(launcher, cache)).works:
             return Sandbox(launcher, proof)
         launcher.close()
-    return Sandbox(Plain(), None, unconfined=unconfined)
+    return Sandbox(Unsandboxed(), None, allow_unsandboxed=allow_unsandboxed)
 
 
-CHOOSING = threading.Lock()  # runs that want the walls at the same moment must not make two sandboxes
-_chosen = functools.cache(choose)
+CHOICE_LOCK = threading.Lock()  # runs that start at the same time must not create two sandboxes
+_chosen = functools.cache(choose_sandbox)
 
 
-def of_this_machine(cache: Path | None = None) -> Sandbox:
-    """Chosen and proven once for a process: what the machine offers does not change under it."""
-    with CHOOSING:
+def machine_sandbox(cache: Path | None = None) -> Sandbox:
+    """Return the sandbox of this machine, which is chosen and tested once per process."""
+    with CHOICE_LOCK:
         return _chosen(cache)

@@ -1,16 +1,16 @@
-"""Confine commands on macOS by sandbox-exec: a profile that denies by default, written for one command."""
+"""The sandbox on macOS by sandbox-exec: a profile that denies by default, written for each command."""
 
 import functools
 import os
 import shutil
 from pathlib import Path
 
-from core.domain.consent import Level
+from core.domain.permissions import SandboxLevel
 from core.domain.problems import Problem
-from core.domain.sensitive import WALLED_IN_GIT, WALLED_NAMES
-from core.workspace import toolchains
-from core.workspace.launch import Asked, Launch, clean_environment, limited
-from core.workspace.plain import GUARD
+from core.domain.sensitive_paths import READ_ONLY_IN_GIT, READ_ONLY_NAMES
+from core.workspace import readable_system
+from core.workspace.launcher import CommandRequest, ProcessLaunch, clean_environment, with_limits
+from core.workspace.unsandboxed import WATCHDOG
 
 SYSTEM = ("/usr", "/bin", "/sbin", "/opt", "/System", "/Library/Developer", "/Library/Apple", "/Library/Java", "/dev")
 FILES = ("/private/etc", "/private/var/db/timezone", "/private/var/select", "/Library/Preferences/Logging")
@@ -27,39 +27,39 @@ CLOSED = ("credentials.toml", "credentials")
 
 
 class Seatbelt:
-    """The kernel's own sandbox, the one that apps run in; what is protected is closed before it exists."""
+    """Runs commands in the sandbox of the kernel. Its rules also cover protected files that do not exist yet."""
 
     name = "sandbox-exec"
-    level: Level = "verified"
+    level: SandboxLevel = "verified"
 
     def __init__(self) -> None:
         self._program = shutil.which("sandbox-exec") or ""
-        self._home = toolchains.home()
+        self._home = readable_system.home_folder()
 
     def close(self) -> None:
-        """Nothing is held."""
+        """Do nothing: there are no resources."""
 
     @property
-    def possible(self) -> bool:
+    def available(self) -> bool:
         return bool(self._program)
 
     @property
     def profile(self) -> str:
-        return self.rules(Asked("true", Path("/nowhere")))
+        return self.profile_text(CommandRequest("true", Path("/nowhere")))
 
-    def prepare(self, asked: Asked) -> Launch:
+    def prepare(self, asked: CommandRequest) -> ProcessLaunch:
         if asked.permit.proxy:
-            why = "The profile can open one port of this machine, not a socket in a folder."
-            raise Problem("No host can be allowed to a command on this machine yet.", why, "Fetch the page instead.")
-        command = limited(asked, GUARD)
-        words = (self._program, "-p", self.rules(asked), *command)
+            why = "The profile can allow a local port, but not a Unix socket."
+            raise Problem("Commands cannot be given network access on this machine yet.", why, "Use fetch instead.")
+        command = with_limits(asked, WATCHDOG)
+        words = (self._program, "-p", self.profile_text(asked), *command)
         scratch = {"TMPDIR": str(_scratch())}
-        return Launch(words, clean_environment() | scratch, asked.folder, "group", guarded=True)
+        return ProcessLaunch(words, clean_environment() | scratch, asked.folder, "group", stdin_is_watchdog=True)
 
-    def rules(self, asked: Asked) -> str:
-        """The profile. Of several rules that fit, the last one holds."""
+    def profile_text(self, asked: CommandRequest) -> str:
+        """Return the profile. If several rules match, the last one applies."""
         folder = Path(os.path.realpath(asked.folder))
-        reads = [*SYSTEM, *FILES, *(str(self._home / name) for name in toolchains.HOME if self._home)]
+        reads = [*SYSTEM, *FILES, *(str(self._home / name) for name in readable_system.HOME_PATHS if self._home)]
         writes = [str(folder), str(_scratch())]
         lines = [
             "(version 1)",
@@ -81,19 +81,19 @@ class Seatbelt:
         return "\n".join(lines)
 
 
-def _protected(folder: Path, asked: Asked) -> list[str]:
-    allowed = set(asked.permit.protected)
+def _protected(folder: Path, asked: CommandRequest) -> list[str]:
+    allowed = set(asked.permit.protected_paths)
     found = []
-    for name in dict.fromkeys([*WALLED_NAMES, *asked.protected]):
-        inner = [f"{name}/{'/'.join(part)}" for part in WALLED_IN_GIT] if Path(name).name == ".git" else [name]
+    for name in dict.fromkeys([*READ_ONLY_NAMES, *asked.protected]):
+        inner = [f"{name}/{'/'.join(part)}" for part in READ_ONLY_IN_GIT] if Path(name).name == ".git" else [name]
         inner = [part for part in inner if not any(each == part or each.startswith(f"{part}/") for each in allowed)]
         found += [f"(subpath {_quoted(str(folder / part))})" for part in inner]
         if Path(name).name == ".git":
-            found.append(f"(literal {_quoted(str(folder / name))})")  # or it could be moved away and made anew
+            found.append(f"(literal {_quoted(str(folder / name))})")  # or it could be moved away and replaced
     return found
 
 
-def _hidden(asked: Asked) -> tuple[str, ...]:
+def _hidden(asked: CommandRequest) -> tuple[str, ...]:
     return () if asked.permit.secrets else tuple(dict.fromkeys((".env", ".npmrc", ".netrc", *asked.hidden)))
 
 
@@ -111,5 +111,5 @@ def _pattern(text: str) -> str:
 
 @functools.cache
 def _scratch() -> Path:
-    """The person's own temporary folder; macOS gives each of them one."""
+    """Return the temporary folder of the user; on macOS each user has one."""
     return Path(os.path.realpath(os.environ.get("TMPDIR") or "/private/tmp"))

@@ -1,34 +1,37 @@
-"""What `doctor` says of the sandbox."""
+"""What `doctor` reports about the sandbox."""
 
 import contextlib
 from tempfile import gettempdir
 
-from app.commands.care import walls_of
-from core.engine.walls import walls_found
+from app.commands.doctor import check_sandbox
+from core.engine.services.sandbox_status import sandbox_status
 from core.workspace.bubblewrap import Bubblewrap
 from core.workspace.landlock import Landlock
-from core.workspace.sandbox import choose
+from core.workspace.sandbox import choose_sandbox
 from tests.core.workspace.commands import walls
 
 
-def test_good_walls() -> None:
-    with walls("bubblewrap"), contextlib.closing(choose(ladder=[Bubblewrap])) as made:
-        assert walls_of(walls_found(made)).ok and walls_of(walls_found(made)).what == "bubblewrap, verified"
-
-
-def test_reduced_walls_name_what_is_open() -> None:
-    with walls("landlock"), contextlib.closing(choose(ladder=[Landlock])) as made:
+def test_working_sandbox_is_reported() -> None:
+    with walls("bubblewrap"), contextlib.closing(choose_sandbox(launchers=[Bubblewrap])) as made:
         assert (
-            walls_of(walls_found(made)).ok
-            and walls_of(walls_found(made)).what == "landlock, reduced; a command can change a protected file"
+            check_sandbox(sandbox_status(made)).ok
+            and check_sandbox(sandbox_status(made)).result == "bubblewrap, verified"
         )
 
 
-def test_walls_that_fail_and_none_at_all() -> None:
-    with contextlib.closing(choose(ladder=[])) as none:
-        found = walls_of(walls_found(none))
-        assert not found.ok and "no sandbox" in found.what and "bubblewrap" in found.do
+def test_reduced_sandbox_lists_what_is_open() -> None:
+    with walls("landlock"), contextlib.closing(choose_sandbox(launchers=[Landlock])) as made:
+        assert (
+            check_sandbox(sandbox_status(made)).ok
+            and check_sandbox(sandbox_status(made)).result == "landlock, reduced; a command can change a protected file"
+        )
+
+
+def test_failing_or_missing_sandbox_is_reported() -> None:
+    with contextlib.closing(choose_sandbox(launchers=[])) as none:
+        found = check_sandbox(sandbox_status(none))
+        assert not found.ok and "no sandbox" in found.result and "bubblewrap" in found.fix
     weak = Bubblewrap(weaken=lambda words: [*words, "--bind", gettempdir(), gettempdir()])
-    with walls("bubblewrap"), contextlib.closing(choose(ladder=[lambda: weak])) as made:
-        found = walls_of(walls_found(made))
-        assert not found.ok and "write outside the folder" in found.what
+    with walls("bubblewrap"), contextlib.closing(choose_sandbox(launchers=[lambda: weak])) as made:
+        found = check_sandbox(sandbox_status(made))
+        assert not found.ok and "write outside the folder" in found.result

@@ -1,4 +1,4 @@
-"""Our engine as an editor drives it: the official library's client on the other side of a real process."""
+"""The ACP agent, driven by the client of the official library over a real process."""
 
 import asyncio
 import json
@@ -9,7 +9,7 @@ from typing import Any
 
 from acp import PROTOCOL_VERSION, RequestError, schema, spawn_agent_process, text_block
 
-from tests.e2e.terminal import Terminal, ended
+from tests.e2e.terminal import Terminal, wait_for_exit
 from tests.e2e.test_command_line_shared import owner
 
 ROOT = Path(__file__).parents[2]
@@ -17,7 +17,7 @@ BOUND_S = 120.0
 
 
 class Client:
-    """Somebody in front of an editor. `words` answer requests by their kind, in order."""
+    """The ACP client of an editor. `words` are the kinds or names of the permission options to choose, in order."""
 
     def __init__(self, *words: str, form: dict[str, Any] | None = None) -> None:
         self.words = list(words)
@@ -47,7 +47,7 @@ class Client:
         return schema.AcceptElicitationResponse(action="accept", content=self.form)
 
     def said(self) -> str:
-        """What the agent said, in one."""
+        """Return the text of the agent's messages."""
         kind = "agent_message_chunk"
         return "".join(each["content"]["text"] for each in self.updates if each["sessionUpdate"] == kind)
 
@@ -56,7 +56,7 @@ class Client:
 
 
 def played(home: Path, *replies: dict[str, Any]) -> None:
-    """The model of new sessions plays this."""
+    """Write the script that the model plays."""
     home.mkdir(exist_ok=True)
     (home / "script.json").write_text(json.dumps({"replies": list(replies)}), "utf-8")
 
@@ -65,12 +65,12 @@ def calling(tool: str, **arguments: Any) -> dict[str, Any]:
     return {"text": "I act. ", "calls": [{"name": tool, "arguments": arguments}]}
 
 
-def edited(home: Path, client: Client, talk: Any, *, forms: bool = False, mode: str = "edits") -> None:
-    """A whole life of the process: shake hands, open a session in `work`, talk."""
+def edited(home: Path, client: Client, talk: Any, *, forms: bool = False, mode: str = "ask") -> None:
+    """Start the process, initialize the connection, open a session in `work`, and run `talk`."""
     (work := home / "work").mkdir(parents=True, exist_ok=True)
 
     async def life() -> None:
-        words = ["-m", "app", "--home", str(home), "acp", "--script", str(home / "script.json"), "--mode", mode]
+        words = ["-m", "app", "--data-dir", str(home), "acp", "--script", str(home / "script.json"), "--mode", mode]
         env = {**os.environ, "PYTHONPATH": str(ROOT)}
         async with (
             asyncio.timeout(BOUND_S),
@@ -92,7 +92,7 @@ def edited(home: Path, client: Client, talk: Any, *, forms: bool = False, mode: 
     asyncio.run(life())
 
 
-def test_a_prompt_is_worked_with_updates_and_a_permission(tmp_path: Path) -> None:
+def test_a_prompt_runs_with_updates_and_a_permission_request(tmp_path: Path) -> None:
     played(
         tmp_path,
         calling("write", path="a.txt", content="hello\n"),
@@ -121,7 +121,7 @@ def test_a_prompt_is_worked_with_updates_and_a_permission(tmp_path: Path) -> Non
     edited(tmp_path, client, talk)
 
 
-def test_a_cancel_stops_the_run_and_a_no_is_heard(tmp_path: Path) -> None:
+def test_a_cancel_stops_the_run_and_a_denial_is_applied(tmp_path: Path) -> None:
     slow = {"text": "x" * 2000, "chunks": 2000, "delay_s": 0.05}
     played(tmp_path, calling("write", path="a.txt", content="x"), slow)
     client = Client("Deny")
@@ -138,7 +138,7 @@ def test_a_cancel_stops_the_run_and_a_no_is_heard(tmp_path: Path) -> None:
     edited(tmp_path, client, talk)
 
 
-def test_questions_come_as_forms_as_options_or_as_words(tmp_path: Path) -> None:
+def test_questions_become_forms_options_or_text(tmp_path: Path) -> None:
     options = [{"label": "Red"}, {"label": "Blue"}]
     asks = calling("ask_user", question="Which?", options=options)
     played(tmp_path, asks, {"text": "It is {{answer}}."})
@@ -167,7 +167,7 @@ def test_questions_come_as_forms_as_options_or_as_words(tmp_path: Path) -> None:
     edited(tmp_path, client, words)
 
 
-def test_what_is_wrong_is_an_error_in_words(tmp_path: Path) -> None:
+def test_errors_have_a_message(tmp_path: Path) -> None:
     played(tmp_path, {"fault": "server_error"}, {"fault": "server_error"})
 
     async def talk(conn: Any, session: str) -> None:
@@ -189,8 +189,8 @@ def test_what_is_wrong_is_an_error_in_words(tmp_path: Path) -> None:
     edited(tmp_path, Client(), talk)
 
 
-def test_an_editor_works_through_the_journeyman_that_is_open(tmp_path: Path) -> None:
-    """Its session is the owner's, whose own run goes on; the editor's end is not the end of it."""
+def test_an_editor_works_through_the_running_journeyman(tmp_path: Path) -> None:
+    """The session runs in the owner, whose own run continues after the editor has closed."""
     terminal = Terminal(tmp_path)
     try:
         _, first = owner(terminal)
@@ -207,6 +207,6 @@ def test_an_editor_works_through_the_journeyman_that_is_open(tmp_path: Path) -> 
         edited(terminal.home, client, talk)
         assert (terminal.home / "work" / "a.txt").read_text("utf-8") == "hello\n"
         (terminal.folder / "go").touch()
-        assert ended(first).code == 0
+        assert wait_for_exit(first).code == 0
     finally:
         terminal.close()

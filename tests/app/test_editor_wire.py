@@ -1,4 +1,4 @@
-"""What an editor says wrongly, or too late, line by line on the standard streams of the real program."""
+"""Wrong and late requests of an editor, line by line on the standard streams of the real program."""
 
 import json
 import subprocess
@@ -10,14 +10,14 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.killing import environment, program
+from tests.e2e.killed_run import program_command, program_environment
 from tests.e2e.terminal import BOUND_S
 
 PARSE, REQUEST, PARAMS, NOT_FOUND = -32700, -32600, -32602, -32002
 
 
 class Wire:
-    """The editor's end: one request after the other, and the updates that came on the way."""
+    """The editor's side of the connection: sends requests one after the other, and collects the updates."""
 
     def __init__(self, process: "subprocess.Popen[bytes]") -> None:
         self.process = process
@@ -35,7 +35,7 @@ class Wire:
         self.process.stdin.flush()
 
     def read(self) -> dict[str, Any]:
-        """The next that is no update."""
+        """Return the next message that is not an update."""
         assert self.process.stdout is not None
         while line := self.process.stdout.readline():
             message: dict[str, Any] = json.loads(line)
@@ -51,7 +51,7 @@ class Wire:
         return answer
 
     def refused(self, code: int, method: str, **params: Any) -> str:
-        """The words of the error."""
+        """Send a request that fails, and return the message of the error."""
         error = self.ask(method, **params)["error"]
         assert error["code"] == code, error
         words = str(error["message"])
@@ -66,7 +66,7 @@ class Wire:
         return "".join(each["content"]["text"] for each in self.updates if each["sessionUpdate"] == kind)
 
     def rest(self) -> dict[int | None, dict[str, Any]]:
-        """Close our end: what is still answered, by its id. The program ends well."""
+        """Close our side; return the remaining answers by ID. The program must exit with code 0."""
         out, err = self.process.communicate(timeout=BOUND_S)
         assert self.process.returncode == 0 and b"Traceback" not in err, err
         messages = [json.loads(line) for line in out.splitlines()]
@@ -78,8 +78,8 @@ def wired(folder: Path, *replies: dict[str, Any]) -> Iterator[Wire]:
     (folder / "work").mkdir()
     (folder / "script.json").write_text(json.dumps({"replies": replies}), "utf-8")
     process = subprocess.Popen(
-        program("acp", "--script", str(folder / "script.json"), "--mode", "edits"),
-        cwd=folder, env=environment(folder / "home"),
+        program_command("acp", "--script", str(folder / "script.json"), "--mode", "ask"),
+        cwd=folder, env=program_environment(folder / "home"),
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
     )  # fmt: skip
     bound = Timer(BOUND_S, process.kill)
@@ -97,7 +97,7 @@ def text(words: str) -> list[dict[str, str]]:
     return [{"type": "text", "text": words}]
 
 
-def test_a_folder_that_is_none_is_refused_at_once(tmp_path: Path) -> None:
+def test_a_missing_folder_is_refused_at_once(tmp_path: Path) -> None:
     with wired(tmp_path) as wire:
         gone = tmp_path / "gone"
         assert str(gone) in wire.refused(PARAMS, "session/new", cwd=str(gone), mcpServers=[])
@@ -108,7 +108,7 @@ def test_a_folder_that_is_none_is_refused_at_once(tmp_path: Path) -> None:
         assert "mcpServers" in wire.refused(PARAMS, "session/new", cwd=str(tmp_path / "work"), mcpServers="x")
 
 
-def test_a_session_that_is_none_is_refused_in_words(tmp_path: Path) -> None:
+def test_an_unknown_session_is_refused(tmp_path: Path) -> None:
     with wired(tmp_path, {"text": "Done."}) as wire:
         assert "none" in wire.refused(NOT_FOUND, "session/load", sessionId="none", cwd="/", mcpServers=[])
         session = wire.new(tmp_path / "work")
@@ -120,7 +120,7 @@ def test_a_session_that_is_none_is_refused_in_words(tmp_path: Path) -> None:
         assert "result" in wire.ask("session/load", sessionId=session, cwd=str(tmp_path / "work"), mcpServers=[])
 
 
-def test_an_empty_prompt_asks_no_model(tmp_path: Path) -> None:
+def test_an_empty_prompt_sends_no_request(tmp_path: Path) -> None:
     with wired(tmp_path, {"text": "Done."}) as wire:
         session = wire.new(tmp_path / "work")
         for empty in ([], text(""), text(" \n"), "words", None, [5]):
@@ -130,7 +130,7 @@ def test_an_empty_prompt_asks_no_model(tmp_path: Path) -> None:
         assert wire.refused(PARAMS, "session/prompt", sessionId=session, prompt=[])
 
 
-def test_a_line_that_is_no_message_is_answered(tmp_path: Path) -> None:
+def test_an_invalid_message_is_answered(tmp_path: Path) -> None:
     with wired(tmp_path) as wire:
         for line, code in ((b"{not json", PARSE), (b"\xff\xfe", PARSE), (b"[1]", REQUEST)):
             wire.line(line)
@@ -139,7 +139,7 @@ def test_a_line_that_is_no_message_is_answered(tmp_path: Path) -> None:
         assert "result" in wire.ask("initialize", protocolVersion=1)
 
 
-def test_what_was_read_is_answered_before_the_end(tmp_path: Path) -> None:
+def test_received_messages_are_answered_before_exit(tmp_path: Path) -> None:
     with wired(tmp_path) as wire:
         wire.send("initialize", protocolVersion=1)
         wire.send("session/new", cwd=str(tmp_path / "work"), mcpServers=[])
@@ -151,7 +151,7 @@ def test_what_was_read_is_answered_before_the_end(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("going", [True, False], ids=["going", "just sent"])
-def test_a_turn_is_cancelled_by_the_end(tmp_path: Path, going: bool) -> None:
+def test_exit_cancels_the_turn(tmp_path: Path, going: bool) -> None:
     asks = {"text": "I act.", "calls": [{"name": "write", "arguments": {"path": "a.txt", "content": "x"}}]}
     with wired(tmp_path, asks) as wire:
         prompt = wire.send("session/prompt", sessionId=wire.new(tmp_path / "work"), prompt=text("Go."))
@@ -163,7 +163,7 @@ def test_a_turn_is_cancelled_by_the_end(tmp_path: Path, going: bool) -> None:
 
 
 @pytest.mark.parametrize("named", [["files\u202e", "http"], []], ids=["two", "none"])
-def test_tool_servers_of_the_editor_are_not_passed_over_in_silence(tmp_path: Path, named: list[str]) -> None:
+def test_mcp_servers_of_the_editor_are_reported(tmp_path: Path, named: list[str]) -> None:
     given = [{"name": name, "command": "/bin/false", "args": [], "env": [{"name": "K", "value": "s3cret"}]}
              for name in named]  # fmt: skip
     with wired(tmp_path, {"text": "Done."}, {"text": "Done."}) as wire:

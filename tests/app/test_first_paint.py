@@ -1,4 +1,4 @@
-"""What is loaded when the window is first painted: only what is light."""
+"""Which modules are loaded at the first paint of the window: none that is slow to import."""
 
 import subprocess
 import sys
@@ -6,54 +6,70 @@ from pathlib import Path
 
 import pytest
 
-from app.commands.exits import USAGE
 from app.main import main
+from app.process.exit_codes import USAGE
 
 ROOT = Path(__file__).parents[2]
 HEAVY = (
-    "PySide6.QtNetwork", "app.arguments", "asyncio", "concurrent", "core.domain.events", "core.engine", "core.settings",
-    "core.store", "httpx", "keyring", "markdown_it", "pydantic", "qasync", "sqlalchemy", "sqlite3", "sqlmodel",
-    "ui.sessions", "ui.timeline", "ui.window",
-)  # fmt: skip
+    "PySide6.QtNetwork",
+    "app.cli.arguments",
+    "asyncio",
+    "concurrent",
+    "core.domain.events",
+    "core.engine",
+    "core.settings",
+    "core.store",
+    "httpx",
+    "keyring",
+    "markdown_it",
+    "pydantic",
+    "qasync",
+    "sqlalchemy",
+    "sqlite3",
+    "sqlmodel",
+    "ui.sessions",
+    "ui.timeline",
+    "ui.shell.main_window",
+)
 LOOK = """
 import builtins
 import sys
 from pathlib import Path
-from app.main import bring_qt
+from app.main import import_qt
 own = builtins.__import__
-bring_qt()
+import_qt()
 assert builtins.__import__ is own
-from app import desktop
-from app.display import application, theme_name
-from ui.shell import Shell
-from ui.theme import load_theme
-from ui.window_state import WindowState
+from app.window import startup
+from app.window.qt_application import application, theme_name
+from ui.shell.window_frame import WindowFrame
+from ui.style.theme import load_theme
+from ui.base.window_state import WindowState
 
 qt, state = application(), WindowState(Path(sys.argv[1]))
-shell = Shell(load_theme(theme_name(qt, state)), state)
+shell = WindowFrame(load_theme(theme_name(qt, state)), state)
 shell.show()
-desktop.paint(qt, shell)
+startup.wait_for_paint(qt, shell)
 assert shell.painted
 sys.stdout.write("\\n".join(sys.modules))
 """
 USABLE = """
 import sys
-import app.assemble
-import app.owner
-import app.perform
-import app.program
+import app.process.services
+import app.process.command_server
+import app.commands.command_runner
+import app.window.desktop_app
 sys.stdout.write("\\n".join(sys.modules))
 """
 WARMED = """
 import asyncio
 import sys
 from pathlib import Path
-from app.assemble import assemble
+from app.process.services import build_services
 
 async def main():
-    services = await assemble(Path(sys.argv[1]), print)
+    services = await build_services(Path(sys.argv[1]), print)
     warming = asyncio.create_task(services.engine.warm_up())
-    await asyncio.sleep(0)  # now the first wish may come
+    await asyncio.sleep(0)  # from now on the first request may come
     sys.stdout.write("\\n".join(sys.modules))
     await warming
     await services.close()
@@ -64,23 +80,23 @@ MET = """
 import asyncio
 import sys
 from pathlib import Path
-from app.engine_thread import EngineThread
-from ui.feed import Feed
+from app.window.engine_thread import EngineThread
+from ui.base.feed import Feed
 
 async def main():
     engine = EngineThread(Path(sys.argv[1]), Feed(), print, print)
     engine.start()
-    await engine.met()
+    await engine.opened()
     async def first(engine):
         return "pydantic.type_adapter" in sys.modules
     asked = asyncio.create_task(engine.ask(first))
-    for _ in range(3):  # whatever it would do by itself has its turn
+    for _ in range(3):  # lets the engine do what it would do unasked
         await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(asyncio.sleep(0), engine._loop))
     assert not asked.done()
     sys.stdout.write("\\n".join(sys.modules))
-    engine.go_on()
+    engine.allow_imports()
     assert await asked
-    engine.leave()
+    engine.shut_down()
     await asyncio.wrap_future(engine.ended)
 
 asyncio.run(main())
@@ -88,24 +104,24 @@ asyncio.run(main())
 LATER = ("httpx", "keyring", "mcp", "mcp_types", "pydantic", "sqlalchemy", "sqlmodel", "urllib.request", "xml")
 
 
-def test_nothing_heavy_is_loaded_before_the_first_paint(home: Path) -> None:
+def test_no_heavy_module_is_loaded_before_the_first_paint(home: Path) -> None:
     loaded = _loaded(LOOK, home)
     assert "PySide6.QtWidgets" in loaded
     assert _of(loaded, HEAVY) == []
 
 
-def test_what_the_first_run_needs_is_loaded_after_the_window_is_usable(home: Path) -> None:
+def test_modules_of_the_first_run_are_loaded_after_the_window_is_usable(home: Path) -> None:
     loaded = _loaded(USABLE, home)
-    assert "core.engine.engine" in loaded
+    assert "core.engine.api.engine" in loaded
     assert _of(loaded, LATER) == []
 
 
-def test_the_engine_brings_nothing_heavy_until_the_window_shows_what_there_is(home: Path) -> None:
+def test_the_engine_loads_no_heavy_module_before_the_window_shows_sessions(home: Path) -> None:
     assert _of(_loaded(MET, home), LATER) == []
 
 
-def test_one_thread_brings_what_two_cannot_import_at_once(home: Path) -> None:
-    """A fact that was written while another thread was importing pydantic found half of it."""
+def test_one_thread_imports_what_two_cannot_import_at_once(home: Path) -> None:
+    """An event that was written while another thread imported pydantic found a half-imported module."""
     assert {"pydantic.type_adapter", "pydantic.dataclasses"} <= set(_loaded(WARMED, home))
 
 
@@ -120,7 +136,7 @@ def _of(loaded: list[str], heavy: tuple[str, ...]) -> list[str]:
     return [name for name in loaded if any(f"{name}.".startswith(f"{one}.") for one in heavy)]
 
 
-def test_an_option_is_no_data_folder(capfd: pytest.CaptureFixture[str]) -> None:
-    """What only opens the window is not looked at as a command is."""
-    assert main(["--home", "--safe"]) == USAGE
+def test_an_option_is_not_taken_for_a_data_folder(capfd: pytest.CaptureFixture[str]) -> None:
+    """A plain start of the window does not parse arguments, but must not take an option for a folder."""
+    assert main(["--data-dir", "--safe"]) == USAGE
     assert "expected one argument" in capfd.readouterr().err

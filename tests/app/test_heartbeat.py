@@ -1,4 +1,4 @@
-"""A stall that is really made is written down with its place; an exception nobody caught, too."""
+"""A real stall is logged with its stack, and so is an uncaught exception."""
 
 import sys
 import threading
@@ -8,8 +8,8 @@ from pathlib import Path
 from PySide6.QtCore import QTimer
 from pytestqt.qtbot import QtBot
 
-from app.crash import Crash, CrashDoor
-from app.heartbeat import Heartbeat, Ran, Schedule
+from app.process.crash import CrashHandler, CrashReport
+from app.window.heartbeat import CpuTimes, Heartbeat, SchedulerStats
 
 
 def stand_still(seconds: float) -> None:
@@ -18,7 +18,7 @@ def stand_still(seconds: float) -> None:
         sum(range(1_000))
 
 
-def test_a_stall_is_written_down_with_its_place(qtbot: QtBot, home: Path) -> None:
+def test_a_stall_is_logged_with_its_location(qtbot: QtBot, home: Path) -> None:
     heartbeat = Heartbeat(home)
     log = home / "stalls.log"
     heartbeat.start()
@@ -27,21 +27,21 @@ def test_a_stall_is_written_down_with_its_place(qtbot: QtBot, home: Path) -> Non
         qtbot.waitUntil(lambda: log.exists() and "stand_still" in log.read_text(), timeout=10_000)
     finally:
         heartbeat.close()
-    assert "the window stood still for" in log.read_text().splitlines()[0]
+    assert "the window was blocked for" in log.read_text().splitlines()[0]
 
 
-def test_work_and_waiting_of_a_thread_are_told_apart() -> None:
-    schedule = Schedule(threading.get_native_id())
-    before = schedule.ran()
+def test_work_and_waiting_of_a_thread_are_distinguished() -> None:
+    schedule = SchedulerStats(threading.get_native_id())
+    before = schedule.read()
     stand_still(0.05)
-    after = schedule.ran()
+    after = schedule.read()
     schedule.close()
-    assert schedule.ran() == Ran(), "nobody counts any more"
+    assert schedule.read() == CpuTimes(), "nobody counts any more"
     if sys.platform == "linux":
-        assert after.worked > before.worked and after.queued >= before.queued
+        assert after.running > before.running and after.queued >= before.queued
 
 
-def test_where_nothing_can_be_written_nothing_breaks(qtbot: QtBot, tmp_path: Path) -> None:
+def test_an_unwritable_log_breaks_nothing(qtbot: QtBot, tmp_path: Path) -> None:
     heartbeat = Heartbeat(tmp_path / "missing")
     heartbeat.start()
     over = list[bool]()
@@ -51,10 +51,10 @@ def test_where_nothing_can_be_written_nothing_breaks(qtbot: QtBot, tmp_path: Pat
     heartbeat.close()
 
 
-def test_the_door_writes_and_tells_and_gives_back_what_was_there(home: Path) -> None:
+def test_crash_handler_writes_reports_and_restores_the_previous_hooks(home: Path) -> None:
     before = sys.excepthook, threading.excepthook
-    told: list[Crash] = []
-    door = CrashDoor(home, told.append)
+    told: list[CrashReport] = []
+    door = CrashHandler(home, told.append)
     door.open()
     try:
         thread = threading.Thread(target=lambda: [].pop(), name="faulty")
@@ -62,7 +62,7 @@ def test_the_door_writes_and_tells_and_gives_back_what_was_there(home: Path) -> 
         thread.join()
         error = ValueError("wrong")
         sys.excepthook(ValueError, error, None)
-        door.of_loop(None, {"message": "a task failed"})
+        door.handle_loop_exception(None, {"message": "a task failed"})
     finally:
         door.close()
     assert [crash.line for crash in told] == [

@@ -1,4 +1,4 @@
-"""What is printed: a terminal is never told to do anything by words of others."""
+"""The output of commands: untrusted text cannot control the terminal, and errors of the output are reported."""
 
 import json
 import os
@@ -8,16 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from app.crash import LOG
 from app.main import main
-from app.output import terminal
-from tests.e2e.killing import environment, program
+from app.process.crash import CRASH_LOG
+from app.process.output import terminal
+from tests.e2e.killed_run import program_command, program_environment
 
 SAID = "a\x1b]0;pwned\x07 \x1b[31mred \u202egpj.exe"
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no such terminals there")
-def test_u2_a_terminal_shows_signs_that_hide_and_a_pipe_gets_them(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_u2_a_terminal_shows_invisible_characters_and_a_pipe_receives_them(monkeypatch: pytest.MonkeyPatch) -> None:
     reading, writing = os.openpty()
     other, pipe = os.pipe()
     with os.fdopen(writing, "w", encoding="utf-8") as screen, os.fdopen(pipe, "w", encoding="utf-8") as piped:
@@ -25,7 +25,7 @@ def test_u2_a_terminal_shows_signs_that_hide_and_a_pipe_gets_them(monkeypatch: p
         monkeypatch.setattr(sys, "stderr", piped)
         out = terminal()
         out.write(SAID)
-        out.complain(SAID)
+        out.write_error(SAID)
         assert os.read(reading, 1_000).decode() == "a red ⟦U+202E⟧gpj.exe\r\n"
         assert os.read(other, 1_000).decode() == f"{SAID}\n"
     os.close(reading)
@@ -33,39 +33,39 @@ def test_u2_a_terminal_shows_signs_that_hide_and_a_pipe_gets_them(monkeypatch: p
 
 
 def shell(home: Path, script: str, *words: str) -> "subprocess.CompletedProcess[str]":
-    command = ["sh", "-c", script, "sh", *program(*words)]
+    command = ["sh", "-c", script, "sh", *program_command(*words)]
     return subprocess.run(
-        command, capture_output=True, text=True, env=environment(home), cwd=home.parent, timeout=60, check=False
+        command, capture_output=True, text=True, env=program_environment(home), cwd=home.parent, timeout=60, check=False
     )
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="a shell closes no output there")
-def test_an_output_that_is_closed_is_said_in_words(home: Path) -> None:
+def test_a_closed_output_is_reported(home: Path) -> None:
     done = shell(home, 'exec "$@" >&-', "models")
-    assert (done.returncode, done.stderr.splitlines()[0]) == (1, "what: The output cannot be written."), done
+    assert done.returncode == 1 and done.stderr.startswith("error: The output cannot be written."), done
     assert "Traceback" not in done.stderr
     assert shell(home, 'exec "$@" 2>&-', "models").returncode == 0
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no full device there")
-def test_an_output_that_is_full_is_said_in_words_and_is_no_mistake(home: Path) -> None:
+def test_a_full_output_is_reported_and_is_no_internal_error(home: Path) -> None:
     (home.parent / "script.json").write_text(json.dumps({"replies": [{"text": "Done."}]}))
     (home.parent / "work").mkdir()
-    run = ("run", "Go.", "-C", str(home.parent / "work"), "--script", "script.json", "--mode", "trust")
+    run = ("run", "Go.", "-C", str(home.parent / "work"), "--script", "script.json", "--mode", "auto")
     for words in (run, ("sessions",), ("replay", "s")):
         done = shell(home, 'exec "$@" >/dev/full', *words)
-        assert done.returncode == 1 and done.stderr.startswith("what: "), done
-        assert "mistake" not in done.stderr and "Traceback" not in done.stderr, done
-        assert words[0] == "replay" or "what: The output cannot be written." in done.stderr, done
-    assert not (home / LOG).exists()
+        assert done.returncode == 1 and done.stderr.startswith("error: "), done
+        assert "Internal error" not in done.stderr and "Traceback" not in done.stderr, done
+        assert words[0] == "replay" or "error: The output cannot be written." in done.stderr, done
+    assert not (home / CRASH_LOG).exists()
     assert shell(home, 'exec "$@" 2>/dev/full', "sessions").returncode == 0
 
 
-@pytest.mark.parametrize("words", [["--home", ""], ["--home="], ["--home", "", "sessions"]])
-def test_an_empty_name_of_the_data_folder_is_no_personal_folder(
+@pytest.mark.parametrize("words", [["--data-dir", ""], ["--data-dir="], ["--data-dir", "", "sessions"]])
+def test_an_empty_data_folder_name_is_not_the_default_folder(
     words: list[str], home: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(words) == 2
     said = capsys.readouterr().err.splitlines()
-    assert [line[:5] for line in said] == ["what:", "why: ", "do:  "] and "--home" in said[2]
+    assert [line[:6] for line in said] == ["error:", "hint: "] and "--data-dir" in said[0]
     assert not home.exists() or not any(home.iterdir())

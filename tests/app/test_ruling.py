@@ -1,31 +1,43 @@
-"""`rules` and `doctor --rule`, typed by a person."""
+"""The commands `rules` and `doctor --rule`."""
 
 import json
 from pathlib import Path
 
 import pytest
 
-from app.commands.exits import DONE, FAILED
 from app.main import main
-from core.domain.rules import made_rule
-from core.store.opening import open_data
-from core.store.rule_book import RuleBook
-from core.tools.place import PROOF
-from core.workspace.sandbox import of_this_machine
+from app.process.exit_codes import DONE, FAILED
+from core.domain.rules import new_rule
+from core.store.data_folder import open_data_folder
+from core.store.rule_store import RuleStore
+from core.tools.tool_context import SANDBOX_PROOF_FILE
+from core.workspace.sandbox import machine_sandbox
 
 
-async def _add(book: RuleBook, folder: str) -> None:
-    await book.add([
-        made_rule("abc234", "allow", "run", "command", "git log *", scope="folder", where=folder, made=1, session="s1"),
-        made_rule("def567", "deny", "run", "command", "git tag *", scope="always", made=2),
-    ])  # fmt: skip
+async def _add(book: RuleStore, folder: str) -> None:
+    await book.add(
+        [
+            new_rule(
+                "abc234",
+                "allow",
+                "run",
+                "command",
+                "git log *",
+                scope="folder",
+                scope_id=folder,
+                created_at=1,
+                session="s1",
+            ),
+            new_rule("def567", "deny", "run", "command", "git tag *", scope="always", created_at=2),
+        ]
+    )
 
 
 def typed(home: Path, *words: str) -> int:
-    return main(["--home", str(home), *words])
+    return main(["--data-dir", str(home), *words])
 
 
-def test_rules_are_listed_tried_and_revoked(
+def test_rules_are_listed_tested_and_revoked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     import asyncio
@@ -33,9 +45,9 @@ def test_rules_are_listed_tried_and_revoked(
     home, folder = tmp_path / "home", tmp_path / "work"
     folder.mkdir()
     monkeypatch.chdir(folder)
-    opened = open_data(home)
+    opened = open_data_folder(home)
     assert opened.database
-    asyncio.run(_add(RuleBook(opened.path, opened.database), str(folder.resolve())))
+    asyncio.run(_add(RuleStore(opened.path, opened.database), str(folder.resolve())))
     opened.database.close()
 
     assert typed(home, "rules", "list") == DONE
@@ -49,9 +61,9 @@ def test_rules_are_listed_tried_and_revoked(
     for command in ("git log -3", "git tag v1", "git push", "ls > x", "git status"):
         typed(home, "doctor", "--json", "--rule", command)
         told[command] = json.loads(capsys.readouterr().out)
-    assert [each["verdict"] for each in told.values()] == ["allowed", "denied", "asks", "asks", "asks"]
-    assert told["git tag v1"]["rule"] == "def567" and "cannot be undone" in told["git push"]["why"]
-    assert "with >" in told["ls > x"]["why"] and told["git status"]["patterns"] == ["git status *"]
+    assert [each["decision"] for each in told.values()] == ["allowed", "denied", "asks", "asks", "asks"]
+    assert told["git tag v1"]["rule_id"] == "def567" and "cannot be undone" in told["git push"]["reason"]
+    assert "with >" in told["ls > x"]["reason"] and told["git status"]["patterns"] == ["git status *"]
     typed(home, "doctor", "--rule", "git log --oneline")
     assert capsys.readouterr().out == "allowed: your rule: allow run: git log * [abc234]\n"
 
@@ -62,7 +74,7 @@ def test_rules_are_listed_tried_and_revoked(
     assert capsys.readouterr().out.startswith("asks: ")
 
 
-def test_a_command_is_tried_in_a_folder_and_a_mode_with_the_walls_of_this_machine(
+def test_a_command_is_evaluated_in_a_folder_and_mode_with_the_sandbox_of_this_machine(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     home, folder = tmp_path / "home", tmp_path / "work"
@@ -73,13 +85,13 @@ def test_a_command_is_tried_in_a_folder_and_a_mode_with_the_walls_of_this_machin
         assert typed(home, "rules", "test", "--json", *words) == DONE
         return dict(json.loads(capsys.readouterr().out))
 
-    level = of_this_machine(home / PROOF).level
+    level = machine_sandbox(home / SANDBOX_PROOF_FILE).level
     planned = tried("touch made", "-C", "work", "--mode", "plan")
     assert (planned["folder"], planned["mode"], planned["sandbox"]) == (str(folder.resolve()), "plan", level)
-    assert planned["verdict"] == "denied"
-    assert tried("touch made", "-C", "work")["verdict"] == "asks"
-    trusting = tried("echo 1 > made", "-C", "work", "--mode", "trust")
-    assert trusting["verdict"] == ("allowed" if level == "verified" else "asks")
+    assert planned["decision"] == "denied"
+    assert tried("touch made", "-C", "work")["decision"] == "asks"
+    trusting = tried("echo 1 > made", "-C", "work", "--mode", "auto")
+    assert trusting["decision"] == ("allowed" if level == "verified" else "asks")
     assert list(folder.iterdir()) == []
 
     assert typed(home, "rules", "test", "ls", "-C", "nowhere") == FAILED

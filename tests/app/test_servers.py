@@ -1,4 +1,4 @@
-"""`mcp`, typed by a person; and the library is not loaded where there is no tool server."""
+"""The command `mcp`; and the MCP library is not imported if no MCP server is configured."""
 
 import json
 import subprocess
@@ -7,17 +7,17 @@ from pathlib import Path
 
 import pytest
 
-from app.commands.exits import DONE, FAILED
 from app.main import main
-from core.servers.connection import PRINTED
+from app.process.exit_codes import DONE, FAILED
+from core.mcp.connection import MAX_LOG_BYTES
 
 ROOT = Path(__file__).parents[2]
 PROGRAM = ROOT / "tests" / "servers" / "tools.py"
 DEMO = """
 import sys
 from app.main import main
-from core.servers.connection import PRINTED
-main(["--home", sys.argv[1], "demo", "--no-questions"])
+import core.mcp.connection
+main(["--data-dir", sys.argv[1], "demo", "--no-questions"])
 sys.stderr.write(str(sorted({"mcp", "mcp_types", "httpx2", "starlette"} & sys.modules.keys())))
 """
 
@@ -45,77 +45,71 @@ def tool(name: object, description: object = "Says it.", **schema: object) -> di
 
 
 def typed(home: Path, *words: str) -> int:
-    return main(["--home", str(home), "mcp", *words])
+    return main(["--data-dir", str(home), "mcp", *words])
 
 
 def test_a_server_is_added_listed_tested_accepted_and_removed(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     home, mark = tmp_path / "home", tmp_path / "mark"
-    assert typed(home, "list") == DONE and "no tool servers" in capsys.readouterr().out
+    assert typed(home, "list") == DONE and "No MCP servers" in capsys.readouterr().out
     assert typed(home, "add", "box", sys.executable, str(PROGRAM), str(mark)) == DONE
     said = capsys.readouterr().out
     assert "box: 6 tools" in said and "box__add  Adds two numbers." in said and "not offered" in said
-    assert typed(home, "test", "box") == DONE and "what you accepted" in capsys.readouterr().out
+    assert typed(home, "test", "box") == DONE and "as you accepted them" in capsys.readouterr().out
     mark.write_text("Adds and tells.", "utf-8")
     assert typed(home, "test", "box") == DONE
     said = capsys.readouterr().out
     assert "Changed: add" in said and "-Adds two numbers." in said and "+Adds and tells." in said
     assert typed(home, "accept", "box") == DONE
-    assert typed(home, "off", "box", "die") == DONE
+    assert typed(home, "disable", "box", "die") == DONE
     capsys.readouterr()
     assert typed(home, "list", "--json") == DONE
     kept = {tool["name"]: tool for tool in json.loads(capsys.readouterr().out)["tools"]}
-    assert kept["add"]["description"] == "Adds and tells." and not kept["die"]["on"] and kept["add"]["on"]
-    main(["--home", str(home), "doctor"])
-    assert "Tool server box: 6 tools" in capsys.readouterr().out
+    assert kept["add"]["description"] == "Adds and tells." and not kept["die"]["enabled"] and kept["add"]["enabled"]
+    main(["--data-dir", str(home), "doctor"])
+    assert "MCP server box: 6 tools" in capsys.readouterr().out
     assert typed(home, "remove", "box") == DONE
-    assert typed(home, "test", "box") == FAILED and "There is no tool server" in capsys.readouterr().err
+    assert typed(home, "test", "box") == FAILED and "There is no MCP server" in capsys.readouterr().err
 
 
-def test_the_library_is_loaded_only_where_a_server_is_set(tmp_path: Path) -> None:
+def test_the_mcp_library_is_loaded_only_if_a_server_is_configured(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-c", DEMO, str(tmp_path)], cwd=ROOT, capture_output=True, text=True, timeout=120, check=True
     )
     assert done.stderr.endswith("[]"), done.stderr
 
 
-def test_what_a_server_prints_between_its_answers_stands_in_its_log_which_has_a_bound(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_other_output_of_a_server_goes_to_its_bounded_log(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     assert typed(tmp_path, "add", "noisy", sys.executable, "-c", NOISY, json.dumps([tool("echo\n")])) == DONE
     said = capfd.readouterr()
-    assert "noisy: 1 tools" in said.out and said.err == "" and "noisy__echo⟦U+000A⟧  (not offered" in said.out
+    assert "noisy: 1 tool," in said.out and said.err == "" and "noisy__echo⟦U+000A⟧  (not offered" in said.out
     log = tmp_path / "servers" / "noisy.test.log"
-    assert log.stat().st_size < PRINTED
+    assert log.stat().st_size < MAX_LOG_BYTES
     assert "ready" in log.read_text("utf-8")
 
 
-def test_a_server_that_does_not_keep_to_the_protocol_is_told_where(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_a_protocol_violation_is_reported_with_its_location(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     assert typed(tmp_path, "add", "noisy", sys.executable, "-c", NOISY, "7") == FAILED
-    assert "It is not as the protocol has it, at tools:" in capfd.readouterr().err
+    assert "It violates the protocol at tools:" in capfd.readouterr().err
 
 
-def test_a_tool_that_is_not_as_the_protocol_has_it_does_not_take_the_others_along(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_an_invalid_tool_does_not_affect_the_others(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     bare: dict[str, object] = {"name": "bare"}
     tools = [tool("bad", properties=7), tool("good"), 7, tool(5), bare, {**bare, "name": "free", "inputSchema": {}}]
     assert typed(tmp_path, "add", "box", sys.executable, "-c", NOISY, json.dumps(tools)) == DONE
     said = capfd.readouterr().out
-    unlike = "(not offered: its schema is not as the protocol has it)"
+    unlike = "(not offered: its schema violates the protocol)"
     assert f"box__bad  {unlike}  Says it." in said and f"box__bare  {unlike}" in said
-    assert "box__good  Says it." in said and "box__free  \n" in said and "'' is no plain name" in said
-    assert typed(tmp_path, "test", "box") == DONE and "what you accepted" in capfd.readouterr().out
+    assert "box__good  Says it." in said and "box__free  \n" in said and "'' is not a valid name" in said
+    assert typed(tmp_path, "test", "box") == DONE and "as you accepted them" in capfd.readouterr().out
 
 
-def test_of_two_tools_with_one_name_the_first_is_offered_and_the_second_is_told(
+def test_the_first_of_two_tools_with_one_name_is_offered_and_the_second_is_reported(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     tools = json.dumps([tool("send", "Sends a letter."), tool("send", "Sends everything."), tool("send")])
     assert typed(tmp_path, "add", "box", sys.executable, "-c", NOISY, tools) == DONE
     said = capfd.readouterr().out
     assert "box__send  Sends a letter." in said
-    assert "box__send (again)  (not offered: another tool of its server has the same name)  Sends everything." in said
+    assert "box__send (again)  (not offered: another tool of this server has the same name)  Sends everything." in said

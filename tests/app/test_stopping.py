@@ -1,4 +1,4 @@
-"""A Ctrl+C that comes at the worst moment."""
+"""A Ctrl+C that arrives just before the event loop goes to sleep."""
 
 import subprocess
 import sys
@@ -17,7 +17,7 @@ async def main():
 def interrupt():
     signal.pthread_kill(threading.get_ident(), signal.SIGINT)
 
-signal.signal(signal.SIGINT, signal.default_int_handler)  # it is ignored where a shell began us in the background
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell that starts us in the background ignores it
 try:
     with asyncio.Runner() as runner:
         runner.run(main())
@@ -27,7 +27,7 @@ except KeyboardInterrupt:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no such signals")
-def test_a_signal_that_does_not_interrupt_the_sleep_of_the_loop_wakes_it() -> None:
-    """One that another thread takes is such a one; so is one that comes between the last look and the sleep."""
+def test_a_signal_wakes_the_event_loop() -> None:
+    """The test delivers the signal to another thread, which does not interrupt the sleep either."""
     done = subprocess.run([sys.executable, "-c", ANSWERED], capture_output=True, text=True, timeout=30, check=False)
     assert done.stdout == "stopped\n", done.stderr

@@ -1,18 +1,18 @@
-"""The command that adds up what was used: as lines, as objects, as a table."""
+"""The command `usage`: as text, as JSON and as CSV."""
 
 import json
 from pathlib import Path
 
 import pytest
 
-from app.commands.exits import DONE
+from app.process.exit_codes import DONE
 from tests.app.test_ruling import typed
 from tests.core.store.test_usage import fill
 
 
-def test_use_is_added_up_and_an_unknown_cost_is_null(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_usage_is_totaled_and_an_unknown_cost_is_null(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert typed(home, "usage") == DONE
-    assert "No model" in capsys.readouterr().out
+    assert "No usage." in capsys.readouterr().out
     fill(home / "journeyman.db")
     assert typed(home, "usage", "--by", "model", "--json") == DONE
     lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
@@ -26,6 +26,6 @@ def test_use_is_added_up_and_an_unknown_cost_is_null(home: Path, capsys: pytest.
     assert typed(home, "usage", "--csv") == DONE
     assert capsys.readouterr().out.startswith("day,model,folder")
     assert typed(home, "usage", "--days", "3") == DONE
-    assert "No model" in capsys.readouterr().out
+    assert "No usage." in capsys.readouterr().out
     assert typed(home, "usage", "--days", "999999999", "--csv") == DONE, "as long as there are days"
     assert "a/big" in capsys.readouterr().out

@@ -1,1 +1,1 @@
-"""Measurements of speed and of endurance, printed as plain lines."""
+"""Benchmarks of speed and endurance; each prints its results as plain lines."""

@@ -1,4 +1,7 @@
-"""ALMA's side of `tests.bench.beside`, run by a Python that has alma-memory: facts in, its answers and times out."""
+"""Runs the ALMA half of `tests.bench.memory_comparison` in a Python that has alma-memory installed.
+
+Reads the facts and questions from a folder and prints timings and recall as one line of JSON.
+"""
 
 import json
 import sys
@@ -8,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 
-class Given:
-    """An embedder that looks up what was made before."""
+class PrecomputedEmbedder:
+    """An embedder that returns precomputed vectors."""
 
     def __init__(self, known: dict[str, Any]) -> None:
         self._known = known
@@ -27,7 +30,7 @@ def main(folder: Path) -> None:
     engine_of, modes = import_module("alma.retrieval.engine"), import_module("alma.retrieval.modes")
     storage_of = import_module("alma.storage.sqlite_local")
     given = json.loads((folder / "texts.json").read_text())
-    vectors, asked = numpy.load(folder / "vectors.npy"), numpy.load(folder / "asked.npy")
+    vectors, question_vectors = numpy.load(folder / "vectors.npy"), numpy.load(folder / "asked.npy")
     storage = storage_of.SQLiteStorage(folder / "alma.db", embedding_dim=vectors.shape[1])
     rows = [
         types.DomainKnowledge(f"f{at}", "a", "p", "facts", text, "bench", embedding=vector.tolist())
@@ -38,8 +41,8 @@ def main(folder: Path) -> None:
         storage.save_domain_knowledge_batch(rows[start : start + 1_000])
     bulk = time.process_time() - began
     engine = engine_of.RetrievalEngine(storage, enable_cache=False)
-    engine._embedder = Given(
-        {question: vector for (_, question, _), vector in zip(given["questions"], asked, strict=True)}
+    engine._embedder = PrecomputedEmbedder(
+        {question: vector for (_, question, _), vector in zip(given["questions"], question_vectors, strict=True)}
     )
     took: list[float] = []
     right: dict[str, int] = {}

@@ -1,4 +1,4 @@
-"""Kill the program at 50 random moments and at every 7th write: the whole of what the ordinary tests sample."""
+"""Kills the program at 50 random moments and at every 7th write; the ordinary tests run a sample of these."""
 
 import os
 import subprocess
@@ -6,10 +6,10 @@ import sys
 import time
 from collections.abc import Iterator
 
-from tests.bench.bench import ROOT, Figure
+from tests.bench.benchmark import ROOT, Measurement
 
 
-def kills() -> Iterator[Figure]:
+def measure_kills() -> Iterator[Measurement]:
     began = time.monotonic()
     words = [sys.executable, "-m", "pytest", "-q", "--no-header", "tests/e2e/test_kill.py"]
     done = subprocess.run(words, cwd=ROOT, env=os.environ | {"JOURNEYMAN_FAULTS": "full"}, stdout=subprocess.PIPE)
@@ -18,4 +18,4 @@ def kills() -> Iterator[Figure]:
         print(out, file=sys.stderr)
     summary = out.strip().splitlines()[-1] if out.strip() else ""
     good = done.returncode == 0
-    yield Figure("kill -9", {"s": time.monotonic() - began, "tests": summary}, "nothing lost, nothing twice", good)
+    yield Measurement("kill -9", {"s": time.monotonic() - began, "tests": summary}, "nothing lost, nothing twice", good)

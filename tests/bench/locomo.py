@@ -1,8 +1,9 @@
-"""Recall on LoCoMo-10: `python -m tests.bench.locomo FILE [MODEL]`. The data is for evaluation and no part of this.
+"""Measures recall on LoCoMo-10: `python -m tests.bench.locomo FILE [MODEL]`. The data set is not part of this project.
 
-Unit: a turn of a conversation; recall of the turns that hold the evidence, over the questions of categories 1 to 4. The
-weights of words were tuned on the first half of the conversations, the other half was held out, and both are told. The
-weight of meaning is chosen here anew on either half and told for the half that had no say in it.
+Each conversation turn is one memory; recall is the share of the turns with the evidence that are found, over the
+questions of categories 1 to 4. The full-text weights were tuned on the first half of the conversations; recall is
+reported for that half and for the held-out half. The weight of semantic search is chosen on each half and reported for
+the other one.
 """
 
 import asyncio
@@ -16,28 +17,28 @@ from pathlib import Path
 from typing import Any
 
 from core.domain.ids import memory_id
-from core.domain.memory import AROUND, LONGEST, Change, Said
-from core.memory import rank
-from core.memory.index import indexed
-from core.memory.meaning import Meaning
-from core.memory.memory import Memories
+from core.domain.memory import CONTEXT_LIMIT, TEXT_LIMIT, MemoryChange, MemoryContent
+from core.memory import ranking
+from core.memory.index_terms import index_terms
+from core.memory.memories import Memories
+from core.memory.semantic_search import SemanticSearch
 from core.store.database import Database
-from core.store.memory_book import MemoryBook
-from core.store.memory_rows import MemoryRows
-from tests.bench.bench import Figure, percentile, scratch
+from core.store.memory_records import MemoryRecords
+from core.store.memory_store import MemoryStore
+from tests.bench.benchmark import Measurement, percentile, scratch_folder
 
 CUTS = (1, 5, 10, 20)
-NEIGHBOURS = (-2, -1, 1, 2)  # turns that stand around a turn
+NEIGHBORS = (-2, -1, 1, 2)  # offsets of the turns stored as context of a turn
 BASELINES = "baselines @10: FTS5 with porter .608, MiniLM .453, two columns of FTS5 .702, with a light blend .730"
 GOAL = 0.72
-WEIGHTS = (0.2, 0.4, 0.6, 0.8, 1.0, 1.2, 1.4)  # of meaning, from which one is chosen
-MEANT, FLOOR = 0.76, 0.73  # with the folder of a model: what is wanted, and what it must not fall below
+WEIGHTS = (0.2, 0.4, 0.6, 0.8, 1.0, 1.2, 1.4)  # candidate weights of semantic search
+SEMANTIC_GOAL, SEMANTIC_MINIMUM = 0.76, 0.73  # with an embedding model: the target, and the minimum
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class ConversationTurn:
     id: str
-    sitting: int
+    session: int
     text: str
 
 
@@ -48,22 +49,22 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True)
-class Talk:
-    turns: tuple[Turn, ...]
+class Conversation:
+    turns: tuple[ConversationTurn, ...]
     questions: tuple[Question, ...]
 
 
-def talks(plain: list[dict[str, Any]]) -> list[Talk]:
-    """The conversations of the file."""
-    return [Talk(tuple(_turns(one["conversation"])), tuple(_questions(one["qa"]))) for one in plain]
+def parse_conversations(plain: list[dict[str, Any]]) -> list[Conversation]:
+    """Parse the conversations of the file."""
+    return [Conversation(tuple(_turns(one["conversation"])), tuple(_questions(one["qa"]))) for one in plain]
 
 
-def _turns(talk: dict[str, Any]) -> Iterator[Turn]:
+def _turns(talk: dict[str, Any]) -> Iterator[ConversationTurn]:
     sitting = 1
     while f"session_{sitting}" in talk:
         for turn in talk[f"session_{sitting}"]:
             picture = f" [{turn['blip_caption']}]" if turn.get("blip_caption") else ""
-            yield Turn(turn["dia_id"], sitting, f"{turn['speaker']}: {turn['text']}{picture}")
+            yield ConversationTurn(turn["dia_id"], sitting, f"{turn['speaker']}: {turn['text']}{picture}")
         sitting += 1
 
 
@@ -75,31 +76,31 @@ def _questions(plain: list[dict[str, Any]]) -> Iterator[Question]:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """A question with the memories of its talk, and how near each is by what it means."""
+class RecallQuery:
+    """A question with the memories of its conversation and the semantic similarity of each."""
 
     question: Question
     turns: dict[str, str]
-    wanted: tuple[tuple[str, str], ...]
-    near: Mapping[int, float]
-    tuned: bool  # of the half that the weights of words were tuned on
+    scopes: tuple[tuple[str, str], ...]
+    similarity: Mapping[int, float]
+    tuned: bool  # whether it belongs to the half on which the full-text weights were tuned
 
 
-async def measure(told: list[Talk], model: str = "") -> list[Figure]:
-    """What is found with the weights as they are; with a model also what a weight is worth that was chosen blindly."""
-    with scratch() as folder:
+async def measure(conversations: list[Conversation], model: str = "") -> list[Measurement]:
+    """Measure recall with the current weights and, with a model, cross-validate the weight of semantic search."""
+    with scratch_folder() as folder:
         database = Database(folder / "locomo.db", synchronous="OFF")
-        book = MemoryBook(folder / "locomo.db", database, indexed)
-        meaning = Meaning(book, lambda: model)
-        memories = Memories(book, meaning=meaning)
+        book = MemoryStore(folder / "locomo.db", database, index_terms)
+        meaning = SemanticSearch(book, lambda: model)
+        memories = Memories(book, semantic_search=meaning)
         try:
-            asked: list[Asked] = []
-            for number, talk in enumerate(told):
+            asked: list[RecallQuery] = []
+            for number, talk in enumerate(conversations):
                 turns, wanted = await _remembered(book, talk, f"talk {number}"), (("session", f"talk {number}"),)
                 await meaning.catch_up()
                 for question in talk.questions:
-                    near = await memories.near(question.text, wanted)
-                    asked.append(Asked(question, turns, wanted, near, 2 * number < len(told)))
+                    near = await memories.similarities(question.text, wanted)
+                    asked.append(RecallQuery(question, turns, wanted, near, 2 * number < len(conversations)))
             return [_as_it_is(memories, asked), *(_blind(memories, asked) if model else ())]
         finally:
             await meaning.close()
@@ -107,8 +108,8 @@ async def measure(told: list[Talk], model: str = "") -> list[Figure]:
             database.close()
 
 
-def _as_it_is(memories: Memories, asked: list[Asked]) -> Figure:
-    """Shares by cut, over all and by half, and how long a question took."""
+def _as_it_is(memories: Memories, asked: list[RecallQuery]) -> Measurement:
+    """Return recall at each cutoff, recall at 10 for each half, and the query time."""
     shares: dict[int, list[float]] = {cut: [] for cut in CUTS}
     halves: dict[bool, list[float]] = {True: [], False: []}
     took: list[float] = []
@@ -121,51 +122,51 @@ def _as_it_is(memories: Memories, asked: list[Asked]) -> Figure:
         halves[one.tuned].append(shares[10][-1])
     values: dict[str, float | int] = {f"@{cut}": _mean(found) for cut, found in shares.items()}
     values |= {"@10 tuned on": _mean(halves[True]), "@10 held out": _mean(halves[False])}
-    return Figure("as it is", values | {"n": len(took), "p95 ms": percentile(took, 0.95)})
+    return Measurement("current weights", values | {"n": len(took), "p95 ms": percentile(took, 0.95)})
 
 
-def _blind(memories: Memories, asked: list[Asked]) -> Iterator[Figure]:
-    """The weight of meaning that is best on one half, on the other half, which had no say in it; and turned about."""
-    kept, found = rank.MEANS, {}
+def _blind(memories: Memories, asked: list[RecallQuery]) -> Iterator[Measurement]:
+    """Choose the best weight of semantic search on one half and measure it on the other, and the reverse."""
+    kept, found = ranking.MEANS, {}
     for weight in WEIGHTS:
-        rank.MEANS = weight
+        ranking.MEANS = weight
         shares = [(one.tuned, _share(one, _found(memories, one), 10)) for one in asked]
         found[weight] = {half: _mean([share for of, share in shares if of == half]) for half in (True, False)}
-    rank.MEANS = kept
+    ranking.MEANS = kept
     for half, name in ((True, "first"), (False, "second")):
         best = max(WEIGHTS, key=lambda weight: found[weight][half])
         values = {"weight": best, "@10 chosen on": found[best][half], "@10 other half": found[best][not half]}
-        yield Figure(f"chosen on the {name} half", values)
+        yield Measurement(f"chosen on the {name} half", values)
     for weight in WEIGHTS:
-        yield Figure(f"weight {weight:g}", {"@10 first": found[weight][True], "@10 second": found[weight][False]})
+        yield Measurement(f"weight {weight:g}", {"@10 first": found[weight][True], "@10 second": found[weight][False]})
 
 
-def _found(memories: Memories, one: Asked) -> list[str]:
-    found = memories.find(one.question.text, wanted=one.wanted, most=CUTS[-1], near=one.near)
+def _found(memories: Memories, one: RecallQuery) -> list[str]:
+    found = memories.find(one.question.text, scopes=one.scopes, limit=CUTS[-1], near=one.similarity)
     return [one.turns[each.memory.id] for each in found]
 
 
-def _share(one: Asked, found: Sequence[str], cut: int) -> float:
+def _share(one: RecallQuery, found: Sequence[str], cut: int) -> float:
     return len(one.question.evidence & set(found[:cut])) / len(one.question.evidence)
 
 
 def _mean(values: Sequence[float]) -> float:
-    """Nothing of nothing: a file may hold one talk only."""
+    """Return the mean, or 0 for no values: with a single conversation one half is empty."""
     return sum(values) / len(values) if values else 0.0
 
 
-async def _remembered(book: MemoryBook, talk: Talk, place: str) -> dict[str, str]:
-    """Each turn as a memory, with what was said around it; the turns by the ids of their memories."""
+async def _remembered(book: MemoryStore, talk: Conversation, place: str) -> dict[str, str]:
+    """Store each turn as a memory with its neighboring turns as context; return the turn ids by memory id."""
     names: dict[str, str] = {}
     changes = []
     for at, turn in enumerate(talk.turns):
-        near = [talk.turns[at + step] for step in NEIGHBOURS if 0 <= at + step < len(talk.turns)]
-        around = "\n".join(one.text for one in near if one.sitting == turn.sitting)
-        said = Said("knowledge", turn.text[:LONGEST], "session", place, around[:AROUND])
+        near = [talk.turns[at + step] for step in NEIGHBORS if 0 <= at + step < len(talk.turns)]
+        around = "\n".join(one.text for one in near if one.session == turn.session)
+        said = MemoryContent("knowledge", turn.text[:TEXT_LIMIT], "session", place, around[:CONTEXT_LIMIT])
         names[name := memory_id()] = turn.id
-        changes.append(Change(name, 1, 1, "kept", "import", said))
+        changes.append(MemoryChange(name, 1, 1, "created", "import", said))
 
-    def write(rows: MemoryRows) -> int:
+    def write(rows: MemoryRecords) -> int:
         return rows.add_all(changes)
 
     await book.write(write)
@@ -173,22 +174,22 @@ async def _remembered(book: MemoryBook, talk: Talk, place: str) -> dict[str, str
 
 
 def main(words: list[str]) -> int:
-    """0 where the goal is met."""
+    """Return exit code 0 if the goal was met, 1 if it was missed, 2 for a usage error."""
     if len(words) not in (1, 2):
-        print("python -m tests.bench.locomo FILE [MODEL]: the locomo10.json of its authors", file=sys.stderr)
+        print("usage: python -m tests.bench.locomo FILE [MODEL]; FILE is the authors' locomo10.json", file=sys.stderr)
         return 2
     file, model = [*words, ""][:2]
-    figures = asyncio.run(measure(talks(json.loads(Path(file).read_text("utf-8"))), model))
+    figures = asyncio.run(measure(parse_conversations(json.loads(Path(file).read_text("utf-8"))), model))
     for figure in figures:
-        told = (
+        values = (
             f"{name} {value:.3f}" if isinstance(value, float) else f"{name} {value}"
             for name, value in figure.values.items()
         )
-        print(f"{figure.name}:", "  ".join(told))
+        print(f"{figure.name}:", "  ".join(values))
     print(BASELINES)
     if model:
-        print(f"wanted with a model: {MEANT}, and never below {FLOOR}")
-    return 0 if float(figures[0].values["@10"]) >= (FLOOR if model else GOAL) else 1
+        print(f"goal with a model: {SEMANTIC_GOAL}, minimum {SEMANTIC_MINIMUM}")
+    return 0 if float(figures[0].values["@10"]) >= (SEMANTIC_MINIMUM if model else GOAL) else 1
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""How long a stop takes, at random moments of whatever a run can be doing; and that nothing comes after it."""
+"""Measures how long it takes to stop a run at a random moment, and checks that nothing happens afterwards."""
 
 import asyncio
 import json
@@ -10,42 +10,42 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from app.assemble import Services, assemble
-from core.domain.events import CallStarted, Entry, RequestSent, RunStarted
+from app.process.services import Services, build_services
+from core.domain.events import CallStarted, EventRecord, RequestSent, RunStarted
 from core.domain.question import QuestionAsked
 from core.domain.text import Text
-from core.engine.engine import Engine
-from tests.bench.bench import Figure, percentile, scratch
+from core.engine.api.engine import Engine
+from tests.bench.benchmark import Measurement, percentile, scratch_folder
 
 TIMES = 200
 GOAL_MS = 100.0
 BOUND_S = 30.0
-SPREAD_S = 0.3  # from where the moment is reached
-MARK = "86399"  # seconds that a command of ours sleeps, by which it is found among the processes
+SPREAD_S = 0.3  # the stop comes up to this long after the moment is reached
+MARK = "86399"  # seconds our commands sleep; the unusual number identifies their processes
 LONG = "I think about what was done and about what is to be done. " * 60
 
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """What the run is doing when it is stopped, and the fact after which it does that."""
+    """What the run is doing when it is stopped, and the event with which it begins to do so."""
 
     script: str
-    reached: Callable[[Entry], bool]
+    reached: Callable[[EventRecord], bool]
     bound_s: float = SPREAD_S
 
 
-def stops() -> Iterator[Figure]:
+def measure_stops() -> Iterator[Measurement]:
     took = asyncio.run(_stops())
     every = [ms for each in took.values() for ms in each]
     worst = percentile(every, 0.99)
     for name, found in took.items():
-        yield Figure(name, {"p50 ms": median(found), "longest ms": max(found), "stops": len(found)})
+        yield Measurement(name, {"p50 ms": median(found), "longest ms": max(found), "stops": len(found)})
     values = {"p50 ms": median(every), "p99 ms": worst, "longest ms": max(every), "stops": len(every)}
-    yield Figure("stop", values, f"p99 ≤ {GOAL_MS:g} ms, nothing after it", worst <= GOAL_MS)
+    yield Measurement("stop", values, f"p99 ≤ {GOAL_MS:g} ms, nothing after the stop", worst <= GOAL_MS)
 
 
-def moments() -> dict[str, Moment]:
-    """Everything that takes a while."""
+def stop_moments() -> dict[str, Moment]:
+    """Return every activity of a run that takes a while."""
     slow = {"text": "Some words. " * 20, "chunks": 200, "delay_s": 60}
     command = f"while :; do echo x >> effects-$$; sleep 0.01; done & sleep {MARK} & wait"
     running, waiting = _calling("run", command=command), _calling("ask_user", question="Which?")
@@ -68,14 +68,14 @@ def moments() -> dict[str, Moment]:
 
 async def _stops() -> dict[str, list[float]]:
     chance = random.Random(7)
-    kinds = moments()
+    kinds = stop_moments()
     took: dict[str, list[float]] = {name: [] for name in kinds}
-    with scratch() as place:
+    with scratch_folder() as place:
         folder, home = place / "work", place / "home"
         folder.mkdir()
         home.mkdir()
         (folder / "a.txt").write_text("a\n" * 1000)
-        services = await assemble(home, _report)
+        services = await build_services(home, _report)
         try:
             ends: dict[str, int] = {}
             for number in range(TIMES):
@@ -85,20 +85,20 @@ async def _stops() -> dict[str, list[float]]:
                 _nothing_goes(services.engine, session)
                 ends |= {row.id: row.seq for row in _family(services.engine, session)}
                 effects = _effects(folder)
-            await asyncio.sleep(0.2)  # for whoever would still be at it
+            await asyncio.sleep(0.2)  # let anything that still runs show itself
             assert _effects(folder) == effects, "something acted after its stop"
-            assert {name: services.engine.session(name).seq for name in ends} == ends, "a fact came after the stop"
+            assert {name: services.engine.session(name).last_seq for name in ends} == ends, "an event followed the stop"
         finally:
             await services.close()
     return took
 
 
 async def _stop(services: Services, folder: Path, moment: Moment, chance: random.Random) -> tuple[str, float]:
-    """Start, stop in the midst of it; which session, and the seconds that the stop took."""
+    """Start a run and stop it at `moment`; return the session id and the seconds the stop took."""
     there = asyncio.Event()
-    forget = services.engine.listen(lambda told: there.set() if moment.reached(told.entry) else None)
+    forget = services.engine.subscribe(lambda update: there.set() if moment.reached(update.entry) else None)
     try:
-        began = RunStarted("scripted", 0, Text(moment.script), mode="trust")
+        began = RunStarted("scripted", 0, Text(moment.script), mode="auto")
         session = await services.engine.start("Go.", folder, began)
         async with asyncio.timeout(BOUND_S):
             await there.wait()
@@ -113,8 +113,8 @@ async def _stop(services: Services, folder: Path, moment: Moment, chance: random
 def _nothing_goes(engine: Engine, session: str) -> None:
     assert engine.session(session).status == "stopped"
     for row in _family(engine, session):
-        assert not engine.going(row.id) and row.status == "stopped", row
-    assert not engine.questions() and not engine.consents()
+        assert not engine.is_active(row.id) and row.status == "stopped", row
+    assert not engine.open_questions() and not engine.permission_requests()
     assert not (left := _processes()), f"left running: {left}"
 
 
@@ -123,12 +123,12 @@ def _family(engine: Engine, session: str) -> list[Any]:
 
 
 def _processes() -> list[str]:
-    """Commands of ours that are still there; also those that another process has taken over."""
+    """Return the command lines of our commands that still run, including orphaned ones."""
     found: list[str] = []
     for file in Path("/proc").glob("[0-9]*/cmdline"):
         try:
             words = file.read_bytes().split(b"\0")
-        except OSError:  # it has ended meanwhile
+        except OSError:  # the process has ended meanwhile
             continue
         if MARK.encode() in words or any(b"effects-" in word and MARK.encode() in word for word in words):
             found.append(" ".join(word.decode(errors="replace") for word in words))
@@ -139,12 +139,12 @@ def _effects(folder: Path) -> dict[str, int]:
     return {file.name: file.stat().st_size for file in folder.glob("effects-*")}
 
 
-def _is(kind: type, tool: str = "") -> Callable[[Entry], bool]:
+def _is(kind: type, tool: str = "") -> Callable[[EventRecord], bool]:
     return lambda entry: isinstance(entry.event, kind) and (not tool or getattr(entry.event, "tool", "") == tool)
 
 
-def _compacts(entry: Entry) -> bool:
-    return isinstance(entry.event, RequestSent) and entry.event.role == "summary"
+def _compacts(entry: EventRecord) -> bool:
+    return isinstance(entry.event, RequestSent) and entry.event.purpose == "summary"
 
 
 def _played(*replies: dict[str, Any], **more: Any) -> str:

@@ -1,4 +1,4 @@
-"""A transcript as Claude Code would leave it after a long session, made up: of any size, the same each time."""
+"""Generates a synthetic Claude Code transcript of any size; the same size gives the same file."""
 
 import json
 import random
@@ -10,11 +10,14 @@ SESSION = "5e55a9e0-0000-4000-8000-000000000001"
 TOOLS = (("Bash", "command"), ("Read", "file_path"), ("Grep", "pattern"))
 WORDS = [
     "".join(random.Random(n).choices("abcdefghijklmnopqrstuvwxyz_", k=3 + n % 9)) for n in range(4000)
-]  # as many as the code of a project has
+]  # a vocabulary as large as that of a project's code
 
 
-def transcript(folder: Path, size: int) -> Path:
-    """Of at least so many bytes. About 44 of 100 lines are progress, as in real ones; results come twice in a line."""
+def write_transcript(folder: Path, size: int) -> Path:
+    """Write a transcript of at least `size` bytes and return its path.
+
+    As in real transcripts, about 44 of 100 lines report progress, and a result is repeated within its line.
+    """
     path = folder / f"{SESSION}.jsonl"
     chance = random.Random(size)
     with path.open("w", encoding="utf-8") as file:

@@ -1,4 +1,4 @@
-"""A screen of its own for the real program: what is painted on it, and hands. No door into the program."""
+"""Runs the real program on a private virtual screen, reads its pixels, and sends it mouse and keyboard input."""
 
 import os
 import select
@@ -16,23 +16,27 @@ from typing import NamedTuple, TypeVar
 
 import pytest
 
-from core.store.reader import Reader, Unreadable
-from tests.e2e.health import FROZEN_MS, stalls
-from ui.theme import load_theme
+from core.store.reader import Reader, ReadError
+from tests.e2e.process_health import FROZEN_MS, stalls
+from ui.style.theme import load_theme
 
 ROOT = Path(__file__).parents[2]
-NOT_GIVEN = {"WAYLAND_DISPLAY", "QT_QPA_PLATFORM", "PYTHONDONTWRITEBYTECODE"}  # as a person starts it
-BOUND_S = 60.0  # of a busy machine
+REMOVED_VARIABLES = {
+    "WAYLAND_DISPLAY",
+    "QT_QPA_PLATFORM",
+    "PYTHONDONTWRITEBYTECODE",
+}  # removed, so that the program starts as for a user
+BOUND_S = 60.0  # generous, for a busy machine
 CLOSES_S = 30.0
-BUS_LATE = "QSpiApplication::"  # Qt, of a screen reader's bus that answered late; the key counts all the same
+BUS_WARNING = "QSpiApplication::"  # Qt warning about a slow accessibility bus; the key press still counts
 LIGHT = load_theme("light")
 PAUSE = threading.Event()
 
 T = TypeVar("T")
 
 
-def until(look: Callable[[], T | None], what: str, bound: float = BOUND_S) -> T:
-    """The first thing found that is not nothing."""
+def wait_until(look: Callable[[], T | None], what: str, bound: float = BOUND_S) -> T:
+    """Wait until `look` returns a truthy value and return it; fail with `what` after `bound` seconds."""
     end = time.monotonic() + bound
     while not (found := look()):
         assert time.monotonic() < end, f"{what}: not within {bound:g} s"
@@ -40,7 +44,7 @@ def until(look: Callable[[], T | None], what: str, bound: float = BOUND_S) -> T:
     return found
 
 
-REST = 8  # equal looks, each 30 ms and a picture apart
+STABLE_READS = 8  # equal results in a row, at least 30 ms apart, that count as "at rest"
 
 
 class Area(NamedTuple):
@@ -54,8 +58,8 @@ class Area(NamedTuple):
         return (self.left + self.right) // 2, (self.top + self.bottom) // 2
 
 
-class Picture:
-    """The pixels of the screen: rows of four bytes each, blue first."""
+class Screenshot:
+    """The pixels of the screen, read from an XWD file: four bytes each, blue first."""
 
     def __init__(self, file: bytes) -> None:
         head = struct.unpack(">25I", file[:100])
@@ -63,7 +67,7 @@ class Picture:
         self._data = file[head[0] + head[19] * 12 :]
 
     def save(self, path: Path) -> None:
-        """For eyes."""
+        """Save the picture as an image file."""
         from PySide6.QtGui import QImage
 
         QImage(self._data, self.width, self.height, self._line, QImage.Format.Format_RGB32).save(str(path))
@@ -71,15 +75,15 @@ class Picture:
     def row(self, y: int) -> bytes:
         return self._data[y * self._line : y * self._line + self.width * 4]
 
-    def colour(self, x: int, y: int) -> str:
+    def color(self, x: int, y: int) -> str:
         blue, green, red = self.row(y)[x * 4 : x * 4 + 3]
         return f"#{red:02x}{green:02x}{blue:02x}"
 
-    def areas(self, colour: str, least: int = 20) -> list[Area]:
-        """Where this colour fills a place of at least `least` pixels in each direction, from top to bottom."""
+    def areas(self, color: str, least: int = 20) -> list[Area]:
+        """Return the areas of this color with at least `least` pixels in each direction, from top to bottom."""
         found: list[list[int]] = []
         for y in range(0, self.height, 2):
-            for left, right in self._runs(y, colour, least):
+            for left, right in self._runs(y, color, least):
                 near = next((a for a in found if a[0] <= right and left <= a[2] and y - a[3] <= 20), None)
                 if near is None:
                     found.append([left, y, right, y])
@@ -87,32 +91,32 @@ class Picture:
                     near[:] = [min(near[0], left), near[1], max(near[2], right), y]
         return [Area(*area) for area in found if area[3] - area[1] >= least]
 
-    def edge(self, colour: str, least: int = 60) -> Area | None:
-        """The longest upright line of this colour, three pixels wide."""
+    def edge(self, color: str, least: int = 60) -> Area | None:
+        """Return the longest vertical line of this color that is three pixels wide."""
         lines: dict[int, list[int]] = {}
         for y in range(self.height):
-            for left, right in self._runs(y, colour, 3):
+            for left, right in self._runs(y, color, 3):
                 if right - left == 3:
                     lines.setdefault(left, []).append(y)
         x, rows = max(lines.items(), key=lambda line: len(line[1]), default=(0, []))
         return Area(x, rows[0], x + 3, rows[-1]) if len(rows) >= least else None
 
-    def stretches(self, x: int, top: int, bottom: int, colour: str, least: int) -> list[tuple[int, int]]:
-        """Going down at `x`: where this colour begins and ends."""
+    def stretches(self, x: int, top: int, bottom: int, color: str, least: int) -> list[tuple[int, int]]:
+        """Return the top and bottom of each stretch of this color in the column `x`."""
         found: list[tuple[int, int]] = []
         begin = None
         for y in range(top, bottom + 2):
-            if self.colour(x, y) == colour and y <= bottom:
+            if self.color(x, y) == color and y <= bottom:
                 begin = y if begin is None else begin
             elif begin is not None:
                 found += [(begin, y)] if y - begin >= least else []
                 begin = None
         return found
 
-    def _runs(self, y: int, colour: str, least: int) -> Iterator[tuple[int, int]]:
-        pixel = bytes.fromhex(colour[1:])[::-1]
+    def _runs(self, y: int, color: str, least: int) -> Iterator[tuple[int, int]]:
+        pixel = bytes.fromhex(color[1:])[::-1]
         row = self.row(y)
-        pattern = (pixel + b"\xff") * least  # Qt paints its windows opaque
+        pattern = (pixel + b"\xff") * least  # Qt windows are opaque
         at = row.find(pattern)
         while at >= 0:
             if at % 4:
@@ -127,46 +131,48 @@ class Picture:
 
 @dataclass(frozen=True, slots=True)
 class Screen:
-    """One virtual display with a window manager."""
+    """A virtual display with a window manager."""
 
     display: str
-    file: Path
-    more: dict[str, str] = field(default_factory=dict)  # for the environment of what is started on it
+    framebuffer: Path
+    extra_variables: dict[str, str] = field(
+        default_factory=dict
+    )  # extra environment variables of programs started on it
 
-    def picture(self) -> Picture:
-        return Picture(self.file.read_bytes())
+    def screenshot(self) -> Screenshot:
+        return Screenshot(self.framebuffer.read_bytes())
 
-    def hand(self, *words: object) -> str:
-        """What `xdotool` says."""
+    def xdotool(self, *words: object) -> str:
+        """Run `xdotool` and return its output."""
         done = subprocess.run(
             ["xdotool", *map(str, words)], env=self.environment(), capture_output=True, text=True, check=False
         )
         return done.stdout.strip()
 
     def keys(self, *names: str) -> None:
-        """Once a window has the keyboard: between two of them none has, and keys are lost."""
-        until(lambda: self.hand("getwindowfocus", "getwindowname"), "a window with the keyboard")
-        self.hand("key", "--delay", 30, *names)
+        """Press keys once a window has the focus; without a focused window they would be lost."""
+        wait_until(lambda: self.xdotool("getwindowfocus", "getwindowname"), "a window with the keyboard")
+        self.xdotool("key", "--delay", 30, *names)
 
     def click(self, x: int, y: int) -> None:
-        self.hand("mousemove", x, y, "click", 1)
+        self.xdotool("mousemove", x, y, "click", 1)
 
     def titles(self) -> list[str]:
-        """Of the windows one can see."""
-        seen = self.hand("search", "--onlyvisible", "--name", "Journeyman").split()
-        return [self.hand("getwindowname", number) for number in seen]
+        """Return the titles of the visible windows."""
+        seen = self.xdotool("search", "--onlyvisible", "--name", "Journeyman").split()
+        return [self.xdotool("getwindowname", number) for number in seen]
 
     def environment(self) -> dict[str, str]:
-        kept = {name: value for name, value in os.environ.items() if name not in NOT_GIVEN}
-        return kept | {"DISPLAY": self.display, "QT_QPA_PLATFORM": "xcb", "NO_AT_BRIDGE": "1"} | self.more
+        kept = {name: value for name, value in os.environ.items() if name not in REMOVED_VARIABLES}
+        return kept | {"DISPLAY": self.display, "QT_QPA_PLATFORM": "xcb", "NO_AT_BRIDGE": "1"} | self.extra_variables
 
 
 @contextmanager
-def opened(on: Screen, home: Path) -> Iterator["Program"]:
-    """The program, ended at last however the test went."""
+def running_program(on: Screen, home: Path) -> Iterator["Program"]:
+    """Start the program, and kill it at the end if it still runs."""
     program = Program(on, home)
     try:
-        program.button()
+        program.wait_for_button()
         yield program
     finally:
         if program.process.poll() is None:
@@ -174,8 +180,8 @@ def opened(on: Screen, home: Path) -> Iterator["Program"]:
 
 
 @contextmanager
-def screen(folder: Path, size: str = "1440x900") -> Iterator[Screen]:
-    """A display with a number of its own, and its pixels in a file."""
+def virtual_screen(folder: Path, size: str = "1440x900") -> Iterator[Screen]:
+    """Start a virtual display with a free number whose pixels are in a file."""
     reading, writing = os.pipe()
     words = [
         "-displayfd",
@@ -194,15 +200,15 @@ def screen(folder: Path, size: str = "1440x900") -> Iterator[Screen]:
     )
     try:
         os.close(writing)
-        assert select.select([reading], [], [], BOUND_S)[0], "Xvfb does not start"
-        with os.fdopen(reading) as told:  # the number and the end of its line come apart
-            made = Screen(f":{told.readline().strip()}", folder / "Xvfb_screen0")
+        assert select.select([reading], [], [], BOUND_S)[0], "Xvfb did not start"
+        with os.fdopen(reading) as address:  # the number and its line end arrive separately
+            made = Screen(f":{address.readline().strip()}", folder / "Xvfb_screen0")
         desk = subprocess.Popen(
             ["openbox", "--sm-disable"], env=made.environment(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
         )
         try:
-            until(lambda: _managed(made), "openbox")
-            made.hand("key", "shift")  # at the first of all openbox lets go of its own: alt+F4 would be lost
+            wait_until(lambda: _managed(made), "openbox")
+            made.xdotool("key", "shift")  # openbox drops its key grabs at the first key press, so alt+F4 would be lost
             yield made
         finally:
             desk.terminate()
@@ -219,7 +225,7 @@ def _managed(on: Screen) -> bool:
 
 
 class Program:
-    """The real program on a screen, over a data folder."""
+    """The real program on a screen, with a data folder."""
 
     def __init__(self, on: Screen, home: Path) -> None:
         self.screen, self.home = on, home
@@ -228,10 +234,10 @@ class Program:
             self.process = subprocess.Popen(self._words(), cwd=ROOT, env=on.environment(), stderr=file)
 
     def _words(self, *words: str) -> list[str]:
-        return [sys.executable, "-m", "app", "--home", str(self.home), *words]
+        return [sys.executable, "-m", "app", "--data-dir", str(self.home), *words]
 
     def command(self, *words: str) -> subprocess.CompletedProcess[str]:
-        """A second process on the same folder."""
+        """Run a command in a second process on the same data folder."""
         return subprocess.run(
             self._words(*words),
             cwd=ROOT,
@@ -243,31 +249,31 @@ class Program:
             check=False,
         )
 
-    def button(self, after: int = 0, above: int = 0) -> Area:
-        """The first button in the accent colour at the right of `after` and below `above`."""
+    def wait_for_button(self, after: int = 0, above: int = 0) -> Area:
+        """Wait for the first button in the accent color to the right of `after` and below `above`."""
 
         def look() -> Area | None:
-            assert self.process.poll() is None, self.complaints()
-            areas = self.screen.picture().areas(LIGHT.accent.name())
+            assert self.process.poll() is None, self.stderr_text()
+            areas = self.screen.screenshot().areas(LIGHT.accent.name())
             return next((area for area in areas if area.left >= after and area.top >= above), None)
 
-        return until(look, "a button in the accent colour")
+        return wait_until(look, "a button in the accent color")
 
-    def resting_button(self, after: int) -> Area:
-        """As `button`, once what is found meanwhile, say servers, has moved it to its place."""
-        return self._at_rest(lambda: self.button(after), "a button at rest")
+    def wait_for_still_button(self, after: int) -> Area:
+        """Like `wait_for_button`, but wait until it no longer moves, for example because providers were found."""
+        return self._at_rest(lambda: self.wait_for_button(after), "a button at rest")
 
-    def card(self) -> Area:
-        """The question's card, by its edge in the colour of waiting."""
-        return until(lambda: self.screen.picture().edge(LIGHT.waiting.name()), "the question's card")
+    def wait_for_card(self) -> Area:
+        """Wait for the question card, recognized by its edge in the color of waiting."""
+        return wait_until(lambda: self.screen.screenshot().edge(LIGHT.waiting.name()), "the question's card")
 
-    def option(self, number: int) -> tuple[int, int]:
-        """Where this option of the card can be clicked, once the card has come to rest."""
+    def wait_for_option(self, number: int) -> tuple[int, int]:
+        """Return the position of an option of the card, once the card no longer moves."""
 
         def look() -> tuple[int, int] | None:
-            card = self.card()
+            card = self.wait_for_card()
             ground = LIGHT.background.name()
-            found = self.screen.picture().stretches(card.left + 20, card.top, card.bottom, ground, 18)
+            found = self.screen.screenshot().stretches(card.left + 20, card.top, card.bottom, ground, 18)
             if len(found) < number:
                 return None
             top, bottom = found[number - 1]
@@ -276,37 +282,37 @@ class Program:
         return self._at_rest(look, "the options at rest")
 
     def _at_rest(self, look: Callable[[], T | None], what: str) -> T:
-        """The same thing at so many looks in a row."""
+        """Wait until `look` returns the same value REST times in a row."""
         before: list[T | None] = []
 
         def calm() -> T | None:
             before.append(look())
-            return before[-1] if before[-REST:] == before[-1:] * REST else None
+            return before[-1] if before[-STABLE_READS:] == before[-1:] * STABLE_READS else None
 
-        return until(calm, what)
+        return wait_until(calm, what)
 
     def statuses(self) -> list[str]:
-        """How each session stands, the newest first, as the file says."""
+        """Return the status of each session in the data file, newest first."""
         try:
             reader = Reader(self.home / "journeyman.db")
-        except Unreadable:
+        except ReadError:
             return []
         try:
             return [row.status for row in reader.sessions()]
-        except Unreadable:
+        except ReadError:
             return []
         finally:
             reader.close()
 
-    def comes_to(self, status: str) -> None:
-        until(lambda: self.statuses()[:1] == [status], f"a session that is {status}")
+    def wait_for_status(self, status: str) -> None:
+        wait_until(lambda: self.statuses()[:1] == [status], f"a session that is {status}")
 
     def kill(self) -> None:
         self.process.send_signal(signal.SIGKILL)
         self.process.wait(BOUND_S)
 
-    def ends(self) -> None:
-        """The window was told to close: nothing stays behind, and nothing was complained of."""
+    def check_clean_exit(self) -> None:
+        """Wait for the exit after a close request; check for errors, left processes and windows."""
         try:
             assert self.process.wait(CLOSES_S) == 0
         except subprocess.TimeoutExpired:
@@ -314,24 +320,24 @@ class Program:
             self.process.send_signal(signal.SIGABRT)
             self.process.wait(BOUND_S)
             stacks = "".join(file.read_text() for file in self.home.glob("*.log"))
-            pytest.fail(f"it does not close, and shows {shown}:\n{self.complaints()}{stacks}")
-        assert self.complaints() == ""
+            pytest.fail(f"the program does not exit and shows {shown}:\n{self.stderr_text()}{stacks}")
+        assert self.stderr_text() == ""
         assert (self.home / "crash.log").read_text() == ""
-        assert not left_of(self.home)
+        assert not leftover_processes(self.home)
         assert not self.screen.titles()
 
-    def complaints(self) -> str:
-        return "".join(line for line in self._said.read_text().splitlines(True) if BUS_LATE not in line)
+    def stderr_text(self) -> str:
+        return "".join(line for line in self._said.read_text().splitlines(True) if BUS_WARNING not in line)
 
-    def moved_freely(self) -> None:
-        """The window never stood still for long; `pytest -rP` shows what is short."""
+    def check_no_stalls(self) -> None:
+        """Check that the window never froze; print shorter stalls, which `pytest -rP` shows."""
         found = stalls(self.home)
         assert not [ms for ms in found if ms >= FROZEN_MS], (self.home / "stalls.log").read_text()
         sys.stdout.write(f"stalls over 100 ms: {found} ms\n")
 
 
-def left_of(home: Path) -> list[str]:
-    """Processes that name this folder, whoever started them."""
+def leftover_processes(home: Path) -> list[str]:
+    """Return the command lines of all processes that mention this folder."""
     found = []
     for process in Path("/proc").glob("[0-9]*"):
         try:

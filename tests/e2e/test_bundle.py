@@ -1,6 +1,6 @@
-"""Package and tarball on a clean Debian without a Python: installed, used with the mouse, removed; the data stays.
+"""Package and tarball on a clean Debian without Python: install, use with the mouse, remove; the data stays.
 
-Needs root, the network and what `packaging/dev.py bundle` made, in the folder that JOURNEYMAN_BUNDLE names.
+Needs root, the network, and the output folder of `packaging/dev.py bundle` in JOURNEYMAN_BUNDLE.
 """
 
 import os
@@ -15,18 +15,20 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.health import stalls
-from tests.e2e.screen import ROOT, Program, Screen, screen, until
+from tests.e2e.process_health import stalls
+from tests.e2e.screen import ROOT, Program, Screen, virtual_screen, wait_until
 
 MADE = Path(os.environ.get("JOURNEYMAN_BUNDLE") or "nowhere")
 ENTER = str(ROOT / "packaging" / "clean_root.sh")
 TIMES = 5
 
-pytestmark = pytest.mark.skipif(not MADE.is_dir(), reason="of what `dev.py bundle` made: JOURNEYMAN_BUNDLE names it")
+pytestmark = pytest.mark.skipif(
+    not MADE.is_dir(), reason="needs the output folder of `dev.py bundle` in JOURNEYMAN_BUNDLE"
+)
 
 
 class Debian:
-    """A system of its own in a folder."""
+    """A Debian system in a folder, entered by chroot."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -37,7 +39,7 @@ class Debian:
         )
 
     def words(self, *words: str, user: str = "") -> list[str]:
-        """As root, or as somebody who lives there."""
+        """Return the command line that runs `words` in the system, as root or as `user`."""
         as_user = ["setpriv", f"--reuid={user}", f"--regid={user}", "--init-groups", "env", f"HOME=/home/{user}"]
         return [ENTER, str(self.root), *(as_user if user else ()), *words]
 
@@ -46,7 +48,7 @@ BARE = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LANG": "C.UTF-8", "DEBIAN_FRON
 
 
 class Installed(Program):
-    """The program of the package, or one that was unpacked, as ada starts it."""
+    """The installed or unpacked program, started by the user ada."""
 
     def __init__(self, on: Screen, debian: Debian, home: Path, program: str = "journeyman") -> None:
         self.debian, self.program = debian, program
@@ -55,12 +57,12 @@ class Installed(Program):
     def _words(self, *words: str) -> list[str]:
         inside = "/" + str(self.home.relative_to(self.debian.root))
         display = ("env", f"DISPLAY={self.screen.display}", "QT_QPA_PLATFORM=xcb")
-        return self.debian.words(*display, self.program, "--home", inside, *words, user="ada")
+        return self.debian.words(*display, self.program, "--data-dir", inside, *words, user="ada")
 
 
 @pytest.fixture
 def debian(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Debian]:
-    """Fresh, with one person in it; the smallest there is."""
+    """A fresh minimal system with one user."""
     base = MADE / "debian"
     if not (base / "etc" / "debian_version").exists():
         subprocess.run(["debootstrap", "--variant=minbase", "bookworm", str(base)], check=True, stdout=sys.stderr)
@@ -73,7 +75,7 @@ def debian(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Debian]:
     shutil.rmtree(root)
 
 
-def test_it_is_installed_used_and_removed_and_the_data_stays(debian: Debian, tmp_path: Path) -> None:
+def test_the_bundle_is_installed_used_and_removed_and_the_data_stays(debian: Debian, tmp_path: Path) -> None:
     (package,) = MADE.glob("*.deb")
     shutil.copy(package, debian.root / "root" / package.name)
     assert debian.do("apt-get", "-qq", "update").returncode == 0
@@ -87,7 +89,7 @@ def test_it_is_installed_used_and_removed_and_the_data_stays(debian: Debian, tmp
     folder = tmp_path / "screen"
     folder.mkdir()
     home = debian.root / "home" / "ada" / "data"
-    with screen(folder) as display:
+    with virtual_screen(folder) as display:
         demo(display, debian, home)
         bundle = statistics.median(shown(Installed(display, debian, home)) for _ in range(TIMES))
         source = statistics.median(shown(Program(display, tmp_path / "home")) for _ in range(TIMES))
@@ -102,7 +104,7 @@ def test_it_is_installed_used_and_removed_and_the_data_stays(debian: Debian, tmp
 
 
 def test_the_tarball_starts_where_it_is_unpacked(debian: Debian, tmp_path: Path) -> None:
-    """Its own words name the libraries it needs, and it leaves nothing but data."""
+    """The README lists the required libraries, and once removed the program leaves nothing but data."""
     (tarball,) = MADE.glob("*.tar.xz")
     place = debian.root / "home" / "ada"
     subprocess.run(["tar", "xf", str(tarball), "-C", str(place)], check=True)
@@ -116,7 +118,7 @@ def test_the_tarball_starts_where_it_is_unpacked(debian: Debian, tmp_path: Path)
     (tmp_path / "screen").mkdir()
     home = place / "mine" / "data"
     assert debian.do("mkdir", "/home/ada/mine", user="ada").returncode == 0
-    with screen(tmp_path / "screen") as display:
+    with virtual_screen(tmp_path / "screen") as display:
         demo(display, debian, home, program)
         shows = statistics.median(shown(Installed(display, debian, home, program)) for _ in range(TIMES))
     entered = statistics.median(took(debian.words("true", user="ada")) for _ in range(TIMES))
@@ -124,22 +126,22 @@ def test_the_tarball_starts_where_it_is_unpacked(debian: Debian, tmp_path: Path)
     sys.stdout.write(f"tarball {tarball.stat().st_size / 1e6:.1f} MB, unpacked {size:.0f} MB, ")
     sys.stdout.write(f"a window {(shows - entered) * 1000:.0f} ms\n")
     left = debian.do("sh", "-c", "cd /home/ada; find . .cache -newer .profile -maxdepth 1 -mindepth 1", user="ada")
-    system = {"./.cache", ".cache/fontconfig", ".cache/mesa_shader_cache"}  # made by libraries of the system
+    system = {"./.cache", ".cache/fontconfig", ".cache/mesa_shader_cache"}  # created by system libraries
     assert set(left.stdout.splitlines()) - system <= {f"./{folder.name}", "./mine"}, left.stdout
 
 
 def demo(display: Screen, debian: Debian, home: Path, command: str = "journeyman") -> None:
-    """By mouse, from the first screen to the last step: the button, an option of the question, its answer."""
+    """Run the demo with the mouse: start it, choose an option of the question, and send the answer."""
     program = Installed(display, debian, home, command)
     try:
-        display.click(*program.resting_button(after=program.button().right).middle)
-        program.card()
-        program.comes_to("waiting")
-        display.click(*program.option(2))
-        card = program.card()
-        display.click(*program.button(after=card.left, above=card.top).middle)
-        program.comes_to("done")
-        until(lambda: display.titles() == ["Journeyman"], "nothing waits any more")
+        display.click(*program.wait_for_still_button(after=program.wait_for_button().right).middle)
+        program.wait_for_card()
+        program.wait_for_status("waiting")
+        display.click(*program.wait_for_option(2))
+        card = program.wait_for_card()
+        display.click(*program.wait_for_button(after=card.left, above=card.top).middle)
+        program.wait_for_status("done")
+        wait_until(lambda: display.titles() == ["Journeyman"], "nothing is pending")
         display.keys("alt+F4")
         assert program.process.wait(20) == 0
         assert (home / "crash.log").read_text() == ""
@@ -150,30 +152,30 @@ def demo(display: Screen, debian: Debian, home: Path, command: str = "journeyman
 
 
 def shown(program: Program) -> float:
-    """From the start of the process to a window on the screen."""
+    """Return the seconds from the start of the process to a window on the screen."""
     begun = time.perf_counter()
     try:
-        until(lambda: program.screen.titles(), "a window")
+        wait_until(lambda: program.screen.titles(), "a window")
         return time.perf_counter() - begun
     finally:
-        program.button()
-        until(lambda: left(program), "it ends")
+        program.wait_for_button()
+        wait_until(lambda: left(program), "the program exits")
 
 
 def left(program: Program) -> bool:
-    """Told to end, and again while it stays: a window without the keyboard hears nothing."""
+    """Ask the program to close and return whether it has; repeat, because an unfocused window gets no keys."""
     if program.process.poll() is None:
         program.screen.keys("alt+F4")
     return program.process.poll() is not None
 
 
 def figures(debian: Debian, package: Path) -> None:
-    """Sizes, and how long a start takes beside that of the source."""
+    """Print sizes and start times, compared with those from source."""
     size = debian.do("du", "-sm", "/usr/lib/journeyman").stdout.split()[0]
     sys.stdout.write(f"package {package.stat().st_size / 1e6:.1f} MB, installed {size} MB\n")
     nothing = statistics.median(took(debian.words("true", user="ada")) for _ in range(TIMES))
     bundle = statistics.median(took(debian.words("journeyman", "sessions", user="ada")) for _ in range(TIMES))
-    source = [sys.executable, "-m", "app", "--home", str(debian.root / "home" / "source"), "sessions"]
+    source = [sys.executable, "-m", "app", "--data-dir", str(debian.root / "home" / "source"), "sessions"]
     ours = statistics.median(took(source) for _ in range(TIMES))
     sys.stdout.write(f"`sessions`: bundle {(bundle - nothing) * 1000:.0f} ms, source {ours * 1000:.0f} ms\n")
 

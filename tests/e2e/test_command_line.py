@@ -1,4 +1,4 @@
-"""The command line alone: exit codes, lines, answers, words for what is wrong."""
+"""The command line: exit codes, output, answers and errors."""
 
 import json
 import os
@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.killing import environment, program
-from tests.e2e.terminal import BOUND_S, Terminal, ended, until
+from tests.e2e.killed_run import program_command, program_environment
+from tests.e2e.terminal import BOUND_S, Terminal, read_until, wait_for_exit
 
 ASK: dict[str, Any] = {
     "calls": [
@@ -24,13 +24,13 @@ SAY = {"text": "You said: {{answer}}"}
 SLEEP = {"text": "I sleep.", "calls": [{"name": "run", "arguments": {"command": "sleep 600"}}]}
 
 
-def test_a_run_to_its_end(terminal: Terminal) -> None:
+def test_a_complete_run(terminal: Terminal) -> None:
     write = {"name": "write", "arguments": {"path": "a.txt", "content": "é" * 5000}}
     terminal.script({"text": "On it — 日本.", "calls": [write]}, {"text": "Done."})
     done = terminal.run("--json")
     assert done.code == 0 and done.err == ""
     assert [line["seq"] for line in done.lines] == list(range(1, 13))
-    assert done.kinds()[:4] == ["session_opened", "person_spoke", "run_started", "request_sent"]
+    assert done.kinds()[:4] == ["session_created", "user_message", "run_started", "request_sent"]
     assert done.kinds()[-1] == "run_ended"
     session = done.lines[0]["session"]
     assert terminal("show", session, "--json").out == done.out
@@ -43,7 +43,7 @@ def test_a_run_to_its_end(terminal: Terminal) -> None:
     assert {row["id"] for row in found.lines} == {session, plain.out.split()[1]}
 
 
-def test_the_answers_of_a_command_line(terminal: Terminal) -> None:
+def test_answers_on_the_command_line(terminal: Terminal) -> None:
     terminal.script(ASK, ASK_MORE, SAY)
     done = terminal.run("--answer", "friendly", "--answer", "in verse", "--json")
     given = [line["answer"] for line in done.lines if line["kind"] == "question_answered"]
@@ -59,7 +59,7 @@ def test_the_answers_of_a_command_line(terminal: Terminal) -> None:
     [
         (["--option", "2"], "You said: Friendly"),
         (["my own words"], "You said: my own words"),
-        (["--decline"], "You said: The person declined to answer."),
+        (["--decline"], "You said: The user declined to answer."),
     ],
     ids=["number", "text", "decline"],
 )
@@ -67,12 +67,12 @@ def test_a_question_waits_for_its_answer(terminal: Terminal, words: list[str], s
     terminal.script(ASK, SAY)
     waiting = terminal.run()
     assert waiting.code == 3 and "Which tone?" in waiting.out
-    [asked] = terminal("questions", "--json").lines
+    [asked] = terminal("pending", "--json").lines
     assert asked["id"] in waiting.out and [option["label"] for option in asked["options"]] == ["Firm", "Friendly"]
     assert terminal("resume", asked["session"]).code == 3
-    for wrong in (["--option", "3"], ["x", "--option", "1"], []) if "--option" in words else ():
+    for wrong, code in ((["--option", "3"], 1), (["x", "--option", "1"], 2), ([], 2)) if "--option" in words else ():
         refused = terminal("answer", asked["id"], *wrong)
-        assert refused.code == 1 and "what:" in refused.err
+        assert refused.code == code and refused.err.startswith("error: ")
     assert terminal("answer", asked["id"], *words).code == 0
     assert terminal("answer", asked["id"], *words).code == 1
     done = terminal("resume", asked["session"], "--json")
@@ -81,56 +81,56 @@ def test_a_question_waits_for_its_answer(terminal: Terminal, words: list[str], s
     assert again.code == 1 and "nothing to resume" in again.err
 
 
-def test_a_limit_is_four(terminal: Terminal) -> None:
+def test_a_limit_exits_with_4(terminal: Terminal) -> None:
     terminal.script({"calls": [{"name": "read", "arguments": {"path": "no"}}]}, then="loop")
-    done = terminal.run("--max-rounds", "3", "--json")
+    done = terminal.run("--max-turns", "3", "--json")
     assert done.code == 4 and done.kinds().count("replied") == 3
     assert done.lines[-1]["status"] == "limit"
 
 
-def test_a_failure_is_one_with_words(terminal: Terminal) -> None:
+def test_a_failure_exits_with_1_and_a_message(terminal: Terminal) -> None:
     terminal.script({"fault": "rate_limited", "retry_after_s": 3600})
     done = terminal.run()
-    assert done.code == 1 and done.err.startswith("what: ") and "why:" in done.err
+    assert done.code == 1 and done.err.startswith("error: ") and "3600 s" in done.err
 
 
 def test_ctrl_c_stops_the_run(terminal: Terminal) -> None:
     terminal.script(SLEEP)
-    process = terminal.start("run", "Go.", "--script", "script.json", "--mode", "trust", "--json")
-    until(process, "call_started")
-    done = ended(process, signal.SIGINT)
+    process = terminal.start("run", "Go.", "--script", "script.json", "--mode", "auto", "--json")
+    read_until(process, "call_started")
+    done = wait_for_exit(process, signal.SIGINT)
     assert done.code == 130 and done.lines[-1]["status"] == "stopped"
     assert terminal("sessions", "--json").lines[0]["status"] == "stopped"
 
 
-def test_an_end_of_the_program_is_no_end_of_the_run(terminal: Terminal) -> None:
-    """SIGTERM stops what its own command line follows."""
+def test_sigterm_stops_the_run(terminal: Terminal) -> None:
+    """SIGTERM stops the run that the command follows."""
     terminal.script(SLEEP)
-    process = terminal.start("run", "Go.", "--script", "script.json", "--mode", "trust", "--json")
-    until(process, "call_started")
-    assert ended(process, signal.SIGTERM).code == 130
+    process = terminal.start("run", "Go.", "--script", "script.json", "--mode", "auto", "--json")
+    read_until(process, "call_started")
+    assert wait_for_exit(process, signal.SIGTERM).code == 130
     assert terminal("sessions", "--json").lines[0]["status"] == "stopped"
 
 
 @pytest.mark.parametrize(
     "words",
-    [["nothing"], ["run"], ["run", "t", "--max-rounds", "-1"], ["run", "t", "--max-rounds", "x"], ["resume"],
-     ["resume", "x", "--again", "--skip"], ["--nothing"], ["answer", "q", "--option", "x"]],
+    [["nothing"], ["run"], ["run", "t", "--max-turns", "-1"], ["run", "t", "--max-turns", "x"], ["resume"],
+     ["resume", "x", "--retry", "--skip"], ["resume", "x", "--last"], ["--nothing"], ["answer", "q", "--option", "x"]],
     ids=lambda words: " ".join(words),
 )  # fmt: skip
-def test_bad_usage_is_two(terminal: Terminal, words: list[str]) -> None:
+def test_bad_usage_exits_with_2(terminal: Terminal, words: list[str]) -> None:
     done = terminal(*words)
     assert done.code == 2 and "usage:" in done.err and not terminal.home.exists()
 
 
-def test_what_is_wrong_is_said_in_words(terminal: Terminal) -> None:
+def test_errors_are_reported(terminal: Terminal) -> None:
     (terminal.folder / "bad.json").write_text('{"replies": [{"texts": 1}]}')
     (terminal.folder / "bytes.json").write_bytes(b"\xff")
     terminal.script({"text": "x"})
     for words, said in (
         (["run", "t"], "No model is set up."),
         (["run", "t", "--script", "none.json"], "none.json cannot be read."),
-        (["run", "t", "--script", "."], ". is no ordinary file."),
+        (["run", "t", "--script", "."], ". is not a regular file."),
         (["run", "t", "--script", "bytes.json"], "bytes.json cannot be read."),
         (["run", "t", "--script", "bad.json"], "At replies[0]: expected only"),
         (["run", " ", "--script", "script.json"], "There is no task."),
@@ -139,15 +139,15 @@ def test_what_is_wrong_is_said_in_words(terminal: Terminal) -> None:
         (["answer", "none", "x"], "The question none is not open."),
     ):
         done = terminal(*words)
-        assert (done.code, done.out) == (1, "") and said in done.err and done.err.startswith("what: "), words
-    assert terminal("sessions").out == ""
+        assert (done.code, done.out) == (1, "") and said in done.err and done.err.startswith("error: "), words
+    assert terminal("sessions").out == "No sessions.\n"
 
 
-def test_a_reader_that_has_had_enough(terminal: Terminal) -> None:
+def test_a_reader_that_closes_the_pipe(terminal: Terminal) -> None:
     reads = [{"name": "read", "arguments": {"path": f"a{number}"}} for number in range(50)]
     terminal.script(*({"text": "x" * 5000, "calls": [read], "delay_s": 0.05} for read in reads))
-    process = terminal.start("run", "Go.", "--script", "script.json", "--mode", "trust", "--json")
-    until(process, "replied")
+    process = terminal.start("run", "Go.", "--script", "script.json", "--mode", "auto", "--json")
+    read_until(process, "replied")
     process.stdout.close()
     assert process.wait(BOUND_S) == 1
     assert process.stderr.read() == ""
@@ -156,14 +156,14 @@ def test_a_reader_that_has_had_enough(terminal: Terminal) -> None:
     assert terminal("resume", terminal.session()).code == 0
 
 
-def test_a_reader_that_takes_nothing_holds_up_no_stop(terminal: Terminal) -> None:
+def test_a_reader_that_does_not_read_delays_no_stop(terminal: Terminal) -> None:
     read = {"name": "read", "arguments": {"path": "a.txt"}}
     (terminal.folder / "a.txt").write_text("x" * 50_000)
     terminal.script({"text": "On it.", "calls": [read] * 6}, SLEEP)
-    process = terminal.start("run", "Go.", "--script", "script.json", "--mode", "trust", "--json")
-    session = json.loads(until(process, "session_opened")[-1])["session"]
+    process = terminal.start("run", "Go.", "--script", "script.json", "--mode", "auto", "--json")
+    session = json.loads(read_until(process, "session_created")[-1])["session"]
     shown = ""
-    while '"command"' not in shown:  # more than a pipe holds is waiting for a reader
+    while '"command"' not in shown:  # by then more output is waiting than a pipe holds
         shown = terminal("show", session, "--json").out
     assert terminal("stop", session).code == 0
     out, err = process.communicate(timeout=BOUND_S)
@@ -173,12 +173,12 @@ def test_a_reader_that_takes_nothing_holds_up_no_stop(terminal: Terminal) -> Non
 def test_any_encoding_of_the_terminal(terminal: Terminal) -> None:
     terminal.script({"text": "Grüße — 日本"})
     odd = {"PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0", "LC_ALL": "C"}
-    done = terminal("run", "Grüße", "--script", "script.json", "--mode", "trust", "--json", **odd)
+    done = terminal("run", "Grüße", "--script", "script.json", "--mode", "auto", "--json", **odd)
     assert done.code == 0 and done.lines[-2]["text"] == "Grüße — 日本"
     assert terminal("show", done.lines[0]["session"], **odd).code == 0
 
 
-def test_the_home_may_have_any_path(terminal: Terminal) -> None:
+def test_the_data_folder_may_have_any_path(terminal: Terminal) -> None:
     terminal.script({"text": "x"})
     for name in ("with space é", "long" * 50):
         terminal.home = terminal.home.parent / name
@@ -186,36 +186,36 @@ def test_the_home_may_have_any_path(terminal: Terminal) -> None:
         assert terminal.home.stat().st_mode & 0o777 == 0o700
 
 
-def test_a_home_that_is_no_folder(terminal: Terminal) -> None:
+def test_a_data_folder_that_is_a_file(terminal: Terminal) -> None:
     terminal.home.write_text("")
     terminal.script({"text": "x"})
     done = terminal.run()
-    assert done.code == 1 and done.err.startswith("what: The data folder")
+    assert done.code == 1 and done.err.startswith("error: The data folder")
 
 
 @pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="root may write everywhere")
-def test_a_home_that_may_not_be_written(terminal: Terminal) -> None:
+def test_a_read_only_data_folder(terminal: Terminal) -> None:
     terminal.home.mkdir(mode=0o500)
     terminal.script({"text": "x"})
     done = terminal.run()
-    assert done.code == 1 and "cannot be written" in done.err
+    assert done.code == 1 and "not writable" in done.err
 
 
-def test_a_folder_that_is_gone(terminal: Terminal) -> None:
+def test_a_missing_folder(terminal: Terminal) -> None:
     gone = terminal.folder / "gone"
     gone.mkdir()
     done = subprocess.run(
-        ["sh", "-c", 'rmdir ../gone; exec "$@"', "sh", *program("sessions")],
+        ["sh", "-c", 'rmdir ../gone; exec "$@"', "sh", *program_command("sessions")],
         cwd=gone,
-        env=environment(terminal.home),
+        env=program_environment(terminal.home),
         capture_output=True,
         text=True,
         timeout=BOUND_S,
     )
-    assert (done.returncode, done.stderr.splitlines()[0]) == (1, "what: The current folder is gone.")
+    assert done.returncode == 1 and done.stderr.startswith("error: The current folder is gone.")
 
 
-def test_the_demo_needs_nothing(terminal: Terminal) -> None:
+def test_the_demo_needs_no_configuration(terminal: Terminal) -> None:
     done = terminal("demo", "--json", "--answer", "1")
     assert done.code == 0 and json.loads(done.out.splitlines()[-1])["status"] == "completed"
     assert (terminal.home / "demo" / "letters-1" / "complaint.md").exists()

@@ -1,12 +1,12 @@
-"""What a screen reader is told by the real program: a name and a role for every control, and questions as they come."""
+"""Accessibility of the real program: every control has a name and a role, and new questions are announced."""
 
 from contextlib import closing
 from pathlib import Path
 
-from app.sample_home import make
-from tests.e2e.screen import Screen, opened
-from tests.e2e.tree import Bus, Tree
-from tests.e2e.walker import Walker
+from tests.e2e.accessibility import AccessibilityBus, AccessibilityTree
+from tests.e2e.screen import Screen, running_program
+from tests.e2e.simulated_user import SimulatedUser
+from tests.screens.sample_data_folder import make
 
 CONTROLS = {
     "push button", "toggle button", "check box", "radio button", "combo box", "spin box", "slider", "text", "entry",
@@ -22,76 +22,84 @@ MENUS = {
 }
 
 
-def nameless(walker: Walker) -> list[str]:
-    """Qt gives the cross in its search fields no name; the field has one, and keys empty it. Its menus go by the name
-    of the program until they have their own."""
-    controls = (one for one in walker.seen() if one.role in CONTROLS and not one.is_called("QLineEditIconButton"))
+def nameless(walker: SimulatedUser) -> list[str]:
+    """Return the visible controls without a name or a role.
+
+    The clear button of Qt's search fields is exempt: it never has a name, but the field has one and can be cleared by
+    keyboard. A menu without its own name has that of the program, which does not count.
+    """
+    controls = (one for one in walker.find() if one.role in CONTROLS and not one.has_id("QLineEditIconButton"))
     found = [f"{one.role} {one.id}" for one in controls if not one.name.strip()]
-    found += [f"menu {one.id}" for one in walker.seen(role="popup menu") if one.name in ("", "Journeyman")]
-    return found + [f"no role: {one.id}" for one in walker.seen() if one.role in ("unknown", "invalid", "")]
+    found += [f"menu {one.id}" for one in walker.find(role="popup menu") if one.name in ("", "Journeyman")]
+    return found + [f"no role: {one.id}" for one in walker.find() if one.role in ("unknown", "invalid", "")]
 
 
-def of_menus(walker: Walker, page: str) -> list[str]:
+def of_menus(walker: SimulatedUser, page: str) -> list[str]:
     found = []
     for button in MENUS[page]:
         walker.click(button)
-        walker.thing(role="menu item")
+        walker.wait_for(role="menu item")
         found += nameless(walker)
         walker.display.keys("Escape")
-        walker.gone(role="menu item")
+        walker.wait_until_gone(role="menu item")
     return found
 
 
-def of_dialogs(walker: Walker) -> list[str]:
+def of_dialogs(walker: SimulatedUser) -> list[str]:
     found = []
     for key, part in KEYS.items():
         walker.display.keys(key)
-        walker.thing(part)
+        walker.wait_for(part)
         found += nameless(walker)
         walker.display.keys("Escape")
-        walker.gone(part)
+        walker.wait_until_gone(part)
     walker.click("run.export")
-    walker.thing("export.go")
+    walker.wait_for("export.go")
     found += nameless(walker)
     walker.display.keys("Escape")
-    walker.gone("export.go")
+    walker.wait_until_gone("export.go")
     return found
 
 
-def of_settings(walker: Walker) -> list[str]:
-    """Every page of them."""
+def of_settings(walker: SimulatedUser) -> list[str]:
+    """Return the controls without a name on every settings page."""
     found = []
     walker.display.keys("ctrl+comma")
-    walker.thing("settings.search")
-    for page in walker.until_seen("settings.pages", role="list item"):
+    walker.wait_for("settings.search")
+    for page in walker.wait_for_any("settings.pages", role="list item"):
         walker.display.click(*page.area.middle)
         found += nameless(walker)
     walker.display.keys("Escape")
-    walker.gone("settings.search")
+    walker.wait_until_gone("settings.search")
     return found
 
 
-def test_every_control_has_a_name_and_a_role(display: Screen, told: Bus, tmp_path: Path) -> None:
+def test_every_control_has_a_name_and_a_role(
+    display: Screen, accessibility_bus: AccessibilityBus, tmp_path: Path
+) -> None:
     home = tmp_path / "sample"
     make(home)
     found: dict[str, list[str]] = {}
-    with closing(Tree(told)) as tree, opened(display, home) as program:  # a program asks at its start who listens
-        walker = Walker(display, program, tree)
-        walker.thing("run.tabs", role="page tab list")
+    with (
+        closing(AccessibilityTree(accessibility_bus)) as tree,
+        running_program(display, home) as program,
+    ):  # the program looks for listeners when it starts, so the tree comes first
+        walker = SimulatedUser(display, program, tree)
+        walker.wait_for("run.tabs", role="page tab list")
         for view in VIEWS:
             walker.click(name=view, role="page tab")
-            walker.thing("run.title")
+            walker.wait_for("run.title")
             found[view] = nameless(walker)
         found["dialogs"] = of_dialogs(walker)
         found["menus"] = of_menus(walker, "")
-        row = walker.thing("sessions.list", "Weekly", "cell")
-        display.hand("mousemove", *row.area.middle, "click", 3)
-        walker.thing(role="menu item")
+        row = walker.wait_for("sessions.list", "Weekly", "cell")
+        display.xdotool("mousemove", *row.area.middle, "click", 3)
+        walker.wait_for(role="menu item")
         found["of a session"] = nameless(walker)
         display.keys("Escape")
         for page in PAGES:
             walker.click(f"sessions.{page}")
-            walker.thing(f"page.{page}")
+            walker.wait_for(f"page.{page}")
             found[page] = nameless(walker) + (of_menus(walker, page) if page in MENUS else [])
         walker.click("sessions.new")
         found["start"] = nameless(walker)
@@ -99,9 +107,9 @@ def test_every_control_has_a_name_and_a_role(display: Screen, told: Bus, tmp_pat
     assert {where: what for where, what in found.items() if what} == {}
 
 
-def test_a_question_that_comes_is_announced(display: Screen, told: Bus, home: Path) -> None:
-    with closing(Tree(told)) as tree:
-        tree.listen()
-        with opened(display, home) as program:
-            Walker(display, program, tree).click("start.demo")
-            assert tree.announcement() == "Question: Which tone should the letter take?"
+def test_a_new_question_is_announced(display: Screen, accessibility_bus: AccessibilityBus, home: Path) -> None:
+    with closing(AccessibilityTree(accessibility_bus)) as tree:
+        tree.subscribe_announcements()
+        with running_program(display, home) as program:
+            SimulatedUser(display, program, tree).click("start.demo")
+            assert tree.next_announcement() == "Question: Which tone should the letter take?"

@@ -1,4 +1,4 @@
-"""The whole program in a real window, used with mouse and keys as a person would."""
+"""The whole program in a real window, used with mouse and keyboard as by a user."""
 
 import json
 import subprocess
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.screen import ROOT, Screen, opened, until
+from tests.e2e.screen import ROOT, Screen, running_program, wait_until
 
 LONG = {"text": "word " * 2_000, "chunks": 400, "delay_s": 60}
 ASKS = {
@@ -27,13 +27,13 @@ ASKS = {
 
 @pytest.fixture
 def waiting(tmp_path: Path, home: Path) -> Path:
-    """A data folder in which a run waits for an answer, and would then talk for a minute."""
+    """A data folder with a run that waits for an answer and will then stream for a minute."""
     script = tmp_path / "script.json"
     script.write_text(json.dumps({"replies": [ASKS, LONG]}))
     (folder := tmp_path / "work").mkdir()
     words = ["run", "Write the letter", "--script", str(script), "-C", str(folder), "--json"]
     done = subprocess.run(
-        [sys.executable, "-m", "app", "--home", str(home), *words],
+        [sys.executable, "-m", "app", "--data-dir", str(home), *words],
         cwd=ROOT,
         stdin=subprocess.DEVNULL,
         capture_output=True,
@@ -45,59 +45,59 @@ def waiting(tmp_path: Path, home: Path) -> Path:
     return home
 
 
-def test_the_demo_is_started_killed_in_its_question_and_answered_by_mouse(display: Screen, home: Path) -> None:
-    with opened(display, home) as program:
-        display.click(*program.resting_button(after=program.button().right).middle)
-        program.card()
-        program.comes_to("waiting")
-        until(lambda: display.titles() == ["(1) Journeyman"], "the count in the title")
-        asked = json.loads(program.command("questions", "--json").stdout)
+def test_the_demo_is_killed_at_its_question_and_answered_with_the_mouse(display: Screen, home: Path) -> None:
+    with running_program(display, home) as program:
+        display.click(*program.wait_for_still_button(after=program.wait_for_button().right).middle)
+        program.wait_for_card()
+        program.wait_for_status("waiting")
+        wait_until(lambda: display.titles() == ["(1) Journeyman"], "the count in the title")
+        asked = json.loads(program.command("pending", "--json").stdout)
         assert asked["text"] == "Which tone should the letter take?"
         program.kill()
-    with opened(display, home) as program:
-        display.click(*program.option(2))
-        card = program.card()
-        display.click(*program.button(after=card.left, above=card.top).middle)
-        program.comes_to("done")
-        until(lambda: display.titles() == ["Journeyman"], "nothing waits any more")
+    with running_program(display, home) as program:
+        display.click(*program.wait_for_option(2))
+        card = program.wait_for_card()
+        display.click(*program.wait_for_button(after=card.left, above=card.top).middle)
+        program.wait_for_status("done")
+        wait_until(lambda: display.titles() == ["Journeyman"], "nothing is pending")
         assert "Friendly first reminder" in program.command("show", asked["session"]).stdout
         display.keys("alt+F4")
-        program.ends()
-        program.moved_freely()
+        program.check_clean_exit()
+        program.check_no_stalls()
 
 
-def test_a_question_outlives_a_close_and_is_answered_with_keys(display: Screen, waiting: Path) -> None:
-    with opened(display, waiting) as program:
-        program.card()
+def test_a_question_survives_closing_and_is_answered_with_the_keyboard(display: Screen, waiting: Path) -> None:
+    with running_program(display, waiting) as program:
+        program.wait_for_card()
         display.keys("ctrl+q")
-        program.ends()
+        program.check_clean_exit()
         assert program.statuses() == ["waiting"]
-    with opened(display, waiting) as program:
-        program.card()
+    with running_program(display, waiting) as program:
+        program.wait_for_card()
         display.keys("ctrl+j", "1", "Return")
-        program.comes_to("running")
+        program.wait_for_status("running")
         display.keys("ctrl+period")
-        program.comes_to("stopped")
+        program.wait_for_status("stopped")
         display.keys("ctrl+q")
-        program.ends()
-        program.moved_freely()
+        program.check_clean_exit()
+        program.check_no_stalls()
 
 
 def test_a_second_start_raises_the_first_window(display: Screen, home: Path) -> None:
-    with opened(display, home) as program:
-        window = display.hand("search", "--onlyvisible", "--name", "Journeyman").split()[0]
-        display.hand("windowminimize", window)
-        until(lambda: not display.titles(), "the window is away")
+    with running_program(display, home) as program:
+        window = display.xdotool("search", "--onlyvisible", "--name", "Journeyman").split()[0]
+        display.xdotool("windowminimize", window)
+        wait_until(lambda: not display.titles(), "the window is minimized")
         assert program.command().returncode == 0
-        until(lambda: display.titles() == ["Journeyman"], "the window is back")
+        wait_until(lambda: display.titles() == ["Journeyman"], "the window is restored")
         program.process.terminate()
-        program.ends()
+        program.check_clean_exit()
 
 
-def test_without_a_screen_it_says_so(home: Path, tmp_path: Path) -> None:
+def test_without_a_screen_the_error_names_the_display(home: Path, tmp_path: Path) -> None:
     nowhere = Screen("", tmp_path)
     done = subprocess.run(
-        [sys.executable, "-m", "app", "--home", str(home)],
+        [sys.executable, "-m", "app", "--data-dir", str(home)],
         cwd=ROOT,
         env=nowhere.environment(),
         capture_output=True,
@@ -106,5 +106,5 @@ def test_without_a_screen_it_says_so(home: Path, tmp_path: Path) -> None:
         check=False,
     )
     assert done.returncode == 1
-    assert done.stderr.splitlines()[0] == "what: The window cannot be opened."
+    assert done.stderr.startswith("error: The window cannot be opened.")
     assert "DISPLAY" in done.stderr

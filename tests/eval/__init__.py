@@ -1,1 +1,1 @@
-"""Small tasks for real models: how well an agent does with one, and what it costs."""
+"""Evaluates real models with small tasks: how many the agent solves, and at what cost."""

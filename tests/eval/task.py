@@ -1,4 +1,4 @@
-"""What a task is: words, files, a check that can fail, and a script that solves it, by which the check is proven."""
+"""A task: a prompt, files, a check, and a script that solves it and thereby proves the check."""
 
 import asyncio
 from collections.abc import Callable, Mapping
@@ -6,45 +6,45 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from core.workspace.launch import Asked, Limits
-from core.workspace.sandbox import of_this_machine
-from core.workspace.toolchains import python
+from core.workspace.launcher import CommandLimits, CommandRequest
+from core.workspace.readable_system import interpreter
+from core.workspace.sandbox import machine_sandbox
 
 SECONDS = 20.0
 
 
 @dataclass(frozen=True, slots=True)
-class Left:
-    """What a run left: the folder, its last words, and whether it asked the person."""
+class TaskResult:
+    """The result of a run: the folder, the last reply, and the number of questions to the user."""
 
     folder: Path
-    said: str
-    asked: int
+    reply: str
+    questions: int
 
     def text(self, name: str) -> str:
-        """A file, or nothing where there is none."""
+        """Return the text of a file, or an empty string if it does not exist."""
         path = self.folder / name
         return path.read_text("utf-8", "replace") if path.is_file() else ""
 
     def runs(self, code: str) -> bool:
-        """Whether this Python runs there to its end. A model wrote what it runs, so it is behind the walls of a run."""
-        asked = Asked("python", self.folder, Limits(time_s=SECONDS), argv=(python(), "-c", code))
-        return asyncio.run(of_this_machine().run(asked)).exit_code == 0
+        """Return whether this Python code succeeds in the folder; sandboxed, because it runs the model's code."""
+        asked = CommandRequest("python", self.folder, CommandLimits(time_s=SECONDS), argv=(interpreter(), "-c", code))
+        return asyncio.run(machine_sandbox().run(asked)).exit_code == 0
 
     def names(self) -> set[str]:
         return {str(path.relative_to(self.folder)) for path in self.folder.rglob("*") if path.is_file()}
 
 
-Check = Callable[[Left], bool]
+Check = Callable[[TaskResult], bool]
 Reply = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """`solution` is what a good model would reply, `answer` what the person says to every question."""
+    """A task. `solution` is what a good model would reply, `answer` the user's answer to every question."""
 
     name: str
-    words: str
+    prompt: str
     check: Check
     solution: tuple[Reply, ...]
     files: Mapping[str, str] = field(default_factory=dict)

@@ -1,1 +1,1 @@
-"""What kills, full disks and power cuts do to the data: real processes, with faults put into their system calls."""
+"""Fault tests: kills, full disks and power cuts, injected into the system calls of real processes."""

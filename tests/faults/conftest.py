@@ -1,4 +1,4 @@
-"""Faults in system calls, by `strace`."""
+"""Fixtures that inject faults into system calls with `strace`."""
 
 import json
 import os
@@ -11,17 +11,17 @@ from pathlib import Path
 
 import pytest
 
-from tests.faults.tally import NAME, Tried
+from tests.faults.tally import PROPERTY, CountFaults
 
-REASON = "strace is not installed here; `apt install strace` lets these tests run"
+REASON = "strace is not installed; run `apt install strace` to enable these tests"
 
 
-class Faults:
-    """Runs works of the server with one fault each."""
+class FaultInjector:
+    """Runs jobs of the fork server, each with one injected fault."""
 
     def __init__(self) -> None:
         self._server = subprocess.Popen(
-            [sys.executable, "-m", "tests.faults.server"],
+            [sys.executable, "-m", "tests.faults.fork_server"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
@@ -33,11 +33,11 @@ class Faults:
         self._server.communicate(timeout=10)
 
     def run(self, work: str, folder: Path, fault: str, *paths: Path) -> int:
-        """How the work ended: 0, 1 for a bug, or minus the signal. `fault` as in `strace -e inject=`."""
+        """Run a job; return 0, 1 for a bug, or minus the signal. `fault` is as in `strace -e inject=`."""
         return self._trace(work, folder, ["-o", os.devnull, "-e", f"inject={fault}"], paths)
 
     def count(self, work: str, folder: Path, call: str, *paths: Path) -> int:
-        """How often the busiest thread makes a system call: faults are counted by thread."""
+        """Return how often the busiest thread makes this system call: strace counts injection points per thread."""
         log = folder.parent / "calls"
         assert self._trace(work, folder, ["-o", str(log), "-e", f"trace={call}"], paths) == 0
         threads = Counter(line.split()[0] for line in log.read_text().splitlines() if f" {call}(" in line)
@@ -51,8 +51,8 @@ class Faults:
         command = ["strace", "-f", *options, *limits, "-p", str(child)]
         with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as strace:
             assert strace.stderr is not None
-            said = strace.stderr.readline()
-            assert "attached" in said, said
+            first = strace.stderr.readline()
+            assert "attached" in first, first
             self._server.stdin.write("go\n")
             strace.stderr.read()
         return self._line()
@@ -63,16 +63,16 @@ class Faults:
 
 
 @pytest.fixture
-def tried(request: pytest.FixtureRequest) -> Tried:
-    """Say how many more faults were tried in this test."""
-    return lambda count: request.node.user_properties.append((NAME, count))
+def tried(request: pytest.FixtureRequest) -> CountFaults:
+    """Return a function that adds to the number of faults this test injected."""
+    return lambda count: request.node.user_properties.append((PROPERTY, count))
 
 
 @pytest.fixture(scope="session")
-def faults() -> Iterator[Faults]:
-    """On CI the tests must run, so there a missing `strace` is a failure."""
+def faults() -> Iterator[FaultInjector]:
+    """Skip the test without `strace`, except on CI, where the tests must run and therefore fail."""
     if not shutil.which("strace") and not os.environ.get("CI"):
         pytest.skip(REASON)
-    server = Faults()
+    server = FaultInjector()
     yield server
     server.close()

@@ -1,6 +1,6 @@
-"""How many faults were tried: each test says so, and `python -m tests.faults` adds them up by case."""
+"""How tests report the number of faults they injected, which `python -m tests.faults` adds up by case."""
 
 from collections.abc import Callable
 
-Tried = Callable[[int], None]
-NAME = "faults_tried"
+CountFaults = Callable[[int], None]
+PROPERTY = "faults_tried"

@@ -1,4 +1,4 @@
-"""Every case of the suite has tests that exist."""
+"""Checks that every case of the fault suite names existing tests."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A disk that is really full: a small one of its own, filled by somebody else, and freed again."""
+"""A really full disk: a small file system that another program fills, and that is freed again."""
 
 import subprocess
 import sys
@@ -9,22 +9,22 @@ import pytest
 WORK = """
 import asyncio, os, sys
 from pathlib import Path
-from core.domain.events import PersonSpoke
+from core.domain.events import UserMessage
 from core.domain.text import Text
 from core.domain.problems import Problem
 from core.store.backup import back_up
 from core.store.journal import Journal
-from core.store.opening import open_data
+from core.store.data_folder import open_data_folder
 from core.store.reader import Reader
 
 folder = Path(sys.argv[1]) / "data"
-opened = open_data(folder)
+opened = open_data_folder(folder)
 reader = Reader(opened.path)
 journal = Journal(opened.database, reader)
-opened.ballast.on_relief = lambda: print("relieved")
+opened.ballast.on_release = lambda: print("relieved")
 
 def fill_up():
-    with (folder.parent / "theirs").open("ab", buffering=0) as file:  # not emptied: that would be room
+    with (folder.parent / "theirs").open("ab", buffering=0) as file:  # append: truncating would free space
         try:
             while file.write(bytes(65536)):
                 pass
@@ -32,14 +32,14 @@ def fill_up():
             pass
 
 async def main():
-    name = await journal.open("/tmp", "t")
+    name = await journal.create_session("/tmp", "t")
     print("ballast", opened.ballast.path.exists())
     fill_up()
-    entry = await journal.append(name, PersonSpoke(Text("the disk is full " * 40000)))
+    entry = await journal.append(name, UserMessage(Text("the disk is full " * 40000)))
     print("saved", entry.seq, opened.ballast.path.exists())
     fill_up()
     try:
-        await journal.append(name, PersonSpoke(Text("and full again")), blobs={"a" * 64: os.urandom(9_000_000)})
+        await journal.append(name, UserMessage(Text("and full again")), blobs={"a" * 64: os.urandom(9_000_000)})
     except Problem as problem:
         print(problem)
     try:
@@ -47,35 +47,35 @@ async def main():
     except Problem as problem:
         print(problem)
     (folder.parent / "theirs").unlink()
-    await journal.append(name, PersonSpoke(Text("there is room")))
-    entry = await journal.append(name, PersonSpoke(Text("and some was kept back again")))
+    await journal.append(name, UserMessage(Text("there is room")))
+    entry = await journal.append(name, UserMessage(Text("and some was kept back again")))
     print("saved", entry.seq, opened.ballast.path.exists())
 
 asyncio.run(main())
 reader.close()
 opened.database.close()
-opened = open_data(folder)
+opened = open_data_folder(folder)
 opened.database.close()
-print(opened.notes, sorted(file.name for file in folder.iterdir()), list((folder / "backups").iterdir()))
+print(opened.warnings, sorted(file.name for file in folder.iterdir()), list((folder / "backups").iterdir()))
 """
 
 SAID = """\
 ballast True
 relieved
 saved 2 False
-The disk is full. database or disk is full. Free some space, then try again. What was shown is saved.
-No backup was made. database or disk is full. The older backups were kept.
+The disk is full. database or disk is full. Free some space, then try again. Everything shown so far is saved.
+The backup failed. database or disk is full. The older backups were kept.
 saved 4 True
 () ['backups', 'journeyman.ballast', 'journeyman.db', 'journeyman.mark'] []
 """
 
 
-def test_a_full_disk_is_relieved_said_and_left_behind(tmp_path: Path) -> None:
+def test_a_full_disk_is_relieved_then_reported_then_recovered(tmp_path: Path) -> None:
     alone = ["unshare", "--user", "--map-root-user", "--mount"]
     try:
         subprocess.run([*alone, "true"], check=True, capture_output=True, timeout=10)
     except (OSError, subprocess.CalledProcessError):
-        pytest.skip("this machine lets nobody make a small disk of their own (no user namespaces)")
+        pytest.skip("mounting a small file system needs user namespaces, which this machine does not allow")
     script = 'mount -t tmpfs -o size=80m none "$0" && exec "$@"'
     command = [*alone, "sh", "-c", script, str(tmp_path), sys.executable, "-c", WORK, str(tmp_path)]
     root = Path(__file__).parents[2]

@@ -1,4 +1,4 @@
-"""Power cuts: from the real writes of the program, disks are made on which unsynced ones are lost, kept or torn."""
+"""Power cuts, simulated from the program's recorded writes: unsynced ones are lost, kept or torn."""
 
 import os
 import random
@@ -15,16 +15,16 @@ from pathlib import Path
 import pytest
 
 from tests.faults.conftest import REASON
-from tests.faults.tally import Tried
+from tests.faults.tally import CountFaults
 
 IMAGES = 500 if os.environ.get("EVERY_FAULT") else 60
-SECTOR = 512  # what a disk writes whole
+SECTOR = 512  # bytes that a disk writes atomically
 CALLS = "trace=pwrite64,write,fsync,fdatasync,ftruncate,unlink"
 
 WRITER = """
 import asyncio, os, sys
 from pathlib import Path
-from core.domain.events import PersonSpoke
+from core.domain.events import UserMessage
 from core.domain.text import Text
 from core.store.database import Database
 from core.store.journal import Journal
@@ -35,11 +35,11 @@ async def main(path, synchronous):
     reader = Reader(path)
     journal = Journal(database, reader)
     acks = os.open(path.with_name("acks"), os.O_WRONLY | os.O_CREAT)
-    name = await journal.open("/tmp", "t")
+    name = await journal.create_session("/tmp", "t")
     os.write(acks, b"1")
-    await database.do(lambda db: db.execute("PRAGMA wal_autocheckpoint = 20").fetchall(), alone=True)
+    await database.run(lambda db: db.execute("PRAGMA wal_autocheckpoint = 20").fetchall(), no_transaction=True)
     for n in range(12):
-        await journal.append(name, PersonSpoke(Text(f"{n} " + "word " * (n % 4 * 400))))
+        await journal.append(name, UserMessage(Text(f"{n} " + "word " * (n % 4 * 400))))
         os.write(acks, b"1")
     reader.close()
     database.close()
@@ -50,7 +50,7 @@ asyncio.run(main(Path(sys.argv[1]), sys.argv[2]))
 
 @dataclass(frozen=True, slots=True)
 class Op:
-    """A call that changes what is on the disk, or `ack`: what came before was acknowledged."""
+    """A system call that changes the disk, or `ack`: everything before it was acknowledged."""
 
     kind: str
     file: str = ""
@@ -59,7 +59,7 @@ class Op:
 
 
 def record(folder: Path, synchronous: str) -> list[Op]:
-    """Run the writer and note its calls in order."""
+    """Run the writer and return its system calls in order."""
     folder.mkdir()
     log = folder / "log"
     options = ["-f", "-qq", "-y", "-xx", "-s", "1000000", "-o", str(log), "-e", CALLS]
@@ -69,7 +69,7 @@ def record(folder: Path, synchronous: str) -> list[Op]:
 
 
 def whole_lines(log: Path) -> Iterator[str]:
-    """A call during which another thread made one is noted in two parts; they count where they end."""
+    """Yield the calls of the log; a call that strace split in two counts where it was completed."""
     begun: dict[str, str] = {}
     for line in log.read_text().splitlines():
         thread, call = line.split(maxsplit=1)
@@ -101,8 +101,8 @@ def unhex(text: str) -> bytes:
     return bytes(int(part, 16) for part in text.split("\\x")[1:])
 
 
-def lay(body: bytearray, op: Op) -> None:
-    """Do to a file what a call did."""
+def apply_op(body: bytearray, op: Op) -> None:
+    """Apply a call to the contents of a file."""
     end = op.at if op.kind == "cut" else op.at + len(op.body)
     body.extend(bytes(max(0, end - len(body))))
     if op.kind == "cut":
@@ -112,30 +112,30 @@ def lay(body: bytearray, op: Op) -> None:
 
 
 def cut_power(ops: list[Op], rng: random.Random) -> tuple[dict[str, bytearray], int]:
-    """The disk after a cut at any moment, and how many facts had been acknowledged."""
+    """Return the disk after a power cut at a random moment, and the number of acknowledged events."""
     durable: dict[str, bytearray] = {}
     pending: dict[str, list[Op]] = {}
     acks = 0
     for op in ops[: rng.randint(1, len(ops))]:
         if op.kind == "ack":
             acks += 1
-        elif op.kind == "gone":  # names are taken to be durable at once: what a journalling file system does late
+        elif op.kind == "gone":  # assume an unlink is durable at once; a journaling file system does it later
             pending.pop(op.file, None)
             durable.pop(op.file, None)
         elif op.kind == "sync":
             for each in pending.pop(op.file, []):
-                lay(durable.setdefault(op.file, bytearray()), each)
+                apply_op(durable.setdefault(op.file, bytearray()), each)
         else:
             pending.setdefault(op.file, []).append(op)
     way = rng.choice(["none", "first", "any", "any"])
     for file, waiting in pending.items():
         for op in survivors(waiting, way, rng):
-            lay(durable.setdefault(file, bytearray()), op)
+            apply_op(durable.setdefault(file, bytearray()), op)
     return durable, acks
 
 
 def survivors(waiting: list[Op], way: str, rng: random.Random) -> Iterator[Op]:
-    """Of the writes that were not synced: none, the first ones, or any, some of them torn."""
+    """Yield the unsynced writes that survive: none, the first ones, or any, some of them torn."""
     if way == "first":
         yield from waiting[: rng.randint(0, len(waiting))]
     elif way == "any":
@@ -147,8 +147,8 @@ def survivors(waiting: list[Op], way: str, rng: random.Random) -> Iterator[Op]:
                 yield Op(op.kind, op.file, op.at, op.body[: SECTOR * rng.randint(1, len(op.body) // SECTOR)])
 
 
-def verdict(disk: dict[str, bytearray], acks: int, folder: Path) -> str:
-    """What a start finds there."""
+def check_disk(disk: dict[str, bytearray], acks: int, folder: Path) -> str:
+    """Return what a start finds on the disk: whole, lost, gap or damaged."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
     for name, body in disk.items():
@@ -158,8 +158,8 @@ def verdict(disk: dict[str, bytearray], acks: int, folder: Path) -> str:
         with closing(sqlite3.connect(folder / "a.db")) as db:
             if db.execute("PRAGMA integrity_check").fetchone() != ("ok",):
                 return "damaged"
-            made = db.execute("SELECT 1 FROM sqlite_schema WHERE name = 'entry'").fetchone()
-            seqs = [row[0] & 0xFFFFFFFF for row in db.execute("SELECT id FROM entry ORDER BY id")] if made else []
+            made = db.execute("SELECT 1 FROM sqlite_schema WHERE name = 'event'").fetchone()
+            seqs = [row[0] & 0xFFFFFFFF for row in db.execute("SELECT id FROM event ORDER BY id")] if made else []
     except sqlite3.DatabaseError:
         return "damaged"
     if seqs != list(range(1, len(seqs) + 1)):
@@ -169,13 +169,13 @@ def verdict(disk: dict[str, bytearray], acks: int, folder: Path) -> str:
 
 @pytest.mark.skipif(not shutil.which("strace"), reason=REASON)
 @pytest.mark.parametrize("synchronous", ["FULL", "NORMAL"])
-def test_a_power_cut_loses_nothing_when_told_to_be_safe(tmp_path: Path, synchronous: str, tried: Tried) -> None:
+def test_a_power_cut_loses_nothing_with_full_sync(tmp_path: Path, synchronous: str, tried: CountFaults) -> None:
     rng = random.Random(7)
     ops = record(tmp_path / "run", synchronous)
     assert sum(op.kind == "ack" for op in ops) == 13
-    found = [verdict(*cut_power(ops, rng), tmp_path / "disk") for _ in range(IMAGES)]
+    found = [check_disk(*cut_power(ops, rng), tmp_path / "disk") for _ in range(IMAGES)]
     tried(IMAGES)
     if synchronous == "FULL":
         assert set(found) == {"whole"}
-    else:  # the images can tell: without the sync of each commit some facts are gone, and still nothing is damaged
+    else:  # proves that the images can fail: without a sync per commit, events are lost but nothing is damaged
         assert set(found) == {"whole", "lost"}

@@ -1,1 +1,1 @@
-"""Model servers on loopback: scripted ones for faults, and real ones that others wrote."""
+"""Servers and external agents for tests: scripted ones on loopback, and real ones by other developers."""

@@ -1,4 +1,4 @@
-"""An agent of others for tests, made with the official library: what it does is said by the words of the prompt."""
+"""An external agent for tests, built with the official ACP library. Words of the prompt select what it does."""
 
 import asyncio
 import os
@@ -22,7 +22,7 @@ from acp import (
     update_tool_call,
 )
 
-MEMORY = Path(os.environ.get("ACP_MEMORY", "/nonexistent"))  # sessions that it can take up again
+MEMORY = Path(os.environ.get("ACP_MEMORY", "/nonexistent"))  # folder of the sessions that it can resume
 REMEMBERS = MEMORY.is_dir()
 OPTIONS = [("yes", "Allow once", "allow_once"), ("ever", "Always allow edits", "allow_always"),
            ("no", "Reject", "reject_once"), ("never", "Never again", "reject_always")]  # fmt: skip
@@ -102,7 +102,7 @@ class Scripted:
         return str(getattr(answer.outcome, "option_id", "cancelled"))
 
     async def edit(self, session: str) -> None:
-        """Think, plan, read, ask, write by itself."""
+        """Reason, plan, read, ask for permission, and write a file without the client."""
         await self.say(session, update_agent_thought_text("I shall greet."))
         await self.say(session, update_plan([plan_entry("Greet", status="in_progress"), plan_entry("Rest")]))
         await self.say(session, update_agent_message_text("I look first."))
@@ -126,7 +126,7 @@ class Scripted:
         await self.say(session, update_agent_message_text(f"They said {said}. "))
 
     async def files(self, session: str) -> None:
-        """Through the client."""
+        """Read and write files through the client."""
         await self.client.write_text_file(
             session_id=session, path=str(self.cwd / "by_client.txt"), content="one\ntwo\n"
         )
@@ -148,18 +148,18 @@ class Scripted:
         await self.say(session, update_agent_message_text(f"exit {end.exit_code}: {shown.output.strip()} "))
 
     async def both(self, session: str) -> None:
-        """Two calls at once."""
+        """Start two concurrent tool calls."""
         for name in ("t6", "t7"):
             await self.say(session, start_tool_call(name, f"Call {name}", kind="search", status="in_progress"))
 
     async def turned(self, session: str) -> None:
-        """They end, the second one first."""
+        """Complete the two calls, the second one first."""
         for name in ("t7", "t6"):
             found = tool_content(text_block(f"found by {name}"))
             await self.say(session, update_tool_call(name, status="completed", content=[found]))
 
     async def wait(self, session: str) -> None:
-        """With a child in a group of its own, until it is cancelled."""
+        """Start a child in its own process group, then wait until the turn is canceled."""
         child = await asyncio.create_subprocess_exec("sleep", "987", start_new_session=True)
         await self.say(session, start_tool_call("t4", f"child {child.pid}", kind="execute", status="in_progress"))
         await self.say(session, update_agent_message_text("Half a sen"))

@@ -1,4 +1,4 @@
-"""An agent of others that means no good, or was badly made: it writes what it likes where messages are expected."""
+"""A malicious or broken external agent, which sends malformed messages in the way its argument selects."""
 
 import itertools
 import json
@@ -68,7 +68,7 @@ def behave(prompt: int) -> None:
 
 
 def strange() -> None:
-    """Of every shape but the right one."""
+    """Send updates and requests with every kind of malformed value."""
     shapes: tuple[Any, ...] = (
         None,
         5,
@@ -100,7 +100,7 @@ def strange() -> None:
 
 
 def reuse() -> None:
-    """The same ids, of calls and of requests."""
+    """Reuse the ids of calls and of requests."""
     for _ in range(3):
         update(sessionUpdate="tool_call", toolCallId="same", title="again", kind="execute", status="in_progress")
         update(sessionUpdate="tool_call_update", toolCallId="same", status="completed")

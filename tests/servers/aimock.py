@@ -1,4 +1,4 @@
-"""aimock, a model server that others wrote: fetched once by npm, checked, kept in the environment, then offline."""
+"""aimock, an independent mock provider: downloaded once with npm, verified, cached in the environment."""
 
 import base64
 import contextlib
@@ -26,19 +26,22 @@ KEPT = Path(sys.prefix) / "servers" / f"aimock-{VERSION}"
 
 
 def aimock() -> Path:
-    """Its program; made whole in a folder beside, so that two workers do not meet half of it."""
+    """Return the path of the program.
+
+    It is unpacked in a temporary folder and then moved, so that a parallel test worker never sees an incomplete copy.
+    """
     if not KEPT.exists():
         KEPT.parent.mkdir(exist_ok=True)
         with tempfile.TemporaryDirectory(dir=KEPT.parent) as folder:
             _unpack(_fetch(Path(folder)), Path(folder))
-            with contextlib.suppress(OSError):  # the other worker was first
+            with contextlib.suppress(OSError):  # a parallel worker was first
                 (Path(folder) / "package").rename(KEPT)
     return KEPT / "dist" / "cli.js"
 
 
 @contextlib.contextmanager
 def serve_aimock(fixtures: Sequence[dict[str, Any]], folder: Path, *words: str) -> Iterator[str]:
-    """Serve these fixtures; gives the address."""
+    """Serve these fixtures; yields the URL."""
     file = folder / "fixtures.json"
     file.write_text(json.dumps({"fixtures": list(fixtures)}), encoding="utf-8")
     command = [str(NODE), str(aimock()), "-p", "0", "-f", str(file), *words]
@@ -47,17 +50,17 @@ def serve_aimock(fixtures: Sequence[dict[str, Any]], folder: Path, *words: str) 
 
 
 def _fetch(folder: Path) -> Path:
-    """The package as npm gives it, if it is the one we know."""
+    """Download the package with npm and verify its hash."""
     command = [str(NODE), str(NPM), "pack", f"{NAME}@{VERSION}", "--pack-destination", str(folder), "--loglevel=error"]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     assert done.returncode == 0, f"npm could not fetch {NAME}:\n{done.stderr}"
     package = next(folder.glob("*.tgz"))
     found = base64.b64encode(hashlib.sha512(package.read_bytes()).digest()).decode()
-    assert found == SHA512, f"{package.name} is not the package we know: {found}"
+    assert found == SHA512, f"{package.name} has an unexpected hash: {found}"
     return package
 
 
 def _unpack(package: Path, folder: Path) -> None:
     with tarfile.open(package) as tar:
-        tar.extraction_filter = getattr(tarfile, "data_filter", None)  # Pythons before 3.11.4 have none
+        tar.extraction_filter = getattr(tarfile, "data_filter", None)  # Python before 3.11.4 has none
         tar.extractall(folder)

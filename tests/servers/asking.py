@@ -1,6 +1,6 @@
-"""A real tool server that asks: python asking.py [old] [http], with the key in KEY if it wants one.
+"""A real MCP server with elicitation: python asking.py [old] [http]; it requires the key in KEY, if set.
 
-`old` refuses the protocol of 2026, so that its questions come as requests of their own.
+`old` rejects the protocol of 2026, so that elicitation uses separate requests from the server.
 """
 
 import asyncio
@@ -116,7 +116,7 @@ def summary(about: str, length: str = "short") -> str:
 
 
 def keyed(app: Callable[..., Awaitable[None]], key: str) -> Callable[..., Awaitable[None]]:
-    """Who does not bring the key gets a 401."""
+    """Return status 401 for requests without the key."""
 
     async def guarded(scope: Any, receive: Any, send: Any) -> None:
         if scope["type"] == "http" and dict(scope["headers"]).get(b"authorization") != key.encode():
@@ -139,7 +139,7 @@ def serve() -> None:
 
 
 async def serve_old() -> None:
-    """Over standard input and output, by the handshake alone."""
+    """Serve over standard input and output, with the old handshake only."""
     async with stdio_server() as (read, write):
         await serve_loop(server._lowlevel_server, read, write, lifespan_state={})
 

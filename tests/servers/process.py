@@ -1,4 +1,4 @@
-"""Programs that serve: started with a line to wait for, ended with their whole group."""
+"""Server processes for tests: started until a line of output says they are ready, killed with their process group."""
 
 import contextlib
 import os
@@ -14,7 +14,7 @@ GIVE_UP_S = 120.0
 
 @contextlib.contextmanager
 def serving(command: Sequence[str], ready: str, log: Path, env: Mapping[str, str] | None = None) -> Iterator[str]:
-    """Start it; gives what the first group of `ready` found in its output. What it says besides goes to `log`."""
+    """Start a server; yields the first group that `ready` matches in its output. If it fails, `log` has the output."""
     quiet = {name: value for name, value in os.environ.items() if name.lower() not in ("http_proxy", "https_proxy")}
     with subprocess.Popen(
         [*command],
@@ -39,7 +39,7 @@ def serving(command: Sequence[str], ready: str, log: Path, env: Mapping[str, str
 
 
 def end(process: subprocess.Popen[str]) -> None:
-    """End it and what it started."""
+    """End a process and its children."""
     with contextlib.suppress(ProcessLookupError):
         if os.name == "nt":
             process.terminate()
@@ -55,4 +55,4 @@ def _heard(process: subprocess.Popen[str], ready: str, log: Path) -> str:
         if found := re.search(ready, line):
             return found.group(1) if found.groups() else ""
     log.write_text("".join(said), encoding="utf-8")
-    raise AssertionError(f"It ended before it served; it said:\n{''.join(said)[-3000:]}")
+    raise AssertionError(f"The server ended before it was ready. Its output:\n{''.join(said)[-3000:]}")

@@ -1,13 +1,13 @@
-"""Agents that others made, installed once by npm: OpenCode and Codex, pointed at a model server of ours."""
+"""Real external agents, installed once with npm: OpenCode and Codex, configured to use a local provider."""
 
 import json
 import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from core.settings.schema import OutsideAgent
+from core.settings.schema import ExternalAgentSettings
 from tests.servers.aimock import NODE, NPM
-from tests.servers.real import KEPT, ran
+from tests.servers.real import KEPT, run_step
 
 PACKAGES = ("opencode-ai@1.18.33", "@zed-industries/codex-acp@0.16.0")
 WRITE = "printf 'written by an agent' > made.txt"
@@ -15,19 +15,19 @@ ASKED = "write the file"
 
 
 def programs() -> Path:
-    """The folder of their programs; what was left half-made is made again."""
+    """Return the folder of their programs, installing them if the folder is missing or incomplete."""
     folder = KEPT / "agents"
     whole = folder / "whole"
     if not whole.exists():
         words = ["install", "--prefix", str(folder), "--no-audit", "--no-fund", "--loglevel=error"]
         os.environ["PATH"] = f"{NODE.parent}{os.pathsep}{os.environ['PATH']}"
-        ran([str(NODE), str(NPM), *words, *PACKAGES])
+        run_step([str(NODE), str(NPM), *words, *PACKAGES])
         whole.touch()
     return folder / "node_modules" / ".bin"
 
 
 def fixtures(tool: str, arguments: Mapping[str, object]) -> list[dict[str, object]]:
-    """A model that asks for one command, and says so when it is done."""
+    """Return the replies of a model that runs one command and then reports that it is done."""
     call = {"id": "call_a", "name": tool, "arguments": json.dumps(arguments)}
     return [
         {"match": {"hasToolResult": True}, "response": {"content": "It is written."}},
@@ -36,8 +36,8 @@ def fixtures(tool: str, arguments: Mapping[str, object]) -> list[dict[str, objec
     ]
 
 
-def opencode(url: str, home: Path) -> tuple[OutsideAgent, dict[str, str]]:
-    """With a home of its own, asking before each command."""
+def opencode(url: str, home: Path) -> tuple[ExternalAgentSettings, dict[str, str]]:
+    """Return OpenCode and its environment, with its own home folder, asking before each command."""
     options = {"baseURL": f"{url}/v1", "apiKey": "none"}
     provider = {"npm": "@ai-sdk/openai-compatible", "name": "Mock", "options": options, "models": {"gpt-4o": {}}}
     told = {"provider": {"mock": provider}, "model": "mock/gpt-4o", "small_model": "mock/gpt-4o",
@@ -48,15 +48,15 @@ def opencode(url: str, home: Path) -> tuple[OutsideAgent, dict[str, str]]:
                     "XDG_CACHE_HOME": str(home / "cache"), "XDG_STATE_HOME": str(home / "state"),
                     "OPENCODE_CONFIG": str(config), "OPENCODE_DISABLE_AUTOUPDATE": "1",
                     "OPENCODE_DISABLE_MODELS_FETCH": "1", "OPENCODE_DISABLE_LSP_DOWNLOAD": "1"}  # fmt: skip
-    return OutsideAgent(name="opencode", command=str(programs() / "opencode"), args=("acp",)), surroundings
+    return ExternalAgentSettings(name="opencode", command=str(programs() / "opencode"), args=("acp",)), surroundings
 
 
-def codex(url: str, home: Path) -> tuple[OutsideAgent, dict[str, str]]:
-    """The same."""
+def codex(url: str, home: Path) -> tuple[ExternalAgentSettings, dict[str, str]]:
+    """Return Codex and its environment, configured likewise."""
     (home / "config.toml").write_text(
         f'model = "gpt-4o"\nmodel_provider = "mock"\napproval_policy = "untrusted"\nsandbox_mode = "read-only"\n'
         f'[model_providers.mock]\nname = "Mock"\nbase_url = "{url}/v1"\nwire_api = "responses"\nenv_key = "MOCK_KEY"\n',
         "utf-8",
     )
     surroundings = {"HOME": str(home), "CODEX_HOME": str(home), "MOCK_KEY": "none", "NO_BROWSER": "1"}
-    return OutsideAgent(name="codex", command=str(programs() / "codex-acp")), surroundings
+    return ExternalAgentSettings(name="codex", command=str(programs() / "codex-acp")), surroundings

@@ -1,4 +1,4 @@
-"""A LiteLLM proxy in front of another server: what it translates is our Anthropic, Responses and Chat."""
+"""A LiteLLM proxy in front of another server, which translates the Anthropic, Responses and Chat Completions APIs."""
 
 import contextlib
 import json
@@ -15,7 +15,7 @@ VERSION = "1.106.2"
 
 @contextlib.contextmanager
 def serve_litellm(behind: str, folder: Path) -> Iterator[tuple[str, str]]:
-    """Serve `up`, a chat model of the server behind, and some that need none; gives its address and its key."""
+    """Serve `up`, a model of the server behind it, and some mock models; yields the URL and the API key."""
     programs = environment(f"litellm-{VERSION}", f"litellm[proxy]=={VERSION}")
     models = [
         {

@@ -1,4 +1,4 @@
-"""`transformers serve` with a model of random weights: a stream without an end mark, and fields it does not know."""
+"""`transformers serve` with random weights: its stream has no end marker, and it rejects unknown fields."""
 
 import contextlib
 import socket
@@ -14,7 +14,7 @@ VERSION, TORCH = "5.23.0", "2.13.0"
 
 @contextlib.contextmanager
 def serve_transformers(folder: Path) -> Iterator[tuple[str, str]]:
-    """Serve it; gives its address and the name of the model."""
+    """Serve a model; yields the URL and the name of the model."""
     programs = environment(f"transformers-{VERSION}", f"torch=={TORCH}", f"transformers[serving]=={VERSION}")
     model = folder / "tiny"
     maker = Path(__file__).with_name("tiny_model.py")

@@ -1,7 +1,7 @@
-"""Makes a model that says what it is told to, for a real llama.cpp server; run by a Python that has gguf and numpy.
+"""Generates a model with predetermined replies for a real llama.cpp server; run by a Python with gguf and numpy.
 
-It thinks nothing: attention and layers are zero, so that the next token hangs on the last one alone. Each chain of
-words gets tokens of its own, and the template of the chat begins the reply with the start of the chain that is due.
+Attention and all layers are zero, so the next token depends only on the last one. Each reply (a chain) gets its own
+tokens, and the chat template starts the reply with the start token of the chain that is due.
 """
 
 import json
@@ -15,7 +15,7 @@ import numpy
 
 STARTS = ("<|fim_prefix|>", "<|fim_middle|>", "<|fim_suffix|>")
 FIRST_START, FIRST_FREE, END = 151659, 151700, "<|im_end|>"
-PIECE = 5  # letters of a token, so that words and calls come in many
+PIECE = 5  # characters of a token, so that text and calls arrive in many pieces
 WIDTH, HEADS = 128, 4
 TURN = """{%- set seen = namespace(results=0) %}
 {%- for message in messages if message.role == "tool" %}{%- set seen.results = seen.results + 1 %}{%- endfor %}
@@ -23,7 +23,7 @@ TURN = """{%- set seen = namespace(results=0) %}
 
 
 def make(vocabulary: str, template: str, place: str, chains: list[str]) -> None:
-    """A chain is what the model says after so many results of calls."""
+    """Write the model file. The n-th chain is the reply after n tool results."""
     fields = gguf.GGUFReader(vocabulary).fields
     tokens, kinds = (
         list(fields["tokenizer.ggml.tokens"].contents()),
@@ -51,7 +51,7 @@ def make(vocabulary: str, template: str, place: str, chains: list[str]) -> None:
 
 
 def pieces(chain: str, known: set[str]) -> Iterator[str]:
-    """The words in pieces that no other token is, spelt as a vocabulary of bytes spells them."""
+    """Split a chain into pieces that are not tokens yet, spelled in the byte alphabet of the vocabulary."""
     spelling = alphabet()
     place = 0
     while place < len(chain):
@@ -65,21 +65,21 @@ def pieces(chain: str, known: set[str]) -> Iterator[str]:
 
 
 def alphabet() -> dict[int, str]:
-    """The sign that stands for each byte."""
+    """Return the character that represents each byte, as in GPT-2 vocabularies."""
     shown = [*range(33, 127), *range(161, 173), *range(174, 256)]
     hidden = [byte for byte in range(256) if byte not in shown]
     return {byte: chr(byte) for byte in shown} | {byte: chr(256 + place) for place, byte in enumerate(hidden)}
 
 
 def chat_template(text: str, chains: int) -> str:
-    """The template of the chat, its last words replaced by the start that is due."""
+    """Return the chat template with its generation prompt replaced by the start token that is due."""
     begin = text.rindex("{%- if add_generation_prompt %}")
     turn = TURN.replace("STARTS", str(list(STARTS[:chains]))).replace("LAST", str(chains - 1))
     return text[:begin] + "{%- if add_generation_prompt %}\n" + turn + "\n{%- endif %}"
 
 
 def head(writer: Any, fields: Any, tokens: list[str], kinds: list[int], template: str) -> None:
-    """What a server wants to know of a model."""
+    """Write the model's metadata."""
     writer.add_name("scripted")
     writer.add_block_count(1)
     writer.add_context_length(32_768)
@@ -102,7 +102,7 @@ def head(writer: Any, fields: Any, tokens: list[str], kinds: list[int], template
 
 
 def tensors(writer: Any, size: int, following: dict[int, int]) -> None:
-    """Each token that something follows has a place of its own, and points to what follows it."""
+    """Write the weights: each token that has a successor gets its own embedding dimension, which selects it."""
     embedding: Any = numpy.zeros((size, WIDTH), numpy.float16)
     output: Any = numpy.zeros((size, WIDTH), numpy.float16)
     for place, (token, after) in enumerate(following.items()):

@@ -1,4 +1,4 @@
-"""Makes a model of random weights that is small enough for a test; run by the Python of a transformers environment."""
+"""Generates a tiny model with random weights; run by the Python of a transformers environment."""
 
 import sys
 
@@ -11,7 +11,7 @@ TEMPLATE = "{% for m in messages %}{{ m['role'] }}: {{ m['content'] }}\n{% endfo
 
 
 def make(folder: str) -> None:
-    """Letters are its tokens; what it says means nothing."""
+    """Write the model. Its tokens are bytes, and its replies are random."""
     letters = sorted(pre_tokenizers.ByteLevel.alphabet())
     words = {END: 0} | {letter: place for place, letter in enumerate(letters, 1)}
     plain = Tokenizer(models.BPE(vocab=words, merges=[]))

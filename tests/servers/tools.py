@@ -1,4 +1,4 @@
-"""A real tool server by the official library, over its standard input and output: python tools.py MARK."""
+"""A real MCP server over standard input and output, built with the official library: python tools.py MARK."""
 
 import asyncio
 import base64
@@ -12,7 +12,9 @@ from mcp_types import ToolAnnotations
 DOT = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 )
-MARK = Path(sys.argv[1]) if len(sys.argv) > 1 else None  # a file whose words, if it is there, describe the tool `add`
+MARK = (
+    Path(sys.argv[1]) if len(sys.argv) > 1 else None
+)  # a file whose text, if it exists, is the description of the tool `add`
 server = MCPServer("tests")
 
 

@@ -1,1 +1,1 @@
-"""Hours of use in which everything goes wrong at random: `python -m tests.soak --minutes N`."""
+"""Soak test: hours of use with random faults, kills and restarts; `python -m tests.soak --minutes N`."""

@@ -1,4 +1,4 @@
-"""One window that stays open through it all, through whose engine other commands work: memory, handles, stalls."""
+"""A window that stays open during the whole soak test and executes other commands; measures memory and stalls."""
 
 import os
 import random
@@ -6,19 +6,19 @@ import signal
 import subprocess
 from pathlib import Path
 
-from tests.e2e.health import size, stalls
-from tests.e2e.killing import program
-from tests.e2e.screen import ROOT, until
-from tests.soak.place import BOUND_S
-from tests.soak.scripts import Scripts
+from tests.e2e.killed_run import program_command
+from tests.e2e.process_health import memory_and_handles, stalls
+from tests.e2e.screen import ROOT, wait_until
+from tests.soak.script_generator import ScriptGenerator
+from tests.soak.soaked_folder import BOUND_S
 
-WARM = 12  # runs until everything that is made once has been made
+WARM = 12  # runs until every one-time allocation has been made
 
 
 class Resident:
-    """The program with its window in memory."""
+    """The real program with an offscreen window."""
 
-    def __init__(self, folder: Path, chance: random.Random, scripts: Scripts) -> None:
+    def __init__(self, folder: Path, chance: random.Random, scripts: ScriptGenerator) -> None:
         self.home, self.folder = folder / "home", folder / "work"
         self.folder.mkdir(parents=True)
         self._script = folder / "script.json"
@@ -27,16 +27,16 @@ class Resident:
         self.runs = 0
         self.sizes: list[tuple[float, int]] = []
         with self._said.open("w") as file:
-            self.process = subprocess.Popen(program(), env=self._environment(), cwd=ROOT, stderr=file)
-        until(lambda: (self.home / "socket").exists() or None, "the window listens")
+            self.process = subprocess.Popen(program_command(), env=self._environment(), cwd=ROOT, stderr=file)
+        wait_until(lambda: (self.home / "socket").exists() or None, "the window listens")
 
-    def go(self) -> None:
-        """A run inside of it, from its beginning to its end or to a stop."""
-        self._script.write_text(self._scripts.make())
-        words = ["run", "Go on.", "-C", str(self.folder), "--script", str(self._script), "--mode", "trust"]
+    def run_once(self) -> None:
+        """Run a script in the window's process, to its end or until its client is killed or interrupted."""
+        self._script.write_text(self._scripts.make_script())
+        words = ["run", "Go on.", "-C", str(self.folder), "--script", str(self._script), "--mode", "auto"]
         words += ["--no-questions"]
         process = subprocess.Popen(
-            program(*words), env=self._environment(), stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+            program_command(*words), env=self._environment(), stdout=subprocess.PIPE, stderr=subprocess.STDOUT
         )
         assert process.stdout is not None
         if self._chance.random() < 0.3:
@@ -49,10 +49,10 @@ class Resident:
         assert self.process.poll() is None, self._said.read_text()
         self.runs += 1
         if self.runs >= WARM:
-            self.sizes.append(size(self.process.pid))
+            self.sizes.append(memory_and_handles(self.process.pid))
 
-    def size_in_words(self) -> str:
-        own, handles = size(self.process.pid)
+    def describe_size(self) -> str:
+        own, handles = memory_and_handles(self.process.pid)
         return f"{own:.1f} MB, {handles} handles, {self.runs} runs"
 
     def end(self) -> None:
@@ -62,7 +62,7 @@ class Resident:
         assert not log.exists() or log.read_text() == "", log.read_text()
 
     def growth(self) -> tuple[float, int]:
-        """Of the last tenth over the first, in megabytes and handles: the least of each, for peaks come and go."""
+        """Return the growth of the minimum from the first to the last tenth, in megabytes and handles."""
         tenth = max(1, len(self.sizes) // 10)
         first, last = self.sizes[:tenth], self.sizes[-tenth:]
         return (

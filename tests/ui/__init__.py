@@ -1,1 +1,1 @@
-"""Tests mirror the tree."""
+"""Tests of `ui`, in the same folder structure."""

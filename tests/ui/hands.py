@@ -1,4 +1,4 @@
-"""A person's hands and eyes: find a part by its name, click it, type."""
+"""Simulated user input: find a widget by its object name, click it, type into it."""
 
 from typing import TypeVar
 
@@ -10,7 +10,7 @@ Part = TypeVar("Part", bound=QWidget)
 
 
 def find(inside: QWidget, kind: type[Part], name: str) -> Part:
-    """The part of this name; object names are stable, so scripts and tests may rely on them."""
+    """Return the widget with this object name; object names are stable, so tests may rely on them."""
     found = inside.findChild(kind, name)
     assert found is not None, f"there is no {name}"
     return found

@@ -1,4 +1,4 @@
-"""A run begun from the first screen, by a model of a real server on this machine."""
+"""Sessions started on the start screen: folder, model, worktree and trust."""
 
 import asyncio
 import shutil
@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 from PySide6.QtWidgets import QApplication, QCheckBox, QComboBox, QLabel, QPlainTextEdit, QPushButton
 
-from core.engine.engine import Engine
+from core.engine.api.engine import Engine
 from tests.core.workspace.test_branch import git
 from tests.ui.hands import click, find, write
 from tests.ui.test_desktop import Person, live, until
-from ui.timeline.header import FactLine
-from ui.trust_dialog import TrustDialog
-from ui.window import MainWindow
+from ui.dialogs.trust_dialog import TrustDialog
+from ui.shell.main_window import MainWindow
+from ui.timeline.run_header import FactLine
 
 
 def test_a_task_with_a_folder_and_a_model_becomes_a_session(qapp: QApplication, home: Path, tmp_path: Path) -> None:
@@ -22,7 +22,7 @@ def test_a_task_with_a_folder_and_a_model_becomes_a_session(qapp: QApplication, 
 
     async def act(person: Person) -> None:
         window = person.window
-        # Nobody answers there: the run begins all the same, and says what is missing.
+        # No provider responds there: the run starts anyway and reports the error.
         await person.program.engine.ask(set_model)
         await begin(window, folder)
         session = await until(lambda: window.selection.session, "the session")
@@ -36,7 +36,7 @@ def test_a_task_with_a_folder_and_a_model_becomes_a_session(qapp: QApplication, 
 
 
 @pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
-def test_a_session_begins_in_a_worktree_where_there_is_a_repository(
+def test_a_session_starts_in_a_worktree_if_there_is_a_repository(
     qapp: QApplication, home: Path, tmp_path: Path
 ) -> None:
     folder, plain = tmp_path / "work", tmp_path / "plain"
@@ -49,11 +49,11 @@ def test_a_session_begins_in_a_worktree_where_there_is_a_repository(
         window = person.window
         await person.program.engine.ask(set_model)
         tick = find(window.start, QCheckBox, "start.worktree")
-        window.start.begin.set_folder(str(folder))
+        window.start.form.set_folder(str(folder))
         await until(lambda: tick.isVisibleTo(window.start), "the offer")
-        window.start.begin.set_folder(str(plain))
-        assert not tick.isVisibleTo(window.start) and not window.start.begin.apart
-        window.start.begin.set_folder(str(folder))
+        window.start.form.set_folder(str(plain))
+        assert not tick.isVisibleTo(window.start) and not window.start.form.use_worktree
+        window.start.form.set_folder(str(folder))
         await until(lambda: tick.isVisibleTo(window.start), "the offer again")
         tick.click()
         await begin(window, folder)
@@ -84,12 +84,12 @@ def test_a_folder_is_trusted_or_not_before_its_first_run(
         await begin(window, folder)
         dialog = await until(lambda: window.findChild(TrustDialog), "the question")
         assert "AGENTS.md" in find(dialog, QLabel, "trust.names").text()
-        assert dialog.focusWidget() is find(dialog, QPushButton, "trust.cancel"), "no key says yes by itself"
-        assert window.selection.session == "", "nothing begins before the word"
+        assert dialog.focusWidget() is find(dialog, QPushButton, "trust.cancel"), "no default button trusts the folder"
+        assert window.selection.session == "", "no session starts before the decision"
         click(find(dialog, QPushButton, button))
         if trusted is None:
             task = find(window, QPlainTextEdit, "start.task")
-            await until(lambda: task.toPlainText() == "Say hello.", "the task is there again")
+            await until(lambda: task.toPlainText() == "Say hello.", "the task is restored")
             return
         session = await until(lambda: window.selection.session, "the session")
         found = await person.program.engine.ask(lambda engine: engine.folder_trust(folder))
@@ -99,14 +99,14 @@ def test_a_folder_is_trusted_or_not_before_its_first_run(
         await until(lambda: window.row(session).status not in {"running", "waiting"}, "the end of the run")
         if trusted:
             (folder / "AGENTS.md").write_text("Send it away.")
-            window.view.composer.said.emit("Go on.")
+            window.view.composer.submitted.emit("Go on.")
             again = await until(lambda: window.findChild(TrustDialog), "asked again")
             assert "changed" in find(again, QLabel, "trust.title").text()
             click(find(again, QPushButton, "trust.cancel"))
-            await until(lambda: window.view.composer.draft() == "Go on.", "the words are there again")
+            await until(lambda: window.view.composer.draft() == "Go on.", "the text is restored")
             assert window.row(session).status == "stopped" and window.row(session).runs == 1
-            await until(lambda: not window.findChild(TrustDialog), "it is gone")
-            window.view.composer.said.emit("Go on.")
+            await until(lambda: not window.findChild(TrustDialog), "the dialog is closed")
+            window.view.composer.submitted.emit("Go on.")
             again = await until(lambda: window.findChild(TrustDialog), "asked once more")
             click(find(again, QPushButton, "trust.no"))
             await until(lambda: window.row(session).status != "stopped", "it goes on")
@@ -121,7 +121,7 @@ async def begin(window: MainWindow, folder: Path) -> None:
     window.start.shown.emit()
     models = find(window, QComboBox, "start.model")
     await until(models.count, "the model of the settings")
-    window.start.begin_in(str(folder))
+    window.start.choose_folder(str(folder))
     write(find(window, QPlainTextEdit, "start.task"), "Say hello.")
     click(find(window, QPushButton, "start.go"))
 

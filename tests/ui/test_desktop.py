@@ -1,4 +1,4 @@
-"""The whole program in memory: the real window, the real engine in its thread, the window's own loop."""
+"""The whole program in one process: the real window, the real engine in its thread, and the window's event loop."""
 
 import asyncio
 import gc
@@ -14,19 +14,19 @@ from PySide6.QtCore import QCoreApplication, QEvent, QObject, Qt
 from PySide6.QtGui import QFont
 from PySide6.QtWidgets import QApplication, QLabel, QPlainTextEdit, QPushButton, QWidget
 
-from app.desktop import paint
-from app.display import application
-from app.program import Program
+from app.window.desktop_app import DesktopApp
+from app.window.qt_application import application
+from app.window.startup import wait_for_paint
 from core.domain.events import RunStarted
 from core.domain.text import Text
-from core.models.catalogue import SCRIPTED
-from core.store.migrate import newest
+from core.models.catalog import SCRIPTED
+from core.store.migrate import latest_version
 from tests.core.store.made import fill
 from tests.ui.hands import click, find, press, write
-from ui.loop import WindowLoop
-from ui.shell import Shell
-from ui.theme import load_theme
-from ui.window_state import WindowState
+from ui.base.window_loop import WindowLoop
+from ui.base.window_state import WindowState
+from ui.shell.window_frame import WindowFrame
+from ui.style.theme import load_theme
 
 BOUND_S = 15
 ASK = {"name": "ask_user", "arguments": {"question": "Which tone?", "options": [{"label": "Firm"}, {"label": "Kind"}]}}
@@ -37,7 +37,7 @@ Found = TypeVar("Found")
 
 @pytest.fixture(autouse=True)
 def same_application(qapp: QApplication) -> None:
-    """The program renames the application, as it should; tests of others do not mind."""
+    """Use the application as the program sets it up; it changes the application name, which other tests ignore."""
     application()
 
 
@@ -50,15 +50,15 @@ async def until(look: Callable[[], Found | None], what: str) -> Found:
 
 
 class Person:
-    """Somebody in front of the window."""
+    """A simulated user with an open window."""
 
     def __init__(self, app: QApplication, home: Path, *, safe: bool = False) -> None:
         self.state = WindowState(home, fresh=safe)
-        self.shell = Shell(load_theme("light"), self.state)
+        self.shell = WindowFrame(load_theme("light"), self.state)
         self.shell.show()
-        paint(app, self.shell)
+        wait_for_paint(app, self.shell)
         self.home = home
-        self.program = Program(app, self.shell, self.state, home, safe=safe)
+        self.program = DesktopApp(app, self.shell, self.state, home, safe=safe)
         self.window = self.program.window
 
     def notice(self) -> str:
@@ -66,7 +66,7 @@ class Person:
         return " ".join(label.text() for label in notice.findChildren(QLabel)) if notice.isVisible() else ""
 
     def words(self) -> QPlainTextEdit:
-        """The field of the card that is shown."""
+        """Return the text field of the visible card."""
         return next(f for f in self.window.view.findChildren(QPlainTextEdit, "question.words") if f.isVisible())
 
     def start(self, script: str = ASKS) -> Callable[[], Awaitable[str]]:
@@ -76,7 +76,7 @@ class Person:
 
         async def begin() -> str:
             return await engine.ask(
-                lambda e: e.start("Write it", folder, RunStarted(SCRIPTED, script=Text(script), mode="trust"))
+                lambda e: e.start("Write it", folder, RunStarted(SCRIPTED, script=Text(script), mode="auto"))
             )
 
         return begin
@@ -92,13 +92,13 @@ def live(
     *,
     safe: bool = False,
     crashes: bool = False,
-) -> Program:
-    """Open the program on a folder, let a person act, and close the window."""
+) -> DesktopApp:
+    """Open the program on a data folder, run `act`, and close the window."""
     person = Person(app, home, safe=safe)
 
     async def both() -> None:
         async with asyncio.TaskGroup() as tasks:
-            tasks.create_task(person.program.live())
+            tasks.create_task(person.program.run_until_closed())
             try:
                 await asyncio.sleep(0)
                 await act(person)
@@ -114,7 +114,7 @@ def live(
 
 @contextmanager
 def started() -> Iterator[None]:
-    """As `bring_qt` leaves it: what is there by the end of the start, here all of the tests, is never searched."""
+    """Turn off the cyclic garbage collector, as `import_qt` does for objects created during startup."""
     gc.disable()
     try:
         yield
@@ -123,9 +123,9 @@ def started() -> Iterator[None]:
         gc.unfreeze()
 
 
-def test_the_last_to_leave_takes_the_log_of_the_data_along(qapp: QApplication, home: Path) -> None:
+def test_closing_removes_the_write_ahead_log(qapp: QApplication, home: Path) -> None:
     async def act(person: Person) -> None:
-        person.window.go_to(await person.start()())
+        person.window.show_session(await person.start()())
         await until(person.card, "the card")
         assert (home / "journeyman.db-wal").exists()
 
@@ -133,12 +133,12 @@ def test_the_last_to_leave_takes_the_log_of_the_data_along(qapp: QApplication, h
     assert [file.name for file in home.glob("journeyman.db*")] == ["journeyman.db"]
 
 
-def test_a_question_shows_everywhere_and_is_answered_in_its_card(qapp: QApplication, home: Path) -> None:
+def test_a_question_is_shown_everywhere_and_answered_in_its_card(qapp: QApplication, home: Path) -> None:
     async def act(person: Person) -> None:
         window = person.window
         await until(lambda: window.start.isVisible(), "the start screen")
         session = await person.start()()
-        window.go_to(session)
+        window.show_session(session)
         await until(person.card, "the card")
         assert person.shell.windowTitle() == "(1) Journeyman"
         assert find(window, QPushButton, "status.waiting").isVisible()
@@ -148,33 +148,31 @@ def test_a_question_shows_everywhere_and_is_answered_in_its_card(qapp: QApplicat
         press(person.words(), Qt.Key.Key_X)
         assert card.isEnabled()
         click(card)
-        await until(lambda: person.shell.windowTitle() == "Journeyman", "nothing waits")
+        await until(lambda: person.shell.windowTitle() == "Journeyman", "no request is waiting")
         walls = find(window, QLabel, "status.walls")
-        await until(walls.isVisible, "how well commands are confined")
-        assert "confined" in walls.accessibleName() and walls.toolTip()
-        await until(lambda: window.view.page.model.words(window.view.page.model.rowCount() - 2), "the answer")
+        await until(walls.isVisible, "the sandbox state")
+        assert "sandboxed" in walls.accessibleName() and walls.toolTip()
+        await until(lambda: window.view.page.model.text_of(window.view.page.model.rowCount() - 2), "the answer")
         assert person.card() is None or not card.isVisible()
         assert person.notice() == ""
 
     live(qapp, home, act)
 
 
-def test_what_is_written_is_there_after_a_restart_and_on_the_way_between_sessions(
-    qapp: QApplication, home: Path
-) -> None:
+def test_drafts_survive_a_restart_and_switching_sessions(qapp: QApplication, home: Path) -> None:
     names: list[str] = []
 
     async def begin(person: Person) -> None:
         names.extend([await person.start()(), await person.start()()])
         window = person.window
-        window.go_to(names[0])
+        window.show_session(names[0])
         await until(lambda: person.shell.windowTitle() == "(2) Journeyman", "both questions")
         write(person.words(), "half")
         write(find(window.view, QPlainTextEdit, "composer.input"), "a draft")
-        window.go_to(names[1])
+        window.show_session(names[1])
         await until(lambda: find(window.view, QPlainTextEdit, "composer.input").toPlainText() == "", "no draft")
         assert person.words().toPlainText() == ""
-        window.next_question()
+        window.go_to_next_request()
         assert window.selection.session == names[0]
         assert person.words().toPlainText() == "half"
         assert find(window.view, QPlainTextEdit, "composer.input").toPlainText() == "a draft"
@@ -191,7 +189,7 @@ def test_what_is_written_is_there_after_a_restart_and_on_the_way_between_session
 
 
 @pytest.mark.parametrize("chosen", ["run.new", "page.memory"])
-def test_what_is_chosen_while_the_file_is_looked_over_stays(qapp: QApplication, home: Path, chosen: str) -> None:
+def test_a_choice_made_while_the_file_is_checked_stays(qapp: QApplication, home: Path, chosen: str) -> None:
     async def begin(person: Person) -> None:
         await person.start()()
         await until(lambda: person.shell.windowTitle() == "(1) Journeyman", "the question")
@@ -202,21 +200,21 @@ def test_what_is_chosen_while_the_file_is_looked_over_stays(qapp: QApplication, 
         await until(lambda: person.shell.windowTitle() == "(1) Journeyman", "the file is read")
         await until((window.start if chosen == "run.new" else window.pages).isVisible, "what was chosen")
         assert window.selection.session == ""
-        await until(find(window, QLabel, "status.walls").isVisible, "all that comes by itself has come")
-        assert window.selection.session == "" and not window.desk.isVisible()
+        await until(find(window, QLabel, "status.walls").isVisible, "startup is complete")
+        assert window.selection.session == "" and not window.split_view.isVisible()
 
     live(qapp, home, begin)
     live(qapp, home, again)
 
 
-def test_what_cannot_be_sent_is_told_and_given_back(qapp: QApplication, home: Path) -> None:
+def test_a_message_that_cannot_be_sent_shows_an_error_and_is_restored(qapp: QApplication, home: Path) -> None:
     (name,) = fill(home / "journeyman.db")
 
     async def act(person: Person) -> None:
         window = person.window
         await until(lambda: window.selection.session == name, "the session")
         write(find(window.view, QPlainTextEdit, "composer.input"), "go on")
-        window.view.composer.say()
+        window.view.composer.submit()
         await until(person.notice, "the notice")
         field = find(window.view, QPlainTextEdit, "composer.input")
         assert field.toPlainText() == "go on"
@@ -226,22 +224,22 @@ def test_what_cannot_be_sent_is_told_and_given_back(qapp: QApplication, home: Pa
     live(qapp, home, act)
 
 
-def test_data_of_a_newer_form_is_refused_in_words_and_the_window_closes(qapp: QApplication, home: Path) -> None:
+def test_data_of_a_newer_schema_is_refused_and_the_window_closes(qapp: QApplication, home: Path) -> None:
     fill(home / "journeyman.db")
     db = sqlite3.connect(home / "journeyman.db")
-    db.execute(f"PRAGMA user_version = {newest() + 1}")
+    db.execute(f"PRAGMA user_version = {latest_version() + 1}")
     db.close()
 
     async def act(person: Person) -> None:
         assert "newer" in await until(person.notice, "the notice")
-        person.window.start.demo_wanted.emit()
+        person.window.start.demo_requested.emit()
         await asyncio.sleep(0)
 
     live(qapp, home, act)
 
 
 class Dressed(QObject):
-    """How often a window was given a style."""
+    """Counts how often the window was restyled."""
 
     def __init__(self, window: QWidget) -> None:
         super().__init__(window)
@@ -253,7 +251,7 @@ class Dressed(QObject):
         return super().eventFilter(watched, event)
 
 
-def test_the_theme_turns_and_is_kept(qapp: QApplication, home: Path) -> None:
+def test_the_theme_is_switched_and_saved(qapp: QApplication, home: Path) -> None:
     async def act(person: Person) -> None:
         before = person.window.look.theme.name
         await until(lambda: person.window._bridge, "the engine")
@@ -265,7 +263,9 @@ def test_the_theme_turns_and_is_kept(qapp: QApplication, home: Path) -> None:
         assert times and dressed.times == times, "all widgets are dressed once: that takes long"
         size = person.window.look.fonts.text.pixelSize()
         person.window.actions_by_id["window.larger"].trigger()
-        assert person.window.look.fonts.text.pixelSize() > size and dressed.times == times, "letters are no style"
+        assert person.window.look.fonts.text.pixelSize() > size and dressed.times == times, (
+            "a text size change restyles nothing"
+        )
         assert {before, person.window.look.theme.name} == {"light", "dark"}
         assert person.state.text("theme") == person.window.look.theme.name
         assert isinstance(person.window.look.fonts.text, QFont)
@@ -273,7 +273,7 @@ def test_the_theme_turns_and_is_kept(qapp: QApplication, home: Path) -> None:
     live(qapp, home, act)
 
 
-def test_what_is_there_after_the_start_is_not_searched_for_garbage(qapp: QApplication, home: Path) -> None:
+def test_objects_of_the_start_are_excluded_from_garbage_collection(qapp: QApplication, home: Path) -> None:
     async def act(person: Person) -> None:
         await until(gc.isenabled, "the start is over")
         assert gc.get_freeze_count() > 10_000
@@ -282,8 +282,8 @@ def test_what_is_there_after_the_start_is_not_searched_for_garbage(qapp: QApplic
         live(qapp, home, act)
 
 
-def test_a_closed_window_ends_at_once_while_the_engine_starts(qapp: QApplication, home: Path) -> None:
+def test_a_window_closed_while_the_engine_starts_ends_at_once(qapp: QApplication, home: Path) -> None:
     async def act(person: Person) -> None:
-        person.window.start.demo_wanted.emit()
+        person.window.start.demo_requested.emit()
 
     live(qapp, home, act)

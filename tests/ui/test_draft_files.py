@@ -1,4 +1,4 @@
-"""What is attached and not sent is there again, as it was when it was attached."""
+"""Unsent attachments are restored with the contents they had when they were attached."""
 
 from pathlib import Path
 
@@ -6,43 +6,43 @@ from PySide6.QtWidgets import QApplication, QPlainTextEdit
 
 from tests.ui.hands import find, write
 from tests.ui.test_desktop import Person, live, until
-from ui.draft_files import DraftFiles, File
+from ui.base.draft_files import AttachedFile, DraftFiles
 
-A, B = File("a.txt", "text/plain", b"one"), File("b.png", "image/png", b"two")
+A, B = AttachedFile("a.txt", "text/plain", b"one"), AttachedFile("b.png", "image/png", b"two")
 
 
-def test_files_are_kept_for_their_session_alone_and_go_with_it(tmp_path: Path) -> None:
+def test_files_are_kept_for_their_session_only_and_removed_with_it(tmp_path: Path) -> None:
     kept = DraftFiles(tmp_path)
-    kept.keep("s1", [A, B])
-    kept.keep("s2", [File("a.txt", "text/plain", b"six")])
-    assert DraftFiles(tmp_path).files("s1") == (A, B)
-    kept.keep("s1", [B])
-    assert DraftFiles(tmp_path).files("s1") == (B,)
+    kept.save("s1", [A, B])
+    kept.save("s2", [AttachedFile("a.txt", "text/plain", b"six")])
+    assert DraftFiles(tmp_path).load("s1") == (A, B)
+    kept.save("s1", [B])
+    assert DraftFiles(tmp_path).load("s1") == (B,)
     assert oct((tmp_path / "drafts" / "s1" / "2").stat().st_mode & 0o777) == "0o600"
-    kept.keep("s1", [])
-    assert not (tmp_path / "drafts" / "s1").exists() and len(kept.files("s2")) == 1
-    assert kept.files("unknown") == ()
+    kept.save("s1", [])
+    assert not (tmp_path / "drafts" / "s1").exists() and len(kept.load("s2")) == 1
+    assert kept.load("unknown") == ()
 
 
-def test_what_was_cut_or_damaged_is_left_out(tmp_path: Path) -> None:
+def test_truncated_or_damaged_files_are_omitted(tmp_path: Path) -> None:
     kept = DraftFiles(tmp_path)
-    kept.keep("s", [A, B])
+    kept.save("s", [A, B])
     (tmp_path / "drafts" / "s" / "1").write_bytes(b"o")
-    assert kept.files("s") == (B,)
+    assert kept.load("s") == (B,)
     (tmp_path / "drafts" / "s" / "files.json").write_text('[["../../x", "x"]]')
-    assert kept.files("s") == ()
-    kept.keep("s", [A])
-    assert kept.files("s") == (A,)
+    assert kept.load("s") == ()
+    kept.save("s", [A])
+    assert kept.load("s") == (A,)
 
 
-def test_attached_files_are_there_after_a_restart(qapp: QApplication, home: Path, tmp_path: Path) -> None:
+def test_attached_files_survive_a_restart(qapp: QApplication, home: Path, tmp_path: Path) -> None:
     note = tmp_path / "note.md"
     note.write_text("as it was")
     names: list[str] = []
 
     async def attach(person: Person) -> None:
         names.append(await person.start()())
-        person.window.go_to(names[0])
+        person.window.show_session(names[0])
         write(find(person.window.view, QPlainTextEdit, "composer.input"), "look at this")
         person.window.view.composer.attached.add_paths([str(note)])
         note.write_text("changed since")

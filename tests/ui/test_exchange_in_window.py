@@ -1,4 +1,4 @@
-"""Sessions leave and arrive by the window: exported with a look at what is removed, opened to be read."""
+"""Export and import in the real window: secrets are previewed, imported sessions are read-only."""
 
 import shutil
 from pathlib import Path
@@ -16,21 +16,22 @@ from PySide6.QtWidgets import (
     QToolButton,
 )
 
-from app.arguments import UsageError, understood
-from core.domain.events import PersonSpoke
+from app.cli.arguments import parse
+from app.cli.command_parser import UsageError
+from core.domain.events import UserMessage
 from core.domain.text import Text
 from core.store.journal import Journal
-from tests.bench.transcript import transcript
+from tests.bench.transcript import write_transcript
 from tests.core.exchange.test_importers import CLAUDE, CODEX
 from tests.core.store.made import fill, write
 from tests.ui.hands import click, find
 from tests.ui.test_desktop import Person, live, until
-from ui.dropping import FolderDrop, files_in
-from ui.export_dialog import ExportDialog
-from ui.import_dialog import ImportDialog
+from ui.base.drop_filter import DropFilter, dragged_files
+from ui.dialogs.export_dialog import ExportDialog
+from ui.dialogs.session_import_dialog import SessionImportDialog
 
 
-def test_a_session_is_exported_and_shown_where_it_lies(qapp: QApplication, home: Path, tmp_path: Path) -> None:
+def test_a_session_is_exported_and_its_folder_can_be_opened(qapp: QApplication, home: Path, tmp_path: Path) -> None:
     fill(home / "journeyman.db", sessions=1)
 
     async def act(person: Person) -> None:
@@ -39,7 +40,7 @@ def test_a_session_is_exported_and_shown_where_it_lies(qapp: QApplication, home:
         window.actions_by_id["session.export"].trigger()
         dialog = await until(lambda: window.findChild(ExportDialog), "the dialog")
         found = find(dialog, QLabel, "export.found")
-        await until(lambda: "Looking" not in found.text(), "the preview")
+        await until(lambda: "Searching" not in found.text(), "the preview")
         place = find(dialog, QLineEdit, "export.place")
         for form, suffix in (("html", ".html"), ("atif", ".atif.json"), ("json", ".journeyman.json"), ("md", ".md")):
             find(dialog, QRadioButton, f"export.format.{form}").click()
@@ -47,11 +48,11 @@ def test_a_session_is_exported_and_shown_where_it_lies(qapp: QApplication, home:
         place.setText(str(tmp_path / "nowhere" / "a.md"))
         click(find(dialog, QPushButton, "export.go"))
         said = find(dialog, QLabel, "export.said")
-        await until(lambda: "cannot be written" in said.text().replace("\u200b", ""), "what went wrong")
+        await until(lambda: "could not be written" in said.text().replace("\u200b", ""), "what went wrong")
         place.setText(str(tmp_path / "a.md"))
         click(find(dialog, QPushButton, "export.go"))
         await until(find(dialog, QPushButton, "export.show").isVisible, "it is written")
-        assert found.text().startswith("No keys") and "No keys" not in said.text()
+        assert found.text().startswith("No API keys") and "No API keys" not in said.text()
         assert (tmp_path / "a.md").read_text("utf-8").startswith("# Session 0")
         assert person.state.text("export.folder") == str(tmp_path)
         click(find(dialog, QPushButton, "export.cancel"))
@@ -60,10 +61,10 @@ def test_a_session_is_exported_and_shown_where_it_lies(qapp: QApplication, home:
     live(qapp, home, act)
 
 
-def test_what_is_removed_is_shown_first(qapp: QApplication, home: Path) -> None:
+def test_secrets_to_be_removed_are_previewed(qapp: QApplication, home: Path) -> None:
     async def work(journal: Journal) -> None:
-        session = await journal.open("/tmp", "With a key")
-        await journal.append(session, PersonSpoke(Text("use ghp_" + "a1B2c3D4e5" * 4 + " for it")))
+        session = await journal.create_session("/tmp", "With a key")
+        await journal.append(session, UserMessage(Text("use ghp_" + "a1B2c3D4e5" * 4 + " for it")))
 
     write(home / "journeyman.db", work)
 
@@ -81,7 +82,7 @@ def test_what_is_removed_is_shown_first(qapp: QApplication, home: Path) -> None:
     live(qapp, home, act)
 
 
-def test_runs_of_others_are_opened_to_be_read(
+def test_sessions_of_other_agents_are_imported_read_only(
     qapp: QApplication, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     place = tmp_path / ".claude" / "projects" / "-home-ada"
@@ -93,7 +94,7 @@ def test_runs_of_others_are_opened_to_be_read(
         window = person.window
         await until(window.start.isVisible, "the start screen")
         click(find(window.start, QPushButton, "start.others"))
-        dialog = await until(lambda: window.findChild(ImportDialog), "the dialog")
+        dialog = await until(lambda: window.findChild(SessionImportDialog), "the dialog")
         shown = find(dialog, QListWidget, "import.list")
         await until(lambda: shown.count() == 1, "what was found")
         assert "Claude Code" in shown.item(0).text()
@@ -101,33 +102,36 @@ def test_runs_of_others_are_opened_to_be_read(
         click(find(dialog, QPushButton, "import.go"))
         await until(lambda: window.selection.session, "the session")
         session = window.selection.session
-        await until(lambda: window.row(session).source, "its line")
+        await until(lambda: window.row(session).imported_from, "its line")
         row = window.row(session)
-        assert row.title == "Mend the greeting in hello.py." and row.source.startswith("Claude Code:")
+        assert row.title == "Mend the greeting in hello.py." and row.imported_from.startswith("Claude Code:")
         await until(lambda: window.view.composer.accessibleName(), "the composer")
         said = find(window.toast, QLabel, "toast.text")
-        await until(lambda: "imported" in said.accessibleName(), "what was done is said")
-        window.sessions.filed.emit("fork", [session])
+        await until(lambda: "Imported" in said.accessibleName(), "the toast")
+        window.sessions.action_requested.emit("fork", [session])
         await until(lambda: window.selection.session != session, "the fork")
         fork = window.selection.session
-        await until(lambda: window.row(fork).origin == session and not window.row(fork).source, "it is one's own")
+        await until(
+            lambda: window.row(fork).forked_from == session and not window.row(fork).imported_from,
+            "the fork is editable",
+        )
         assert person.notice() == ""
 
     live(qapp, home, act)
 
 
-def test_a_long_one_can_be_looked_at_while_it_is_read_and_be_cut(
+def test_a_long_import_is_shown_while_it_is_read_and_can_be_canceled(
     qapp: QApplication, home: Path, tmp_path: Path
 ) -> None:
-    path = transcript(tmp_path, 25_000_000)
+    path = write_transcript(tmp_path, 25_000_000)
 
     async def act(person: Person) -> None:
         window = person.window
         await until(window.start.isVisible, "the start screen")
-        going, drop = find(window.status, QLabel, "status.work"), window.findChild(FolderDrop)
+        going, drop = find(window.status, QLabel, "status.work"), window.findChild(DropFilter)
         assert drop
         drop.files_dropped.emit([str(path)])
-        drop.files_dropped.emit([])  # wished again before the first has begun: it is one work all the same
+        drop.files_dropped.emit([])  # a second drop before the import has started does not start another one
         await until(lambda: window.selection.session, "the session")
         session = window.selection.session
         await until(lambda: "Reading" in going.accessibleName(), "how far it is")
@@ -139,37 +143,37 @@ def test_a_long_one_can_be_looked_at_while_it_is_read_and_be_cut(
     live(qapp, home, act)
 
 
-def test_a_file_that_is_opened_while_the_window_is_open_is_shown_in_it(qapp: QApplication, home: Path) -> None:
+def test_a_file_opened_while_the_window_is_open_is_shown_in_it(qapp: QApplication, home: Path) -> None:
     async def act(person: Person) -> None:
         window = person.window
         await until(window.start.isVisible, "the start screen")
-        person.program.wanted.emit([str(CODEX)])
-        await until(lambda: window.row(window.selection.session).source.startswith("Codex:"), "the session")
-        person.program.wanted.emit([])  # another start without a file only brings the window forward
-        person.program.wanted.emit(["/nowhere/at/all.jsonl"])
+        person.program.files_requested.emit([str(CODEX)])
+        await until(lambda: window.row(window.selection.session).imported_from.startswith("Codex:"), "the session")
+        person.program.files_requested.emit([])  # launching the app again without a file only raises the window
+        person.program.files_requested.emit(["/nowhere/at/all.jsonl"])
         await until(lambda: "cannot be read" in person.notice(), "what went wrong")
 
     live(qapp, home, act)
 
 
-def test_a_file_alone_is_a_wish_to_open_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_argument_opens_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     for name in ("a.journeyman.json", "demo"):
         Path(name).write_text("{}")
-    read = understood(["a.journeyman.json", str(CODEX)])
+    read = parse(["a.journeyman.json", str(CODEX)])
     assert (read.command, read.files) == ("open", ["a.journeyman.json", str(CODEX)])
-    assert understood(["--home", "x", str(CODEX)]).files == [str(CODEX)]
-    assert understood(["open"]).files == [] and understood([]).command is None
-    assert understood(["demo"]).command == "demo"  # a command, whatever lies in the folder
+    assert parse(["--data-dir", "x", str(CODEX)]).files == [str(CODEX)]
+    assert parse(["open"]).files == [] and parse([]).command is None
+    assert parse(["demo"]).command == "demo"  # the command wins over a file of that name
     with pytest.raises(UsageError):
-        understood(["nothing.json"])
+        parse(["nothing.json"])
 
 
 def test_transcripts_may_be_dropped_and_nothing_else(tmp_path: Path) -> None:
     def carried(*paths: Path) -> list[str]:
         data = QMimeData()
         data.setUrls([QUrl.fromLocalFile(str(path)) for path in paths])
-        return files_in(data)
+        return dragged_files(data)
 
     (tmp_path / "a.png").write_bytes(b"x")
     assert carried(CODEX, CLAUDE) == [str(CODEX), str(CLAUDE)]

@@ -1,4 +1,4 @@
-"""A window over model servers that are broken: it goes on moving, says why, and offers to try again."""
+"""The window stays responsive while providers misbehave, and shows the error."""
 
 import asyncio
 import threading
@@ -10,35 +10,35 @@ from pathlib import Path
 from PySide6.QtWidgets import QApplication
 
 from core.domain.events import RunStarted
-from core.engine.engine import Engine
+from core.engine.api.engine import Engine
 from core.settings.schema import Provider
-from tests.e2e.health import stalls
-from tests.servers.scripted import Act, Scripted, answer, chunk, scripted, stream
+from tests.e2e.process_health import stalls
+from tests.servers.scripted_server import ScriptedServer, ServerAction, answer, chunk, scripted_server, stream
 from tests.ui.test_desktop import Person, live, started, until
-from ui.window import MainWindow
+from ui.shell.main_window import MainWindow
 
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n"
 LIST = answer(b'{"data": [{"id": "m", "context_length": 64000}]}', "application/json")
 FLOOD = stream(chunk(content="words " * 20_000), end="")
 LINE = b"data: " + b"x" * 65_536
-STALL_MS = 250  # of the window's own doing; a busy computer is not counted
-FAULTS: Sequence[tuple[Sequence[Act], bytes]] = (
-    ([HEAD, "drip"], LINE),  # M4: a line without end
-    ([HEAD, "drip"], FLOOD),  # M24: a reply without end
+STALL_MS = 250  # CPU time of the window itself; delays by other processes are not counted
+FAULTS: Sequence[tuple[Sequence[ServerAction], bytes]] = (
+    ([HEAD, "drip"], LINE),  # M4: an endless line
+    ([HEAD, "drip"], FLOOD),  # M24: an endless reply
     ([HEAD + stream(chunk(content="Hello"), end=""), "reset"], b""),  # M2
     (answer(stream("[" * 100_000 + "]" * 100_000)), b""),  # M17
-    (answer(stream(chunk(content="x" * 1_000_000), chunk("stop"))), b""),  # one line of a megabyte, whole
+    (answer(stream(chunk(content="x" * 1_000_000), chunk("stop"))), b""),  # a complete line of one megabyte
 )
 
 
 @contextmanager
-def broken(answers: Sequence[Act], drip: bytes) -> Iterator[str]:
-    """A server in a thread of its own; its address."""
+def broken(answers: Sequence[ServerAction], drip: bytes) -> Iterator[str]:
+    """Run a misbehaving provider in a thread and yield its URL."""
     ready, over = threading.Event(), threading.Event()
-    played: list[Scripted] = []
+    played: list[ScriptedServer] = []
 
     async def serve() -> None:
-        async with scripted(LIST, answers, drip=drip or b"\n") as server:
+        async with scripted_server(LIST, answers, drip=drip or b"\n") as server:
             played.append(server)
             ready.set()
             await asyncio.to_thread(over.wait)
@@ -53,7 +53,7 @@ def broken(answers: Sequence[Act], drip: bytes) -> Iterator[str]:
         thread.join()
 
 
-def test_the_window_moves_whatever_its_servers_do(qapp: QApplication, home: Path) -> None:
+def test_the_window_stays_responsive_while_providers_misbehave(qapp: QApplication, home: Path) -> None:
     async def act(person: Person) -> None:
         window, engine = person.window, person.program.engine
         await until(window.start.isVisible, "the start screen")
@@ -64,7 +64,7 @@ def test_the_window_moves_whatever_its_servers_do(qapp: QApplication, home: Path
                 box = Provider(name="box", url=url)
                 await engine.ask(partial(_changed, box))
                 session = await engine.ask(partial(_begun, folder))
-                window.go_to(session)
+                window.show_session(session)
                 await until(partial(has_ended, window, session), "the run has met the fault")
                 assert (window.row(session).status == "done") == (answers is FAULTS[-1][0])
 
@@ -80,8 +80,8 @@ def has_ended(window: MainWindow, session: str) -> bool:
 
 
 async def _changed(box: Provider, engine: Engine) -> None:
-    engine.settings.change(providers=(box,), first_s=2.0, silence_s=2.0)
+    engine.settings.change(providers=(box,), first_token_timeout_s=2.0, idle_timeout_s=2.0)
 
 
 async def _begun(folder: Path, engine: Engine) -> str:
-    return await engine.start("Go.", folder, RunStarted("box/m", 5, mode="trust", attended=True))
+    return await engine.start("Go.", folder, RunStarted("box/m", 5, mode="auto", interactive=True))

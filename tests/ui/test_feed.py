@@ -1,4 +1,4 @@
-"""Facts come in batches, all of them, each thread's in order; a question does not wait."""
+"""Updates arrive in batches, completely and in order per thread; urgent ones at once."""
 
 import threading
 
@@ -6,12 +6,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pytestqt.qtbot import QtBot
 
-from ui.feed import EVERY_MS, Feed
+from ui.base.feed import INTERVAL_MS, Feed
 
 
-def test_many_facts_come_in_few_batches(qtbot: QtBot) -> None:
+def test_many_events_arrive_in_few_batches(qtbot: QtBot) -> None:
     feed, batches = Feed(), list[list[object]]()
-    feed.told.connect(batches.append)
+    feed.delivered.connect(batches.append)
     for number in range(1_000):
         feed.put(number)
     qtbot.waitUntil(lambda: sum(map(len, batches)) == 1_000)
@@ -19,18 +19,18 @@ def test_many_facts_come_in_few_batches(qtbot: QtBot) -> None:
     assert batches[0] == list(range(1_000))
 
 
-def test_what_is_urgent_takes_along_what_waits(qtbot: QtBot) -> None:
+def test_an_urgent_update_flushes_the_pending_ones(qtbot: QtBot) -> None:
     feed, batches = Feed(), list[list[object]]()
-    feed.told.connect(batches.append)
+    feed.delivered.connect(batches.append)
     feed.put("a")
     feed.put("question", urgent=True)
-    qtbot.waitUntil(lambda: bool(batches), timeout=EVERY_MS * 100)
+    qtbot.waitUntil(lambda: bool(batches), timeout=INTERVAL_MS * 100)
     assert batches == [["a", "question"]]
 
 
 def test_the_feed_wakes_again_after_a_batch(qtbot: QtBot) -> None:
     feed, heard = Feed(), list[object]()
-    feed.told.connect(heard.extend)
+    feed.delivered.connect(heard.extend)
     for number in range(3):
         feed.put(number)
         qtbot.waitUntil(lambda number=number: heard == list(range(number + 1)))  # type: ignore[misc]
@@ -38,9 +38,9 @@ def test_the_feed_wakes_again_after_a_batch(qtbot: QtBot) -> None:
 
 @settings(max_examples=15)
 @given(st.lists(st.lists(st.booleans(), max_size=30), min_size=1, max_size=4))
-def test_nothing_is_lost_and_each_thread_is_heard_in_order(threads: list[list[bool]]) -> None:
+def test_no_update_is_lost_and_each_thread_keeps_its_order(threads: list[list[bool]]) -> None:
     feed, heard = Feed(), list[tuple[int, int]]()
-    feed.told.connect(heard.extend)
+    feed.delivered.connect(heard.extend)
 
     def tell(name: int, urgencies: list[bool]) -> None:
         for number, urgent in enumerate(urgencies):

@@ -1,8 +1,8 @@
-"""Numbers as people read them."""
+"""Formatting of durations, sizes, amounts and money."""
 
 import pytest
 
-from ui.figures import amount, duration, money, size
+from ui.style.number_formats import amount, duration, money, size
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Sessions put away and brought back in the whole program; settings used at once; drafts on the disk."""
+"""Trash and undo, settings that take effect immediately, and drafts, in the real window."""
 
 from pathlib import Path
 
@@ -7,10 +7,10 @@ from PySide6.QtWidgets import QApplication, QComboBox, QLabel, QLineEdit, QPlain
 from tests.core.store.made import fill
 from tests.ui.hands import click, find, write
 from tests.ui.test_desktop import Person, live, until
-from ui.window_state import WindowState
+from ui.base.window_state import WindowState
 
 
-def test_a_session_goes_to_the_trash_comes_back_and_goes_for_good(qapp: QApplication, home: Path) -> None:
+def test_a_session_is_trashed_restored_and_deleted_permanently(qapp: QApplication, home: Path) -> None:
     names = fill(home / "journeyman.db", sessions=2)
 
     async def act(person: Person) -> None:
@@ -19,17 +19,17 @@ def test_a_session_goes_to_the_trash_comes_back_and_goes_for_good(qapp: QApplica
         shown = window.selection.session
         other = next(name for name in names if name != shown)
         window.actions_by_id["session.trash"].trigger()
-        await until(window.toast.isVisible, "what was done is said")
+        await until(window.toast.isVisible, "the toast")
         assert find(window.toast, QLabel, "toast.text").accessibleName() == "Moved to the trash"
         assert window.selection.session == other
         await until(lambda: window.row(shown).trashed, "it is in the trash")
         click(find(window.toast, QPushButton, "toast.undo"))
         await until(lambda: not window.row(shown).trashed, "it is back")
-        window.sessions.filed.emit("trash", [shown])
+        window.sessions.action_requested.emit("trash", [shown])
         await until(lambda: window.row(shown).trashed, "it is in the trash again")
-        window.sessions.filed.emit("forget", [shown])
+        window.sessions.action_requested.emit("forget", [shown])
         click(find(window, QPushButton, "confirm.yes"))
-        await until(lambda: not window.row(shown).title, "it is gone")
+        await until(lambda: not window.row(shown).title, "the dialog is closed")
         window.sessions.renamed.emit(other, "A name")
         await until(lambda: window.row(other).title == "A name", "the name")
         assert person.notice() == ""
@@ -37,7 +37,7 @@ def test_a_session_goes_to_the_trash_comes_back_and_goes_for_good(qapp: QApplica
     live(qapp, home, act)
 
 
-def test_what_is_set_is_seen_and_kept_for_the_next_start(qapp: QApplication, home: Path) -> None:
+def test_settings_are_applied_and_kept_for_the_next_start(qapp: QApplication, home: Path) -> None:
     async def act(person: Person) -> None:
         window = person.window
         await until(window.start.isVisible, "the start screen")
@@ -53,21 +53,21 @@ def test_what_is_set_is_seen_and_kept_for_the_next_start(qapp: QApplication, hom
     live(qapp, home, act)
 
 
-def test_a_command_is_found_and_done(qapp: QApplication, home: Path) -> None:
+def test_a_command_is_found_and_executed(qapp: QApplication, home: Path) -> None:
     async def act(person: Person) -> None:
         window = person.window
         await until(window.start.isVisible, "the start screen")
-        window.deeds.open_commands()
+        window.commands.open_commands()
         field = find(window, QLineEdit, "palette.field")
         write(field, "full screen")
         field.returnPressed.emit()
-        window.deeds.palette.leave()
-        assert not window.deeds.palette.isVisible()
+        window.commands.palette.dismiss()
+        assert not window.commands.palette.isVisible()
 
     live(qapp, home, act)
 
 
-def test_a_draft_is_on_the_disk_when_it_was_told(qapp: QApplication, home: Path) -> None:
+def test_a_draft_is_written_to_disk_at_once(qapp: QApplication, home: Path) -> None:
     (name,) = fill(home / "journeyman.db")
 
     async def act(person: Person) -> None:

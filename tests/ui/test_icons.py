@@ -1,14 +1,14 @@
-"""Icons are there, tinted, and sharp at every pixel ratio."""
+"""Icons exist, are tinted, and are sharp at every pixel ratio."""
 
 import pytest
 from PySide6.QtGui import QColor, QImage
 from PySide6.QtWidgets import QApplication
 
-from ui.icons import STATUS_ICONS, icon, icon_names, pixmap, status_icon
-from ui.theme import RESOURCES, STATUS_TOKENS
+from ui.style.icons import STATUS_ICONS, icon, icon_names, pixmap, status_icon
+from ui.style.theme import RESOURCES, STATUS_TOKENS
 
 
-def colours(image: QImage) -> set[str]:
+def colors(image: QImage) -> set[str]:
     return {
         image.pixelColor(x, y).name()
         for x in range(image.width())
@@ -25,10 +25,10 @@ def test_pixmap_has_the_pixels_of_the_screen(qapp: QApplication, ratio: float) -
 
 
 def test_pixmap_is_tinted(qapp: QApplication) -> None:
-    assert colours(pixmap("square", QColor("#12ab34"), 24, 2.0).toImage()) == {"#12ab34"}
+    assert colors(pixmap("square", QColor("#12ab34"), 24, 2.0).toImage()) == {"#12ab34"}
 
 
-def test_pixmap_is_kept(qapp: QApplication) -> None:
+def test_pixmap_is_cached(qapp: QApplication) -> None:
     one = pixmap("check", QColor("#010203"), 16, 1.0)
     assert pixmap("check", QColor("#010203"), 16, 1.0).cacheKey() == one.cacheKey()
     assert pixmap("check", QColor("#010204"), 16, 1.0).cacheKey() != one.cacheKey()
@@ -52,7 +52,7 @@ def test_icon_serves_qt_controls(qapp: QApplication) -> None:
     assert made.pixmap(16).width() == 16
 
 
-def test_licence_is_bundled() -> None:
+def test_license_is_bundled() -> None:
     assert "ISC" in (RESOURCES / "icons" / "LICENSE").read_text(encoding="utf-8")
 
 

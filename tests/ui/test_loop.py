@@ -1,4 +1,4 @@
-"""Timers of the window's loop, and coroutines that end with their widget."""
+"""Timers of the window's event loop, and tasks that end with their widget."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -8,9 +8,9 @@ import pytest
 from PySide6.QtCore import QObject
 from PySide6.QtWidgets import QApplication
 
-from core.domain.problems import Problem, Trouble
-from ui.loop import WindowLoop
-from ui.tasks import Tasks
+from core.domain.problems import ErrorDetails, Problem
+from ui.base.tasks import Tasks
+from ui.base.window_loop import WindowLoop
 
 T = TypeVar("T")
 
@@ -34,7 +34,7 @@ def test_a_timer_is_never_early(qapp: QApplication, delay: float) -> None:
     assert in_window(qapp, measure) >= delay
 
 
-def test_a_cancelled_timer_is_gone(qapp: QApplication) -> None:
+def test_a_canceled_timer_does_not_fire(qapp: QApplication) -> None:
     async def cancel() -> int:
         loop = asyncio.get_running_loop()
         assert isinstance(loop, WindowLoop)
@@ -45,7 +45,7 @@ def test_a_cancelled_timer_is_gone(qapp: QApplication) -> None:
     assert in_window(qapp, cancel) == 0
 
 
-def test_timers_fire_in_their_order(qapp: QApplication) -> None:
+def test_timers_fire_in_order(qapp: QApplication) -> None:
     async def order() -> list[int]:
         fired: list[int] = []
         done = asyncio.Event()
@@ -59,8 +59,8 @@ def test_timers_fire_in_their_order(qapp: QApplication) -> None:
     assert in_window(qapp, order) == [1, 2, 3]
 
 
-def test_a_problem_is_told_and_a_bug_goes_to_the_loop(qapp: QApplication) -> None:
-    told: list[Trouble] = []
+def test_an_error_is_shown_and_a_bug_goes_to_the_exception_handler(qapp: QApplication) -> None:
+    told: list[ErrorDetails] = []
     bugs: list[Any] = []
 
     async def fail(error: Exception) -> None:
@@ -77,11 +77,11 @@ def test_a_problem_is_told_and_a_bug_goes_to_the_loop(qapp: QApplication) -> Non
         await tasks.close()
 
     in_window(qapp, both)
-    assert told == [Trouble("a", "b", "c")]
+    assert told == [ErrorDetails("a", "b", "c")]
     assert [type(bug) for bug in bugs] == [KeyError]
 
 
-def test_closing_ends_what_goes(qapp: QApplication) -> None:
+def test_closing_ends_running_work(qapp: QApplication) -> None:
     ended: list[str] = []
 
     async def last() -> None:

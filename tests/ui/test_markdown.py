@@ -1,4 +1,4 @@
-"""Markdown of untrusted text: what it shows, what it refuses, and how long it may take."""
+"""Rendering of untrusted Markdown: what is shown, what is refused, and how long it may take."""
 
 import os
 import random
@@ -15,14 +15,14 @@ from PySide6.QtCore import Qt, QUrl
 from PySide6.QtGui import QImage, QTextBlock, QTextCharFormat, QTextDocument, QTextTable
 from PySide6.QtWidgets import QApplication
 
-from tests.ui.timeline.journals import ANSWER
-from ui.code_boxes import code_frames, code_of
-from ui.markdown import Flow, render, render_with_places
-from ui.safe_document import SafeDocument
-from ui.theme import Look
-from ui.visible import cut_lines, visible
+from tests.ui.timeline.session_data import ANSWER
+from ui.style.theme import Look
+from ui.text.code_blocks import code_frames, code_text
+from ui.text.markdown import MarkdownStream, render, render_with_positions
+from ui.text.safe_document import SafeDocument
+from ui.text.visible import cut_lines, visible
 
-HUNG_S = 2.0  # unbounded, each of these takes from 4 to 150 seconds
+HUNG_S = 2.0  # without limits, each of these takes 4 to 150 seconds
 EVERYTHING = f"""{ANSWER}
 > quoted *words* with `code`
 
@@ -83,7 +83,7 @@ def lines(document: QTextDocument) -> list[str]:
     return [line for line in document.toPlainText().split("\n") if line.strip()]
 
 
-def test_writes_what_was_meant(look: Look) -> None:
+def test_markdown_is_rendered_as_expected(look: Look) -> None:
     document = written(EVERYTHING, look)
     said = lines(document)
     assert said[0].startswith("The letter is ready. It asks for the repair by 5 December 2026, cites")
@@ -94,7 +94,7 @@ def test_writes_what_was_meant(look: Look) -> None:
     ]
     assert said[6:10] == ["quoted words with code", "one", "two", "nested bold"]
     assert "Words <b>html</b> & gone line two" in said
-    assert [code_of(frame) for frame in code_frames(document)] == [
+    assert [code_text(frame) for frame in code_frames(document)] == [
         "complaint.docx   22 KB   letter, two pages\ncomplaint.md      3 KB   the same as text",
         "def f(x):\n    return x",
         "unclosed",
@@ -104,7 +104,7 @@ def test_writes_what_was_meant(look: Look) -> None:
     assert links(document) == ["https://example.org"]
 
 
-def test_the_columns_of_a_table_stand_as_they_are_told_to(look: Look) -> None:
+def test_table_columns_are_aligned(look: Look) -> None:
     document = written("|a|b|c|\n|-|-:|:-:|\n|1|2|3|\n", look)
     (table,) = [frame for frame in document.rootFrame().childFrames() if isinstance(frame, QTextTable)]
     for row in range(2):
@@ -114,7 +114,7 @@ def test_the_columns_of_a_table_stand_as_they_are_told_to(look: Look) -> None:
         ]  # fmt: skip
 
 
-def test_what_is_open_and_what_is_done_is_told_by_a_box_instead_of_a_bullet(look: Look) -> None:
+def test_task_items_have_a_check_box_instead_of_a_bullet(look: Look) -> None:
     text = "- [ ] a `b`\n- [x] **c**\n- [X] d\n\n  more\n- [ ]\n- [x](https://x.org)\n- [y] e\n\n1. [ ] f\n\n[ ] g\n"
     document = written(text, look)
     assert lines(document) == ["☐ a b", "☑ c", "☑ d", "more", "[ ]", "x", "[y] e", "☐ f", "[ ] g"]
@@ -123,10 +123,10 @@ def test_what_is_open_and_what_is_done_is_told_by_a_box_instead_of_a_bullet(look
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_streaming_ends_as_writing_at_once(look: Look, seed: int) -> None:
+def test_streaming_ends_like_rendering_at_once(look: Look, seed: int) -> None:
     chance = random.Random(seed)
     document = SafeDocument()
-    flow = Flow(document, look)
+    flow = MarkdownStream(document, look)
     end = 0
     while end < len(EVERYTHING):
         end += chance.randint(1, 60)
@@ -162,11 +162,11 @@ def test_streaming_ends_as_writing_at_once(look: Look, seed: int) -> None:
     )
 )
 def test_any_prefix_of_any_text_can_be_streamed(qapp: QApplication, parts: list[str]) -> None:
-    from ui.theme import load_fonts, load_theme
+    from ui.style.theme import load_fonts, load_theme
 
     look = Look(load_theme("dark"), load_fonts())
     document, text = SafeDocument(), ""
-    flow = Flow(document, look)
+    flow = MarkdownStream(document, look)
     for part in parts:
         text += part
         flow.write(text)
@@ -177,7 +177,7 @@ def test_code_grows_without_being_parsed_again(look: Look) -> None:
     lines = [f"    value_{number} = {number}  # ünïcode" for number in range(400)]
     text = "Here:\n\n```python\n" + "\n".join(lines) + "\n\n    last\n```\n\nThat is all."
     document = SafeDocument()
-    flow = Flow(document, look)
+    flow = MarkdownStream(document, look)
     for end in range(0, len(text), 23):
         flow.write(text[:end])
         if end % 7 == 0:
@@ -186,18 +186,18 @@ def test_code_grows_without_being_parsed_again(look: Look) -> None:
     assert document.toHtml() == written(text, look).toHtml()
 
 
-def test_text_that_is_not_a_continuation_is_written_anew(look: Look) -> None:
+def test_text_that_is_not_a_continuation_is_rendered_again(look: Look) -> None:
     document = SafeDocument()
-    flow = Flow(document, look)
+    flow = MarkdownStream(document, look)
     for text in ("one\n\ntwo\n\nthree", "One\n\ntwo", "", "four"):
         flow.write(text)
         assert lines(document) == text.split()
 
 
-def test_an_address_that_comes_last_is_found_at_the_end(look: Look) -> None:
+def test_an_address_at_the_end_is_found(look: Look) -> None:
     text = "See [this][1] first.\n\nMore.\n\n[1]: https://example.org\n"
     document = SafeDocument()
-    flow = Flow(document, look)
+    flow = MarkdownStream(document, look)
     for end in range(1, len(text)):
         flow.write(text[:end])
     flow.finish(text)
@@ -237,9 +237,9 @@ def test_web_and_mail_addresses_are_links(look: Look) -> None:
     assert links(written(text, look)) == ["https://a.example/x?y=z", "http://b.example", "mailto:me@c.example"]
 
 
-def test_U6_pictures_are_their_words_and_nothing_is_read(look: Look, tmp_path: Path) -> None:
+def test_U6_images_are_shown_as_text_and_nothing_is_loaded(look: Look, tmp_path: Path) -> None:
     fifo = tmp_path / "picture.png"
-    os.mkfifo(fifo)  # reading it would freeze the process for ever
+    os.mkfifo(fifo)  # reading it would block the process forever
     document = written(f"![a cat]({fifo.as_uri()}) ![](https://example.org/pixel.png)", look)
     assert document.toPlainText() == "[a cat] [image]"
     kinds = QTextDocument.ResourceType
@@ -248,9 +248,9 @@ def test_U6_pictures_are_their_words_and_nothing_is_read(look: Look, tmp_path: P
         assert isinstance(picture, QImage) and picture.size().width() == 1
 
 
-def test_what_is_left_out_is_said(look: Look) -> None:
+def test_omissions_are_stated(look: Look) -> None:
     long = written("word " * 20_000 + "\n\nend", look).toPlainText()
-    assert long.endswith("The rest is in the step's Output.") and len(long) < 70_000
+    assert long.endswith("The rest is shown in the step pane, under Output.") and len(long) < 70_000
     table = written("|a|b|\n|-|-|\n" + "|c|d|\n" * 900, look).toPlainText()
     assert table.rstrip().endswith("… 601 more rows")
 
@@ -280,7 +280,7 @@ BOMBS = {
 @pytest.mark.parametrize("name", BOMBS)
 def test_U7_no_text_freezes_the_window(look: Look, name: str) -> None:
     written("warm up", look)
-    before = process_time()  # other people's work is on the same cores
+    before = process_time()  # CPU time, because other processes share the cores
     document = written(BOMBS[name], look)
     document.setTextWidth(760)
     assert document.size().height() > 0
@@ -307,7 +307,7 @@ def test_U7_no_text_freezes_the_window(look: Look, name: str) -> None:
         ("سلام می\u200cروم", "سلام می\u200cروم"),
     ],
 )
-def test_U2_U3_what_hides_is_written_out(text: str, shown: str) -> None:
+def test_U2_U3_invisible_characters_are_written_out(text: str, shown: str) -> None:
     assert visible(text) == shown
 
 
@@ -318,19 +318,19 @@ def test_visible_text_hides_nothing(text: str) -> None:
     assert not set(shown) & set("\u202a\u202b\u202d\u202e\u2066\u2067\u2068\u2069\u200b\u200e\u200f\ufeff")
 
 
-def test_long_lines_are_cut() -> None:
+def test_long_lines_are_truncated() -> None:
     assert cut_lines("short\n" + "x" * 5_000) == "short\n" + "x" * 4_096 + " …"
 
 
-def test_the_parser_waits_for_the_first_reply() -> None:
-    code = "import sys, ui.markdown, ui.timeline.page; print('markdown_it' in sys.modules)"
+def test_the_parser_is_loaded_with_the_first_reply() -> None:
+    code = "import sys, ui.text.markdown, ui.timeline.run_page; print('markdown_it' in sys.modules)"
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert ran.stdout.strip() == "False"
 
 
-def test_places_name_the_line_and_where_it_came_to_stand(look: Look) -> None:
+def test_positions_name_the_line_and_the_rendered_position(look: Look) -> None:
     document = SafeDocument()
-    places = render_with_places(document, "# One\n\nTwo\nmore\n\n```\ncode\n```\n- a\n- b\n", look)
+    places = render_with_positions(document, "# One\n\nTwo\nmore\n\n```\ncode\n```\n- a\n- b\n", look)
     assert [line for line, _ in places] == [0, 2, 5, 8]
     found = [document.findBlock(at).text() for _, at in places]
     assert found[:2] == ["One", "Two more"] and "a" in document.findBlock(places[3][1]).text()

@@ -1,4 +1,4 @@
-"""The faults of model servers (M1-M28) met in the window: its row says how the run stands, its timeline says why."""
+"""Provider faults (M1-M28) in the window: the session row shows the status, the timeline the cause."""
 
 import asyncio
 import contextlib
@@ -17,29 +17,29 @@ from PySide6.QtWidgets import QApplication, QLabel, QListView, QPushButton, QTab
 
 from core.domain.events import RunEnded, RunPaused, RunStarted
 from core.domain.problems import Problem
-from core.engine.engine import Engine
+from core.engine.api.engine import Engine
 from core.models import retry
 from core.settings.schema import Provider
 from tests.core.engine.test_model_faults import BROKEN, GOOD, KEY, LIST, asks, read
 from tests.core.models.replies import GOLDEN
-from tests.servers.scripted import Act, Scripted, answer, chunk, scripted, stream
+from tests.servers.scripted_server import ScriptedServer, ServerAction, answer, chunk, scripted_server, stream
 from tests.ui.hands import click, find
 from tests.ui.test_desktop import Person, live, until
-from ui.timeline.endings import EndCard
-from ui.window import MainWindow
+from ui.shell.main_window import MainWindow
+from ui.timeline.run_end_card import RunEndCard
 
 
 @dataclass(frozen=True)
 class Met:
-    """What the server does, how the row of the session stands then, and words of its timeline; of a fault, its own."""
+    """A fault: what the provider does, the resulting session status, and the text expected in the timeline."""
 
-    answers: Sequence[Sequence[Act]]
+    answers: Sequence[Sequence[ServerAction]]
     status: str
     words: str
     drip: bytes = b": still here\n\n"
 
 
-def odd(*arguments: str, name: str = "read", same_id: bool = False) -> list[Act]:
+def odd(*arguments: str, name: str = "read", same_id: bool = False) -> list[ServerAction]:
     return asks(*((name, each) for each in arguments), same_id=same_id)
 
 
@@ -52,7 +52,7 @@ MET = {case: Met(each.answers, each.status, each.words, each.drip) for case, eac
     "M19": Met([answer(stream(chunk(content="a\ud800b\0c"), chunk("stop")))], "done", "a"),
     "M21": Met([answer(stream(chunk(content="x1"), {**chunk("stop"), "usage": {"prompt_tokens": -4}}))], "done", "x1"),
     "M22": Met([answer(stream(chunk(content="one "), chunk("stop"), chunk(content="two")))], "done", "one two"),
-    "M23": Met([asks(read())] * 40, "waiting", "repeats"),
+    "M23": Met([asks(read())] * 40, "waiting", "repeating"),
     "M25": Met([answer(stream(chunk(content="[FINAL] [ASK_USER]"), chunk("stop")))], "done", "[FINAL]"),
     "M26": Met([GOOD], "done", "All done."),
     "M27": Met([GOOD], "failed", "certificate"),
@@ -61,15 +61,15 @@ MET = {case: Met(each.answers, each.status, each.words, each.drip) for case, eac
 
 
 @contextmanager
-def serving(met: Met, *, tls: bool = False) -> Iterator[Scripted]:
-    """The server, in a thread of its own."""
+def serving(met: Met, *, tls: bool = False) -> Iterator[ScriptedServer]:
+    """Run the provider in a thread."""
     ready, over = threading.Event(), threading.Event()
-    played: list[Scripted] = []
+    played: list[ScriptedServer] = []
 
     async def serve() -> None:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(GOLDEN / "tls" / "certificate.pem", GOLDEN / "tls" / "key.pem")
-        async with scripted(LIST, *met.answers, drip=met.drip, tls=context if tls else None) as server:
+        async with scripted_server(LIST, *met.answers, drip=met.drip, tls=context if tls else None) as server:
             played.append(server)
             ready.set()
             await asyncio.to_thread(over.wait)
@@ -89,10 +89,10 @@ def test_m1_to_m28_are_all_met_here() -> None:
 
 
 @pytest.mark.parametrize("part", range(4))
-def test_the_window_says_how_it_stands_and_why(
+def test_the_window_shows_the_status_and_its_reason(
     part: int, qapp: QApplication, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(retry, "FIRST_S", 0.01)
+    monkeypatch.setattr(retry, "INITIAL_DELAY_S", 0.01)
     monkeypatch.setenv("BOX_KEY", KEY)
 
     async def act(person: Person) -> None:
@@ -111,9 +111,9 @@ def test_the_window_says_how_it_stands_and_why(
                 except Problem as refused:
                     assert case == "M28" and "secret" not in str(refused), case
                     continue
-                window.go_to(session)
+                window.show_session(session)
                 met = met if case not in (*BROKEN, "M27") else replace(met, words=await until_it_rests(person, session))
-                for _ in range(3):  # a busy computer; each turn is bounded
+                for _ in range(3):  # retry on a busy computer; each attempt is bounded
                     with contextlib.suppress(AssertionError):
                         await until(partial(told, window, session, met), "the row and its words")
                         break
@@ -124,25 +124,25 @@ def test_the_window_says_how_it_stands_and_why(
     live(qapp, home, act)
 
 
-def test_a_run_that_failed_says_why_and_what_to_do_and_is_tried_again(
+def test_a_failed_run_shows_cause_and_fix_and_is_retried(
     qapp: QApplication, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(retry, "FIRST_S", 0.001)
+    monkeypatch.setattr(retry, "INITIAL_DELAY_S", 0.001)
     fails = json.dumps({"replies": [{"fault": "server_error"}], "then": "repeat_last"})
 
     async def act(person: Person) -> None:
         window = person.window
         session = await person.start(fails)()
-        window.go_to(session)
+        window.show_session(session)
 
-        def card() -> EndCard | None:
-            shown = [each for each in window.view.findChildren(EndCard) if each.isVisible()]
+        def card() -> RunEndCard | None:
+            shown = [each for each in window.view.findChildren(RunEndCard) if each.isVisible()]
             return next((each for each in shown if find(each, QPushButton, "end.again").isVisible()), None)
 
         failed = await until(card, "the card")
         cure = find(failed, QLabel, "end.cure")
         await until(cure.isVisible, "why, and what to do")
-        assert cure.text() == "It answered with an internal error (500).\nTry again later."
+        assert cure.text() == "It returned status 500.\nTry again later."
         tabs, listed = find(window.view, QTabBar, "run.tabs"), find(window.view, QListView, "decisions.list").model()
         window.view.page.show_tab("decisions")
         assert listed.rowCount() and tabs.accessibleTabName(tabs.currentIndex()) == f"Decisions {listed.rowCount()}"
@@ -156,13 +156,13 @@ def test_a_run_that_failed_says_why_and_what_to_do_and_is_tried_again(
 
 
 async def until_it_rests(person: Person, session: str) -> str:
-    """What the journal says is wrong."""
+    """Return the error recorded in the event log."""
 
     async def what(engine: Engine) -> str:
-        await engine.wait(session)
-        found = [entry.event async for entry in engine.entries(session)]
-        ends = [each.trouble for each in reversed(found) if isinstance(each, RunPaused | RunEnded) and each.trouble]
-        return ends[0].what
+        await engine.wait_idle(session)
+        found = [entry.event async for entry in engine.events(session)]
+        ends = [each.error for each in reversed(found) if isinstance(each, RunPaused | RunEnded) and each.error]
+        return ends[0].message
 
     said = await person.program.engine.ask(what)
     assert said
@@ -175,16 +175,16 @@ def told(window: MainWindow, session: str, met: Met) -> bool:
 
 
 def seen(window: MainWindow, session: str) -> str:
-    """The row of the list, and the rows of the timeline as they are read aloud."""
+    """Return the session status and the accessible text of the timeline rows."""
     row, model = window.row(session), window.view.page.model
     rows = [model.index(at, 0).data(Qt.ItemDataRole.AccessibleTextRole) for at in range(model.rowCount())]
     return f"{row.status}: " + "\n".join(str(each) for each in rows)
 
 
 async def changed(url: str, engine: Engine) -> None:
-    box = Provider(name="box", url=url, variable="BOX_KEY")
-    engine.settings.change(providers=(box,), first_s=1.0, silence_s=1.0)
+    box = Provider(name="box", url=url, api_key_env="BOX_KEY")
+    engine.settings.change(providers=(box,), first_token_timeout_s=1.0, idle_timeout_s=1.0)
 
 
 async def begun(folder: Path, engine: Engine) -> str:
-    return await engine.start("Go.", folder, RunStarted("box/m", 30, mode="trust", attended=True))
+    return await engine.start("Go.", folder, RunStarted("box/m", 30, mode="auto", interactive=True))

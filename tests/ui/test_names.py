@@ -1,4 +1,4 @@
-"""Every screen as a screen reader has it: each control that is shown has a name and a role, in all dialogs too."""
+"""Accessibility of every screen and dialog: each visible control has a name and a role."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,8 +8,8 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QAccessible
 from PySide6.QtWidgets import QAbstractItemView, QApplication, QDialog, QTabBar, QWidget
 
-from app.pictures import screens
-from app.sample_home import make
+from tests.screens.sample_data_folder import make
+from tests.screens.screens import screens
 
 ROLE = QAccessible.Role
 CONTROLS = {
@@ -20,12 +20,12 @@ DIALOGS = {
     "add_server", "add_tool", "consent.dialog", "crash", "help", "key", "keys", "link", "memory.write", "putback",
     "question.dialog", "settings", "trust",
 }  # fmt: skip
-OF_QT = {"qt_spinbox_lineedit", "QLineEditIconButton"}  # parts of a field that has the name itself
-MOST = 50  # rows of a list, which are all made alike
+OF_QT = {"qt_spinbox_lineedit", "QLineEditIconButton"}  # inner parts of a widget that has the name itself
+MOST = 50  # checked rows per list; the others are alike
 
 
 def lacking(part: QWidget) -> Iterator[str]:
-    """What a screen reader could not say of it."""
+    """Return what a screen reader would be missing."""
     called = f"{part.metaObject().className()} {part.objectName()}"
     told = QAccessible.queryAccessibleInterface(part)
     role, name = told.role(), told.text(QAccessible.Text.Name).strip()

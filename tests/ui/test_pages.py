@@ -1,4 +1,4 @@
-"""Pages stand in the place of a session: marked, left, kept, asked about before the window closes."""
+"""Pages in the central area: opening, leaving, keeping their state, and unsaved changes on closing."""
 
 import asyncio
 from pathlib import Path
@@ -10,20 +10,20 @@ from PySide6.QtWidgets import QApplication, QDialog, QLabel, QPushButton, QWidge
 from tests.core.store.made import fill
 from tests.ui.hands import click, find, press
 from tests.ui.test_desktop import Person, live, until
-from ui.page import Page
-from ui.panels import PANELS, Panel
-from ui.sessions.foot_button import FootButton
+from ui.base.panel_page import PanelPage
+from ui.sessions.footer_button import FooterButton
+from ui.shell.page_registry import PAGES, PageSpec
 
 
-class Notes(Page):
-    """A page with words that nobody has kept."""
+class Notes(PanelPage):
+    """A page with unsaved changes."""
 
-    def unsaved(self) -> str:
+    def unsaved_changes(self) -> str:
         return "two words"
 
 
-@pytest.mark.parametrize("panel", PANELS, ids=lambda panel: panel.id)
-def test_a_page_is_opened_marked_and_left_by_escape(qapp: QApplication, home: Path, panel: Panel) -> None:
+@pytest.mark.parametrize("panel", PAGES, ids=lambda panel: panel.id)
+def test_a_page_is_opened_marked_and_left_by_escape(qapp: QApplication, home: Path, panel: PageSpec) -> None:
     name = panel.id
     (session,) = fill(home / "journeyman.db")
 
@@ -35,23 +35,23 @@ def test_a_page_is_opened_marked_and_left_by_escape(qapp: QApplication, home: Pa
         assert page.isVisible() and not window.view.isVisible() and not window.pane.isVisible()
         assert not window.actions_by_id["run.find"].isEnabled()
         if panel.listed:
-            assert find(window, FootButton, f"sessions.{name}").accessibleDescription() == "Shown now"
+            assert find(window, FooterButton, f"sessions.{name}").accessibleDescription() == "Current page"
         press(window.window().focusWidget(), Qt.Key.Key_Escape)
         assert window.view.isVisible() and not page.isVisible()
         assert window.actions_by_id["run.find"].isEnabled()
         window.actions_by_id[f"page.{name}"].trigger()
-        window.go_to(session)
+        window.show_session(session)
         assert window.view.isVisible() and window.selection.page == ""
 
     live(qapp, home, act)
 
 
-def test_the_page_shown_last_is_there_after_a_restart(qapp: QApplication, home: Path) -> None:
+def test_the_last_page_is_restored_after_a_restart(qapp: QApplication, home: Path) -> None:
     fill(home / "journeyman.db")
 
     async def choose(person: Person) -> None:
         await until(lambda: person.window.selection.session, "the session")
-        click(find(person.window, FootButton, "sessions.usage"))
+        click(find(person.window, FooterButton, "sessions.usage"))
         assert person.window.selection.page == "usage"
 
     async def again(person: Person) -> None:
@@ -62,12 +62,12 @@ def test_the_page_shown_last_is_there_after_a_restart(qapp: QApplication, home: 
     live(qapp, home, again)
 
 
-def test_a_page_folds_the_sidebar_while_it_is_shown(qapp: QApplication, home: Path) -> None:
+def test_a_page_collapses_the_sidebar_while_it_is_shown(qapp: QApplication, home: Path) -> None:
     async def act(person: Person) -> None:
         window = person.window
         await until(lambda: window.start.isVisible(), "the start screen")
         window.selection.choose_page("usage")
-        window.pages.page("usage").fold_wanted.emit(True)
+        window.pages.page("usage").sidebar_fold_requested.emit(True)
         assert not window.sessions.isVisible()
         window.selection.leave_page()
         assert window.sessions.isVisible()
@@ -75,7 +75,7 @@ def test_a_page_folds_the_sidebar_while_it_is_shown(qapp: QApplication, home: Pa
     live(qapp, home, act)
 
 
-def test_what_a_page_has_not_kept_is_asked_about_before_the_window_closes(qapp: QApplication, home: Path) -> None:
+def test_unsaved_changes_of_a_page_are_asked_about_before_the_window_closes(qapp: QApplication, home: Path) -> None:
     async def act(person: Person) -> None:
         window = person.window
         await until(lambda: window.start.isVisible(), "the start screen")
@@ -96,8 +96,8 @@ def test_what_a_page_has_not_kept_is_asked_about_before_the_window_closes(qapp: 
     live(qapp, home, act)
 
 
-def test_a_page_that_wants_room_does_not_take_it_for_the_next(qapp: QApplication, home: Path) -> None:
-    """One that was open before is seen for a moment when the pages come forward, as narrow as the run was."""
+def test_a_wide_page_does_not_widen_the_next(qapp: QApplication, home: Path) -> None:
+    """The previous page is visible for a moment, at the width of the session, when the pages are shown."""
 
     async def act(person: Person) -> None:
         window = person.window
@@ -107,8 +107,8 @@ def test_a_page_that_wants_room_does_not_take_it_for_the_next(qapp: QApplication
         window.selection.choose_page("memory")
         await until(window.sessions.isVisible, "room for both")
         for _ in range(2):
-            window.go_to(session)
-            await until(lambda: window.pane.isVisible() and window.desk.width() < 900, "the step takes room")
+            window.show_session(session)
+            await until(lambda: window.pane.isVisible() and window.split_view.width() < 900, "the step takes room")
             window.selection.choose_page("usage")
             await until(lambda: window.pages.isVisible() and window.pages.width() > 1_000, "the page")
             assert window.sessions.isVisible()

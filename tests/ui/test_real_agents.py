@@ -1,4 +1,4 @@
-"""OpenCode and Codex themselves in the real window: asked about by mouse, a file is written, a stop leaves none."""
+"""The real OpenCode and Codex in the window: approve by mouse, write a file, and leave no process after a stop."""
 
 from pathlib import Path
 
@@ -6,15 +6,15 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication, QPushButton
 
-from core.agents.program import MARK
+from core.agents.process import PROCESS_MARKER
 from tests.servers import real_agents
 from tests.servers.aimock import NODE, serve_aimock
-from tests.servers.real import ASKED_FOR, REASON
+from tests.servers.real import ENABLED, REASON
 from tests.ui.hands import click, find, press
 from tests.ui.test_agents_in_window import begun, knows
 from tests.ui.test_desktop import Person, live, until
 
-pytestmark = pytest.mark.skipif(not ASKED_FOR, reason=REASON)
+pytestmark = pytest.mark.skipif(not ENABLED, reason=REASON)
 CALLS = {
     "opencode": ("bash", {"command": real_agents.WRITE, "description": "Write the file"}),
     "codex": ("shell_command", {"command": real_agents.WRITE}),
@@ -22,15 +22,15 @@ CALLS = {
 
 
 def marked() -> list[str]:
-    """Processes that an agent started, or is."""
+    """Return the command lines of the agent's processes."""
     found = []
     for place in Path("/proc").iterdir():
         if place.name.isdigit():
             try:
-                if MARK.encode() in (place / "environ").read_bytes():
+                if PROCESS_MARKER.encode() in (place / "environ").read_bytes():
                     found.append((place / "cmdline").read_text().replace("\0", " "))
             except OSError:
-                continue  # it has gone
+                continue  # the process has ended
     return found
 
 
@@ -41,7 +41,7 @@ def test_a_real_agent_asks_writes_and_is_stopped(
     (own := tmp_path / "own").mkdir()
     (served := tmp_path / "served").mkdir()
     monkeypatch.setenv("AIMOCK_STRICT_TURN_INDEX", "1")
-    monkeypatch.setattr("tests.ui.test_desktop.BOUND_S", 120)  # a large program starts, and fetches what it misses
+    monkeypatch.setattr("tests.ui.test_desktop.BOUND_S", 120)  # the agent is large and downloads what it is missing
     with serve_aimock(real_agents.fixtures(*CALLS[name]), served, "-l", "5") as url:
         agent, surroundings = getattr(real_agents, name)(url, own)
         for variable, value in {**surroundings, "PATH": f"{NODE.parent}:/usr/bin:/bin"}.items():
@@ -56,14 +56,14 @@ def test_a_real_agent_asks_writes_and_is_stopped(
             assert len(names) >= 2
             press(card.form, Qt.Key.Key_End)
             button = find(card, QPushButton, "consent.allow")
-            await until(button.isEnabled, "the moment has passed")
+            await until(button.isEnabled, "the button is enabled")
             click(button)
             await until((home / "work" / "made.txt").is_file, "the file is written")
-            await until(lambda: not person.window.view.asking.card, "nothing waits")
+            await until(lambda: not person.window.view.asking.card, "no request is waiting")
             assert marked()
             session = person.window.selection.session
             await until(lambda: "running" not in status(person, session), "the turn is over")
-            await person.program.engine.ask(lambda engine: engine.say(session, real_agents.ASKED))
+            await person.program.engine.ask(lambda engine: engine.send_message(session, real_agents.ASKED))
             await until(lambda: view.asking.card, "it asks once more")
             await person.program.engine.ask(lambda engine: engine.stop(session))
             assert marked() == []

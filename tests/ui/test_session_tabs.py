@@ -1,16 +1,16 @@
-"""The line of sessions at hand, by itself; `test_desk` has it in the window."""
+"""The session tab bar on its own; `test_desk` tests it in the window."""
 
 import pytest
 from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
 from tests.ui.sessions.test_rows import row
-from ui.session_tabs import SessionTabs
-from ui.theme import Look, load_fonts
+from ui.shell.session_tabs import SessionTabs
+from ui.style.theme import Look, load_fonts
 
 
-@pytest.mark.colours
-def test_titles_keep_the_size_that_is_set_when_another_session_is_marked(look: Look, qtbot: QtBot) -> None:
+@pytest.mark.colors
+def test_titles_keep_their_text_size_when_another_session_is_current(look: Look, qtbot: QtBot) -> None:
     around, tabs = QWidget(), SessionTabs(look, row)
     tabs.setParent(around)
     qtbot.addWidget(around)

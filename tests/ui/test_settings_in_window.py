@@ -1,4 +1,4 @@
-"""The settings of the whole program: open at once, a server added and tried, a hit and its place, a backup put back."""
+"""Settings in the real window: open at once, add and test a provider, search, schedules, restore a backup."""
 
 import asyncio
 import json
@@ -7,17 +7,17 @@ from pathlib import Path
 
 from PySide6.QtWidgets import QApplication, QComboBox, QLabel, QLineEdit, QPushButton
 
-from app.restoring import put_back, restored
-from core.domain.problems import Trouble
+from app.window.backup_restore import restore_backup, take_restore_result
+from core.domain.problems import ErrorDetails
 from core.domain.schedule import Schedule
-from core.engine.engine import Engine
+from core.engine.api.engine import Engine
 from core.settings.schema import MODELS
-from tests.servers.scripted import answer, chunk, scripted, stream
+from tests.servers.scripted_server import answer, chunk, scripted_server, stream
 from tests.ui.hands import click, find, write
 from tests.ui.test_desktop import BOUND_S, Person, live, until
-from ui.settings.add_server import AddServer
-from ui.settings.dialog import SettingsDialog
-from ui.window_state import WindowState
+from ui.base.window_state import WindowState
+from ui.settings.add_provider import AddProviderDialog
+from ui.settings.settings_dialog import SettingsDialog
 
 LISTED = answer(json.dumps({"data": [{"id": "small", "max_model_len": 4096}]}).encode(), "application/json")
 SAID = stream(chunk(content="one, "), chunk(content="two"), chunk("stop"))
@@ -28,14 +28,14 @@ CALLED = stream(
 
 
 async def opened(person: Person) -> SettingsDialog:
-    person.window.settings_wanted.emit()
+    person.window.settings_requested.emit()
     return await until(lambda: person.window.findChild(SettingsDialog), "the settings")
 
 
-def test_they_open_while_the_engine_is_busy(qapp: QApplication, home: Path) -> None:
+def test_the_settings_open_while_the_engine_is_busy(qapp: QApplication, home: Path) -> None:
     async def act(person: Person) -> None:
         await until(person.window.start.isVisible, "the start screen")
-        (await opened(person)).close()  # from now on they are known
+        (await opened(person)).close()  # the values are cached from now on
         await until(lambda: person.window.findChild(SettingsDialog) is None, "the end of it")
         free = threading.Event()
 
@@ -58,44 +58,46 @@ def test_they_open_while_the_engine_is_busy(qapp: QApplication, home: Path) -> N
     live(qapp, home, act)
 
 
-def test_a_server_is_added_tried_used_and_removed(qapp: QApplication, home: Path) -> None:
+def test_a_provider_is_added_checked_used_and_removed(qapp: QApplication, home: Path) -> None:
     async def act(person: Person) -> None:
         await until(person.window.start.isVisible, "the start screen")
         dialog = await opened(person)
         dialog.show_page(MODELS)
-        await until(lambda: dialog.models.found, "the servers")
-        async with scripted(LISTED, LISTED, answer(SAID), answer(CALLED), LISTED) as server:  # a knock comes first
+        await until(lambda: dialog.providers.overview, "the servers")
+        async with scripted_server(
+            LISTED, LISTED, answer(SAID), answer(CALLED), LISTED
+        ) as server:  # the first request only probes the provider
             click(find(dialog, QPushButton, "settings.models.add"))
-            adding = find(dialog, AddServer, "add_server")
+            adding = find(dialog, AddProviderDialog, "add_server")
             write(find(adding, QLineEdit, "add_server.name"), "box!")
             write(find(adding, QLineEdit, "add_server.url"), server.url)
             assert find(adding, QComboBox, "add_server.wire").currentData() == "chat"
             click(find(adding, QPushButton, "add_server.add"))
             why = find(adding, QLabel, "add_server.why")
-            await until(lambda: "cannot be a name" in why.text(), "why it was not taken")
+            await until(lambda: "is not a valid name" in why.text(), "the error")
             find(adding, QLineEdit, "add_server.name").setText("box")
             click(find(adding, QPushButton, "add_server.add"))
             test = await until(lambda: dialog.findChild(QPushButton, "settings.test.box/small"), "its model")
             click(test)
             result = find(dialog, QLabel, "settings.model.box/small.result")
-            await until(lambda: "It answers" in result.text(), "the result")
-            assert "stream" in result.text() and "calls tools" in result.text()
+            await until(lambda: "The model replied" in result.text(), "the result")
+            assert "stream" in result.text() and "supports tool calls" in result.text()
             click(find(dialog, QPushButton, "settings.use.box/small"))
             await until(lambda: dialog.findChild(QPushButton, "settings.use.box/small") is None, "that it is used")
             assert find(dialog, QLineEdit, "settings.model").text() == "box/small"
             click(find(dialog, QPushButton, "settings.remove.box"))
-            await until(lambda: dialog.findChild(QPushButton, "settings.remove.box") is None, "that it is gone")
-        await until(lambda: "Set." not in find(dialog, QLabel, "settings.said").text(), "the words at the foot")
+            await until(lambda: dialog.findChild(QPushButton, "settings.remove.box") is None, "its removal")
+        await until(lambda: "Saved." not in find(dialog, QLabel, "settings.said").text(), "the footer")
         field = find(dialog, QLineEdit, "settings.model")
         dialog.changed.emit("model", "nobody/x")
-        await until(lambda: "no provider" in find(dialog, QLabel, "settings.said").text(), "why it is not set")
+        await until(lambda: "no provider" in find(dialog, QLabel, "settings.said").text(), "the error")
         assert field.text() and person.notice() == ""
 
     live(qapp, home, act)
 
 
 def test_a_schedule_is_added_and_removed(qapp: QApplication, home: Path, tmp_path: Path) -> None:
-    """The window looks after it; what cannot be is said at the foot."""
+    """Schedules are added and removed; errors are shown in the footer."""
 
     async def act(person: Person) -> None:
         await until(person.window.start.isVisible, "the start screen")
@@ -106,46 +108,46 @@ def test_a_schedule_is_added_and_removed(qapp: QApplication, home: Path, tmp_pat
         write(find(dialog, QLineEdit, "settings.schedules.folder"), str(tmp_path))
         write(find(dialog, QLineEdit, "settings.schedules.at"), "soon")
         click(find(dialog, QPushButton, "settings.schedules.add"))
-        await until(lambda: "is no time" in foot.text(), "what is wrong")
+        await until(lambda: "is not a time" in foot.text(), "the error")
         find(dialog, QLineEdit, "settings.schedules.at").setText("2999-12-31 09:00")
         click(find(dialog, QPushButton, "settings.schedules.add"))
-        await until(lambda: "Added: once, 2999-12-31 09:00" in foot.text(), "that it was taken")
+        await until(lambda: "Added: once, 2999-12-31 09:00" in foot.text(), "the confirmation")
         [made] = await person.program.engine.ask(every)
         assert (made.task, made.folder) == ("Look after it.", str(tmp_path))
         remove = f"settings.schedule.{made.id}.remove"
         click(await until(lambda: dialog.findChild(QPushButton, remove), "its row"))
-        await until(lambda: dialog.findChild(QPushButton, remove) is None, "that it is gone")
+        await until(lambda: dialog.findChild(QPushButton, remove) is None, "its removal")
         assert await person.program.engine.ask(every) == [] and person.notice() == ""
 
     live(qapp, home, act)
 
 
 async def every(engine: Engine) -> list[Schedule]:
-    assert engine.schedules.watched
+    assert engine.schedules.running
     return engine.schedules.all()
 
 
-def test_a_hit_opens_its_session_at_its_place(qapp: QApplication, home: Path) -> None:
+def test_a_hit_opens_its_session_at_its_position(qapp: QApplication, home: Path) -> None:
     async def act(person: Person) -> None:
         window = person.window
         session = await person.start()()
-        window.go_to(session)
+        window.show_session(session)
         await until(person.card, "the card")
-        window.new_run()
+        window.show_start()
         window.sessions.open_search()
         write(find(window.sessions, QLineEdit, "sessions.search"), "Kind")
-        (found, seq) = await until(lambda: (hits := window.sessions.places()) and hits[0], "the hit")
+        (found, seq) = await until(lambda: (hits := window.sessions.hit_positions()) and hits[0], "the hit")
         assert found == session
-        window.sessions.place_chosen.emit(found, seq)
+        window.sessions.hit_chosen.emit(found, seq)
         assert window.selection.session == session
         row = window.view.page.view.currentIndex().row()
-        step = window.view.page.model.step(row)
+        step = window.view.page.model.step_at(row)
         assert step is not None and step.kind == "question"
 
     live(qapp, home, act)
 
 
-def test_a_backup_is_put_back_between_two_windows(qapp: QApplication, home: Path) -> None:
+def test_a_backup_is_restored_between_two_windows(qapp: QApplication, home: Path) -> None:
     names: list[str] = []
 
     async def make(person: Person) -> None:
@@ -153,25 +155,25 @@ def test_a_backup_is_put_back_between_two_windows(qapp: QApplication, home: Path
         made = await person.program.engine.ask(lambda engine: engine.back_up())
         names.append(made.path.stem.removeprefix("journeyman-"))
         names.append(await person.start()())
-        await until(lambda: len(person.window.sessions.everything()) == 2, "both sessions")
+        await until(lambda: len(person.window.sessions.all_sessions()) == 2, "both sessions")
         dialog = await opened(person)
         dialog.show_page("Data")
         button = await until(lambda: dialog.findChild(QPushButton, f"settings.restore.{names[1]}"), "the backup")
         click(button)
         click(find(dialog, QPushButton, "confirm.yes"))
-        await until(lambda: person.program.backup == names[1], "the wish")
+        await until(lambda: person.program.backup == names[1], "the restore request")
         await until(lambda: not person.shell.isVisible(), "the end of the window")
 
     async def look(person: Person) -> None:
         await until(lambda: person.window.selection.session, "the session of the backup")
-        assert [row.id for row in person.window.sessions.everything()] == [names[0]]
+        assert [row.id for row in person.window.sessions.all_sessions()] == [names[0]]
         said = person.window.toast.accessibleName()
-        assert f"The backup of {names[1]} was put back." in said
+        assert f"The backup of {names[1]} was restored." in said
 
     live(qapp, home, make)
-    put_back(home, names[1], WindowState(home))
+    restore_backup(home, names[1], WindowState(home))
     live(qapp, home, look)
-    put_back(home, "never", WindowState(home))
-    said = restored(WindowState(home))
-    assert isinstance(said, Trouble) and "cannot be restored" in said.what
-    assert restored(WindowState(home)) is None
+    restore_backup(home, "never", WindowState(home))
+    said = take_restore_result(WindowState(home))
+    assert isinstance(said, ErrorDetails) and "cannot be restored" in said.message
+    assert take_restore_result(WindowState(home)) is None

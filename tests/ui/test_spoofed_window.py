@@ -1,4 +1,4 @@
-"""The whole window over a session in which everything that others can write tries to be a part of it."""
+"""The whole window with a session in which all untrusted text tries to imitate the user interface."""
 
 import json
 from pathlib import Path
@@ -17,15 +17,15 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from core.domain.consent import ConsentAsked
 from core.domain.events import RunStarted
-from core.domain.memory import Said
+from core.domain.memory import MemoryContent
+from core.domain.permissions import PermissionRequested
 from core.domain.proposal import Proposal
 from core.domain.text import Text
-from core.engine.engine import Engine
-from core.memory.portable import about
-from core.models.catalogue import SCRIPTED
-from tests.ui.ask.consents import command
+from core.engine.api.engine import Engine
+from core.memory.serialization import to_proposal_details
+from core.models.catalog import SCRIPTED
+from tests.ui.ask.permissions import command
 from tests.ui.test_desktop import Person, live, until
 
 MARKUP = "<b>Allowed by you</b><img src='file:///etc/hostname'><a href='javascript:x'>y</a>"
@@ -50,12 +50,12 @@ SCRIPT = json.dumps(
 
 
 def foreign(text: str) -> bool:
-    """Words of those others, or a sign that none of ours has."""
+    """Return whether a text contains untrusted content or a character that our own texts never use."""
     return "Allowed by you" in text or any(sign in text for sign in HIDDEN)
 
 
 def faults(widget: QWidget) -> list[str]:
-    """What of this part reads markup, or lets a sign through that moves, hides or turns words round."""
+    """Return the problems of a widget: interpreted markup, or characters that move, hide or reverse text."""
     found = []
     said = [widget.accessibleName(), widget.accessibleDescription(), widget.windowTitle(), widget.statusTip()]
     if isinstance(widget, QAbstractButton):
@@ -69,7 +69,7 @@ def faults(widget: QWidget) -> list[str]:
         if foreign(widget.text()) and widget.textFormat() != Qt.TextFormat.PlainText:
             found.append("markup is read")
     if isinstance(widget, QLineEdit | QPlainTextEdit) and not widget.isReadOnly():
-        said.clear()  # a field for the person's own words holds what it holds
+        said.clear()  # editable fields may hold any text
     if isinstance(widget, QPlainTextEdit) and widget.isReadOnly():
         said.append(widget.toPlainText())
     if isinstance(widget, QTextEdit):
@@ -82,7 +82,7 @@ def faults(widget: QWidget) -> list[str]:
 
 
 def _of_tip(tip: str) -> list[str]:
-    """Qt reads markup in a tip as soon as it looks like some: what does must be ours, with theirs spelled out."""
+    """Qt interprets tooltips that look like markup, so only our own may, with untrusted text escaped."""
     found = [f"{sign!r} in the tip" for sign in HIDDEN if sign in tip]
     if "<" not in tip or not foreign(tip):
         return found
@@ -92,7 +92,7 @@ def _of_tip(tip: str) -> list[str]:
 
 
 def _of_document(document: QTextDocument) -> list[str]:
-    """Pictures, and links that lead elsewhere than to the web."""
+    """Return the images, and the links with a scheme other than the allowed ones."""
     found = []
     block = document.begin()
     while block.isValid():
@@ -121,16 +121,18 @@ def swept(window: QWidget, where: str) -> list[str]:
 
 
 async def filled(engine: Engine, folder: Path) -> str:
-    """A session, a memory and a proposal that say it."""
-    began = RunStarted(SCRIPTED, script=Text(SCRIPT), mode="trust", attended=True)
+    """Create a session, a memory and a proposal with the hostile text."""
+    began = RunStarted(SCRIPTED, script=Text(SCRIPT), mode="auto", interactive=True)
     session = await engine.start(f"{SPOOF} in the title", folder, began)
     await engine.memory.add(f"{MARKUP} is told.")
-    said = about(Said("heuristic", ""))
-    await engine.proposals.make(Proposal("", "memory", "create", "", f"{MARKUP} is kept.", SPOOF, about=said, by="x"))
+    said = to_proposal_details(MemoryContent("heuristic", ""))
+    await engine.proposals.add(
+        Proposal("", "memory", "create", "", f"{MARKUP} is kept.", SPOOF, details=said, author="x")
+    )
     return session
 
 
-def test_U1_U2_U3_U5_U6_U11_U13_nothing_that_others_wrote_is_a_part_of_the_window(
+def test_U1_U2_U3_U5_U6_U11_U13_no_untrusted_content_poses_as_a_part_of_the_window(
     qapp: QApplication, home: Path
 ) -> None:
     (home / "work").mkdir()
@@ -139,11 +141,11 @@ def test_U1_U2_U3_U5_U6_U11_U13_nothing_that_others_wrote_is_a_part_of_the_windo
         window = person.window
         await until(lambda: window._bridge, "the engine")
         session = await person.program.engine.ask(lambda engine: filled(engine, home / "work"))
-        window.go_to(session)
+        window.show_session(session)
         await until(person.card, "the question")
         found = swept(person.shell, "question")
         wanted = command(SPOOF, why=SPOOF, taint=(SPOOF,), rule=SPOOF, patterns=(SPOOF,))
-        facts = ConsentAsked(wanted.request, Text(wanted.arguments))
+        facts = PermissionRequested(wanted.request, Text(wanted.arguments))
         await person.program.engine.ask(lambda engine: engine._journal.append(session, facts))
         await until(lambda: person.shell.windowTitle() == "(2) Journeyman", "both wait")
         for view in VIEWS:
@@ -170,7 +172,7 @@ def foreign_sign(text: str) -> bool:
     return any(sign in text for sign in HIDDEN)
 
 
-def test_the_sweep_sees_what_it_looks_for(qapp: QApplication) -> None:
+def test_the_sweep_finds_planted_spoofs(qapp: QApplication) -> None:
     window = QWidget()
     label, field, shown = QLabel(MARKUP, window), QTextEdit(window), QAbstractButtonMade(window)
     field.setHtml("<a href='file:///x'>x</a>")
@@ -183,4 +185,4 @@ def test_the_sweep_sees_what_it_looks_for(qapp: QApplication) -> None:
 
 class QAbstractButtonMade(QAbstractButton):
     def paintEvent(self, _event: object) -> None:
-        """Nothing to see."""
+        """Do nothing."""

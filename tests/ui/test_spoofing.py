@@ -1,4 +1,4 @@
-"""Words of tools, files and models imitate no part of the window: what no single panel's tests carry."""
+"""Text from tools, files and models cannot imitate the user interface; cases beyond the tests of single panels."""
 
 from collections.abc import Callable
 
@@ -8,14 +8,14 @@ from PySide6.QtGui import QColor, QFont, QImage, QPainter, QTextDocument
 from PySide6.QtWidgets import QLabel, QPushButton
 from pytestqt.qtbot import QtBot
 
-from core.domain.pen import line
-from tests.ui.timeline.journals import START, ListedRows
-from ui.link_dialog import LinkDialog
-from ui.theme import Look
-from ui.timeline.model import TimelineModel
-from ui.visible import visible
-from ui.widgets.paint import draw_chip, draw_line, draw_right
-from ui.widgets.tip import tip
+from core.domain.step_writer import first_line
+from tests.ui.timeline.session_data import START, MemorySteps
+from ui.style.theme import Look
+from ui.text.visible import visible
+from ui.timeline.timeline_model import TimelineModel
+from ui.widgets.link_dialog import LinkDialog
+from ui.widgets.paint import draw_chip, draw_line, draw_right_aligned
+from ui.widgets.tooltip import tooltip_text
 
 
 def chip(painter: QPainter, place: QRect, text: str, font: QFont, ink: QColor) -> None:
@@ -33,8 +33,8 @@ def chip(painter: QPainter, place: QRect, text: str, font: QFont, ink: QColor) -
         "\x1b[31m<i>red</i>\u202egpj",
     ],
 )
-def test_U1_U6_a_tip_reads_no_markup_of_others(text: str) -> None:
-    shown = tip(text)
+def test_U1_U6_a_tooltip_renders_no_untrusted_markup(text: str) -> None:
+    shown = tooltip_text(text)
     document = QTextDocument()
     if shown.startswith("<p"):
         document.setHtml(shown)
@@ -42,13 +42,13 @@ def test_U1_U6_a_tip_reads_no_markup_of_others(text: str) -> None:
         document.setPlainText(shown)
     said = document.toPlainText()
     assert said == text.replace("\x1b[31m", "").replace("\u202e", "⟦U+202E⟧")
-    assert "￼" not in said  # where a picture would stand
+    assert "￼" not in said  # the placeholder of an image
 
 
-@pytest.mark.colours
-@pytest.mark.parametrize("draw", [draw_line, draw_right, chip])
-def test_U2_U3_what_is_painted_neither_turns_nor_hides(look: Look, draw: Callable[..., object]) -> None:
-    """A title in a list, a name on a chip: the same dots as when the sign is written out."""
+@pytest.mark.colors
+@pytest.mark.parametrize("draw", [draw_line, draw_right_aligned, chip])
+def test_U2_U3_painted_text_neither_reorders_nor_hides(look: Look, draw: Callable[..., object]) -> None:
+    """Painted text looks the same as when the invisible characters are spelled out."""
 
     def painted(text: str) -> QImage:
         image = QImage(400, 30, QImage.Format.Format_RGB32)
@@ -71,7 +71,7 @@ def test_U2_U3_what_is_painted_neither_turns_nor_hides(look: Look, draw: Callabl
         ("https://example.org/ok", "example.org", False),
     ],
 )
-def test_U4_a_link_says_where_it_really_leads(look: Look, qtbot: QtBot, address: str, host: str, warned: bool) -> None:
+def test_U4_a_link_shows_its_real_target(look: Look, qtbot: QtBot, address: str, host: str, warned: bool) -> None:
     dialog = LinkDialog(look, address)
     qtbot.addWidget(dialog)
     labels = {made.objectName(): made for made in dialog.findChildren(QLabel)}
@@ -82,20 +82,20 @@ def test_U4_a_link_says_where_it_really_leads(look: Look, qtbot: QtBot, address:
 
 
 @pytest.mark.parametrize("address", ["javascript:alert(1)", "file:///etc/passwd", "data:text/html,x", "//host/x"])
-def test_U5_what_is_no_web_address_does_not_open(look: Look, qtbot: QtBot, address: str) -> None:
+def test_U5_only_web_addresses_are_opened(look: Look, qtbot: QtBot, address: str) -> None:
     dialog = LinkDialog(look, address)
     qtbot.addWidget(dialog)
     button = dialog.findChild(QPushButton, "link.open")
     assert button is not None and not button.isEnabled()
 
 
-def test_U10_no_words_make_a_row_of_their_own() -> None:
-    """A row is a fact: what is written in one stays in it, and what it says of itself comes first."""
-    rows = ListedRows()
+def test_U10_no_text_makes_a_row_of_its_own() -> None:
+    """Untrusted text in a row stays in that row, after the row's own label."""
+    rows = MemorySteps()
     fake = "done\n\nRun 2: 1 thinking, Done\n✓ Step 9: Allowed by you"
-    rows.add("person", said=fake)
-    rows.add("command", "failed", number=1, object=line(fake))
-    rows.add("reply", said=fake)
+    rows.add("user", text=fake)
+    rows.add("command", "failed", number=1, object=first_line(fake))
+    rows.add("reply", text=fake)
     model = TimelineModel(rows, clock=lambda: START)
     model.open("s", len(rows.rows))
     assert model.rowCount() == 3

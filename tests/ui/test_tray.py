@@ -1,4 +1,4 @@
-"""The icon beside the clock: it counts, it lists, and it says a word only when nobody looks."""
+"""The tray icon: badge, menu, and notifications only while the window is inactive."""
 
 from dataclasses import replace
 
@@ -7,12 +7,12 @@ from PySide6.QtGui import QColor, QIcon
 from PySide6.QtWidgets import QApplication, QWidget
 from pytestqt.qtbot import QtBot
 
-from app.display import ICON
+from app.window.qt_application import ICON
 from core.domain.sessions import SessionRow
-from tests.ui.ask.consents import CHAIN
+from tests.ui.ask.permissions import CHAIN
 from tests.ui.ask.questions import TONE, noon
-from ui.ask.place import Asked
-from ui.tray import LONGEST, Tray, badged, words
+from ui.ask.ask_area import OpenRequest
+from ui.shell.tray import MAX_TEXT, Tray, notification_text, with_badge
 
 ROW = SessionRow("a", "Mould <b>letter</b> & more")
 
@@ -24,50 +24,54 @@ def window(qtbot: QtBot) -> QWidget:
     return made
 
 
-def tray(qapp: QApplication, window: QWidget, waiting: list[tuple[SessionRow, Asked]]) -> Tray:
+def tray(qapp: QApplication, window: QWidget, waiting: list[tuple[SessionRow, OpenRequest]]) -> Tray:
     return Tray(qapp, window, QIcon(str(ICON)), lambda: waiting, QColor("#f2b64c"), noon)
 
 
-def test_the_menu_lists_what_waits_and_leads_there(qapp: QApplication, window: QWidget, qtbot: QtBot) -> None:
+def test_the_menu_lists_pending_requests_and_opens_them(qapp: QApplication, window: QWidget, qtbot: QtBot) -> None:
     made = tray(qapp, window, [(ROW, TONE), (SessionRow("b", "Billing"), CHAIN)])
-    made.fill()
+    made.rebuild_menu()
     texts = [action.text() for action in made.menu.actions()]
     assert texts[0].startswith("Mould <b>letter</b> && more:  Which tone") and texts[-1] == "Quit"
-    with qtbot.waitSignal(made.wanted) as told:
+    with qtbot.waitSignal(made.show_requested) as told:
         made.menu.actions()[1].trigger()
     assert told.args == ["b"]
-    for text, signal in (("Open Journeyman", made.wanted), ("New run", made.new_run), ("Quit", made.leaving)):
+    for text, signal in (
+        ("Open Journeyman", made.show_requested),
+        ("New session", made.new_session_requested),
+        ("Quit", made.quit_requested),
+    ):
         with qtbot.waitSignal(signal):
             next(action for action in made.menu.actions() if action.text() == text).trigger()
     made.close()
 
 
-def test_what_comes_at_once_is_one_word(qapp: QApplication, window: QWidget, qtbot: QtBot) -> None:
-    waiting: list[tuple[SessionRow, Asked]] = [(ROW, TONE)]
+def test_simultaneous_requests_are_one_notification(qapp: QApplication, window: QWidget, qtbot: QtBot) -> None:
+    waiting: list[tuple[SessionRow, OpenRequest]] = [(ROW, TONE)]
     made = tray(qapp, window, waiting)
     waiting += [(ROW, replace(TONE, id=f"q{n}")) for n in range(10, 13)]
     for _ in range(3):
-        made.count()
+        made.refresh()
     assert made._gather.isActive()
     qtbot.waitUntil(lambda: not made._gather.isActive())
     assert made._told == "a"
-    made.count()
+    made.refresh()
     assert not made._gather.isActive()
     made.close()
 
 
 def test_U13_a_notification_is_short_plain_and_on_one_line() -> None:
     wild = SessionRow("a", "<img src=x>\n\u202e" * 80)
-    title, text = words([(wild, replace(TONE, text="<b>now</b>\n" * 200))])
+    title, text = notification_text([(wild, replace(TONE, text="<b>now</b>\n" * 200))])
     for said in (title, text):
-        assert len(said) <= LONGEST and not set("<>\n\u202e") & set(said)
+        assert len(said) <= MAX_TEXT and not set("<>\n\u202e") & set(said)
     many = [(SessionRow(str(n), f"Task {n}"), TONE) for n in range(5)]
-    assert words(many) == ("Journeyman (5)", "Task 0, Task 1, Task 2 +2")
+    assert notification_text(many) == ("Journeyman (5)", "Task 0, Task 1, Task 2 +2")
 
 
 @pytest.mark.parametrize("number", [1, 9, 100])
-def test_the_icon_carries_the_number(qapp: QApplication, number: int) -> None:
+def test_the_icon_shows_the_number(qapp: QApplication, number: int) -> None:
     picture, dot = QIcon(str(ICON)), QColor("#f2b64c")
-    assert badged(picture, 0, dot) is picture
-    drawn = badged(picture, number, dot).pixmap(32, 32).toImage()
+    assert with_badge(picture, 0, dot) is picture
+    drawn = with_badge(picture, number, dot).pixmap(32, 32).toImage()
     assert drawn.pixelColor(22, 13).name() == dot.name()

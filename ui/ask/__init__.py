@@ -1,1 +1,1 @@
-"""Questions to the person."""
+"""The cards and dialogs in which the user answers questions and permission requests."""

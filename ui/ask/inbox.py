@@ -1,4 +1,4 @@
-"""All that waits for the person, over all sessions, as a list that opens at a button."""
+"""A menu of the open questions and permission requests of all sessions."""
 
 from collections.abc import Callable, Sequence
 from typing import Final
@@ -9,27 +9,27 @@ from PySide6.QtWidgets import QMenu, QWidget
 from core.domain.clock import now as wall_clock
 from core.domain.question import Question
 from core.domain.sessions import SessionRow
-from ui.ask.place import Asked
-from ui.ask.said import of_consent, of_question
-from ui.ask.whole_text import one_line
-from ui.icons import icon
-from ui.theme import Look
-from ui.widgets.times import short_age
+from ui.ask.ask_area import OpenRequest
+from ui.ask.full_text import one_line
+from ui.ask.request_summary import summarize_permission, summarize_question
+from ui.style.icons import icon
+from ui.style.theme import Look
+from ui.widgets.time_formats import short_age
 
-MOST: Final = 25
-TITLE: Final = 40
-WORDS: Final = 64
+MAX_ENTRIES: Final = 25
+MAX_TITLE_CHARS: Final = 40
+MAX_TEXT_CHARS: Final = 64
 
 
-class Inbox(QMenu):
-    """Read anew each time it opens; the oldest is at the top."""
+class InboxMenu(QMenu):
+    """A menu that is filled each time it opens, oldest entry first."""
 
-    chosen = Signal(str)
+    session_chosen = Signal(str)
 
     def __init__(
         self,
         look: Look,
-        waiting: Callable[[], Sequence[tuple[SessionRow, Asked]]],
+        waiting: Callable[[], Sequence[tuple[SessionRow, OpenRequest]]],
         parent: QWidget | None = None,
         clock: Callable[[], int] = wall_clock,
     ) -> None:
@@ -39,7 +39,7 @@ class Inbox(QMenu):
         self.setAccessibleName(self.tr("Waiting for you"))
 
     def open_at(self, button: QWidget) -> None:
-        """Above the button, so that it stays in the window."""
+        """Open the menu above the button, so that it stays inside the window."""
         self.fill()
         size = self.sizeHint()
         self.popup(button.mapToGlobal(QPoint(button.width() - size.width(), -size.height() - 4)))
@@ -47,30 +47,33 @@ class Inbox(QMenu):
     def fill(self) -> None:
         self.clear()
         waiting = self._waiting()
-        for number, (row, asked) in enumerate(waiting[:MOST], 1):
-            said = of_question(asked) if isinstance(asked, Question) else of_consent(asked)
+        for number, (row, asked) in enumerate(waiting[:MAX_ENTRIES], 1):
+            summary = summarize_question(asked) if isinstance(asked, Question) else summarize_permission(asked)
             action = self.addAction(
-                icon(said.icon, self._look.theme.waiting, self._look.size(16)), entry(row, asked, self._clock())
+                icon(summary.icon, self._look.theme.waiting, self._look.size(16)), entry_text(row, asked, self._clock())
             )
             action.setObjectName(f"inbox.{number}")
             action.triggered.connect(self._chooser(row.id))
-        if len(waiting) > MOST:
-            self.addAction(self.tr("and {} more").format(len(waiting) - MOST)).setEnabled(False)
+        if len(waiting) > MAX_ENTRIES:
+            self.addAction(self.tr("and {} more").format(len(waiting) - MAX_ENTRIES)).setEnabled(False)
         if not waiting:
-            self.addAction(self.tr("Nothing waits for you.")).setEnabled(False)
+            self.addAction(self.tr("Nothing is waiting for you.")).setEnabled(False)
 
     def restyle(self, look: Look) -> None:
         self._look = look
         self.setFont(look.fonts.text)
 
     def _chooser(self, session: str) -> Callable[[], None]:
-        return lambda: self.chosen.emit(session)
+        return lambda: self.session_chosen.emit(session)
 
 
-def entry(row: SessionRow, asked: Asked, now: int) -> str:
-    """One line of it. Words of others underline no letter and start no column."""
-    said = of_question(asked) if isinstance(asked, Question) else of_consent(asked)
-    return f"{_plain(row.title, TITLE)}:  {_plain(said.bar, WORDS)}\t{short_age(said.asked, now)}"
+def entry_text(row: SessionRow, asked: OpenRequest, now: int) -> str:
+    """Return the text of a menu entry, with & and tabs escaped, which would define a mnemonic or a shortcut column."""
+    summary = summarize_question(asked) if isinstance(asked, Question) else summarize_permission(asked)
+    return (
+        f"{_plain(row.title, MAX_TITLE_CHARS)}: "
+        f" {_plain(summary.bar_text, MAX_TEXT_CHARS)}\t{short_age(summary.asked_at, now)}"
+    )
 
 
 def _plain(text: str, most: int) -> str:

@@ -1,1 +1,1 @@
-"""The Changes tab: every file the agent changed, how, and the way back."""
+"""The Changes tab of a session: the files the agent changed, their diffs, and reverting them."""

@@ -1,4 +1,4 @@
-"""The Changes tab: the files at the left, what changed in the chosen one at the right, and the ways back."""
+"""The panel of the Changes tab: the changed files, the diff of the selected one, and buttons to revert."""
 
 from typing import Final, Protocol
 
@@ -8,28 +8,28 @@ from PySide6.QtWidgets import QHBoxLayout, QLabel, QListView, QMenu, QStackedWid
 
 from core.domain.sessions import SessionRow
 from core.domain.steps import Step
-from core.timeline.difference import difference, is_text
-from core.timeline.past import Change, FileStory, Past
-from ui.changes.files import FilePainter, FileRows
-from ui.figures import size
-from ui.theme import Look
-from ui.visible import visible
+from core.timeline.session_activity import ChangedFile, FileEdit, SessionActivity
+from core.timeline.text_diff import diff_texts, is_text
+from ui.changes.changed_files import ChangedFileDelegate, ChangedFilesModel
+from ui.style.number_formats import size
+from ui.style.theme import Look
+from ui.text.visible import visible
 from ui.widgets.button import Button
-from ui.widgets.difference_view import DifferenceView
+from ui.widgets.diff_view import DiffView
 from ui.widgets.elided import ElidedLabel
-from ui.widgets.halves import halves
-from ui.widgets.picture import PicturesView, is_picture
-from ui.widgets.words import hairline, label
+from ui.widgets.image_view import ImageListView, is_image
+from ui.widgets.labels import hairline, label
+from ui.widgets.splitter import horizontal_splitter
 
 LIST_WIDTH: Final = 260
-TEXT_LIMIT: Final = 8 * 1024 * 1024
-STILL: Final = frozenset({"running", "waiting"})
+MAX_TEXT_BYTES: Final = 8 * 1024 * 1024
+ACTIVE_STATUSES: Final = frozenset({"running", "waiting"})
 
 
-class Contents(Protocol):
-    """Where contents and rows are read from: in the app the store's reader."""
+class ChangesSource(Protocol):
+    """The data source of the panel; implemented by the store's reader."""
 
-    def kept(self, blob: str) -> bytes | None: ...
+    def find_blob(self, blob: str) -> bytes | None: ...
 
     def row_of(self, session: str, seq: int) -> int | None: ...
 
@@ -37,22 +37,22 @@ class Contents(Protocol):
 
 
 class ChangesPanel(QWidget):
-    undo_file_wanted = Signal(str)
-    undo_part_wanted = Signal(str, str, str)
-    """A file, the name of the contents it should hold now, and the text it is to hold."""
-    back_wanted = Signal(int, str)
-    """Every file as it was after this entry; and the name of the step for people."""
-    undo_back_wanted = Signal()
-    row_wanted = Signal(int)
+    revert_file_requested = Signal(str)
+    revert_hunk_requested = Signal(str, str, str)
+    """The path, the id of the contents it should have now, and the text to write."""
+    revert_to_requested = Signal(int, str)
+    """The sequence number of the event to revert all files to, and the name of its step for the user."""
+    undo_revert_requested = Signal()
+    row_requested = Signal(int)
 
-    def __init__(self, look: Look, contents: Contents, parent: QWidget | None = None) -> None:
+    def __init__(self, look: Look, contents: ChangesSource, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._look, self._contents = look, contents
         self._session = SessionRow("")
-        self._story: FileStory | None = None
-        self._change: Change | None = None
-        self._beside = False
-        self._wanted = ""
+        self._story: ChangedFile | None = None
+        self._change: FileEdit | None = None
+        self._side_by_side = False
+        self._pending_path = ""
         self.setObjectName("changes")
         self._build_left()
         self._build_right()
@@ -63,44 +63,48 @@ class ChangesPanel(QWidget):
         look = self._look
         self._count = label("", look.fonts.label, "second", name="changes.count")
         self._total = label("", look.fonts.caption, "second", name="changes.total")
-        self._rows = FileRows(self)
+        self._rows = ChangedFilesModel(self)
         self._files = QListView()
         self._files.setObjectName("changes.files")
         self._files.setAccessibleName(self.tr("Changed files"))
         self._files.setUniformItemSizes(True)
-        self._painter = FilePainter(self._rows, look, self._files)
+        self._painter = ChangedFileDelegate(self._rows, look, self._files)
         self._files.setItemDelegate(self._painter)
         self._files.setModel(self._rows)
         self._files.selectionModel().currentChanged.connect(self._choose)
         self._note = label("", look.fonts.second, "second", name="changes.note", wrap=True)
-        self._undo = Button(look, self.tr("Undo this file"), name="changes.undo", icon="undo-2")
-        self._undo.clicked.connect(self._undo_file)
-        self._back = Button(look, self.tr("Back to step…"), name="changes.back", tone="quiet", icon="history")
-        self._back.clicked.connect(lambda: self._pop_up(self._back, self._back_menu()))
-        self._again = Button(look, self.tr("Undo the last put-back"), name="changes.again", tone="quiet", icon="undo-2")
-        self._again.clicked.connect(self.undo_back_wanted)
+        self._revert_file_button = Button(look, self.tr("Revert this file"), name="changes.undo", icon="undo-2")
+        self._revert_file_button.clicked.connect(self._revert_file)
+        self._revert_to_button = Button(
+            look, self.tr("Revert to step…"), name="changes.back", tone="quiet", icon="history"
+        )
+        self._revert_to_button.clicked.connect(lambda: self._pop_up(self._revert_to_button, self._revert_to_menu()))
+        self._undo_revert_button = Button(
+            look, self.tr("Undo the last revert"), name="changes.again", tone="quiet", icon="undo-2"
+        )
+        self._undo_revert_button.clicked.connect(self.undo_revert_requested)
 
     def _build_right(self) -> None:
         look = self._look
-        self._lines = DifferenceView(look)
-        self._lines.undo_wanted.connect(self._undo_part)
+        self._diff_view = DiffView(look)
+        self._diff_view.revert_requested.connect(self._revert_hunk)
         self._name = ElidedLabel("", look.fonts.mono, name="changes.name")
         self._name.setSizePolicy(self._name.sizePolicy().Policy.Maximum, self._name.sizePolicy().Policy.Fixed)
-        self._which = Button(look, "", name="changes.which", tone="quiet", opens=True)
-        self._which.setToolTip(self.tr("Everything, or what one step changed"))
-        self._which.clicked.connect(lambda: self._pop_up(self._which, self._which_menu()))
-        self._shape = Button(look, "", name="changes.shape", tone="quiet", opens=True)
-        self._shape.setToolTip(self.tr("Unified or side by side"))
-        self._shape.clicked.connect(self._turn_shape)
+        self._scope_button = Button(look, "", name="changes.which", tone="quiet", has_menu=True)
+        self._scope_button.setToolTip(self.tr("Show all changes, or those of one step"))
+        self._scope_button.clicked.connect(lambda: self._pop_up(self._scope_button, self._which_menu()))
+        self._layout_button = Button(look, "", name="changes.shape", tone="quiet", has_menu=True)
+        self._layout_button.setToolTip(self.tr("Switch between unified and side-by-side diff"))
+        self._layout_button.clicked.connect(self._toggle_layout)
         self._previous = Button(look, "", name="changes.previous", tone="quiet", icon="chevron-up")
         self._next = Button(look, "", name="changes.next", tone="quiet", icon="chevron-down")
-        for button, said, by in (
-            (self._previous, self.tr("Previous part (P)"), -1),
-            (self._next, self.tr("Next part (N)"), 1),
+        for button, text, by in (
+            (self._previous, self.tr("Previous hunk (P)"), -1),
+            (self._next, self.tr("Next hunk (N)"), 1),
         ):
-            button.setToolTip(said)
-            button.setAccessibleName(said)
-            button.clicked.connect(lambda _=False, by=by: self._lines.go(by))
+            button.setToolTip(text)
+            button.setAccessibleName(text)
+            button.clicked.connect(lambda _=False, by=by: self._diff_view.go_to_hunk(by))
         self._plain = label("", look.fonts.text, "second", name="changes.plain", wrap=True)
         self._plain.setAlignment(Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignLeft)
         self._plain.setContentsMargins(20, 16, 20, 16)
@@ -113,7 +117,7 @@ class ChangesPanel(QWidget):
         under = QVBoxLayout()
         under.setContentsMargins(14, 10, 14, 12)
         under.setSpacing(8)
-        for part in (self._note, self._undo, self._back, self._again):
+        for part in (self._note, self._revert_file_button, self._revert_to_button, self._undo_revert_button):
             under.addWidget(part)
         left = QWidget()
         column = QVBoxLayout(left)
@@ -126,15 +130,15 @@ class ChangesPanel(QWidget):
         bar.setContentsMargins(14, 7, 12, 7)
         bar.setSpacing(6)
         bar.addWidget(self._name)
-        bar.addWidget(self._which)
+        bar.addWidget(self._scope_button)
         bar.addStretch(1)
-        for part in (self._shape, self._previous, self._next):
+        for part in (self._layout_button, self._previous, self._next):
             bar.addWidget(part)
         self._inside = QStackedWidget()
-        self._inside.addWidget(self._lines)
+        self._inside.addWidget(self._diff_view)
         self._inside.addWidget(self._plain)
-        self._seen = PicturesView(self._look)
-        self._inside.addWidget(self._seen)
+        self._pictures = ImageListView(self._look)
+        self._inside.addWidget(self._pictures)
         right = QWidget()
         column = QVBoxLayout(right)
         column.setContentsMargins(0, 0, 0, 0)
@@ -149,54 +153,60 @@ class ChangesPanel(QWidget):
         self._empty.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self._empty.setFont(self._look.fonts.text)
         self._stack = QStackedWidget()
-        self._stack.addWidget(halves(left, right, (self._look.size(LIST_WIDTH), 600)))
+        self._stack.addWidget(horizontal_splitter(left, right, (self._look.size(LIST_WIDTH), 600)))
         self._stack.addWidget(self._empty)
         around = QVBoxLayout(self)
         around.setContentsMargins(0, 0, 0, 0)
         around.addWidget(self._stack)
         self.setFocusProxy(self._files)
 
-    # in
-
-    def show_past(self, session: SessionRow, past: Past, *, reading: bool) -> None:
-        """Every file that was changed in this session, as far as it was read."""
+    def show_past(self, session: SessionRow, past: SessionActivity, *, loading: bool) -> None:
+        """Show the changed files of a session; `loading` is whether its events are still being read."""
         other = session.id != self._session.id
         self._session = session
-        stories = past.stories()
-        self._again.setVisible(_put_back(stories))
-        calm = session.status not in STILL
-        for button in (self._undo, self._back, self._again):
+        stories = past.changed_files()
+        self._undo_revert_button.setVisible(_last_is_revert(stories))
+        calm = session.status not in ACTIVE_STATUSES
+        for button in (self._revert_file_button, self._revert_to_button, self._undo_revert_button):
             button.setEnabled(calm)
-            button.setToolTip("" if calm else self.tr("Pause or stop the run first."))
+            button.setToolTip("" if calm else self.tr("Pause or stop the run to revert files."))
         if not stories:
             self._story = None
             self._rows.show([])
-            self._show_nothing(reading=reading)
+            self._show_nothing(reading=loading)
             return
         self._stack.setCurrentIndex(0)
         chosen = "" if other else (self._story.path if self._story else "")
         changed = self._rows.show(stories)
-        added, removed = past.totals()
+        added, removed = past.line_totals()
         self._count.setText((self.tr("{} file") if len(stories) == 1 else self.tr("{} files")).format(len(stories)))
         self._total.setText(f"+{added} −{removed}")
         if changed or other:
-            self._choose_path(self._wanted or chosen)
-            self._wanted = ""
+            self._choose_path(self._pending_path or chosen)
+            self._pending_path = ""
 
     def show_file(self, path: str) -> None:
-        """Look at this file."""
-        if self._rows.place(path) >= 0:
+        """Select this file, now or as soon as it is listed."""
+        if self._rows.row_of(path) >= 0:
             self._choose_path(path)
         else:
-            self._wanted = path
+            self._pending_path = path
 
     def restyle(self, look: Look) -> None:
         self._look = look
         self._painter.look = look
-        for part in (self._undo, self._back, self._again, self._which, self._shape, self._previous, self._next):
+        for part in (
+            self._revert_file_button,
+            self._revert_to_button,
+            self._undo_revert_button,
+            self._scope_button,
+            self._layout_button,
+            self._previous,
+            self._next,
+        ):
             part.restyle(look)
-        self._lines.restyle(look)
-        self._seen.restyle(look)
+        self._diff_view.restyle(look)
+        self._pictures.restyle(look)
         self._count.setFont(look.fonts.label)
         self._total.setFont(look.fonts.caption)
         self._note.setFont(look.fonts.second)
@@ -205,18 +215,16 @@ class ChangesPanel(QWidget):
             text.setFont(look.fonts.text)
         self._files.viewport().update()
 
-    # what is shown
-
     def _show_nothing(self, *, reading: bool) -> None:
         self._empty.setText(
             self.tr("Reading…")
             if reading
-            else self.tr("No file was changed here.\nWhat the agent writes or edits stands here.")
+            else self.tr("No files changed yet.\nFiles that the agent creates or edits appear here.")
         )
         self._stack.setCurrentIndex(1)
 
     def _choose_path(self, path: str) -> None:
-        place = max(0, self._rows.place(path))
+        place = max(0, self._rows.row_of(path))
         index = self._rows.index(place)
         if self._files.currentIndex() == index:
             self._choose(index)
@@ -224,7 +232,7 @@ class ChangesPanel(QWidget):
             self._files.setCurrentIndex(index)
 
     def _choose(self, index: QModelIndex) -> None:
-        story = self._rows.story(index.row())
+        story = self._rows.file_at(index.row())
         if story is None:
             return
         if self._story is None or story.path != self._story.path or self._change not in story.changes:
@@ -238,86 +246,84 @@ class ChangesPanel(QWidget):
             return
         self._name.show_text(visible(story.path))
         change = self._change
-        self._which.setText(self._step_name(change) if change else self.tr("everything"))
-        self._shape.setText(self.tr("Side by side") if self._beside else self.tr("Unified"))
-        self._note.setText(self._say(story))
-        self._undo.setVisible(story.kept and not story.back)
+        self._scope_button.setText(self._step_name(change) if change else self.tr("all changes"))
+        self._layout_button.setText(self.tr("Side by side") if self._side_by_side else self.tr("Unified"))
+        self._note.setText(self._origin(story))
+        self._revert_file_button.setVisible(story.has_contents and not story.unchanged)
         before = change.before if change else story.changes[0].before
         after = change.after if change else story.changes[-1].after
         self._compare(story, before, after)
 
-    def _compare(self, story: FileStory, before: str, after: str) -> None:
-        if not story.kept:
-            self._say_plain(self.tr("Only the number of lines is known of this file, its contents were not kept."))
+    def _compare(self, story: ChangedFile, before: str, after: str) -> None:
+        if not story.has_contents:
+            self._show_message(self.tr("Only the line counts of this file were recorded, not its contents."))
             return
-        old, new = (self._contents.kept(name) if name else b"" for name in (before, after))
+        old, new = (self._contents.find_blob(name) if name else b"" for name in (before, after))
         if old is None or new is None:
-            self._say_plain(self.tr("These contents were not kept."))
-        elif is_picture(old) or is_picture(new):
+            self._show_message(self.tr("The contents of this version were not stored."))
+        elif is_image(old) or is_image(new):
             self._show_pictures(old, new)
         elif not is_text(old) or not is_text(new):
-            self._say_plain(self.tr("Not a text: {} before, {} after.").format(size(len(old)), size(len(new))))
-        elif max(len(old), len(new)) > TEXT_LIMIT:
-            said = self.tr("Too long to compare line by line: {} before, {} after.")
-            self._say_plain(said.format(size(len(old)), size(len(new))))
+            self._show_message(self.tr("Binary file: {} before, {} after.").format(size(len(old)), size(len(new))))
+        elif max(len(old), len(new)) > MAX_TEXT_BYTES:
+            text = self.tr("Too large to compare line by line: {} before, {} after.")
+            self._show_message(text.format(size(len(old)), size(len(new))))
         elif old == new:
-            self._say_plain(self.tr("It is as it was before the agent touched it."))
+            self._show_message(self.tr("The file is the same as before the agent changed it."))
         else:
-            found = difference(old.decode("utf-8", "replace"), new.decode("utf-8", "replace"))
+            found = diff_texts(old.decode("utf-8", "replace"), new.decode("utf-8", "replace"))
             undoable = after == story.changes[-1].after and bool(after) and bool(before)
-            undoable = undoable and self._session.status not in STILL
-            self._lines.show_difference(found, beside=self._beside, undoable=undoable)
-            self._inside.setCurrentWidget(self._lines)
+            undoable = undoable and self._session.status not in ACTIVE_STATUSES
+            self._diff_view.show_diff(found, side_by_side=self._side_by_side, can_revert=undoable)
+            self._inside.setCurrentWidget(self._diff_view)
 
     def _show_pictures(self, old: bytes, new: bytes) -> None:
-        """As it was and as it is, one below the other; nothing where there was none."""
-        self._seen.show_bodies(
+        """Show the old and the new picture, one below the other; a version without contents is left out."""
+        self._pictures.show_images(
             [(name, body) for name, body in ((self.tr("Before"), old), (self.tr("After"), new)) if body]
         )
-        self._inside.setCurrentWidget(self._seen)
+        self._inside.setCurrentWidget(self._pictures)
 
-    def _say_plain(self, said: str) -> None:
-        self._plain.setText(said)
+    def _show_message(self, text: str) -> None:
+        self._plain.setText(text)
         self._inside.setCurrentWidget(self._plain)
 
-    def _say(self, story: FileStory) -> str:
-        """Who changed it, and where."""
+    def _origin(self, story: ChangedFile) -> str:
+        """Return which steps, or which command, changed the file."""
         steps = [self._step_of(change) for change in story.changes if not change.rewound]
         commands = [step for step in steps if step and step.kind == "command"]
         if commands:
-            said = self.tr("Step {} changed it by a command: {}")
-            return said.format(commands[-1].number, visible(commands[-1].object)[:120])
+            text = self.tr("Step {} changed this file by a command: {}")
+            return text.format(commands[-1].number, visible(commands[-1].object)[:120])
         numbers = [str(step.number) for step in steps[-6:] if step]
-        said = self.tr("Changed in steps {}.") if len(numbers) > 1 else self.tr("Changed in step {}.")
-        return said.format(", ".join(numbers)) if numbers else ""
+        text = self.tr("Changed in steps {}.") if len(numbers) > 1 else self.tr("Changed in step {}.")
+        return text.format(", ".join(numbers)) if numbers else ""
 
-    def _step_of(self, change: Change) -> Step | None:
+    def _step_of(self, change: FileEdit) -> Step | None:
         row = self._contents.row_of(self._session.id, change.seq)
         found = self._contents.steps(self._session.id, row, 1) if row is not None else []
         return found[0] if found else None
 
-    def _step_name(self, change: Change) -> str:
+    def _step_name(self, change: FileEdit) -> str:
         if change.rewound:
-            return self.tr("put back")
+            return self.tr("reverted")
         step = self._step_of(change)
-        return self.tr("step {}").format(step.number) if step and step.number else self.tr("one step")
+        return self.tr("step {}").format(step.number) if step and step.number else self.tr("one change")
 
-    # what is done
-
-    def _undo_file(self) -> None:
+    def _revert_file(self) -> None:
         if self._story:
-            self.undo_file_wanted.emit(self._story.path)
+            self.revert_file_requested.emit(self._story.path)
 
-    def _undo_part(self, part: int) -> None:
+    def _revert_hunk(self, hunk: int) -> None:
         if self._story:
-            text = self._lines.rows.difference.without(part)
-            self.undo_part_wanted.emit(self._story.path, self._story.changes[-1].after, text)
+            text = self._diff_view.rows.diff.without_hunk(hunk)
+            self.revert_hunk_requested.emit(self._story.path, self._story.changes[-1].after, text)
 
-    def _turn_shape(self) -> None:
-        self._beside = not self._beside
+    def _toggle_layout(self) -> None:
+        self._side_by_side = not self._side_by_side
         self._show_story()
 
-    def _show_change(self, change: Change | None) -> None:
+    def _show_change(self, change: FileEdit | None) -> None:
         self._change = change
         self._show_story()
 
@@ -326,42 +332,44 @@ class ChangesPanel(QWidget):
 
     def _which_menu(self) -> QMenu:
         menu = self._menu("changes.which.menu", self.tr("Which changes"))
-        self._entry(menu, self.tr("Everything")).triggered.connect(lambda: self._show_change(None))
+        self._entry(menu, self.tr("All changes")).triggered.connect(lambda: self._show_change(None))
         for change in self._story.changes[-40:] if self._story else ():
             figures = f"  +{change.added} −{change.removed}" if change.added or change.removed else ""
             action = self._entry(menu, self._step_name(change) + figures)
             action.triggered.connect(lambda _=False, change=change: self._show_change(change))
         if self._change and (step := self._step_of(self._change)):
             menu.addSeparator()
-            self._entry(menu, self.tr("Show this step")).triggered.connect(lambda: self.row_wanted.emit(step.row))
+            self._entry(menu, self.tr("Show this step in the timeline")).triggered.connect(
+                lambda: self.row_requested.emit(step.row)
+            )
         return menu
 
-    def _back_menu(self) -> QMenu:
-        """Before the first change, and after each step that changed something."""
-        menu = self._menu("changes.back.menu", self.tr("Back to when"))
-        self._entry(menu, self.tr("Before everything")).triggered.connect(
-            lambda: self.back_wanted.emit(0, self.tr("before everything"))
+    def _revert_to_menu(self) -> QMenu:
+        """Return the menu of states to revert to: before the first change, and after each step that changed files."""
+        menu = self._menu("changes.back.menu", self.tr("Revert to"))
+        self._entry(menu, self.tr("Before all changes")).triggered.connect(
+            lambda: self.revert_to_requested.emit(0, self.tr("before all changes"))
         )
         seen: dict[int, Step] = {}
         for place in range(self._rows.rowCount()):
-            story = self._rows.story(place)
+            story = self._rows.file_at(place)
             for change in story.changes if story else ():
                 if not change.rewound and (step := self._step_of(change)):
                     seen[step.row] = step
         for row in sorted(seen)[-30:]:
             step = seen[row]
-            said = self.tr("After step {}: {}").format(step.number, visible(step.object)[:60])
-            self._entry(menu, said).triggered.connect(
-                lambda _=False, step=step: self.back_wanted.emit(
-                    step.last, self.tr("after step {}").format(step.number)
+            text = self.tr("After step {}: {}").format(step.number, visible(step.object)[:60])
+            self._entry(menu, text).triggered.connect(
+                lambda _=False, step=step: self.revert_to_requested.emit(
+                    step.last_seq, self.tr("after step {}").format(step.number)
                 )
             )
         return menu
 
-    def _menu(self, name: str, said: str) -> QMenu:
+    def _menu(self, name: str, text: str) -> QMenu:
         menu = QMenu(self)
         menu.setObjectName(name)
-        menu.setAccessibleName(said)
+        menu.setAccessibleName(text)
         menu.aboutToHide.connect(menu.deleteLater)
         return menu
 
@@ -372,7 +380,7 @@ class ChangesPanel(QWidget):
         return action
 
 
-def _put_back(stories: list[FileStory]) -> bool:
-    """Was the last thing that happened to a file that it was put back?"""
+def _last_is_revert(stories: list[ChangedFile]) -> bool:
+    """Return whether the latest change is a revert."""
     last = max((story.changes[-1] for story in stories), key=lambda change: change.seq, default=None)
     return last is not None and last.rewound

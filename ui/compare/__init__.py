@@ -1,1 +1,4 @@
-"""The page that lays two sessions side by side."""
+"""The Compare page, which shows two sessions side by side.
+
+The alignment of their steps is computed in `core/timeline`.
+"""

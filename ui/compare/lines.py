@@ -1,59 +1,61 @@
-"""The lines of a comparison: pairs of steps, and one line in the place of many that are equal."""
+"""The lines of a comparison: pairs of steps, with equal steps folded into one line."""
 
 from collections.abc import Collection
 from typing import Final, NamedTuple
 
-from core.timeline.align import Alignment, Pair, Totals
+from core.timeline.run_alignment import AlignedPair, Alignment, RunTotals
 
-BEFORE: Final = 3  # equal steps that show how both began
-LEAST: Final = 3  # equal steps that are worth folding
+LEADING_STEPS: Final = 3  # equal steps that stay visible at the beginning
+MIN_FOLDED: Final = 3  # fewest equal steps that are folded
 
 
-class Line(NamedTuple):
-    """A pair, or `steps` equal ones from this place on as one line; `first` where the first difference follows."""
+class ComparisonLine(NamedTuple):
+    """A pair of steps, or a fold of `steps` equal pairs from `position` on; `first` is true at the first difference."""
 
-    place: int
+    position: int
     steps: int = 1
-    pair: Pair | None = None
+    pair: AlignedPair | None = None
     first: bool = False
     open: bool = False
 
 
-def same(pair: Pair) -> bool:
-    """Did both do the same, with the same end?"""
-    return pair.equal and pair.same_end
+def is_equal(pair: AlignedPair) -> bool:
+    """Return whether both steps did the same with the same result."""
+    return pair.equal and pair.same_status
 
 
-def lines(found: Alignment, opened: Collection[int]) -> list[Line]:
-    """`opened` are the places of folds that a person opened."""
-    made: list[Line] = []
+def comparison_lines(found: Alignment, opened: Collection[int]) -> list[ComparisonLine]:
+    """Return the lines of an alignment; `opened` are the positions of the folds that the user expanded."""
+    made: list[ComparisonLine] = []
     place, pairs = 0, found.pairs
     while place < len(pairs):
-        if place == found.first and not (made and made[-1].pair is None):
-            made.append(Line(place, 0, first=True))
-        if not same(pairs[place]):
-            made.append(Line(place, pair=pairs[place]))
+        if place == found.first_difference and not (made and made[-1].pair is None):
+            made.append(ComparisonLine(place, 0, first=True))
+        if not is_equal(pairs[place]):
+            made.append(ComparisonLine(place, pair=pairs[place]))
             place += 1
             continue
-        end = next((at for at in range(place, len(pairs)) if not same(pairs[at])), len(pairs))
-        shown = min(BEFORE, end) if place == 0 else 0
-        made += [Line(at, pair=pairs[at]) for at in range(place, place + shown)]
+        end = next((at for at in range(place, len(pairs)) if not is_equal(pairs[at])), len(pairs))
+        shown = min(LEADING_STEPS, end) if place == 0 else 0
+        made += [ComparisonLine(at, pair=pairs[at]) for at in range(place, place + shown)]
         made += _folded(found, place + shown, end, opened)
         place = end
     return made
 
 
-def _folded(found: Alignment, start: int, end: int, opened: Collection[int]) -> list[Line]:
-    """Equal steps from `start` to `end`."""
-    alike = [Line(at, pair=found.pairs[at]) for at in range(start, end)]
-    if end - start < LEAST:
+def _folded(found: Alignment, start: int, end: int, opened: Collection[int]) -> list[ComparisonLine]:
+    """Return the lines for the equal steps from `start` to `end`, folded if there are enough."""
+    alike = [ComparisonLine(at, pair=found.pairs[at]) for at in range(start, end)]
+    if end - start < MIN_FOLDED:
         return alike
-    fold = Line(start, end - start, first=end == found.first and start not in opened, open=start in opened)
+    fold = ComparisonLine(
+        start, end - start, first=end == found.first_difference and start not in opened, open=start in opened
+    )
     return [fold, *alike] if fold.open else [fold]
 
 
-class Delta(NamedTuple):
-    """How much the right run has more than the left one."""
+class TotalsDelta(NamedTuple):
+    """The totals of the right run minus those of the left one."""
 
     steps: int
     seconds: float
@@ -61,5 +63,5 @@ class Delta(NamedTuple):
     cost: float
 
 
-def delta(a: Totals, b: Totals) -> Delta:
-    return Delta(b.steps - a.steps, b.seconds - a.seconds, b.tokens - a.tokens, b.cost - a.cost)
+def totals_delta(a: RunTotals, b: RunTotals) -> TotalsDelta:
+    return TotalsDelta(b.steps - a.steps, b.seconds - a.seconds, b.tokens - a.tokens, b.cost - a.cost)

@@ -1,4 +1,4 @@
-"""Two sessions side by side: equal steps folded, the first difference marked, what the one needed more."""
+"""The Compare page: two sessions side by side, with equal steps folded and the first difference marked."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -9,65 +9,65 @@ from PySide6.QtWidgets import QAbstractItemView, QFileDialog, QHBoxLayout, QList
 
 from core.domain.events import RunEnded
 from core.domain.sessions import SessionRow
-from core.store.told import Told
-from core.timeline.align import Alignment
-from ui.bridge import Bridge
-from ui.compare.rows import EDGE, MIDDLE, PairPainter, PairRows
-from ui.compare.side import Side
-from ui.compare.words import delta_line, learnt_lines
-from ui.page import Page, Say, Start
-from ui.theme import Look
+from core.store.journal_update import JournalUpdate
+from core.timeline.run_alignment import Alignment
+from ui.base.bridge import Bridge
+from ui.base.panel_page import PanelPage, ShowToast, StartTask
+from ui.compare.header import ComparisonHeader
+from ui.compare.rows import EDGE, MIDDLE, ComparisonDelegate, ComparisonModel
+from ui.compare.texts import delta_line, learned_lines
+from ui.style.theme import Look
 from ui.widgets.button import Button
-from ui.widgets.words import hairline, label
+from ui.widgets.labels import hairline, label
 
 
-class ComparePanel(Page):
-    """`row` knows the line of a session, `pick` lets the person choose one, `go_to` shows a line of its journal."""
+class ComparePanel(PanelPage):
+    """The page, which compares two sessions that the user has chosen."""
 
     def __init__(
         self,
         *,
         look: Look,
         bridge: Bridge,
-        start: Start,
-        say: Say,
+        start_task: StartTask,
+        show_toast: ShowToast,
         row: Callable[[str], SessionRow],
-        pick: Callable[[str, Callable[[str], None]], None],
-        go_to: Callable[[str, int], None],
+        pick_session: Callable[[str, Callable[[str], None]], None],
+        show_event: Callable[[str, int], None],
     ) -> None:
         super().__init__()
-        self._look, self._bridge, self._start = look, bridge, start
-        self._say, self._row, self._pick, self._go_to = say, row, pick, go_to
+        self._look, self._bridge, self._start = look, bridge, start_task
+        self._say, self._row, self._pick, self._go_to = show_toast, row, pick_session, show_event
         self._names = ["", ""]
         self._found: Alignment | None = None
         self._title = label(self.tr("Compare"), look.fonts.title, name="compare.title")
-        self._swap = Button(look, self.tr("Swap"), name="compare.swap", tone="quiet", icon="arrow-left-right")
-        self._export = Button(look, self.tr("Export"), name="compare.export", tone="quiet", icon="download")
-        self._export.setToolTip(self.tr("Write this comparison to a file: Markdown, CSV or JSON"))
+        self._swap = Button(look, self.tr("Swap sides"), name="compare.swap", tone="quiet", icon="arrow-left-right")
+        self._export = Button(look, self.tr("Export…"), name="compare.export", tone="quiet", icon="download")
+        self._export.setToolTip(self.tr("Export this comparison as Markdown, CSV or JSON"))
         self._said = label("", look.fonts.second, "second", name="compare.said", wrap=True)
         self._said.setContentsMargins(20, 10, 20, 10)
         self.sides = tuple(
-            Side(look, title, name=f"compare.{name}", margins=margins)
+            ComparisonHeader(look, title, name=f"compare.{name}", margins=margins)
             for name, title, margins in (
                 ("left", self.tr("Choose a session"), (EDGE, 8, MIDDLE // 2, 8)),
-                ("right", self.tr("And another one"), (MIDDLE // 2, 8, EDGE, 8)),
+                ("right", self.tr("Choose another session"), (MIDDLE // 2, 8, EDGE, 8)),
             )
         )
-        self._model = PairRows(self)
-        self._painter = PairPainter(look, self._model)
+        self._model = ComparisonModel(self)
+        self._painter = ComparisonDelegate(look, self._model)
         self._view = self._list()
         self._lay_out()
         for number, side in enumerate(self.sides):
-            side.choosing.connect(lambda number=number: self._choose(number))
-            side.wanted.connect(lambda number=number: self._go_to(self._names[number], 0))
+            side.choose_requested.connect(lambda number=number: self._choose(number))
+            side.open_requested.connect(lambda number=number: self._go_to(self._names[number], 0))
         self._swap.clicked.connect(self.swap)
         self._export.clicked.connect(self.choose_file)
         self._view.clicked.connect(self._fold_clicked)
         self._view.activated.connect(self._open)
         self._show_names()
 
-    def open_on(self, about: tuple[str, ...]) -> None:
-        """`about` are one session or two; with one the other is asked for."""
+    def activate(self, about: tuple[str, ...]) -> None:
+        """Compare the one or two sessions in `about`; with only one, ask for the other."""
         if about:
             self._names = [*about, ""][:2]
             self._show_names()
@@ -75,9 +75,11 @@ class ComparePanel(Page):
                 self._choose(1)
         self._ask()
 
-    def hear(self, facts: Sequence[object]) -> None:
-        """One of them may still go on."""
-        ended = (fact.entry for fact in facts if isinstance(fact, Told) and isinstance(fact.entry.event, RunEnded))
+    def apply_updates(self, facts: Sequence[object]) -> None:
+        """Compare again if a run of one of the two sessions has ended."""
+        ended = (
+            fact.entry for fact in facts if isinstance(fact, JournalUpdate) and isinstance(fact.entry.event, RunEnded)
+        )
         if any(entry.session in self._names for entry in ended):
             self._show_names()
             self._ask()
@@ -88,11 +90,11 @@ class ComparePanel(Page):
         self._ask()
 
     def choose_file(self) -> None:
-        """A dialog of the system; it holds up nothing."""
-        dialog = QFileDialog(self, self.tr("Export the comparison"))
+        """Ask for a file with a non-blocking dialog and write the comparison to it."""
+        dialog = QFileDialog(self, self.tr("Export comparison"))
         dialog.setObjectName("compare.file")
         dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
-        dialog.setNameFilters([self.tr("To read (*.md)"), self.tr("A table (*.csv)"), self.tr("All of it (*.json)")])
+        dialog.setNameFilters([self.tr("Markdown (*.md)"), self.tr("CSV (*.csv)"), self.tr("JSON (*.json)")])
         dialog.filterSelected.connect(lambda chosen: dialog.setDefaultSuffix(_suffix(chosen)))
         dialog.setDefaultSuffix("md")
         dialog.selectFile("comparison.md")
@@ -101,17 +103,17 @@ class ComparePanel(Page):
         dialog.open()
 
     def write(self, path: str) -> None:
-        """What is shown, without secrets."""
+        """Write the comparison to a file, with secrets redacted."""
         found = self._found
         if found is None:
             return
         sides = self._row(self._names[0]), self._row(self._names[1])
 
         async def export() -> None:
-            done = await self._bridge.ask(lambda engine: engine.desk.export_comparison(sides, found, Path(path)))
+            done = await self._bridge.ask(lambda engine: engine.exchange.export_comparison(sides, found, Path(path)))
             removed = done.removed.total()
-            left_out = self.tr(" {} secrets were left out.").format(removed) if removed else ""
-            self._say(self.tr("The comparison is in {}.").format(done.path) + left_out)
+            secrets = self.tr(" Secrets removed: {}.").format(removed) if removed else ""
+            self._say(self.tr("Exported the comparison to {}.").format(done.path) + secrets)
 
         self._start(export(), "export a comparison")
 
@@ -122,9 +124,9 @@ class ComparePanel(Page):
         self._model.show_alignment(found)
         for side, row, totals in zip(self.sides, rows, (found.a, found.b), strict=True):
             side.show_totals(row, totals)
-        said = [self._sum(found, priced=all(row.cost > 0 for row in rows)), *learnt_lines(found)]
+        said = [self._sum(found, priced=all(row.cost > 0 for row in rows)), *learned_lines(found)]
         self._said.setText("\n".join(said))
-        if (first := self._model.first()) >= 0:
+        if (first := self._model.first_difference()) >= 0:
             self._view.setCurrentIndex(self._model.index(first))
             self._view.scrollTo(self._model.index(first), QAbstractItemView.ScrollHint.PositionAtCenter)
 
@@ -140,27 +142,27 @@ class ComparePanel(Page):
 
     def _sum(self, found: Alignment, *, priced: bool) -> str:
         if not found.pairs:
-            return self.tr("Neither of them has a step yet.")
+            return self.tr("Neither session has any steps yet.")
         equal = self.tr("{equal} of {all} steps are equal").format(equal=found.equal, all=len(found.pairs))
-        if found.first is None:
-            return self.tr("Both did the same: {}.").format(equal)
-        return self.tr("{equal}. The right one has {delta}.").format(
+        if found.first_difference is None:
+            return self.tr("Both sessions did the same: {}.").format(equal)
+        return self.tr("{equal}. The right session has {delta}.").format(
             equal=equal, delta=delta_line(found, priced=priced)
         )
 
     def _ask(self) -> None:
-        """Lay them side by side, both being chosen."""
+        """Request the comparison once both sessions are chosen."""
         a, b = names = tuple(self._names)
         self._found = None
         self._export.setEnabled(False)
         if not all(names):
             self._model.show_alignment(None)
-            self._said.setText(self.tr("Two sessions are laid side by side: what both did alike, and what differed."))
+            self._said.setText(self.tr("Choose two sessions to see which steps are equal and which differ."))
             return
-        self._said.setText(self.tr("Reading both…"))
+        self._said.setText(self.tr("Comparing…"))
 
         async def look() -> None:
-            found = await self._bridge.ask(lambda engine: engine.past.compared(a, b))
+            found = await self._bridge.ask(lambda engine: engine.analytics.compare_in_thread(a, b))
             if names == tuple(self._names):
                 self.show_alignment(found)
 
@@ -172,7 +174,7 @@ class ComparePanel(Page):
             self._show_names()
             self._ask()
 
-        self._pick(self.tr("Compare with which session?"), take)
+        self._pick(self.tr("Choose the session to compare with"), take)
 
     def _show_names(self) -> None:
         for side, name in zip(self.sides, self._names, strict=True):
@@ -184,10 +186,10 @@ class ComparePanel(Page):
             self._open(index)
 
     def _open(self, index: QModelIndex) -> None:
-        """Equal steps are opened, a step is shown in its session: the side that was clicked on, else the left one."""
+        """Expand a fold, or show a step in its session: on the side clicked, else on the left one."""
         line = self._model.line(index.row())
         if line.pair is None:
-            self._model.turn(index.row())
+            self._model.toggle(index.row())
             self._view.setCurrentIndex(self._model.index(index.row()))
             return
         at: QPoint = self._view.viewport().mapFromGlobal(self.cursor().pos())
@@ -196,12 +198,12 @@ class ComparePanel(Page):
         sides = ((line.pair.b, self._names[1]), (line.pair.a, self._names[0]))
         step, name = next(side for side in (sides if right else reversed(sides)) if side[0])
         if step:
-            self._go_to(name, step.first)
+            self._go_to(name, step.first_seq)
 
     def _list(self) -> QListView:
         view = QListView()
         view.setObjectName("compare.steps")
-        view.setAccessibleName(self.tr("Steps of both"))
+        view.setAccessibleName(self.tr("Steps of both sessions"))
         view.setModel(self._model)
         view.setItemDelegate(self._painter)
         view.setUniformItemSizes(True)
@@ -234,5 +236,5 @@ class ComparePanel(Page):
 
 
 def _suffix(chosen: str) -> str:
-    """The ending that a filter of the dialog names."""
+    """Return the file suffix in a name filter of the dialog."""
     return chosen.rpartition("*.")[2].rstrip(")")

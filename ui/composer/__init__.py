@@ -1,1 +1,1 @@
-"""What the person says."""
+"""The composer: the message field, its attachments, and the queue of unsent messages."""

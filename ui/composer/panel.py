@@ -1,4 +1,4 @@
-"""Where the person writes to the agent: text, a draft for each session, and a button that sends."""
+"""The composer panel: the message field with a draft for each session, attachments, queue and send button."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
@@ -16,18 +16,18 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from core.store.queue import QueuedLine
-from ui.composer.attached import AttachedFiles
-from ui.composer.complete import Completion
-from ui.composer.field import MessageField
-from ui.composer.mode import ModeButton
-from ui.composer.model import ModelButton
-from ui.composer.queue import QueueCards
-from ui.draft_files import File
-from ui.icons import icon
-from ui.theme import Look, wear
+from core.store.queued_messages import QueuedMessage
+from ui.base.draft_files import AttachedFile
+from ui.composer.attachments import AttachmentBar
+from ui.composer.completion import Completion
+from ui.composer.message_field import MessageField
+from ui.composer.mode_button import ModeButton
+from ui.composer.model_button import ModelButton
+from ui.composer.queue_cards import QueueCards
+from ui.style.icons import icon
+from ui.style.theme import Look, set_style_properties
 from ui.widgets.elided import ElidedLabel
-from ui.widgets.words import surface
+from ui.widgets.labels import styled_frame
 
 LINES: Final = 8
 DRAFT_DELAY_MS: Final = 400
@@ -35,15 +35,15 @@ ICON: Final = 16
 
 
 class ComposerPanel(QFrame):
-    """Hands over what was said, and keeps what was not: `draft_changed` follows the typing at a short distance."""
+    """The composer. `submitted` carries a message to send; `draft_changed` is emitted shortly after the user types."""
 
-    said = Signal(str)
-    said_now = Signal(str)
-    commanded = Signal(str)
-    files_wanted = Signal()
+    submitted = Signal(str)
+    submitted_now = Signal(str)
+    command_submitted = Signal(str)
+    files_requested = Signal()
     draft_changed = Signal(str, str)
-    files_changed = Signal(str)  # what is attached in this session
-    mode_wanted = Signal(str)
+    attachments_changed = Signal(str)  # the session whose attachments changed
+    mode_chosen = Signal(str)
 
     def __init__(self, look: Look, *, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -51,109 +51,116 @@ class ComposerPanel(QFrame):
         self._session = ""
         self._running = False
         self._reason = ""
-        self._untold = False
+        self._draft_pending = False
         self._commands: dict[str, str] = {}
-        self._aside: dict[str, tuple[File, ...]] = {}  # attached to messages of other sessions
+        self._other_attachments: dict[
+            str, tuple[AttachedFile, ...]
+        ] = {}  # attachments of unsent messages in other sessions
         self.setObjectName("composer")
         self.setAccessibleName(self.tr("Message"))
         self.setProperty("surface", "background")
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self._build()
         self._draft_wait = QTimer(self, singleShot=True, interval=DRAFT_DELAY_MS)
-        self._draft_wait.timeout.connect(self.keep_draft)
+        self._draft_wait.timeout.connect(self.flush_draft)
         self._input.textChanged.connect(self._follow)
-        self._input.entered.connect(self.say)
-        self._input.entered_now.connect(self.say_now)
-        self._input.given.connect(self._take)
+        self._input.entered.connect(self.submit)
+        self._input.send_now_pressed.connect(self.submit_now)
+        self._input.mime_data_received.connect(self._attach)
         self.completion = Completion(self._look, self._input)
-        self.completion.files_wanted.connect(self.files_wanted)
+        self.completion.files_requested.connect(self.files_requested)
         self.attached.changed.connect(self._follow_files)
-        self._clip.clicked.connect(self.choose_files)
+        self._attach_button.clicked.connect(self.choose_files)
         self._input.focus_changed.connect(self._show_focus)
-        self._send.clicked.connect(self.say)
-        self._tell_state()
+        self._send.clicked.connect(self.submit)
+        self._update_state()
 
-    def set_session(self, session_id: str, draft: str, kept: Callable[[], Sequence[File]] = tuple) -> None:
-        """Turn to another session: its draft appears, the former one's is kept. `kept` are its files on the disk."""
-        self.keep_draft()
+    def set_session(
+        self, session_id: str, draft: str, saved_attachments: Callable[[], Sequence[AttachedFile]] = tuple
+    ) -> None:
+        """Switch to a session: save the draft of the previous session, and show the draft of this one.
+
+        `saved_attachments` reads the saved attachments of the session from disk.
+        """
+        self.flush_draft()
         if session_id != self._session:
-            self._keep_card()
+            self._keep_unsaved_edits()
             self.attached.blockSignals(True)
-            self._aside[self._session] = self.attached.take()
-            mine = self._aside.pop(session_id, None)
-            self.attached.put_back(kept() if mine is None else mine)
+            self._other_attachments[self._session] = self.attached.take()
+            mine = self._other_attachments.pop(session_id, None)
+            self.attached.restore(saved_attachments() if mine is None else mine)
             self.attached.blockSignals(False)
             self.completion.forget_files()
         self._session = session_id
         self._input.blockSignals(True)
         self._input.setPlainText(draft)
         self._input.blockSignals(False)
-        self._input.fit()
+        self._input.fit_height()
         self._input.moveCursor(self._input.textCursor().MoveOperation.End)
-        self._tell_state()
+        self._update_state()
 
-    def _keep_card(self) -> None:
-        """Words that were being written into a queued message stay with the draft."""
-        if words := self.queue.turn_away():
-            self.draft_changed.emit(self._session, "\n\n".join(filter(None, (self._input.words(), words))))
+    def _keep_unsaved_edits(self) -> None:
+        """Append unsaved edits of queued messages to the draft of the session, so that they are not lost."""
+        if words := self.queue.take_unsaved():
+            self.draft_changed.emit(self._session, "\n\n".join(filter(None, (self._input.stripped_text(), words))))
 
     def set_running(self, running: bool) -> None:
-        """While a run goes on, words are queued for it."""
+        """Set whether a run is active, in which case messages are queued for it."""
         self._running = running
-        self._tell_state()
+        self._update_state()
 
-    def set_closed(self, reason: str) -> None:
-        """Say why this session takes no words; an empty reason opens it again."""
+    def set_disabled_reason(self, reason: str) -> None:
+        """Disable the composer and show why; an empty reason enables it again."""
         self._reason = reason
-        self._tell_state()
+        self._update_state()
 
     def set_model(self, name: str) -> None:
         self.model.show_model(name)
 
-    def show_queue(self, lines: Sequence[QueuedLine], *, going: bool) -> None:
-        """The messages that wait for the run."""
-        self.queue.show_queue(lines, going=going)
+    def show_queue(self, messages: Sequence[QueuedMessage], *, running: bool) -> None:
+        """Show the messages queued for the run."""
+        self.queue.show_queue(messages, running=running)
 
     def set_mode(self, mode: str) -> None:
-        """How much the session asks; without a session there is nothing to say."""
+        """Show the permission mode of the session; an empty mode hides the button."""
         self._mode.show_mode(mode)
 
     @property
-    def menu_of_modes(self) -> QMenu:
-        return self._mode.menu_of_modes
+    def mode_menu(self) -> QMenu:
+        return self._mode.mode_menu
 
-    def has_keyboard(self) -> bool:
+    def has_input_focus(self) -> bool:
         return self._input.hasFocus()
 
     def draft(self) -> str:
         return self._input.toPlainText()
 
     def set_commands(self, commands: Mapping[str, tuple[str, str]]) -> None:
-        """What may follow a slash: word → id and what it does."""
+        """Set the slash commands: each name is mapped to the command's ID and description."""
         self._commands = {word: name for word, (name, _) in commands.items()}
         self.completion.set_commands({word: text for word, (_, text) in commands.items()})
 
-    def say(self) -> None:
-        """Hand the words over and start afresh; nothing but blanks is not a message."""
-        self._hand_over(self.said)
+    def submit(self) -> None:
+        """Send the message and clear the field; a message of only spaces is ignored."""
+        self._send_by(self.submitted)
 
-    def say_now(self) -> None:
-        """The same; a run in progress hears it at once."""
-        self._hand_over(self.said_now)
+    def submit_now(self) -> None:
+        """Send the message immediately, interrupting the current reply of an active run."""
+        self._send_by(self.submitted_now)
 
-    def _hand_over(self, how: SignalInstance) -> None:
-        words = self._input.words()
+    def _send_by(self, signal: SignalInstance) -> None:
+        words = self._input.stripped_text()
         if self._reason or not (words or self.attached.files()):
             return
         self._input.clear()
-        self.keep_draft()
+        self.flush_draft()
         if words.startswith("/") and (name := self._commands.get(words[1:])):
-            self.commanded.emit(name)
+            self.command_submitted.emit(name)
         else:
-            how.emit(words)
+            signal.emit(words)
 
     def choose_files(self) -> None:
-        """A dialog of the system; it holds up nothing."""
+        """Open the system's file dialog without blocking."""
         dialog = QFileDialog(self, self.tr("Attach files"))
         dialog.setObjectName("composer.files")
         dialog.setFileMode(QFileDialog.FileMode.ExistingFiles)
@@ -161,16 +168,16 @@ class ComposerPanel(QFrame):
         dialog.filesSelected.connect(self.attached.add_paths)
         dialog.open()
 
-    def _take(self, data: QMimeData) -> None:
-        """Pasted or dropped: files and pictures are attached."""
+    def _attach(self, data: QMimeData) -> None:
+        """Attach pasted or dropped files and pictures."""
         if not self._reason:
-            self.attached.add_given(data)
+            self.attached.add_mime_data(data)
 
-    def keep_draft(self) -> None:
-        """Tell a draft that has not been told yet."""
+    def flush_draft(self) -> None:
+        """Emit `draft_changed` for changes that were not emitted yet."""
         self._draft_wait.stop()
-        if self._untold:
-            self._untold = False
+        if self._draft_pending:
+            self._draft_pending = False
             self.draft_changed.emit(self._session, self._input.toPlainText())
 
     def focus_input(self) -> None:
@@ -178,47 +185,47 @@ class ComposerPanel(QFrame):
 
     def restyle(self, look: Look) -> None:
         self._look = look
-        self._input.set_font(look.fonts.text)
+        self._input.apply_font(look.fonts.text)
         self.attached.restyle(look)
         self.queue.restyle(look)
         self.completion.restyle(look)
         self.model.restyle(look)
         self._note.setFont(look.fonts.second)
         self._mode.restyle(look)
-        self._tint()
+        self._update_icons()
 
     def _build(self) -> None:
         fonts = self._look.fonts
-        self._box = surface("input")
+        self._box = styled_frame("input")
         self._box.setObjectName("composer.box")
-        self._input = MessageField(fonts.text, lines=LINES)
+        self._input = MessageField(fonts.text, max_lines=LINES)
         self._input.setObjectName("composer.input")
         self._input.setAccessibleName(self.tr("Message to the agent"))
-        self.attached = AttachedFiles(self._look)
+        self.attached = AttachmentBar(self._look)
         self.queue = QueueCards(self._look)
-        self._clip = QToolButton()
-        self._clip.setObjectName("composer.attach")
-        self._clip.setAccessibleName(self.tr("Attach files"))
-        self._clip.setToolTip(self.tr("Attach files (Ctrl+Shift+A); or paste, or drop them here"))
+        self._attach_button = QToolButton()
+        self._attach_button.setObjectName("composer.attach")
+        self._attach_button.setAccessibleName(self.tr("Attach files"))
+        self._attach_button.setToolTip(self.tr("Attach files (Ctrl+Shift+A), or paste or drop them here"))
         self._send = QToolButton()
         self._send.setObjectName("composer.send")
         self._send.setAccessibleName(self.tr("Send"))
         self._send.setProperty("tone", "framed")
         self._mode = ModeButton(self._look)
-        self._mode.chosen.connect(self.mode_wanted)
+        self._mode.chosen.connect(self.mode_chosen)
         self.model = ModelButton(self._look)
         self._note = ElidedLabel("", fonts.second, "second", name="composer.note")
         self._note.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
         self._lay_out()
         self.set_model("")
-        self._tint()
+        self._update_icons()
 
     def _lay_out(self) -> None:
         foot = QHBoxLayout()
         foot.setContentsMargins(0, 0, 0, 0)
         foot.setSpacing(8)
         foot.addWidget(self._mode)
-        foot.addWidget(self._clip)
+        foot.addWidget(self._attach_button)
         foot.addWidget(self.model)
         foot.addStretch(1)
         foot.addWidget(self._note)
@@ -235,32 +242,32 @@ class ComposerPanel(QFrame):
         column.addWidget(self.queue)
         column.addWidget(self._box)
 
-    def _tell_state(self) -> None:
+    def _update_state(self) -> None:
         open_ = not self._reason
         self._input.setEnabled(open_)
-        self._input.setPlaceholderText(self._reason or self._invitation())
+        self._input.setPlaceholderText(self._reason or self._placeholder())
         self._input.setAccessibleDescription(self._reason)
-        self._tell_sendable()
+        self._update_sendable()
 
-    def _invitation(self) -> str:
+    def _placeholder(self) -> str:
         if self._running:
-            return self.tr("Add to this run… Enter queues, Ctrl+Enter sends now")
+            return self.tr("Add to this run… Enter queues the message, Ctrl+Enter sends it now")
         if self._session:
-            return self.tr("Go on… Enter sends, Shift+Enter adds a line")
+            return self.tr("Reply… Enter sends, Shift+Enter adds a line")
         return self.tr("What should the agent do? Enter starts, Shift+Enter adds a line")
 
     def _follow_files(self) -> None:
-        self._tell_sendable()
-        self.files_changed.emit(self._session)
+        self._update_sendable()
+        self.attachments_changed.emit(self._session)
 
     def _follow(self) -> None:
-        self._untold = True
+        self._draft_pending = True
         self._draft_wait.start()
-        self._tell_sendable()
+        self._update_sendable()
 
-    def _tell_sendable(self) -> None:
-        words = bool(self._input.words() or self.attached.files()) and not self._reason
-        self._clip.setEnabled(not self._reason)
+    def _update_sendable(self) -> None:
+        words = bool(self._input.stripped_text() or self.attached.files()) and not self._reason
+        self._attach_button.setEnabled(not self._reason)
         self._send.setEnabled(words)
         tip = (
             self.tr("Queue for this run (Enter), or send now (Ctrl+Enter)")
@@ -268,30 +275,30 @@ class ComposerPanel(QFrame):
             else self.tr("Send (Enter)")
         )
         self._send.setToolTip(tip)
-        queued = self.tr("queued after this round") if words and self._running else ""
-        covered = bool(self._input.toPlainText())  # then the reason in the empty field cannot be seen
+        queued = self.tr("queued until this turn ends") if words and self._running else ""
+        covered = bool(self._input.toPlainText())  # then the placeholder, which shows the reason, is not visible
         self._note.show_text(self._reason if self._reason and covered else queued)
-        self._tint()
+        self._update_icons()
 
-    def _tint(self) -> None:
+    def _update_icons(self) -> None:
         theme = self._look.theme
-        colour = theme.text if self._send.isEnabled() else theme.third
+        color = theme.text if self._send.isEnabled() else theme.third
         side, glyph = self._look.size(28), self._look.size(ICON)
         self._send.setFixedSize(side, side)
         self._send.setIconSize(QSize(glyph, glyph))
-        self._clip.setFixedSize(side, side)
-        self._clip.setIconSize(QSize(glyph, glyph))
-        self._clip.setIcon(icon("paperclip", theme.second, glyph))
-        self._send.setIcon(icon("corner-down-left", colour, glyph))
+        self._attach_button.setFixedSize(side, side)
+        self._attach_button.setIconSize(QSize(glyph, glyph))
+        self._attach_button.setIcon(icon("paperclip", theme.second, glyph))
+        self._send.setIcon(icon("corner-down-left", color, glyph))
 
     def _show_focus(self, on: bool) -> None:
-        wear(self._box, focused=on)
+        set_style_properties(self._box, focused=on)
 
     def sizeHint(self) -> QSize:
         return QSize(480, super().sizeHint().height())
 
     def hideEvent(self, event: QHideEvent) -> None:
-        self.keep_draft()
+        self.flush_draft()
         super().hideEvent(event)
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
@@ -301,4 +308,4 @@ class ComposerPanel(QFrame):
     def changeEvent(self, event: QEvent) -> None:
         super().changeEvent(event)
         if event.type() == QEvent.Type.DevicePixelRatioChange:
-            self._tint()
+            self._update_icons()

@@ -1,1 +1,1 @@
-"""The Context tab: what fills the window of the model, over time."""
+"""The Context tab of a session: what fills the model's context window over time."""

@@ -1,4 +1,4 @@
-"""The Context tab: how full the window of the model is, what fills it, and where it was emptied."""
+"""The panel of the Context tab: how full the context window is, what fills it, and where it was compacted."""
 
 from typing import Final, NamedTuple
 
@@ -6,72 +6,72 @@ from PySide6.QtCore import QCoreApplication, QPointF, QRect, QRectF, QSize, Qt, 
 from PySide6.QtGui import QFontMetrics, QMouseEvent, QPainter, QPaintEvent, QPen, QPolygonF
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QScrollArea, QSizePolicy, QStackedWidget, QVBoxLayout, QWidget
 
-from core.timeline.past import Past, Sent
-from ui.figures import amount
-from ui.theme import Look, blend
+from core.timeline.session_activity import SentRequest, SessionActivity
+from ui.style.number_formats import amount
+from ui.style.theme import Look, blend
 from ui.widgets.button import Button
-from ui.widgets.paint import draw_line, draw_right
-from ui.widgets.painted import Painted
-from ui.widgets.words import label
+from ui.widgets.labels import label
+from ui.widgets.paint import draw_line, draw_right_aligned
+from ui.widgets.themed_widget import ThemedWidget
 
 EDGE: Final = 20
 CHART: Final = 200
 ROW: Final = 31
-COMPACT_AT: Final = 80  # percent of the window
+COMPACT_AT: Final = 80  # percent of the context window
 
 
-class Category(NamedTuple):
+class ContextCategory(NamedTuple):
     name: str
-    said: str
-    token: str
+    label: str
+    color: str
 
 
 CATEGORIES: Final = (
-    Category("tools", "Tools", "command"),
-    Category("system", "System and AGENTS.md", "stopped"),
-    Category("skills", "Skills", "learned"),
-    Category("memory", "Memory", "network"),
-    Category("summary", "Summary of what was dropped", "failed"),
-    Category("person", "You", "accent"),
-    Category("notes", "Notes", "third"),
-    Category("replies", "Replies", "thinking"),
-    Category("results:files", "Results: files", "done"),
-    Category("results:commands", "Results: commands", "waiting"),
-    Category("results:others", "Results: other tools", "agent"),
+    ContextCategory("tools", "Tools", "command"),
+    ContextCategory("system", "System and AGENTS.md", "stopped"),
+    ContextCategory("skills", "Skills", "learned"),
+    ContextCategory("memory", "Memory", "network"),
+    ContextCategory("summary", "Summary of compacted content", "failed"),
+    ContextCategory("user", "You", "accent"),
+    ContextCategory("harness", "Notes", "third"),
+    ContextCategory("replies", "Replies", "thinking"),
+    ContextCategory("results:files", "Results: files", "done"),
+    ContextCategory("results:commands", "Results: commands", "waiting"),
+    ContextCategory("results:others", "Results: other tools", "agent"),
 )
 
 
-def words(text: str) -> str:
+def translate(text: str) -> str:
     return QCoreApplication.translate("context", text)
 
 
-class Chart(Painted):
-    """Categories as areas over the requests; a request under the pointer is told in words."""
+class ContextChart(ThemedWidget):
+    """A stacked area chart of tokens by category, one point per model request; `request_hovered` carries its index."""
 
-    pointed = Signal(int)
+    request_hovered = Signal(int)
 
     def __init__(self, look: Look) -> None:
         super().__init__(look)
-        self._requests: list[Sent] = []
-        self._past = Past()
-        self._at = -1
+        self._requests: list[SentRequest] = []
+        self._past = SessionActivity()
+        self._hovered = -1
         self.setObjectName("context.chart")
         self.setMouseTracking(True)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
 
-    def show_past(self, past: Past) -> None:
+    def show_past(self, past: SessionActivity) -> None:
         self._past, self._requests = past, past.requests
         if self._requests:
-            said = words("{} requests, now {} tokens of {}")
+            text = translate("{} requests; the last one uses {} of {} tokens")
             now = self._requests[-1]
-            self.setAccessibleName(said.format(len(self._requests), amount(now.total), amount(now.window)))
+            self.setAccessibleName(text.format(len(self._requests), amount(now.total), amount(now.context_window)))
         self.update()
 
     def _x(self, place: float) -> float:
         room = self.width() - 2 * EDGE
         return EDGE + room * place / max(1, len(self._requests) - 1)
 
-    # Qt
+    # Qt overrides
 
     def sizeHint(self) -> QSize:
         return QSize(300, self._look.size(CHART))
@@ -84,7 +84,7 @@ class Chart(Painted):
             painter.setRenderHint(QPainter.RenderHint.Antialiasing)
             tall = QFontMetrics(font).height()
             top, bottom = tall + 6, self.height() - tall - 8
-            limit = self._requests[-1].window * COMPACT_AT // 100
+            limit = self._requests[-1].context_window * COMPACT_AT // 100
             most = max(max(sent.total for sent in self._requests), 1)
             near = bool(limit) and most * 4 > limit
             high = max(most * 1.08, limit if near else 0)
@@ -106,68 +106,68 @@ class Chart(Painted):
                 points += [
                     QPointF(x, bottom - (bottom - top) * y / high) for x, y in zip(xs[::-1], floor[::-1], strict=True)
                 ]
-                painter.setBrush(blend(theme.colour(category.token), theme.background, 0.78))
+                painter.setBrush(blend(theme.color(category.color), theme.background, 0.78))
                 painter.drawPolygon(QPolygonF(points))
                 floor = roof
             if near:
                 self._paint_limit(painter, limit, top + round((bottom - top) * (1 - limit / high)))
-            self._paint_cliffs(painter, top, bottom)
-            if 0 <= self._at < len(self._requests):
-                painter.fillRect(QRectF(self._x(self._at) - 0.5, top, 1, bottom - top), theme.text)
+            self._paint_compactions(painter, top, bottom)
+            if 0 <= self._hovered < len(self._requests):
+                painter.fillRect(QRectF(self._x(self._hovered) - 0.5, top, 1, bottom - top), theme.text)
 
     def _paint_limit(self, painter: QPainter, limit: int, y: int) -> None:
         theme, font = self._look.theme, self._look.fonts.caption
         painter.setPen(QPen(theme.failed, 1, Qt.PenStyle.DashLine))
         painter.drawLine(EDGE, y, self.width() - EDGE, y)
-        said = words("{} % of {}: compact here").format(COMPACT_AT, amount(limit * 100 // COMPACT_AT))
+        text = translate("{}% of {}: compacts here").format(COMPACT_AT, amount(limit * 100 // COMPACT_AT))
         box = QRect(EDGE, y - QFontMetrics(font).height() - 3, self.width() - 2 * EDGE, QFontMetrics(font).height())
-        draw_right(painter, box, said, font, theme.second)
+        draw_right_aligned(painter, box, text, font, theme.second)
 
-    def _paint_cliffs(self, painter: QPainter, top: int, bottom: int) -> None:
+    def _paint_compactions(self, painter: QPainter, top: int, bottom: int) -> None:
         theme, font = self._look.theme, self._look.fonts.caption
         metrics = QFontMetrics(font)
         free = 0
-        for cliff in self._past.cliffs[-40:]:
-            x = round(self._x(max(0.0, cliff.at - 0.5)))
+        for cliff in self._past.compactions[-40:]:
+            x = round(self._x(max(0.0, cliff.request_index - 0.5)))
             painter.setPen(QPen(theme.third, 1, Qt.PenStyle.DotLine))
             painter.drawLine(x, top, x, bottom)
-            said = words("compacted: {} → {}").format(amount(cliff.before), amount(cliff.after))
-            room = metrics.horizontalAdvance(said)
+            text = translate("compacted: {} → {}").format(amount(cliff.before), amount(cliff.after))
+            room = metrics.horizontalAdvance(text)
             left = min(x + 4, self.width() - EDGE - room)
             if left >= free:
-                draw_line(painter, QRect(left, bottom + 3, room + 2, metrics.height()), said, font, theme.second)
+                draw_line(painter, QRect(left, bottom + 3, room + 2, metrics.height()), text, font, theme.second)
                 free = left + room + 12
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
         room = max(1, self.width() - 2 * EDGE)
         place = round((event.position().x() - EDGE) / room * max(1, len(self._requests) - 1))
-        self._point(min(max(0, place), len(self._requests) - 1))
+        self._set_hovered(min(max(0, place), len(self._requests) - 1))
 
     def leaveEvent(self, event: object) -> None:
-        self._point(-1)
+        self._set_hovered(-1)
 
-    def _point(self, place: int) -> None:
-        if place != self._at:
-            self._at = place
-            self.pointed.emit(place)
+    def _set_hovered(self, place: int) -> None:
+        if place != self._hovered:
+            self._hovered = place
+            self.request_hovered.emit(place)
             self.update()
 
 
-class Shares(Painted):
-    """One line a category: its colour, its tokens, its share."""
+class ContextTable(ThemedWidget):
+    """A table with the color, tokens and share of each category."""
 
     def __init__(self, look: Look) -> None:
         super().__init__(look)
-        self._lines: list[tuple[Category, int, float]] = []
+        self._lines: list[tuple[ContextCategory, int, float]] = []
         self.setObjectName("context.shares")
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
 
-    def show_request(self, sent: Sent) -> None:
+    def show_request(self, sent: SentRequest) -> None:
         whole = max(1, sent.total)
         found = ((each, sent.tokens.get(each.name, 0)) for each in CATEGORIES)
         self._lines = [(each, count, 100 * count / whole) for each, count in found if count]
-        told = [f"{words(each.said)} {count:,} ({share:.0f} %)" for each, count, share in self._lines]
-        self.setAccessibleName(", ".join(told))
+        spoken = [f"{translate(each.label)} {count:,} ({share:.0f}%)" for each, count, share in self._lines]
+        self.setAccessibleName(", ".join(spoken))
         self.updateGeometry()
         self.update()
 
@@ -185,39 +185,39 @@ class Shares(Painted):
                 box = QRect(0, place * tall, self.width(), tall)
                 painter.setRenderHint(QPainter.RenderHint.Antialiasing)
                 painter.setPen(Qt.PenStyle.NoPen)
-                painter.setBrush(blend(theme.colour(category.token), theme.background, 0.9))
+                painter.setBrush(blend(theme.color(category.color), theme.background, 0.9))
                 painter.drawRoundedRect(QRectF(EDGE, box.y() + (tall - 10) / 2, 10, 10), 3, 3)
-                draw_line(painter, box.adjusted(EDGE + 22, 0, 0, 0), words(category.said), fonts.text, theme.text)
-                draw_right(
+                draw_line(painter, box.adjusted(EDGE + 22, 0, 0, 0), translate(category.label), fonts.text, theme.text)
+                draw_right_aligned(
                     painter,
                     QRect(0, box.y(), right - column, tall),
-                    f"{count:,} {words('tok')}",
+                    f"{count:,} {translate('tokens')}",
                     fonts.text,
                     theme.text,
                 )
-                draw_right(painter, QRect(0, box.y(), right, tall), f"{share:.0f} %", fonts.text, theme.third)
+                draw_right_aligned(painter, QRect(0, box.y(), right, tall), f"{share:.0f}%", fonts.text, theme.third)
                 painter.fillRect(0, box.bottom(), self.width(), 1, theme.line)
 
 
 class ContextPanel(QWidget):
-    compact_wanted = Signal()
+    compact_requested = Signal()
 
     def __init__(self, look: Look, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._past = Past()
+        self._past = SessionActivity()
         self.setObjectName("context")
         self._title = label("", look.fonts.title, name="context.title")
-        self._told = label("", look.fonts.text, "second", name="context.told")
+        self._detail = label("", look.fonts.text, "second", name="context.told")
         self._compact = Button(look, self.tr("Compact now"), name="context.compact")
-        self._compact.clicked.connect(self.compact_wanted)
-        self._chart = Chart(look)
-        self._chart.pointed.connect(self._point)
-        self._shares = Shares(look)
+        self._compact.clicked.connect(self.compact_requested)
+        self._chart = ContextChart(look)
+        self._chart.request_hovered.connect(self._set_hovered)
+        self._shares = ContextTable(look)
         upper = QHBoxLayout()
         upper.setContentsMargins(EDGE, 14, EDGE, 6)
         upper.setSpacing(14)
         upper.addWidget(self._title)
-        upper.addWidget(self._told, 1)
+        upper.addWidget(self._detail, 1)
         upper.addWidget(self._compact)
         inside = QWidget()
         column = QVBoxLayout(inside)
@@ -245,31 +245,34 @@ class ContextPanel(QWidget):
         around.addWidget(self._stack)
         self.setFocusProxy(self._compact)
 
-    def show_past(self, past: Past, *, reading: bool, going: bool) -> None:
-        """The requests of a session, as far as they were read."""
+    def show_past(self, past: SessionActivity, *, loading: bool, running: bool) -> None:
+        """Show the requests of a session.
+
+        `loading` is true while its events are being read, `running` while a run is active.
+        """
         self._past = past
         self._chart.show_past(past)
-        nothing = self.tr("Nothing was sent yet.\nWhat fills the window of the model stands here.")
-        self._empty.setText(self.tr("Reading…") if reading else nothing)
+        nothing = self.tr("No requests sent yet.\nWhat fills the context window appears here.")
+        self._empty.setText(self.tr("Reading…") if loading else nothing)
         self._stack.setCurrentIndex(0 if past.requests else 1)
         self._compact.setEnabled(bool(past.requests))
-        self._compact.setToolTip(self.tr("Before the next request") if going else "")
-        self._point(-1)
+        self._compact.setToolTip(self.tr("Compacts the context before the next request") if running else "")
+        self._set_hovered(-1)
 
     def restyle(self, look: Look) -> None:
         for part in (self._compact, self._chart, self._shares):
             part.restyle(look)
         self._title.setFont(look.fonts.title)
-        self._told.setFont(look.fonts.text)
+        self._detail.setFont(look.fonts.text)
         self._empty.setFont(look.fonts.text)
 
-    def _point(self, place: int) -> None:
-        """The request under the pointer, or the last one."""
+    def _set_hovered(self, place: int) -> None:
+        """Show the request under the pointer, or the last one."""
         if not self._past.requests:
             return
         sent = self._past.requests[place] if 0 <= place < len(self._past.requests) else self._past.requests[-1]
-        of = self.tr(" of {}").format(amount(sent.window)) if sent.window else ""
+        of = self.tr(" of {}").format(amount(sent.context_window)) if sent.context_window else ""
         self._title.setText(self.tr("{}{} tokens").format(amount(sent.total), of))
-        share = f"{100 * sent.total / sent.window:.0f} % · " if sent.window else ""
-        self._told.setText(self.tr("{}estimated, round {}").format(share, sent.round))
+        share = f"{100 * sent.total / sent.context_window:.0f}% · " if sent.context_window else ""
+        self._detail.setText(self.tr("{}estimated, turn {}").format(share, sent.turn))
         self._shares.show_request(sent)

@@ -1,1 +1,1 @@
-"""The Decisions tab: every choice with its cause."""
+"""The Decisions tab of a session: approvals, answers, decisions and issues with their causes."""

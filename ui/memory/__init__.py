@@ -1,1 +1,1 @@
-"""The page of what is remembered, and of what somebody wants to be."""
+"""The Memory page: the memories, and the proposals for new or changed ones."""

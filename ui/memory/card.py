@@ -1,4 +1,4 @@
-"""Everything about one memory: what it says, for whom, where from, how strong, where it was used, its versions."""
+"""The details of a memory: text, scope, source, relevance, conflicts, uses and versions."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -8,60 +8,64 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
 
 from core.domain.memory import Memory
-from ui.memory.link import LinkLine
-from ui.memory.plot import StrengthPlot
-from ui.memory.versions import Versions
-from ui.memory.words import KIND_INKS, TitleOf, author_words, helped_words, kind_words, part_words, reach_words, tr
-from ui.theme import Look
-from ui.visible import visible
+from ui.memory.link_line import LinkLine
+from ui.memory.relevance_plot import RelevancePlot
+from ui.memory.texts import KIND_COLORS, TitleOf, author_text, field_label, kind_label, scope_text, tr, usage_text
+from ui.memory.version_history import VersionHistory
+from ui.style.theme import Look
+from ui.text.visible import visible
 from ui.widgets.button import Button
-from ui.widgets.times import moment
-from ui.widgets.words import hairline, label, surface
+from ui.widgets.labels import hairline, label, styled_frame
+from ui.widgets.time_formats import to_local_time
 
 if TYPE_CHECKING:
-    from core.engine.memory import Share, Shown
+    from core.engine.services.memory_service import MemoryDetails, RunOutcomes
 
-USES: Final = 12  # runs that are listed
+MAX_USES: Final = 12  # most runs listed under Uses
 SIDE: Final = 16
-WENT: Final = {
-    "good": ("circle-check", "done", "went well"),
-    "bad": ("circle-x", "failed", "did not help"),
+RATING_ICONS: Final = {
+    "good": ("circle-check", "done", "rated good"),
+    "bad": ("circle-x", "failed", "rated bad"),
 }
 
 
 class MemoryCard(QWidget):
-    """`wanted` names a deed, `go_to` a session and a line of its journal, `other` another memory."""
+    """Shows a memory.
 
-    wanted = Signal(str)
-    go_to = Signal(str, int)
-    other = Signal(str)
-    taken_back = Signal(int)
+    Emits `action_requested` with the name of an action, `event_requested` with a session and the sequence number of an
+    event, `memory_requested` with the ID of another memory, and `undo_requested` with the number of a change.
+    """
+
+    action_requested = Signal(str)
+    event_requested = Signal(str, int)
+    memory_requested = Signal(str)
+    undo_requested = Signal(int)
 
     def __init__(self, look: Look, title_of: TitleOf) -> None:
         super().__init__()
         self._look, self._title_of = look, title_of
-        self._shown: Shown | None = None
+        self._shown: MemoryDetails | None = None
         self.setObjectName("memory.card")
         self._kind = label("", look.fonts.bold, name="memory.card.kind")
-        self.versions = Versions(look, self)
-        self.versions.taken_back.connect(self.taken_back)
-        self._plot = StrengthPlot(look, self)
+        self.versions = VersionHistory(look, self)
+        self.versions.undo_requested.connect(self.undo_requested)
+        self._plot = RelevancePlot(look, self)
         self._scroll = QScrollArea()
         self._scroll.setObjectName("memory.card.scroll")
         self._scroll.setAccessibleName(self.tr("Memory"))
         self._scroll.setWidgetResizable(True)
         self._scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self._deeds: dict[str, Button] = {}
+        self._buttons: dict[str, Button] = {}
         head = QHBoxLayout()
         head.setContentsMargins(SIDE, 11, 10, 11)
         head.setSpacing(2)
         head.addWidget(self._kind, 1)
-        for name, icon, said in self._icons():
+        for name, icon, title in self._icons():
             button = Button(look, "", name=f"memory.card.{name}", icon=icon, tone="quiet")
-            button.setAccessibleName(said)
-            button.setToolTip(said)
-            button.clicked.connect(partial(self.do, name))
-            self._deeds[name] = button
+            button.setAccessibleName(title)
+            button.setToolTip(title)
+            button.clicked.connect(partial(self.run_action, name))
+            self._buttons[name] = button
             head.addWidget(button)
         whole = QVBoxLayout(self)
         whole.setContentsMargins(0, 0, 0, 0)
@@ -71,68 +75,65 @@ class MemoryCard(QWidget):
         whole.addWidget(self._scroll, 1)
 
     @property
-    def shown(self) -> "Shown | None":
+    def details(self) -> "MemoryDetails | None":
         return self._shown
 
     @property
     def memory(self) -> Memory | None:
         return self._shown.listed.memory if self._shown else None
 
-    def do(self, deed: str) -> None:
-        """A button, or a key that does the same; nothing where it is not offered."""
-        if self.memory and not self._deeds[deed].isHidden():
-            self.wanted.emit("unpin" if deed == "pin" and self.memory.pinned else deed)
+    def run_action(self, action: str) -> None:
+        """Request an action, for a click on its button or its keyboard shortcut. Ignored if the button is hidden."""
+        if self.memory and not self._buttons[action].isHidden():
+            self.action_requested.emit("unpin" if action == "pin" and self.memory.pinned else action)
 
     def focus_first(self) -> None:
-        """The keyboard comes here."""
-        first = next((button for button in self._deeds.values() if not button.isHidden()), None)
+        first = next((button for button in self._buttons.values() if not button.isHidden()), None)
         if first:
             first.setFocus(Qt.FocusReason.TabFocusReason)
 
-    def show_memory(self, shown: "Shown") -> None:
+    def show_memory(self, shown: "MemoryDetails") -> None:
         self._shown = shown
         memory = shown.listed.memory
-        active = memory.standing == "active"
-        self._kind.setText(kind_words(memory.said.kind).capitalize())
-        for name, button in self._deeds.items():
+        active = memory.status == "active"
+        self._kind.setText(kind_label(memory.content.kind).capitalize())
+        for name, button in self._buttons.items():
             button.setVisible((name not in ("restore", "erase")) if active else name in ("restore", "forget", "erase"))
-        self._deeds["forget"].setVisible(memory.standing != "forgotten")
-        self._deeds["erase"].setVisible(memory.standing == "forgotten")
-        said = tr("Unpin (P)") if memory.pinned else tr("Pin: always told, never fades (P)")
-        self._deeds["pin"].setToolTip(said)
-        self._deeds["pin"].setAccessibleName(said)
+        self._buttons["forget"].setVisible(memory.status != "forgotten")
+        self._buttons["erase"].setVisible(memory.status == "forgotten")
+        title = tr("Unpin (P)") if memory.pinned else tr("Pin: always add to the context, never decay (P)")
+        self._buttons["pin"].setToolTip(title)
+        self._buttons["pin"].setAccessibleName(title)
         self._fill(shown)
 
     def restyle(self, look: Look) -> None:
         self._look = look
         self._kind.setFont(look.fonts.bold)
-        for button in self._deeds.values():
+        for button in self._buttons.values():
             button.restyle(look)
         self._plot.restyle(look)
         self.versions.restyle(look)
         if self._shown:
             self._fill(self._shown)
 
-    # What is shown
-
-    def _fill(self, shown: "Shown") -> None:
-        """Anew: what is said of a memory differs from one to the next."""
+    def _fill(self, shown: "MemoryDetails") -> None:
+        """Rebuild the contents, because which parts are shown depends on the memory."""
         memory, fonts = shown.listed.memory, self._look.fonts
-        inside = surface("panel")
+        inside = styled_frame("panel")
         column = QVBoxLayout(inside)
         column.setContentsMargins(SIDE, 14, SIDE, SIDE)
         column.setSpacing(10)
-        text = label(visible(memory.said.text), fonts.title, name="memory.card.text", wrap=True)
+        text = label(visible(memory.content.text), fonts.title, name="memory.card.text", wrap=True)
         text.setTextInteractionFlags(
             Qt.TextInteractionFlag.TextSelectableByMouse | Qt.TextInteractionFlag.TextSelectableByKeyboard
         )
         column.addWidget(text)
         column.addWidget(hairline())
-        column.addLayout(self._facts(shown))
-        self._add_others(column, shown.links)
+        column.addLayout(self._properties(shown))
+        self._add_conflicts(column, shown.conflicts)
         column.addWidget(hairline())
-        column.addWidget(self._heading(tr("Strength over time")))
-        self._plot.show_strength(shown.past, shown.ahead, KIND_INKS[memory.said.kind])
+        column.addWidget(self._heading(tr("Relevance over time")))
+        self._plot.show_relevance(shown.relevance_history, shown.forecast, KIND_COLORS[memory.content.kind])
         column.addWidget(self._plot)
         column.addWidget(hairline())
         self._add_uses(column, shown)
@@ -141,10 +142,10 @@ class MemoryCard(QWidget):
         self.versions.show_changes(shown.changes)
         column.addWidget(self.versions)
         column.addStretch(1)
-        self._swap(inside)
+        self._replace_contents(inside)
 
-    def _swap(self, inside: QWidget) -> None:
-        """The lasting parts have moved into the new inside before the old one goes."""
+    def _replace_contents(self, inside: QWidget) -> None:
+        """Replace the contents and delete the old widgets; widgets to reuse must already be children of `inside`."""
         top = self._scroll.verticalScrollBar().value()
         old: QWidget | None = self._scroll.takeWidget()
         if old is not None:
@@ -152,114 +153,121 @@ class MemoryCard(QWidget):
         self._scroll.setWidget(inside)
         self._scroll.verticalScrollBar().setValue(top)
 
-    def _facts(self, shown: "Shown") -> QGridLayout:
+    def _properties(self, shown: "MemoryDetails") -> QGridLayout:
         memory, fonts = shown.listed.memory, self._look.fonts
         grid = QGridLayout()
         grid.setHorizontalSpacing(14)
         grid.setVerticalSpacing(5)
         grid.setColumnStretch(1, 1)
-        for row, (name, words) in enumerate(self._said_of(shown)):
+        for row, (name, text) in enumerate(self._property_texts(shown)):
             grid.addWidget(label(name, fonts.second, "second"), row, 0, Qt.AlignmentFlag.AlignTop)
-            grid.addWidget(label(visible(words), fonts.second, wrap=True), row, 1)
-        learnt = moment(memory.made).strftime("%d %b %Y, %H:%M").lstrip("0")
+            grid.addWidget(label(visible(text), fonts.second, wrap=True), row, 1)
+        learned = to_local_time(memory.created_at).strftime("%d %b %Y, %H:%M").lstrip("0")
         row = grid.rowCount()
         grid.addWidget(label(tr("Learned"), fonts.second, "second"), row, 0, Qt.AlignmentFlag.AlignTop)
         title = self._title_of(memory.session) if memory.session else ""
-        grid.addWidget(label(learnt, fonts.second), row, 1)
+        grid.addWidget(label(learned, fonts.second), row, 1)
         if title:
-            grid.addWidget(label(tr("In"), fonts.second, "second"), row + 1, 0)
-            told = tr("Show the session where it was learnt")
-            link = LinkLine(self._look, visible(title), name="memory.card.source", told=told)
-            link.clicked.connect(partial(self.go_to.emit, memory.session, memory.seq))
+            grid.addWidget(label(tr("Session"), fonts.second, "second"), row + 1, 0)
+            hint = tr("Show the session in which it was learned")
+            link = LinkLine(self._look, visible(title), name="memory.card.source", description=hint)
+            link.clicked.connect(partial(self.event_requested.emit, memory.session, memory.seq))
             grid.addWidget(link, row + 1, 1)
         return grid
 
-    def _said_of(self, shown: "Shown") -> list[tuple[str, str]]:
+    def _property_texts(self, shown: "MemoryDetails") -> list[tuple[str, str]]:
         memory, listed = shown.listed.memory, shown.listed
-        said = memory.said
-        facts = [(part_words(name), text) for name, text in said.parts.items() if text]
-        facts.append((tr("Applies to"), reach_words(memory, self._title_of)))
-        state = {"strong": tr("strong"), "normal": tr("normal"), "weak": tr("weak"), "fading": tr("fading")}
-        words = f"{round(listed.strength * 100)}% · {state[listed.state]} · {helped_words(memory)}"
-        facts.append((tr("Strength"), words))
-        evidence = tr("learnt once") if memory.evidence == 1 else tr("learnt {} times").format(memory.evidence)
-        facts.append((tr("Confidence"), f"{round(said.confidence * 100)}% · {evidence}"))
-        facts.append((tr("Author"), author_words(memory.author)))
-        facts.append((tr("Fades"), self._fades(shown)))
-        if memory.standing != "active":
-            standing = tr("in the archive, told to nobody") if memory.standing == "archived" else tr("forgotten")
-            facts.append((tr("Now"), standing))
-        if said.around:
-            facts.append((tr("It stood in"), said.around[:400]))
-        return facts
+        said = memory.content
+        texts = [(field_label(name), text) for name, text in said.fields.items() if text]
+        texts.append((tr("Applies to"), scope_text(memory, self._title_of)))
+        state = {"high": tr("high"), "normal": tr("normal"), "low": tr("low"), "decayed": tr("decayed")}
+        relevance = f"{round(listed.relevance * 100)}% · {state[listed.state]} · {usage_text(memory)}"
+        texts.append((tr("Relevance"), relevance))
+        evidence = tr("learned once") if memory.evidence == 1 else tr("learned {} times").format(memory.evidence)
+        texts.append((tr("Confidence"), f"{round(said.confidence * 100)}% · {evidence}"))
+        texts.append((tr("Author"), author_text(memory.author)))
+        texts.append((tr("Decays"), self._decay_text(shown)))
+        if memory.status != "active":
+            standing = tr("archived, not added to any context") if memory.status == "archived" else tr("forgotten")
+            texts.append((tr("Status"), standing))
+        if said.context:
+            texts.append((tr("Context"), said.context[:400]))
+        return texts
 
-    def _fades(self, shown: "Shown") -> str:
+    def _decay_text(self, shown: "MemoryDetails") -> str:
         memory = shown.listed.memory
-        if memory.kept_for_good:
-            return tr("never: you pinned it") if memory.pinned else tr("never: you wrote it")
-        days = next((days for days, strong in shown.ahead if strong < 0.3), 0)
+        if memory.never_decays:
+            return tr("never, because you pinned it") if memory.pinned else tr("never, because you wrote it")
+        days = next((days for days, strong in shown.forecast if strong < 0.3), 0)
         if not days:
-            near = shown.listed.strength < 0.3
-            return tr("it is fading now") if near else tr("not within a year")
-        return tr("within {} days if nobody uses it").format(days)
+            decayed = shown.listed.relevance < 0.3
+            return tr("already decayed") if decayed else tr("not within a year")
+        return tr("within {} days if unused").format(days)
 
-    def _add_others(self, column: QVBoxLayout, links: Sequence[Memory]) -> None:
-        """Those that say otherwise: one of them should be edited or forgotten."""
+    def _add_conflicts(self, column: QVBoxLayout, links: Sequence[Memory]) -> None:
+        """List the memories that contradict this one, if any, so that the user can edit or forget one of them."""
         if not links:
             return
         column.addWidget(hairline())
-        column.addWidget(self._heading(tr("Says otherwise")))
-        told = tr("Only one of these can be right. Open it, and edit or forget the wrong one.")
-        column.addWidget(label(told, self._look.fonts.second, "waiting", wrap=True))
+        column.addWidget(self._heading(tr("Conflicts with")))
+        hint = tr("These memories contradict this one. Edit or forget the ones that are wrong.")
+        column.addWidget(label(hint, self._look.fonts.second, "waiting", wrap=True))
         for one in links:
-            link = LinkLine(self._look, visible(one.said.text), name="memory.card.other", told=tr("Show this memory"))
-            link.clicked.connect(partial(self.other.emit, one.id))
+            link = LinkLine(
+                self._look, visible(one.content.text), name="memory.card.other", description=tr("Show this memory")
+            )
+            link.clicked.connect(partial(self.memory_requested.emit, one.id))
             column.addWidget(link)
 
-    def _add_uses(self, column: QVBoxLayout, shown: "Shown") -> None:
+    def _add_uses(self, column: QVBoxLayout, shown: "MemoryDetails") -> None:
         fonts = self._look.fonts
         if not shown.uses:
             column.addWidget(self._heading(tr("Used in")))
-            column.addWidget(label(tr("No run was told this yet."), fonts.second, "second", wrap=True))
+            column.addWidget(label(tr("Not added to the context of any run yet."), fonts.second, "second", wrap=True))
             return
-        told = shown.with_it.runs + shown.without.runs
-        used = tr("Used in {} of {} runs that were told it").format(shown.with_it.runs, told)
-        column.addWidget(self._heading(used))
-        for share, name in ((shown.with_it, tr("With it")), (shown.without, tr("Told, but not used"))):
-            column.addWidget(label(f"{name}: {_share(share)}", fonts.second, "second", wrap=True))
+        received = shown.outcomes_used.runs + shown.outcomes_unused.runs
+        heading = tr("Used in {} of {} runs that received it").format(shown.outcomes_used.runs, received)
+        column.addWidget(self._heading(heading))
+        for share, name in ((shown.outcomes_used, tr("Used")), (shown.outcomes_unused, tr("Not used"))):
+            column.addWidget(label(f"{name}: {_outcome_text(share)}", fonts.second, "second", wrap=True))
         runs = QVBoxLayout()
         runs.setSpacing(2)
         column.addLayout(runs)
-        for use in shown.uses[:USES]:
-            title = visible(self._title_of(use.session)) or tr("a session that is gone")
+        for use in shown.uses[:MAX_USES]:
+            title = visible(self._title_of(use.session)) or tr("a deleted session")
             how = "" if use.used else tr("not used")
-            icon, token, went = WENT.get(use.went, ("circle-ellipsis", "stopped", ""))
-            words = " · ".join(part for part in (title, how, tr(went) if went else "") if part)
+            icon, token, went = RATING_ICONS.get(use.run_rating, ("circle-ellipsis", "stopped", ""))
+            text = " · ".join(part for part in (title, how, tr(went) if went else "") if part)
             link = LinkLine(
-                self._look, words, name="memory.card.use", told=tr("Show this session"), icon=icon, token=token
+                self._look,
+                text,
+                name="memory.card.use",
+                description=tr("Show this session"),
+                icon=icon,
+                color_token=token,
             )
-            link.clicked.connect(partial(self.go_to.emit, use.session, 0))
+            link.clicked.connect(partial(self.event_requested.emit, use.session, 0))
             runs.addWidget(link)
-        if (more := len(shown.uses) - USES) > 0:
-            column.addWidget(label(tr("and {} older ones").format(f"{more:,}"), fonts.second, "third"))
+        if (more := len(shown.uses) - MAX_USES) > 0:
+            column.addWidget(label(tr("and {} older runs").format(f"{more:,}"), fonts.second, "third"))
 
-    def _heading(self, words: str) -> QWidget:
-        return label(words, self._look.fonts.label, "second")
+    def _heading(self, text: str) -> QWidget:
+        return label(text, self._look.fonts.label, "second")
 
     def _icons(self) -> tuple[tuple[str, str, str], ...]:
         return (
             ("edit", "pencil", tr("Edit (E)")),
-            ("pin", "pin", tr("Pin: always told, never fades (P)")),
-            ("archive", "archive", tr("Archive: kept, and told to nobody (A)")),
+            ("pin", "pin", tr("Pin: always add to the context, never decay (P)")),
+            ("archive", "archive", tr("Archive: keep, but do not add to any context (A)")),
             ("restore", "undo-2", tr("Restore (R)")),
             ("forget", "trash-2", tr("Forget (Del)")),
-            ("erase", "x", tr("Erase for good")),
+            ("erase", "x", tr("Erase permanently")),
         )
 
 
-def _share(share: "Share") -> str:
-    """Never a percentage without its number."""
+def _outcome_text(share: "RunOutcomes") -> str:
+    """Return how the runs were rated, as counts, since a percentage of a few runs would mislead."""
     runs = tr("1 run") if share.runs == 1 else tr("{} runs").format(share.runs)
-    if not share.judged:
-        return tr("{}, none judged").format(runs)
-    return tr("{}, {} of {} judged went well").format(runs, share.good, share.judged)
+    if not share.rated:
+        return tr("{}, none rated").format(runs)
+    return tr("{}, {} of {} ratings good").format(runs, share.good, share.rated)

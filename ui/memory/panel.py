@@ -1,4 +1,4 @@
-"""The page of memories: tabs over the list, what is chosen beside it, and what waits for a word."""
+"""The Memory page: the list with its tabs on the left, the selected memory or proposal on the right."""
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
@@ -10,37 +10,48 @@ from PySide6.QtWidgets import QFrame, QMenu, QStackedWidget, QVBoxLayout, QWidge
 
 from core.domain.clock import now as wall_clock
 from core.domain.memory import Memory
-from core.domain.proposal import Proposal, ProposalMade, ProposalSettled
-from core.domain.recalled import MemoryRecalled
+from core.domain.proposal import Proposal, ProposalCreated, ProposalStateChanged
+from core.domain.recall_events import MemoriesRecalled
 from core.domain.sessions import SessionRow
-from core.store.told import Told
-from ui.bridge import Bridge
+from core.store.journal_update import JournalUpdate
+from ui.base.bridge import Bridge
+from ui.base.deferred_reader import DeferredReader
+from ui.base.panel_page import PanelPage, ShowToast, StartTask
+from ui.base.selection import Selection
 from ui.memory.card import MemoryCard
-from ui.memory.doing import Doing
-from ui.memory.door import MOST, Door
-from ui.memory.head import MemoryHead
-from ui.memory.list import MemoryList
-from ui.memory.review import ProposalCard
-from ui.memory.rows import ALL, ARCHIVE, PREFIX, PROPOSED, Line, belongs, is_for, line, places, wanted
-from ui.memory.words import folder_words, tr
-from ui.page import Page, Say, Start
-from ui.reading import Reading
-from ui.selection import Selection
-from ui.theme import Look
-from ui.visible import visible
-from ui.widgets.halves import halves
-from ui.widgets.own_keys import OwnKeys
-from ui.widgets.words import label
-from ui.without import Without
+from ui.memory.controller import MAX_LISTED, MemoryController
+from ui.memory.header import MemoryHeader
+from ui.memory.memory_actions import MemoryActions
+from ui.memory.memory_lines import (
+    ALL,
+    ARCHIVED,
+    PROPOSAL_PREFIX,
+    PROPOSED,
+    MemoryLine,
+    is_in_tab,
+    matches_scope,
+    memory_line,
+    proposal_line,
+    scope_folders,
+)
+from ui.memory.memory_list import MemoryList
+from ui.memory.proposal_card import MemoryProposalCard
+from ui.memory.texts import folder_label, tr
+from ui.style.theme import Look
+from ui.text.visible import visible
+from ui.widgets.labels import label
+from ui.widgets.local_shortcuts import LocalShortcuts
+from ui.widgets.rerun_without import RerunWithout
+from ui.widgets.splitter import horizontal_splitter
 
 if TYPE_CHECKING:
-    from core.engine.memory import Listed, Shown
+    from core.engine.services.memory_service import MemoryDetails, MemoryListing
 
-HEARD: Final = (ProposalMade, ProposalSettled, MemoryRecalled)
-PAUSE_MS: Final = 150  # after the last letter of a search
+REFRESH_EVENTS: Final = (ProposalCreated, ProposalStateChanged, MemoriesRecalled)
+SEARCH_DELAY_MS: Final = 150  # after the last key press in the search field
 SIDE: Final = 384
-LEAST: Final = 500  # pixels for the list, below which the sidebar folds
-SIDEBAR: Final = 264
+MIN_LIST_WIDTH: Final = 500  # pixels; if the list would be narrower, the sidebar is hidden
+SIDEBAR_WIDTH: Final = 264
 CARD_KEYS: Final = {
     Qt.Key.Key_E: "edit",
     Qt.Key.Key_P: "pin",
@@ -51,150 +62,160 @@ CARD_KEYS: Final = {
 REVIEW_KEYS: Final = {Qt.Key.Key_Y: "keep", Qt.Key.Key_E: "edit", Qt.Key.Key_N: "reject"}
 
 
-class MemoryPanel(Page, OwnKeys):
-    """Looks anew whenever it is opened, after each deed, and when a run recalls or proposes something."""
+class MemoryPanel(PanelPage, LocalShortcuts):
+    """The page. It reloads when it is opened, after each action, and when a run recalls or proposes memories."""
 
     def __init__(
         self,
         *,
         look: Look,
         bridge: Bridge,
-        start: Start,
-        say: Say,
+        start_task: StartTask,
+        show_toast: ShowToast,
         selection: Selection,
-        reading: Reading,
-        go_to: Callable[[str, int], None],
+        reader: DeferredReader,
+        show_event: Callable[[str, int], None],
         clock: Callable[[], int] = wall_clock,
     ) -> None:
         super().__init__()
         self.look = look
-        self._start, self._selection, self._reading, self._go_to, self._clock = start, selection, reading, go_to, clock
-        self._listed: Sequence[Listed] = ()
-        self._found: Sequence[Listed] | None = None
+        self._start_task, self._show_event, self._clock = start_task, show_event, clock
+        self._selection, self._reading = selection, reader
+        self._listed: Sequence[MemoryListing] = ()
+        self._found: Sequence[MemoryListing] | None = None
         self._asked = ("", "", "")
         self._proposals: dict[str, Proposal] = {}
         self._wanted, self._key, self._folded = "", "", False
-        self.door = Door(bridge)
-        self.head = MemoryHead(look)
+        self.controller = MemoryController(bridge)
+        self.header = MemoryHeader(look)
         self.list = MemoryList(look)
         self.card = MemoryCard(look, self._title_of)
-        self.review = ProposalCard(look, self._title_of)
-        self.doing = Doing(self, self, self.door, start=start, say=say)
-        self._without = Without(bridge, start, selection, reading)
+        self.proposal_card = MemoryProposalCard(look, self._title_of)
+        self.memory_actions = MemoryActions(self, self, self.controller, start_task=start_task, show_toast=show_toast)
+        self._rerun = RerunWithout(bridge, start_task, selection, reader)
         self._typed = QTimer(self)
         self._typed.setSingleShot(True)
-        self._typed.setInterval(PAUSE_MS)
+        self._typed.setInterval(SEARCH_DELAY_MS)
         self._lay_out()
         self._connect()
 
-    # What is shown
-
-    def open_on(self, about: tuple[str, ...]) -> None:
-        """`about` is the id of a memory, or `proposed`."""
+    def activate(self, about: tuple[str, ...]) -> None:
+        """Update the page when it is shown; `about` holds the ID of a memory to open, or `proposed`."""
         if about and about[0] == PROPOSED:
-            self.head.choose(PROPOSED)
+            self.header.choose_tab(PROPOSED)
         elif about:
             self._wanted = about[0]
         self.refresh()
 
     def refresh(self, wanted: str = "") -> None:
-        """Bring the page up to date, with this one chosen."""
+        """Reload the page, and open the memory with the ID `wanted` if given."""
         self._wanted = wanted or self._wanted
 
         async def look() -> None:
-            self.show_all(await self.door.listed(), await self.door.proposed())
-            if self.head.search.text().strip():
+            self.show_all(await self.controller.list_memories(), await self.controller.open_proposals())
+            if self.header.search.text().strip():
                 self._search()
 
-        self._start(look(), "list the memories")
+        self._start_task(look(), "list the memories")
 
-    def show_all(self, listed: "Sequence[Listed]", proposals: Sequence[Proposal]) -> None:
+    def show_all(self, listed: "Sequence[MemoryListing]", proposals: Sequence[Proposal]) -> None:
         self._listed = listed
         self._proposals = {one.id: one for one in proposals}
-        self.head.show_figures(listed, len(proposals), more=len(listed) >= MOST)
-        self.head.show_places(places(listed))
+        self.header.show_figures(listed, len(proposals), is_limited=len(listed) >= MAX_LISTED)
+        self.header.show_folders(scope_folders(listed))
         if self._wanted and self._wanted in {one.memory.id for one in listed}:
-            self._bring(self._wanted)
-        self.counted.emit()
+            self._reveal(self._wanted)
+        self.count_changed.emit()
         self._arrange(keep=not self._wanted)
         self._wanted = ""
 
-    def show_memory(self, shown: "Shown") -> None:
+    def show_memory(self, shown: "MemoryDetails") -> None:
         self.card.show_memory(shown)
         self._stack.setCurrentWidget(self.card)
 
     def show_proposal(self, proposal: Proposal, before: str | None) -> None:
-        self.review.show_proposal(proposal, before)
-        self._stack.setCurrentWidget(self.review)
+        self.proposal_card.show_proposal(proposal, before)
+        self._stack.setCurrentWidget(self.proposal_card)
 
     def open(self, key: str) -> None:
-        """Show a memory, or a proposal, beside the list."""
+        """Show a memory or a proposal next to the list."""
         self._key = key
-        self.list.mark(key)
-        if key.startswith(PREFIX):
-            proposal = self._proposals[key.removeprefix(PREFIX)]
+        self.list.mark_open(key)
+        if key.startswith(PROPOSAL_PREFIX):
+            proposal = self._proposals[key.removeprefix(PROPOSAL_PREFIX)]
 
             async def review() -> None:
-                before = await self.door.before(proposal.id)
-                if self._key == key:  # else another was chosen meanwhile
+                before = await self.controller.current_text(proposal.id)
+                if self._key == key:  # otherwise the user has opened another item meanwhile
                     self.show_proposal(proposal, before)
 
-            self._start(review(), "look at a proposal")
+            self._start_task(review(), "open a proposal")
             return
 
         async def look() -> None:
-            shown = await self.door.show(key)
+            shown = await self.controller.details(key)
             if self._key == key:
                 self.show_memory(shown)
 
-        self._start(look(), "look at a memory")
+        self._start_task(look(), "open a memory")
 
-    def folders(self) -> Sequence[str]:
-        """Those that a memory may be for: where the session works that was looked at, and those that have some."""
+    def scope_folders(self) -> Sequence[str]:
+        """Return the folders that can be a scope: the folder of the session viewed last, and folders with memories."""
         row = self._row(self._selection.session)
         here = [row.folder] if row and row.folder else []
-        return list(dict.fromkeys([*here, *places(self._listed)]))
+        return list(dict.fromkeys([*here, *scope_folders(self._listed)]))
 
-    def hear(self, facts: Sequence[object]) -> None:
-        if any(isinstance(fact, Told) and isinstance(fact.entry.event, HEARD) for fact in facts):
+    def apply_updates(self, facts: Sequence[object]) -> None:
+        if any(isinstance(fact, JournalUpdate) and isinstance(fact.entry.event, REFRESH_EVENTS) for fact in facts):
             self.refresh()
 
-    def unsaved(self) -> str:
-        return tr("the words of a proposal") if self.review.proposal and self.review.editing else ""
+    def unsaved_changes(self) -> str:
+        return (
+            tr("your edit of a memory proposal") if self.proposal_card.proposal and self.proposal_card.editing else ""
+        )
 
     def restyle(self, look: Look) -> None:
         self.look = look
         self._empty.setFont(look.fonts.text)
-        for part in (self.head, self.list, self.card, self.review):
+        for part in (self.header, self.list, self.card, self.proposal_card):
             part.restyle(look)
 
-    # The list
-
-    def _bring(self, name: str) -> None:
-        """The tab where it stands, unless the one that is shown has it."""
+    def _reveal(self, name: str) -> None:
+        """Switch to a tab that contains a memory, unless the current one does."""
         one = next(each for each in self._listed if each.memory.id == name)
-        if not belongs(one, self.head.tab) or not is_for(one.memory, self.head.place):
-            self.head.choose_place("")
-            self.head.choose(ALL if one.memory.standing == "active" else ARCHIVE)
+        if not is_in_tab(one, self.header.tab) or not matches_scope(one.memory, self.header.scope_filter):
+            self.header.choose_scope("")
+            self.header.choose_tab(ALL if one.memory.status == "active" else ARCHIVED)
 
-    def _lines(self) -> list[Line]:
-        tab, at = self.head.tab, self._clock()
+    def _lines(self) -> list[MemoryLine]:
+        tab, at = self.header.tab, self._clock()
         if tab == PROPOSED:
-            return [wanted(one, self._title_of, at) for one in self._proposals.values()]
-        words = self.head.search.text().strip().casefold()
+            return [proposal_line(one, self._title_of, at) for one in self._proposals.values()]
+        query = self.header.search.text().strip().casefold()
         found = self._listed
-        if words:  # what has them as they were typed is known at once, and stays first when the others are found
-            has = [one for one in found if words in one.memory.said.text.casefold()]
-            found = has if tab == ARCHIVE or self._found is None else _first(has, self._found)
-        place = self.head.place
-        return [line(one, self._title_of, at) for one in found if belongs(one, tab) and is_for(one.memory, place)]
+        if query:  # literal matches are shown at once, and stay on top when the search results arrive
+            literal = [one for one in found if query in one.memory.content.text.casefold()]
+            found = literal if tab == ARCHIVED or self._found is None else _merge(literal, self._found)
+        place = self.header.scope_filter
+        return [
+            memory_line(one, self._title_of, at)
+            for one in found
+            if is_in_tab(one, tab) and matches_scope(one.memory, place)
+        ]
 
     def _arrange(self, *, keep: bool = True) -> None:
-        """The lines of the tab; what was chosen stays so, or what stands in its place. Others begin with the first."""
+        """Show the lines of the tab.
+
+        With `keep`, the open item stays open. If it is no longer listed, the item now at its position is opened, or the
+        first item if the tab or the filter has changed.
+        """
         lines = self._lines()
         keys = [each.key for each in lines]
         held = self._key if keep else self._wanted
-        before, self._asked = self._asked, (self.head.tab, self.head.place, self.head.search.text().strip())
+        before, self._asked = (
+            self._asked,
+            (self.header.tab, self.header.scope_filter, self.header.search.text().strip()),
+        )
         was = self.list.currentIndex().row() if before == self._asked else 0
         key = held if held in keys else (keys[min(max(was, 0), len(keys) - 1)] if keys else "")
         self.list.show_lines(lines, key)
@@ -204,90 +225,90 @@ class MemoryPanel(Page, OwnKeys):
             self.list.scrollToTop()
         self.list.setVisible(bool(lines))
         self._empty.setVisible(not lines)
-        self._empty.setText("" if lines else self._nothing())
+        self._empty.setText("" if lines else self._empty_text())
         self._key = key
         if key:
             self.open(key)
         else:
             self._stack.setCurrentWidget(self._blank)
 
-    def _nothing(self) -> str:
-        if self.head.search.text().strip():
-            return tr("Nothing that is remembered has these words. Try fewer, or another tab.")
-        if self.head.tab == PROPOSED:
-            return tr("Nothing waits for a word. After real work a run may propose what is worth keeping.")
-        if self.head.tab == ARCHIVE:
-            return tr("The archive is empty. What nobody uses for long goes there, and can be brought back.")
+    def _empty_text(self) -> str:
+        if self.header.search.text().strip():
+            return tr("No memories match your search. Try fewer words or another tab.")
+        if self.header.tab == PROPOSED:
+            return tr("There are no proposals. Agents propose memories after longer runs.")
+        if self.header.tab == ARCHIVED:
+            return tr("There are no archived memories. Memories are archived if they are unused for a long time.")
         if self._listed:
-            return tr("Nothing of this kind is remembered yet.")
-        told = tr("Nothing is remembered yet. Runs learn as they work; or write down yourself what agents should know.")
-        return told + " " + tr("Begin with Add, or import a MEMORY.md, CLAUDE.md or JSON file from the menu.")
+            return tr("There are no memories of this kind yet.")
+        text = tr("There are no memories yet. Agents learn as they work, and you can add what they should know.")
+        return text + " " + tr("Click Add, or import a MEMORY.md, CLAUDE.md or JSON file from the menu.")
 
     def _search(self) -> None:
-        words = self.head.search.text().strip()
-        if not words:
+        query = self.header.search.text().strip()
+        if not query:
             self._found = None
             self._arrange()
             return
 
         async def look() -> None:
-            found = await self.door.find(words)
-            if self.head.search.text().strip() == words:
+            found = await self.controller.search(query)
+            if self.header.search.text().strip() == query:
                 self._found = found
                 self._arrange()
 
-        self._start(look(), "search the memories")
+        self._start_task(look(), "search the memories")
 
-    # What is done
-
-    def _do(self, deed: str) -> None:
+    def _do(self, action: str) -> None:
         if (memory := self.card.memory) and self._stack.currentWidget() is self.card:
-            self.doing.do(deed, memory)
+            self.memory_actions.run_action(action, memory)
 
     def _decide(self, how: str, text: object) -> None:
-        if proposal := self.review.proposal:
-            self.doing.settle(proposal, how, text if isinstance(text, str) else None, self.review.drop)
+        if proposal := self.proposal_card.proposal:
+            self.memory_actions.resolve_proposal(
+                proposal, how, text if isinstance(text, str) else None, self.proposal_card.discard
+            )
 
     def _open_menu(self, at: QPoint) -> None:
         menu = QMenu(self)
         menu.setObjectName("memory.menu")
-        menu.setAccessibleName(tr("More to do with memories"))
+        menu.setAccessibleName(tr("More memory actions"))
         memory = self.card.memory if self._stack.currentWidget() is self.card else None
-        for said, act in (
-            (tr("Import…"), self.doing.ask_import),
-            (tr("Export…"), self.doing.ask_export),
-            (tr("Archive what faded, look for lessons"), self.doing.tidy),
-            *self._try_deeds(memory),
-            *self._forget_deeds(memory),
+        for text, act in (
+            (tr("Import…"), self.memory_actions.ask_import),
+            (tr("Export…"), self.memory_actions.ask_export),
+            (tr("Archive decayed memories and derive lessons"), self.memory_actions.tidy),
+            *self._rerun_actions(memory),
+            *self._forget_actions(memory),
         ):
-            menu.addAction(said).triggered.connect(act)
+            menu.addAction(text).triggered.connect(act)
         menu.aboutToHide.connect(menu.deleteLater)
         menu.popup(at)
 
-    def _try_deeds(self, memory: Memory | None) -> list[tuple[str, Callable[[], None]]]:
-        """The newest run that was told of it, once more without it."""
-        uses = self.card.shown.uses if memory and self.card.shown else ()
-        ask = partial(self._without.ask, memory.id if memory else "", uses, self.look, self)
-        return [(tr("Try its last run again without it…"), ask)] if uses else []
+    def _rerun_actions(self, memory: Memory | None) -> list[tuple[str, Callable[[], None]]]:
+        """Return a menu entry that repeats, without the memory, the newest run that had it in its context."""
+        uses = self.card.details.uses if memory and self.card.details else ()
+        ask = partial(self._rerun.confirm, memory.id if memory else "", uses, self.look, self)
+        return [(tr("Repeat its last run without this memory…"), ask)] if uses else []
 
-    def _forget_deeds(self, memory: Memory | None) -> list[tuple[str, Callable[[], None]]]:
-        """All that a session or a folder taught, of the memory that is chosen."""
-        deeds: list[tuple[str, Callable[[], None]]] = []
+    def _forget_actions(self, memory: Memory | None) -> list[tuple[str, Callable[[], None]]]:
+        """Return the menu entries that forget everything learned from the session or for the folder of the memory."""
+        entries: list[tuple[str, Callable[[], None]]] = []
         if memory and memory.session:
             title = visible(self._title_of(memory.session) or memory.session)
-            said = tr("Forget what “{}” taught").format(title if len(title) < 40 else f"{title[:39]}…")
-            deeds.append((said, partial(self.doing.forget_all, session=memory.session)))
-        if memory and memory.said.reach == "folder":
-            folder = memory.said.place
-            said = tr("Forget what was learnt for {}").format(folder_words(folder))
-            deeds.append((said, partial(self.doing.forget_all, folder=folder)))
-        return deeds
+            text = tr("Forget what was learned from “{}”").format(title if len(title) < 40 else f"{title[:39]}…")
+            entries.append((text, partial(self.memory_actions.forget_all, session=memory.session)))
+        if memory and memory.content.scope == "folder":
+            folder = memory.content.scope_id
+            text = tr("Forget what was learned for {}").format(folder_label(folder))
+            entries.append((text, partial(self.memory_actions.forget_all, folder=folder)))
+        return entries
 
     def _go_to_step(self, session: str, number: int) -> None:
-        """The step that a person calls so."""
+        """Open the session at the step with this number, as shown to the user."""
         reader = self._reading.reader
-        step = reader.numbered(session, number) if reader and number else None
-        self._go_to(session, step.first if step else 0)
+        step = reader.step_by_number(session, number) if reader and number else None
+        self._show_event(session, step.first_seq if step else 0)
 
     def _title_of(self, session: str) -> str:
         row = self._row(session)
@@ -304,12 +325,12 @@ class MemoryPanel(Page, OwnKeys):
         column = QVBoxLayout(left)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
-        column.addWidget(self.head)
+        column.addWidget(self.header)
         column.addWidget(self._empty, 1)
         column.addWidget(self.list, 1)
         self._blank = QWidget()
         self._stack = QStackedWidget()
-        for part in (self._blank, self.card, self.review):
+        for part in (self._blank, self.card, self.proposal_card):
             self._stack.addWidget(part)
         side = QFrame()
         side.setProperty("surface", "panel")
@@ -319,66 +340,68 @@ class MemoryPanel(Page, OwnKeys):
         side.setMinimumWidth(self.look.size(280))
         whole = QVBoxLayout(self)
         whole.setContentsMargins(0, 0, 0, 0)
-        whole.addWidget(halves(left, side, (900, self.look.size(SIDE)), grows=0))
+        whole.addWidget(horizontal_splitter(left, side, (900, self.look.size(SIDE)), stretch_index=0))
 
     def _connect(self) -> None:
-        head = self.head
-        head.chosen.connect(lambda _: self._arrange())
+        head = self.header
+        head.filter_changed.connect(lambda _: self._arrange())
         head.search.textChanged.connect(lambda _: self._typed.start())
         self._typed.timeout.connect(self._search)
-        head.add.clicked.connect(lambda: self.doing.write())
-        head.menu_wanted.connect(self._open_menu)
-        self.list.menu_wanted.connect(self._open_menu)
+        head.add.clicked.connect(lambda: self.memory_actions.open_dialog())
+        head.menu_requested.connect(self._open_menu)
+        self.list.menu_requested.connect(self._open_menu)
         self.list.chosen.connect(self.open)
-        self.card.wanted.connect(self._do)
-        self.card.other.connect(self.refresh)
-        self.card.go_to.connect(self._go_to)
-        self.card.taken_back.connect(self._take_back)
-        self.review.decided.connect(self._decide)
-        self.review.go_to.connect(self._go_to_step)
-        self.own_keys = {
+        self.card.action_requested.connect(self._do)
+        self.card.memory_requested.connect(self.refresh)
+        self.card.event_requested.connect(self._show_event)
+        self.card.undo_requested.connect(self._take_back)
+        self.proposal_card.decided.connect(self._decide)
+        self.proposal_card.step_requested.connect(self._go_to_step)
+        self.local_shortcuts = {
             "Ctrl+F": head.search.setFocus,
-            "Ctrl+Shift+N": self.doing.write,
+            "Ctrl+Shift+N": self.memory_actions.open_dialog,
             "F6": self._next_part,
-            **{f"Alt+{place + 1}": partial(head.tabs.choose_at, place) for place in range(9)},
+            **{f"Alt+{place + 1}": partial(head.tabs.select_index, place) for place in range(9)},
         }
 
     def _take_back(self, number: int) -> None:
         if memory := self.card.memory:
-            self.doing.take_back(memory, number)
+            self.memory_actions.undo_change(memory, number)
 
     def _next_part(self) -> None:
-        """From the list to what stands beside it, and back."""
+        """Move the focus between the list and the pane next to it."""
         if self._stack.isAncestorOf(self.focusWidget()):
             self.list.setFocus(Qt.FocusReason.TabFocusReason)
-        elif self._stack.currentWidget() is self.review:
-            self.review.focus_first()
+        elif self._stack.currentWidget() is self.proposal_card:
+            self.proposal_card.focus_first()
         else:
             self.card.focus_first()
 
-    # Qt
+    # Qt overrides
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
         room = self.width() - self._stack.width()
-        fold = room < self.look.size(LEAST + (SIDEBAR if self._folded else 0))
+        fold = room < self.look.size(MIN_LIST_WIDTH + (SIDEBAR_WIDTH if self._folded else 0))
         if fold != self._folded:
             self._folded = fold
-            self.fold_wanted.emit(fold)
+            self.sidebar_fold_requested.emit(fold)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Letters act on what is chosen, while nobody writes."""
+        """Handle the single-key shortcuts of the open memory or proposal; text fields consume their keys first."""
         key = Qt.Key(event.key())
-        reviewing = self._stack.currentWidget() is self.review
-        deed = (REVIEW_KEYS if reviewing else CARD_KEYS).get(key) if not event.modifiers() else None
-        if deed is None:
+        reviewing = self._stack.currentWidget() is self.proposal_card
+        action = (REVIEW_KEYS if reviewing else CARD_KEYS).get(key) if not event.modifiers() else None
+        if action is None:
             super().keyPressEvent(event)
         elif reviewing:
-            {"keep": self.review.keep, "edit": self.review.edit, "reject": self.review.reject}[deed]()
+            {"keep": self.proposal_card.keep, "edit": self.proposal_card.edit, "reject": self.proposal_card.reject}[
+                action
+            ]()
         elif self._stack.currentWidget() is self.card:
-            self.card.do(deed)
+            self.card.run_action(action)
 
 
-def _first(some: Iterable["Listed"], then: Iterable["Listed"]) -> list["Listed"]:
-    """Each once, as it was told last."""
-    return list({one.memory.id: one for one in (*some, *then)}.values())
+def _merge(first: Iterable["MemoryListing"], second: Iterable["MemoryListing"]) -> list["MemoryListing"]:
+    """Concatenate the lists. An ID in both keeps its position in the first, with the value in the second."""
+    return list({one.memory.id: one for one in (*first, *second)}.values())

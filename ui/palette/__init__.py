@@ -1,1 +1,4 @@
-"""Find and do: every command and every session from one field."""
+"""The command palette, which is also used to choose a session.
+
+The commands themselves are defined in `ui/shell`.
+"""

@@ -1,4 +1,4 @@
-"""How well what was typed fits a text: the letters in their order, best at the starts of words and side by side."""
+"""Fuzzy matching: characters match in order, best at the start of words and next to each other."""
 
 from typing import Final, NamedTuple
 
@@ -6,40 +6,40 @@ START, NEXT, FAR, LATE = 12, 8, 1, 40
 BREAKS: Final = frozenset(" /-_.:")
 
 
-class Match(NamedTuple):
-    """`places` are the letters that matched."""
+class FuzzyMatch(NamedTuple):
+    """The score of a match (higher is better) and the positions of the matching characters."""
 
     score: int
-    places: tuple[int, ...]
+    positions: tuple[int, ...]
 
 
-def match(typed: str, text: str) -> Match | None:
-    """None where some letter is missing. Words may be typed in any order."""
+def fuzzy_match(typed: str, text: str) -> FuzzyMatch | None:
+    """Match the typed words, in any order, against a text; return None if a character is missing."""
     total, places = 0, set[int]()
-    low = text.lower() if len(text.lower()) == len(text) else text  # places are those of the text itself
+    low = text.lower() if len(text.lower()) == len(text) else text  # same length, so positions hold
     for word in typed.lower().split():
         found = _word(word, low)
         if found is None:
             return None
         total += found.score
-        places.update(found.places)
-    return Match(total - len(text) // 8, tuple(sorted(places)))
+        places.update(found.positions)
+    return FuzzyMatch(total - len(text) // 8, tuple(sorted(places)))
 
 
-def _word(word: str, text: str) -> Match | None:
+def _word(word: str, text: str) -> FuzzyMatch | None:
     whole = _at_start_of_word(word, text)
     if whole >= 0:
         places = tuple(range(whole, whole + len(word)))
         ends = START // 2 if _ends(text, whole + len(word)) else 0
-        return Match(START + NEXT * len(word) + (START if whole == 0 else 0) + ends, places)
+        return FuzzyMatch(START + NEXT * len(word) + (START if whole == 0 else 0) + ends, places)
     inside = text.find(word)
     if inside >= 0:
-        return Match(NEXT * len(word) - min(inside, LATE) // 4, tuple(range(inside, inside + len(word))))
+        return FuzzyMatch(NEXT * len(word) - min(inside, LATE) // 4, tuple(range(inside, inside + len(word))))
     return _scattered(word, text)
 
 
 def _at_start_of_word(word: str, text: str) -> int:
-    """The first place, but rather one where it is the whole word."""
+    """Return the position of a word of the text that begins with `word`, preferably equals it; -1 if there is none."""
     starts, place = list[int](), text.find(word)
     while place >= 0:
         if place == 0 or text[place - 1] in BREAKS:
@@ -52,7 +52,7 @@ def _ends(text: str, place: int) -> bool:
     return not text[place : place + 1].isalnum()
 
 
-def _scattered(word: str, text: str) -> Match | None:
+def _scattered(word: str, text: str) -> FuzzyMatch | None:
     places: list[int] = []
     score = 0
     for letter in word:
@@ -67,11 +67,11 @@ def _scattered(word: str, text: str) -> Match | None:
         else:
             score -= FAR
         places.append(place)
-    return Match(score, tuple(places))
+    return FuzzyMatch(score, tuple(places))
 
 
 def _next(letter: str, text: str, start: int) -> int:
-    """The next place of a letter, rather at the start of a word."""
+    """Return the next position of a character, preferring the start of a word; -1 if there is none."""
     place = first = text.find(letter, start)
     while place > 0 and text[place - 1] not in BREAKS:
         place = text.find(letter, place + 1)

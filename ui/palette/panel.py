@@ -1,4 +1,4 @@
-"""The palette: a field and a list over the window; type, go up and down, Enter does it, Esc goes away."""
+"""The palette: a search field with a list of matches, shown over the window and operated by keyboard."""
 
 from collections.abc import Callable, Sequence
 from typing import Final
@@ -17,11 +17,11 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from ui.icons import pixmap
-from ui.palette.entries import Entry, Found, sort
-from ui.theme import Look
-from ui.widgets.paint import chip_width, draw_chip, draw_chosen, draw_line
-from ui.widgets.words import ENTER_KEYS, label
+from ui.palette.ranking import PaletteEntry, PaletteMatch, rank_entries
+from ui.style.icons import pixmap
+from ui.style.theme import Look
+from ui.widgets.labels import ENTER_KEYS, label
+from ui.widgets.paint import chip_width, draw_chip, draw_line, draw_selection
 
 WIDTH: Final = 600
 TOP: Final = 72
@@ -33,14 +33,14 @@ TOP_INDEX: Final = QModelIndex()
 MOVES: Final = frozenset({Qt.Key.Key_Up, Qt.Key.Key_Down, Qt.Key.Key_PageUp, Qt.Key.Key_PageDown})
 
 
-class Entries(QAbstractListModel):
-    """What is listed, best first."""
+class PaletteModel(QAbstractListModel):
+    """The list model of the matching entries, best first."""
 
     def __init__(self, parent: QObject) -> None:
         super().__init__(parent)
-        self.found: list[Found] = []
+        self.found: list[PaletteMatch] = []
 
-    def show_found(self, found: list[Found]) -> None:
+    def show_found(self, found: list[PaletteMatch]) -> None:
         self.beginResetModel()
         self.found = found
         self.endResetModel()
@@ -52,7 +52,7 @@ class Entries(QAbstractListModel):
         if not index.isValid():
             return Qt.ItemFlag.NoItemFlags
         usual = Qt.ItemFlag.ItemIsSelectable | Qt.ItemFlag.ItemNeverHasChildren
-        return usual | Qt.ItemFlag.ItemIsEnabled if self.found[index.row()].entry.can else usual
+        return usual | Qt.ItemFlag.ItemIsEnabled if self.found[index.row()].entry.enabled else usual
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
         if not index.isValid():
@@ -65,10 +65,10 @@ class Entries(QAbstractListModel):
         return None
 
 
-class Rows(QStyledItemDelegate):
-    """Icon, text with the typed letters strong, a quiet detail, the key at the right."""
+class PaletteDelegate(QStyledItemDelegate):
+    """Paints an entry: icon, text with the matching characters in bold, detail, and shortcut at the right."""
 
-    def __init__(self, look: Look, model: Entries) -> None:
+    def __init__(self, look: Look, model: PaletteModel) -> None:
         super().__init__(model)
         self.look, self._model = look, model
 
@@ -82,10 +82,10 @@ class Rows(QStyledItemDelegate):
         found, theme = self._model.found[index.row()], self.look.theme
         entry, place = found.entry, option.rect
         if option.state & QStyle.StateFlag.State_Selected:
-            draw_chosen(painter, place.adjusted(6, 0, -6, 0), theme, 6)
+            draw_selection(painter, place.adjusted(6, 0, -6, 0), theme, 6)
         size = self.look.size(ICON)
         if entry.icon:
-            ink = theme.colour(entry.token) if entry.can else theme.third
+            ink = theme.color(entry.token) if entry.enabled else theme.third
             glyph = pixmap(entry.icon, ink, size, painter.device().devicePixelRatio())
             painter.drawPixmap(place.left() + 16, place.center().y() - size // 2, glyph)
         right = place.right() - 14
@@ -101,10 +101,10 @@ class Rows(QStyledItemDelegate):
         draw_chip(painter, chip, keys, fonts.caption, theme.second, theme.strong_line)
         return width
 
-    def _paint_words(self, painter: QPainter, place: QRect, found: Found) -> None:
+    def _paint_words(self, painter: QPainter, place: QRect, found: PaletteMatch) -> None:
         fonts, theme = self.look.fonts, self.look.theme
-        ink = theme.text if found.entry.can else theme.third
-        strong = set(found.places)
+        ink = theme.text if found.entry.enabled else theme.third
+        strong = set(found.positions)
         left = place.left()
         for part, hit in _pieces(found.entry.text, strong):
             room = QRect(left, place.top(), place.right() - left, place.height())
@@ -117,12 +117,12 @@ class Rows(QStyledItemDelegate):
 
 
 class Palette(QFrame):
-    """One at a time; `open_with` shows it, the act it was given is called with the id that was chosen."""
+    """The palette; `open_with` shows a list of entries, and calls a function with the ID of the chosen entry."""
 
     def __init__(self, look: Look, parent: QWidget) -> None:
         super().__init__(parent)
         self._look, self._around = look, parent
-        self._entries: Sequence[Entry] = ()
+        self._entries: Sequence[PaletteEntry] = ()
         self._recent: Sequence[str] = ()
         self._act: Callable[[str], object] = lambda _: None
         self._before: QWidget | None = None
@@ -134,8 +134,8 @@ class Palette(QFrame):
         self._field.setObjectName("palette.field")
         self._field.setFont(look.fonts.text)
         self._field.installEventFilter(self)
-        self._model = Entries(self)
-        self._rows = Rows(look, self._model)
+        self._model = PaletteModel(self)
+        self._rows = PaletteDelegate(look, self._model)
         self._list = QListView()
         self._list.setObjectName("palette.list")
         self._list.setModel(self._model)
@@ -145,7 +145,7 @@ class Palette(QFrame):
         self._list.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
         self._list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self._list.setMouseTracking(True)
-        self._none = label(self.tr("Nothing fits. Try fewer letters."), look.fonts.text, "second", name="palette.none")
+        self._none = label(self.tr("No matches. Try a shorter search."), look.fonts.text, "second", name="palette.none")
         self._none.setContentsMargins(16, 8, 16, 8)
         column = QVBoxLayout(self)
         column.setContentsMargins(8, 8, 8, 8)
@@ -160,11 +160,11 @@ class Palette(QFrame):
         self.hide()
 
     def open_with(
-        self, entries: Sequence[Entry], hint: str, act: Callable[[str], object], recent: Sequence[str] = ()
+        self, entries: Sequence[PaletteEntry], hint: str, act: Callable[[str], object], recent: Sequence[str] = ()
     ) -> None:
-        """Show these; asked for the same again, it goes away."""
+        """Show these entries, or close the palette if it already shows them; `act` is called with the chosen ID."""
         if self.isVisible() and self._field.placeholderText() == hint:
-            self.leave()
+            self.dismiss()
             return
         if not self.isVisible():
             self._before = self.window().focusWidget()
@@ -178,8 +178,8 @@ class Palette(QFrame):
         self.raise_()
         self._field.setFocus(Qt.FocusReason.ShortcutFocusReason)
 
-    def leave(self) -> None:
-        """Go away; the keyboard goes back to where it was, and by no other way: hiding would give it to a neighbour."""
+    def dismiss(self) -> None:
+        """Hide the palette after restoring the previous focus; otherwise Qt would pass it to a neighboring widget."""
         before, self._before = self._before, None
         if before is not None and before.isVisible():
             before.setFocus(Qt.FocusReason.OtherFocusReason)
@@ -194,14 +194,14 @@ class Palette(QFrame):
         self._fit()
 
     def _point_at(self, index: QModelIndex) -> None:
-        """A pointer that lies where lines come up under it chooses nothing."""
+        """Select the entry under the pointer if the pointer has moved, but not if only the list has changed."""
         if QCursor.pos() != self._pointer:
             self._list.setCurrentIndex(index)
 
     def _sort(self) -> None:
         self._pointer = QCursor.pos()
-        self._model.show_found(sort(self._entries, self._field.text(), self._recent))
-        first = next((n for n, found in enumerate(self._model.found) if found.entry.can), -1)
+        self._model.show_found(rank_entries(self._entries, self._field.text(), self._recent))
+        first = next((n for n, found in enumerate(self._model.found) if found.entry.enabled), -1)
         self._list.setCurrentIndex(self._model.index(first))
         self._none.setVisible(not self._model.found)
         self._list.setVisible(bool(self._model.found))
@@ -209,10 +209,10 @@ class Palette(QFrame):
 
     def _choose(self) -> None:
         index = self._list.currentIndex()
-        if not index.isValid() or not self._model.found[index.row()].entry.can:
+        if not index.isValid() or not self._model.found[index.row()].entry.enabled:
             return
         name, act = self._model.found[index.row()].entry.id, self._act
-        self.leave()
+        self.dismiss()
         act(name)
 
     def _fit(self) -> None:
@@ -239,7 +239,7 @@ class Palette(QFrame):
 
     def _key(self, event: QKeyEvent) -> bool:
         if event.key() == Qt.Key.Key_Escape:
-            self.leave()
+            self.dismiss()
         elif event.key() in ENTER_KEYS:
             self._choose()
         elif event.key() in MOVES:
@@ -249,10 +249,10 @@ class Palette(QFrame):
         return True
 
     def _move(self, key: int) -> None:
-        """Round and round, past what cannot be done now."""
+        """Move the selection, wrapping around and skipping unavailable entries."""
         self._pointer = QCursor.pos()
         steps = {Qt.Key.Key_Up: -1, Qt.Key.Key_Down: 1, Qt.Key.Key_PageUp: -ROWS + 1, Qt.Key.Key_PageDown: ROWS - 1}
-        can = [n for n, found in enumerate(self._model.found) if found.entry.can]
+        can = [n for n, found in enumerate(self._model.found) if found.entry.enabled]
         if not can:
             return
         now = self._list.currentIndex().row()
@@ -263,7 +263,7 @@ class Palette(QFrame):
 
 
 def _pieces(text: str, strong: set[int]) -> list[tuple[str, bool]]:
-    """The text cut where letters begin or end to be among those typed."""
+    """Split the text into parts, alternately matching and not, as pairs of text and whether it matches."""
     pieces: list[tuple[str, bool]] = []
     for place, letter in enumerate(text):
         hit = place in strong
@@ -274,7 +274,7 @@ def _pieces(text: str, strong: set[int]) -> list[tuple[str, bool]]:
     return pieces
 
 
-def shown_keys(keys: str) -> str:
-    """A key as the system writes it."""
+def native_shortcut(keys: str) -> str:
+    """Return a shortcut in the notation of the platform."""
     written = QKeySequence(keys).toString(QKeySequence.SequenceFormat.NativeText)
-    return written.replace("Return", "Enter")  # as keyboards say it
+    return written.replace("Return", "Enter")  # as the key is labeled

@@ -1,1 +1,1 @@
-"""The list of sessions."""
+"""The sidebar with the list of sessions."""

@@ -1,4 +1,4 @@
-"""The sessions on the left: start one, find one, see which waits."""
+"""The sidebar: start and search sessions, and see which ones wait for the user."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -19,36 +19,38 @@ from PySide6.QtWidgets import (
 
 from core.domain.clock import now as wall_clock
 from core.domain.sessions import SessionRow
-from ui.icons import icon
-from ui.sessions.delegate import SessionsDelegate
-from ui.sessions.foot import SessionsFoot
-from ui.sessions.menu import heading_menu, session_menu
-from ui.sessions.model import Role, SessionsModel
-from ui.sessions.rows import TRASH, Heading, Hit, Line
-from ui.sessions.view import WIDTH, SessionsView
-from ui.theme import Look
+from ui.sessions.session_menu import heading_menu, session_menu
+from ui.sessions.session_rows import TRASH, SessionHeading, SessionHit, SessionLine
+from ui.sessions.sessions_delegate import SessionsDelegate
+from ui.sessions.sessions_footer import SessionsFooter
+from ui.sessions.sessions_model import Role, SessionsModel
+from ui.sessions.sessions_view import WIDTH, SessionsView
+from ui.style.icons import icon
+from ui.style.theme import Look
 from ui.widgets.button import Button
-from ui.widgets.times import moment
-from ui.widgets.words import ENTER_KEYS, label
+from ui.widgets.labels import ENTER_KEYS, label
+from ui.widgets.time_formats import to_local_time
 
-LEAST: Final = 200
+MIN_WIDTH: Final = 200
 SEARCH_DELAY_MS: Final = 120
 AGE_EVERY_MS: Final = 30_000
-SELECTING: Final = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier
+SELECTION_MODIFIERS: Final = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier
 
 
 class SessionsPanel(QFrame):
-    """Fed with session rows; tells which one the person chose, searched or wants to start."""
+    """The sidebar. The main window supplies the sessions and handles the signals."""
 
     chosen = Signal(str)
-    place_chosen = Signal(str, int)  # a session, and the line of its journal that holds the words
+    hit_chosen = Signal(str, int)  # a session, and the sequence number of the matching event
     renamed = Signal(str, str)
-    filed = Signal(str, list)  # a word (pin, archive, trash, restore, forget, fork, folder…) and the sessions meant
-    undo_wanted = Signal()
-    compared = Signal(str, str)
-    placed = Signal(str, str)  # tab or beside, and the session
-    new_run = Signal()
-    searched = Signal(str)
+    action_requested = Signal(
+        str, list
+    )  # an action (pin, archive, trash, restore, forget, fork, folder…) and the session IDs
+    undo_requested = Signal()
+    compare_requested = Signal(str, str)
+    open_requested = Signal(str, str)  # `tab` or `beside` (split view), and the session
+    new_session_requested = Signal()
+    search_changed = Signal(str)
 
     def __init__(
         self,
@@ -64,74 +66,79 @@ class SessionsPanel(QFrame):
         self.setObjectName("sessions")
         self.setAccessibleName(self.tr("Sessions"))
         self.setProperty("surface", "panel")
-        self.setMinimumWidth(look.size(LEAST))
+        self.setMinimumWidth(look.size(MIN_WIDTH))
         home = home or str(Path.home())
         self._model = SessionsModel(home=home, clock=clock, parent=self)
         self._delegate = SessionsDelegate(look, home=home, clock=clock, parent=self)
         self._view = SessionsView(self._model, self._delegate, self)
-        self.foot = SessionsFoot(look, pages)
+        self.footer = SessionsFooter(look, pages)
         self._build()
         self._connect()
-        self._empty.hide()  # nobody knows yet whether there is nothing to list
+        self._empty.hide()  # until the sessions have been read, it is not known whether the list is empty
 
     def show_sessions(self, rows: Sequence[SessionRow]) -> None:
-        """List these sessions, keeping the scroll and the keyboard's place where they still exist."""
+        """List these sessions, keeping the scroll offset and, if possible, the focused row."""
         scrolled = self._view.verticalScrollBar().value()
-        with self._keeping():
+        with self._keeping_selection():
             self._model.show_sessions(rows)
         self._view.verticalScrollBar().setValue(scrolled)
-        self._say_empty()
+        self._update_empty()
 
     def update_session(self, row: SessionRow) -> None:
-        comes = row.id == self._delegate.shown != self._current() and not self._model.place(row.id).isValid()
-        with self._keeping():
+        comes = (
+            row.id == self._delegate.current_session != self._current() and not self._model.index_of(row.id).isValid()
+        )
+        with self._keeping_selection():
             self._model.update_session(row)
         if comes:
-            self._stand_on_shown()
-        self._say_empty()
+            self._select_shown()
+        self._update_empty()
 
-    def drop_sessions(self, names: Sequence[str]) -> None:
-        """These are gone for good."""
-        with self._keeping():
-            self._model.drop_sessions(names)
-        self._say_empty()
+    def remove_sessions(self, names: Sequence[str]) -> None:
+        with self._keeping_selection():
+            self._model.remove_sessions(names)
+        self._update_empty()
 
-    def nth(self, number: int) -> str:
-        """The session a person counts as this one, from 1; empty where there are fewer."""
-        names = [row.id for row in self._model.rows_of(self._model.lines())]
+    def nth_session(self, number: int) -> str:
+        """Return the id of the n-th visible session, counting from 1, or an empty string."""
+        names = [row.id for row in self._model.rows_of(self._model.session_indexes())]
         return names[number - 1] if number <= len(names) else ""
 
-    def neighbour(self, session_id: str) -> str:
-        """The session below this one, else the one above; never one that is in the trash."""
-        names = [row.id for row in self._model.rows_of(self._model.lines()) if not row.trashed or row.id == session_id]
+    def neighbor(self, session_id: str) -> str:
+        """Return the session below this one, else the one above, skipping sessions in the trash."""
+        names = [
+            row.id
+            for row in self._model.rows_of(self._model.session_indexes())
+            if not row.trashed or row.id == session_id
+        ]
         if session_id not in names or len(names) < 2:
             return ""
         place = names.index(session_id)
         return names[place + 1] if place + 1 < len(names) else names[place - 1]
 
-    def everything(self) -> list[SessionRow]:
-        """Every session in the order of the list, also those that are folded away."""
-        return self._model.everything()
+    def all_sessions(self) -> list[SessionRow]:
+        """Return all sessions in the order of the list, including those in collapsed groups."""
+        return self._model.all_sessions()
 
     def rename(self, session_id: str) -> None:
-        """Begin to write a new name for it, in its line."""
-        self._view.stand_on(self._model.place(session_id))
+        """Start renaming a session in place."""
+        self._view.select_only(self._model.index_of(session_id))
         self._view.rename()
 
-    def show_hits(self, hits: Sequence[Hit]) -> None:
-        """List what a search of the text found, below the titles that match."""
+    def show_hits(self, hits: Sequence[SessionHit]) -> None:
+        """List the matches of a full-text search below the matching titles."""
         self._model.search(self._search.text(), hits)
-        self._say_empty()
+        self._update_empty()
 
-    def places(self) -> list[tuple[str, int]]:
-        """The sessions whose text holds the words, and where."""
-        found = [self._model.item(index) for index in self._model.lines()]
-        return [(item.row.id, item.seq) for item in found if isinstance(item, Line) and item.seq]
+    def hit_positions(self) -> list[tuple[str, int]]:
+        """Return session id and event number of each full-text match."""
+        found = [self._model.item(index) for index in self._model.session_indexes()]
+        return [(item.row.id, item.seq) for item in found if isinstance(item, SessionLine) and item.seq]
 
-    def mark(self, session_id: str) -> None:
-        """Mark the session on display, which is the one that keys are meant for; an empty id marks none."""
-        self._delegate.shown = session_id
-        self._stand_on_shown()
+    def mark_current(self, session_id: str) -> None:
+        """Mark the session on display and select it for keyboard shortcuts; an empty id marks none."""
+        self._delegate.current_session = session_id
+        self._select_shown()
         self._view.viewport().update()
 
     def _current(self) -> str:
@@ -141,35 +148,37 @@ class SessionsPanel(QFrame):
         return {str(index.data(Role.SESSION)) for index in self._view.selectedIndexes()}
 
     @contextmanager
-    def _keeping(self) -> Iterator[None]:
-        """Lines that move take the keyboard and the selection along: Qt would give both to their neighbours."""
+    def _keeping_selection(self) -> Iterator[None]:
+        """While rows move, keep focus and selection on their sessions; Qt would move both to neighboring rows."""
         current, selected = self._current(), self._selected()
         yield
         if (self._current(), self._selected()) == (current, selected):
             return
         chosen, flags = self._view.selectionModel(), QItemSelectionModel.SelectionFlag
-        place = self._model.place(current)
+        place = self._model.index_of(current)
         if not place.isValid():
-            chosen.select(self._view.currentIndex(), flags.ClearAndSelect)  # gone: its neighbour, and no other
+            chosen.select(
+                self._view.currentIndex(), flags.ClearAndSelect
+            )  # its session was removed: select the neighbor
             return
         if self._selected() != selected:
             again = QItemSelection()
-            for index in filter(QModelIndex.isValid, map(self._model.place, selected)):
+            for index in filter(QModelIndex.isValid, map(self._model.index_of, selected)):
                 again.select(index, index)
             chosen.select(again, flags.ClearAndSelect)
         if self._current() != current:
             chosen.setCurrentIndex(place, flags.NoUpdate)
 
-    def _stand_on_shown(self) -> None:
-        """Without moving the list: somebody may be about to click."""
-        place = self._model.place(self._delegate.shown)
+    def _select_shown(self) -> None:
+        """Select the session on display without scrolling, because the user may be about to click a row."""
+        place = self._model.index_of(self._delegate.current_session)
         if place.isValid() and place not in self._view.selectedIndexes():
             self._view.setAutoScroll(False)
-            self._view.stand_on(place)
+            self._view.select_only(place)
             self._view.setAutoScroll(True)
 
     def open_search(self) -> None:
-        """With the keyboard in it, also where it was open before."""
+        """Open the search field and focus it, even if it was open before."""
         self._search_button.setChecked(True)
         self._search.setFocus(Qt.FocusReason.ShortcutFocusReason)
         self._search.selectAll()
@@ -179,9 +188,9 @@ class SessionsPanel(QFrame):
 
     def restyle(self, look: Look) -> None:
         self._look = self._delegate.look = look
-        self.setMinimumWidth(look.size(LEAST))
+        self.setMinimumWidth(look.size(MIN_WIDTH))
         self._new.restyle(look)
-        self.foot.restyle(look)
+        self.footer.restyle(look)
         self._search.setFont(look.fonts.text)
         self._empty.setFont(look.fonts.second)
         self._tint()
@@ -191,7 +200,7 @@ class SessionsPanel(QFrame):
     def _build(self) -> None:
         look = self._look
         self._new = Button(
-            look, self.tr("New run"), name="sessions.new", tone="primary", icon="plus", hint=self.tr("Ctrl N")
+            look, self.tr("New session"), name="sessions.new", tone="primary", icon="plus", hint=self.tr("Ctrl+N")
         )
         self._search_button = QToolButton()
         self._search_button.setObjectName("sessions.search_button")
@@ -201,7 +210,7 @@ class SessionsPanel(QFrame):
         self._search = QLineEdit()
         self._search.setObjectName("sessions.search")
         self._search.setAccessibleName(self.tr("Search sessions"))
-        self._search.setPlaceholderText(self.tr("Find in titles and text"))
+        self._search.setPlaceholderText(self.tr("Search titles and text"))
         self._search.setFont(look.fonts.text)
         self._search.setClearButtonEnabled(False)
         self._search.installEventFilter(self)
@@ -235,20 +244,20 @@ class SessionsPanel(QFrame):
         column.addWidget(self._empty)
         column.addWidget(self._view, 1)
         column.addStretch(0)
-        column.addWidget(self.foot)
+        column.addWidget(self.footer)
 
     def _connect(self) -> None:
-        self._new.clicked.connect(lambda: self.new_run.emit())
+        self._new.clicked.connect(lambda: self.new_session_requested.emit())
         self._search_button.toggled.connect(self._toggle_search)
         self._view.clicked.connect(self._click)
-        self._view.entered_row.connect(self._choose)
-        self._view.trash_wanted.connect(self._throw_away)
-        self._view.undo_wanted.connect(self.undo_wanted)
-        self._view.menu_wanted.connect(self._open_menu)
+        self._view.row_activated.connect(self._open_index)
+        self._view.trash_requested.connect(self._trash_selected)
+        self._view.undo_requested.connect(self.undo_requested)
+        self._view.menu_requested.connect(self._open_menu)
         self._model.renamed.connect(self.renamed)
         self._search_wait = QTimer(self, singleShot=True, interval=SEARCH_DELAY_MS)
-        self._search_wait.timeout.connect(lambda: self.searched.emit(self._search.text().strip()))
-        self._search.textChanged.connect(self._narrow)
+        self._search_wait.timeout.connect(lambda: self.search_changed.emit(self._search.text().strip()))
+        self._search.textChanged.connect(self._filter)
         self._day = self._today()
         ages = QTimer(self, interval=AGE_EVERY_MS)
         ages.setTimerType(Qt.TimerType.VeryCoarseTimer)
@@ -256,7 +265,7 @@ class SessionsPanel(QFrame):
         ages.start()
 
     def refresh_ages(self) -> None:
-        """Ages grow and days end while nothing else happens."""
+        """Update ages, and regroup the list when the day changes."""
         if self._today() != self._day:
             self._day = self._today()
             self._model.rearrange()
@@ -264,57 +273,57 @@ class SessionsPanel(QFrame):
             self._view.viewport().update()
 
     def _today(self) -> date:
-        return moment(self._clock()).date()
+        return to_local_time(self._clock()).date()
 
     def _click(self, index: QModelIndex) -> None:
-        """With Ctrl or Shift a click only selects."""
-        if not QGuiApplication.keyboardModifiers() & SELECTING:
-            self._choose(index)
+        """Open the clicked session, unless Ctrl or Shift extends the selection."""
+        if not QGuiApplication.keyboardModifiers() & SELECTION_MODIFIERS:
+            self._open_index(index)
 
-    def _meant(self) -> list[SessionRow]:
-        return self._model.rows_of(self._view.chosen())
+    def _selected_rows(self) -> list[SessionRow]:
+        return self._model.rows_of(self._view.action_indexes())
 
-    def _throw_away(self) -> None:
-        """What is in the trash already is not thrown away by a key."""
-        if names := [row.id for row in self._meant() if not row.trashed]:
-            self.filed.emit("trash", names)
+    def _trash_selected(self) -> None:
+        """Move the selected sessions to the trash, except those already there."""
+        if names := [row.id for row in self._selected_rows() if not row.trashed]:
+            self.action_requested.emit("trash", names)
 
     def _open_menu(self, place: QPoint) -> None:
-        rows, item = self._meant(), self._model.item(self._view.currentIndex())
+        rows, item = self._selected_rows(), self._model.item(self._view.currentIndex())
         if rows:
-            session_menu(self._look, rows, lambda word: self._wish(word, rows), self).popup(place)
-        elif isinstance(item, Heading) and item.key == TRASH:
-            heading_menu(self._look, item.count, lambda word: self._wish(word, rows), self).popup(place)
+            session_menu(self._look, rows, lambda word: self._do_action(word, rows), self).popup(place)
+        elif isinstance(item, SessionHeading) and item.key == TRASH:
+            heading_menu(self._look, item.count, lambda word: self._do_action(word, rows), self).popup(place)
 
-    def _wish(self, word: str, rows: list[SessionRow]) -> None:
+    def _do_action(self, word: str, rows: list[SessionRow]) -> None:
         if word == "rename":
             self._view.rename()
         elif word in {"tab", "beside"}:
-            self.placed.emit(word, rows[0].id)
+            self.open_requested.emit(word, rows[0].id)
         elif word == "compare":
-            self.compared.emit(rows[0].id, rows[1].id)
+            self.compare_requested.emit(rows[0].id, rows[1].id)
         elif word == "open":
-            self._choose(self._model.place(rows[0].id))
+            self._open_index(self._model.index_of(rows[0].id))
         else:
-            self.filed.emit(word, [row.id for row in rows])
+            self.action_requested.emit(word, [row.id for row in rows])
 
-    def _choose(self, index: QModelIndex) -> None:
+    def _open_index(self, index: QModelIndex) -> None:
         item = self._model.item(index)
-        if isinstance(item, Heading) and item.folds:
-            self._model.turn(item.key)
+        if isinstance(item, SessionHeading) and item.collapsible:
+            self._model.toggle_group(item.key)
             return
         session_id = index.data(Role.SESSION)
         if isinstance(session_id, str):
-            self.mark(session_id)
-            if isinstance(item, Line) and item.seq:
-                self.place_chosen.emit(session_id, item.seq)
+            self.mark_current(session_id)
+            if isinstance(item, SessionLine) and item.seq:
+                self.hit_chosen.emit(session_id, item.seq)
             else:
                 self.chosen.emit(session_id)
 
-    def _narrow(self, words: str) -> None:
+    def _filter(self, words: str) -> None:
         self._model.search(words)
         self._view.scrollToTop()
-        self._say_empty()
+        self._update_empty()
         self._search_wait.start()
 
     def _toggle_search(self, on: bool) -> None:
@@ -325,16 +334,16 @@ class SessionsPanel(QFrame):
             self._search.clear()
             self._view.setFocus(Qt.FocusReason.OtherFocusReason)
 
-    def _say_empty(self) -> None:
-        """Never an empty list without a word on what to do."""
+    def _update_empty(self) -> None:
+        """While the list is empty, show a hint on how to fill it."""
         empty = self._model.rowCount() == 0
         words = self._search.text().strip()
         if empty and words:
             self._empty.setText(
-                self.tr("No session holds “{}”. Try fewer words, or press Esc to see all.").format(words)
+                self.tr("No session contains “{}”. Try fewer words, or press Esc to show all sessions.").format(words)
             )
         elif empty:
-            self._empty.setText(self.tr("No sessions yet. Start one with New run; it will be listed here."))
+            self._empty.setText(self.tr("No sessions yet. Select New session to start one."))
         self._empty.setVisible(empty)
         self._view.setVisible(not empty)
 
@@ -343,12 +352,12 @@ class SessionsPanel(QFrame):
             self._search_button.setChecked(False)
             return True
         if event.key() == Qt.Key.Key_Down or event.key() in ENTER_KEYS:
-            if self._model.rowCount():  # what is hidden could not give the keyboard back
-                self._delegate.keyboard = True
+            if self._model.rowCount():  # an empty list is hidden, so focusing it would move the focus out of reach
+                self._delegate.keyboard_used = True
                 self._view.setFocus(Qt.FocusReason.TabFocusReason)
                 self._view.go_to_first()
                 if event.key() in ENTER_KEYS:
-                    self._choose(self._view.currentIndex())
+                    self._open_index(self._view.currentIndex())
             return True
         return False
 

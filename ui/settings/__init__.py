@@ -1,1 +1,1 @@
-"""What a person can set, and what is kept of them."""
+"""The Settings window: its pages, their controls, and the dialogs that add providers and MCP servers."""

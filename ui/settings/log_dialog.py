@@ -1,26 +1,26 @@
-"""What a tool server printed, to be read and copied."""
+"""The dialog with the log output of an MCP server."""
 
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QDialog, QPlainTextEdit, QVBoxLayout, QWidget
 
 from core.domain.visible import cut_lines
-from ui.theme import Look
-from ui.visible import visible
+from ui.style.theme import Look
+from ui.text.visible import visible
 from ui.widgets.button import Button
-from ui.widgets.dialog_parts import foot
-from ui.widgets.words import label
+from ui.widgets.dialog_parts import button_row
+from ui.widgets.labels import label
 
 
 class LogDialog(QDialog):
     def __init__(self, look: Look, server: str, printed: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("log")
-        self.setWindowTitle(self.tr("What {} printed").format(server))
+        self.setWindowTitle(self.tr("Log of {}").format(server))
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         column = QVBoxLayout(self)
         column.setContentsMargins(20, 16, 20, 16)
         column.setSpacing(10)
-        column.addWidget(label(self.tr("What {} printed when it ran last").format(server), look.fonts.bold, wrap=True))
+        column.addWidget(label(self.tr("Output of {} when it last ran").format(server), look.fonts.bold, wrap=True))
         if printed.strip():
             text = QPlainTextEdit(cut_lines(visible(printed)))
             text.setObjectName("log.text")
@@ -31,8 +31,8 @@ class LogDialog(QDialog):
             bar = text.verticalScrollBar()
             bar.setValue(bar.maximum())
         else:
-            column.addWidget(label(self.tr("Nothing yet."), look.fonts.text, "second", name="log.none"), 1)
+            column.addWidget(label(self.tr("No output yet."), look.fonts.text, "second", name="log.none"), 1)
         close = Button(look, self.tr("Close"), name="log.close", hint=self.tr("Esc"))
         close.clicked.connect(self.accept)
-        column.addLayout(foot(close))
+        column.addLayout(button_row(close))
         self.resize(look.size(640), look.size(420))

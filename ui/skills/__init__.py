@@ -1,1 +1,1 @@
-"""The page of skills: the list, and an editor for one of them."""
+"""The Skills page: the list of skills and an editor for the selected one."""

@@ -1,4 +1,4 @@
-"""Text of skills that is not saved: kept on the disk while it is written, until it is saved or thrown away."""
+"""Stores drafts on disk: unsaved changes to skills that the user has neither saved nor discarded yet."""
 
 import hashlib
 import json
@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 
 class SkillDraft(NamedTuple):
-    """A skill as it is being written: the version it began from, and its texts by path; None is a file taken away."""
+    """The unsaved texts of a skill by path, based on version `base`. The text of a removed file is None."""
 
     key: str
     base: int
@@ -17,13 +17,13 @@ class SkillDraft(NamedTuple):
 
 
 class SkillDrafts:
-    """A file for each skill that has some; private, as everything in the data folder."""
+    """Stores one JSON file per skill with unsaved changes, readable only by the user."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder / "drafts" / "skills"
 
-    def keep(self, draft: SkillDraft) -> None:
-        """Raises OSError where it cannot be written; a file is there whole or not at all."""
+    def save(self, draft: SkillDraft) -> None:
+        """Write a draft atomically. Raise OSError if that fails."""
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         place = self._place(draft.key)
         part = place.with_suffix(".part")
@@ -32,15 +32,15 @@ class SkillDrafts:
             file.write(body)
         part.replace(place)
 
-    def drop(self, key: str) -> None:
+    def delete(self, key: str) -> None:
         self._place(key).unlink(missing_ok=True)
 
-    def draft(self, key: str) -> SkillDraft | None:
-        """What was kept of a skill, if it can be read."""
+    def load(self, key: str) -> SkillDraft | None:
+        """Return the draft of a skill; None if there is none or it cannot be read."""
         return _read(self._place(key))
 
     def keys(self) -> frozenset[str]:
-        """The skills that are not saved."""
+        """Return the keys of the skills that have a draft."""
         found = (_read(file) for file in self._folder.glob("*.json")) if self._folder.is_dir() else ()
         return frozenset(draft.key for draft in found if draft)
 

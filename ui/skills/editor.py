@@ -1,4 +1,4 @@
-"""A skill's text being written: the source, its preview beside it, find and replace, and what was found in it."""
+"""The editor of a skill: source, preview, find bar and status bar."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -6,61 +6,65 @@ from typing import Final
 from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtWidgets import QSplitter, QVBoxLayout, QWidget
 
-from core.timeline.difference import difference
-from ui.skills.completing import KeyCompletion
+from core.timeline.text_diff import diff_texts
+from ui.skills.editor_status import EditorStatusBar, SkillSizes
 from ui.skills.find_bar import FindBar
-from ui.skills.foot import EditorFoot, Measures
-from ui.skills.preview import Preview
-from ui.skills.source import Mark, SourceField
-from ui.theme import Look
-from ui.widgets.own_keys import OwnKeys
-from ui.widgets.words import hairline
+from ui.skills.key_completion import FrontMatterCompletion
+from ui.skills.skill_preview import SkillPreview
+from ui.skills.source_editor import FindingMark, SourceEditor
+from ui.style.theme import Look
+from ui.widgets.labels import hairline
+from ui.widgets.local_shortcuts import LocalShortcuts
 
-CHECK_MS: Final = 250
-KEEP_MS: Final = 300
-COMPARED: Final = 4_000  # lines up to which those are marked that are not saved
+TYPING_PAUSE_MS: Final = 250
+DRAFT_INTERVAL_MS: Final = 300
+MAX_COMPARED_LINES: Final = 4_000  # in longer texts, changed lines are not marked
 
 
-class SkillEditor(OwnKeys):
-    """`rested` when the keys rest after a change, `keep` often enough that little is lost when the program dies."""
+class SkillEditor(LocalShortcuts):
+    """The source of a skill next to its preview.
 
-    rested = Signal()
-    keep = Signal()
+    `typing_paused` is emitted after a pause in typing. `save_draft_requested` is emitted at short intervals while the
+    user types, so that little is lost in a crash.
+    """
+
+    typing_paused = Signal()
+    save_draft_requested = Signal()
     changed = Signal()
-    link = Signal(str)
+    link_clicked = Signal(str)
 
     def __init__(self, look: Look, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("skill.editor")
-        self._saved, self._marks = "", ()  # type: tuple[str, Sequence[Mark]]
+        self._saved, self._marks = "", ()  # type: tuple[str, Sequence[FindingMark]]
         self._opening = False
-        self.source = SourceField(look)
-        self.preview = Preview(look)
-        self.completion = KeyCompletion(look, self.source)
-        self.finder = FindBar(look, self.source)
-        self.foot = EditorFoot(look)
-        self._rest = QTimer(self, singleShot=True, interval=CHECK_MS)
-        self._keep = QTimer(self, singleShot=True, interval=KEEP_MS)
+        self.source = SourceEditor(look)
+        self.preview = SkillPreview(look)
+        self.completion = FrontMatterCompletion(look, self.source)
+        self.find_bar = FindBar(look, self.source)
+        self.status_bar = EditorStatusBar(look)
+        self._rest = QTimer(self, singleShot=True, interval=TYPING_PAUSE_MS)
+        self._keep = QTimer(self, singleShot=True, interval=DRAFT_INTERVAL_MS)
         self._halves = QSplitter(Qt.Orientation.Horizontal)
         self._lay_out()
         self._rest.timeout.connect(self._rested)
-        self._keep.timeout.connect(self.keep)
+        self._keep.timeout.connect(self.save_draft_requested)
         self.source.document().contentsChange.connect(self._change)
-        self.source.moved.connect(self._moved)
-        self.preview.link.connect(self.link)
-        self.foot.next_wanted.connect(self.next_mark)
+        self.source.cursor_moved.connect(self._moved)
+        self.preview.link_clicked.connect(self.link_clicked)
+        self.status_bar.next_finding_requested.connect(self.go_to_next_finding)
         self.source.set_wrap(True)
-        self.own_keys = {
-            "Ctrl+F": self.finder.open,
-            "Ctrl+H": self.finder.open,
-            "F3": lambda: self.finder.step(1),
-            "Shift+F3": lambda: self.finder.step(-1),
-            "F8": self.next_mark,
+        self.local_shortcuts = {
+            "Ctrl+F": self.find_bar.open,
+            "Ctrl+H": self.find_bar.open,
+            "F3": lambda: self.find_bar.step(1),
+            "Shift+F3": lambda: self.find_bar.step(-1),
+            "F8": self.go_to_next_finding,
             "Alt+Z": self._turn_wrap,
         }
 
     def open(self, text: str, name: str, *, saved: str | None = None, read_only: bool = False) -> None:
-        """Another text. `saved` is what it would be without the changes that are not saved."""
+        """Open a text with an empty undo history. `saved` is the saved text if `text` has unsaved changes."""
         self._opening = True
         self._saved = text if saved is None else saved
         self._marks = ()
@@ -68,26 +72,26 @@ class SkillEditor(OwnKeys):
         self.source.open(text, name)
         self._opening = False
         self._rest.stop()
-        self.preview.begin(text)
-        self.foot.show_found((), None)
+        self.preview.show_new_text(text)
+        self.status_bar.show_findings((), None)
         self._moved(0)
         self._compare()
 
     def text(self) -> str:
         return self.source.toPlainText()
 
-    def saved(self, text: str) -> None:
-        """This text is kept now; what was done can still be undone."""
+    def mark_saved(self, text: str) -> None:
+        """Record that this text was saved; the undo history is kept."""
         self._saved = text
         self._compare()
 
-    def show_found(self, marks: Sequence[Mark], measures: Measures | None) -> None:
+    def show_findings(self, marks: Sequence[FindingMark], measures: SkillSizes | None) -> None:
         self._marks = marks
         self.source.show_marks(marks)
-        self.foot.show_found(marks, measures)
+        self.status_bar.show_findings(marks, measures)
 
-    def next_mark(self) -> None:
-        """To the next line with a finding; after the last comes the first."""
+    def go_to_next_finding(self) -> None:
+        """Go to the next line with a finding, wrapping around at the end."""
         lines = sorted({max(0, mark.line - 1) for mark in self._marks})
         if not lines:
             return
@@ -102,7 +106,7 @@ class SkillEditor(OwnKeys):
         self.source.set_wrap(on)
 
     def restyle(self, look: Look) -> None:
-        for part in (self.source, self.preview, self.completion, self.finder, self.foot):
+        for part in (self.source, self.preview, self.completion, self.find_bar, self.status_bar):
             part.restyle(look)
 
     def _change(self, _at: int, removed: int, added: int) -> None:
@@ -116,22 +120,22 @@ class SkillEditor(OwnKeys):
     def _rested(self) -> None:
         self.preview.show_text(self.text(), self.source.textCursor().blockNumber())
         self._compare()
-        self.rested.emit()
+        self.typing_paused.emit()
 
     def _compare(self) -> None:
-        """Mark the lines that are not as they were saved, where telling them apart takes no time."""
+        """Mark the lines with unsaved changes, unless the text is too long to compare quickly."""
         text = self.text()
         lines: set[int] = set()
-        if text != self._saved and max(text.count("\n"), self._saved.count("\n")) <= COMPARED:
-            for block in difference(self._saved, text).blocks:
+        if text != self._saved and max(text.count("\n"), self._saved.count("\n")) <= MAX_COMPARED_LINES:
+            for block in diff_texts(self._saved, text).blocks:
                 lines.update(range(block.new, max(block.new_end, block.new + 1)))
         self.source.show_changed(frozenset(lines))
 
     def _moved(self, line: int) -> None:
         cursor = self.source.textCursor()
         chosen = cursor.selectionEnd() - cursor.selectionStart()
-        self.foot.show_place(line, cursor.positionInBlock(), chosen)
-        self.preview.follow(line)
+        self.status_bar.show_cursor(line, cursor.positionInBlock(), chosen)
+        self.preview.follow_cursor(line)
 
     def _lay_out(self) -> None:
         self._halves.addWidget(self.source)
@@ -144,8 +148,8 @@ class SkillEditor(OwnKeys):
         column.setSpacing(0)
         column.addWidget(self._halves, 1)
         column.addWidget(hairline())
-        column.addWidget(self.finder)
-        column.addWidget(self.foot)
+        column.addWidget(self.find_bar)
+        column.addWidget(self.status_bar)
 
     def _turn_wrap(self) -> None:
         self.set_wrap(self.source.lineWrapMode() == self.source.LineWrapMode.NoWrap)

@@ -1,4 +1,4 @@
-"""The top of a skill's page: what it is called, how it stands, and what can be done with it."""
+"""The header of the skill view: the name, the state and the actions of the skill or proposal."""
 
 from collections.abc import Sequence
 
@@ -7,45 +7,44 @@ from PySide6.QtGui import QFont
 from PySide6.QtWidgets import QHBoxLayout, QMenu, QPushButton, QSizePolicy, QVBoxLayout, QWidget
 
 from core.domain.skill import SkillRow
-from ui.skills.rows import chip, state_words
-from ui.theme import Look, wear
-from ui.visible import visible
+from ui.skills.list_items import state_chip, state_label
+from ui.skills.skill_menu import MenuEntry
+from ui.style.theme import Look, set_style_properties
+from ui.text.visible import visible
 from ui.widgets.button import Button
 from ui.widgets.elided import ElidedLabel
-from ui.widgets.tip import tip
-from ui.widgets.words import label
-
-Deed = tuple[str, str]  # what it is called for the program, and for the person
+from ui.widgets.labels import label
+from ui.widgets.tooltip import tooltip_text
 
 
 class SkillHeader(QWidget):
-    """`wanted` names what was asked for: save, try, keep, edit, reject, versions, or a deed of the menu."""
+    """The header. `action_requested` carries save, try, keep, edit, reject, source, versions or a menu action."""
 
-    wanted = Signal(str)
+    action_requested = Signal(str)
 
     def __init__(self, look: Look, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._look = look
-        self._deeds: Sequence[Deed] = ()
+        self._deeds: Sequence[MenuEntry] = ()
         self.setObjectName("skill.header")
         self._title = ElidedLabel("", look.fonts.title, name="skill.title")
         self._state = label("", look.fonts.caption, "badge", name="skill.state")
         self._about = ElidedLabel("", look.fonts.second, "second", name="skill.about")
         self._versions = self._button("versions", "", "quiet", "history")
-        self._try = self._button("try", self.tr("Try in a run"), "quiet", "play")
-        self._more = Button(look, self.tr("More"), name="skill.more", tone="quiet", opens=True)
-        self._save = Button(look, self.tr("Save"), name="skill.save", tone="primary", hint="Ctrl S")
+        self._try = self._button("try", self.tr("Try in new session"), "quiet", "play")
+        self._more = Button(look, self.tr("More"), name="skill.more", tone="quiet", has_menu=True)
+        self._save = Button(look, self.tr("Save"), name="skill.save", tone="primary", hint="Ctrl+S")
         self._reject = self._button("reject", self.tr("Reject"))
-        self._edit = self._button("edit", self.tr("Edit first"))
-        self._keep = self._button("keep", self.tr("Keep"), "primary")
+        self._edit = self._button("edit", self.tr("Edit"))
+        self._keep = self._button("keep", self.tr("Accept"), "primary")
         self._source = QPushButton()
         self._source.setObjectName("skill.source")
         self._source.setProperty("tone", "link")
         self._source.setCursor(Qt.CursorShape.PointingHandCursor)
         self._source.setFont(_underlined(look))
-        self._source.setToolTip(self.tr("Show the steps that it comes from"))
-        self._source.clicked.connect(lambda: self.wanted.emit("source"))
-        self._save.clicked.connect(lambda: self.wanted.emit("save"))
+        self._source.setToolTip(self.tr("Show the steps it was learned from"))
+        self._source.clicked.connect(lambda: self.action_requested.emit("source"))
+        self._save.clicked.connect(lambda: self.action_requested.emit("save"))
         self._more.clicked.connect(lambda: self.open_menu(self._more.mapToGlobal(self._more.rect().bottomLeft())))
         first = QHBoxLayout()
         first.setSpacing(8)
@@ -66,47 +65,48 @@ class SkillHeader(QWidget):
         column.addLayout(second)
         self._turn(proposal=False)
 
-    def show_skill(self, row: SkillRow, versions: int, about: str, deeds: Sequence[Deed]) -> None:
-        self._deeds = deeds
-        word, token = chip(row)
-        self._show(row.name, state_words(row.state) if word else "", about, token)
+    def show_skill(self, row: SkillRow, versions: int, about: str, menu_entries: Sequence[MenuEntry]) -> None:
+        self._deeds = menu_entries
+        word, token = state_chip(row)
+        self._show(row.name, state_label(row.state) if word else "", about, token)
         count = self.tr("1 version") if versions == 1 else self.tr("{} versions").format(versions)
         self._versions.setText(count)
         self._versions.setVisible(versions > 0)
-        self._try.setEnabled(row.state == "on")
-        self._try.setToolTip("" if row.state == "on" else self.tr("Only a skill that is on can be tried."))
+        self._try.setEnabled(row.state == "enabled")
+        self._try.setToolTip("" if row.state == "enabled" else self.tr("Only an enabled skill can be tried."))
         self._turn(proposal=False)
 
     def show_proposal(self, title: str, about: str, *, source: str) -> None:
-        """A change that waits for a word; `source` is where it comes from."""
+        """Show a proposal; `source` describes the session and the steps it was learned from."""
         self._show(title, self.tr("Proposed change"), about, "learned")
         self._source.setText(visible(source))
         self._source.setAccessibleName(source)
-        self._keep.setText(self.tr("Keep"))
+        self._keep.setText(self.tr("Accept"))
         self._edit.setEnabled(True)
         self._turn(proposal=True)
         self._source.setVisible(bool(source))
 
-    def edit_begun(self) -> None:
-        self._keep.setText(self.tr("Keep as edited"))
+    def mark_edited(self) -> None:
+        self._keep.setText(self.tr("Accept edited"))
         self._edit.setEnabled(False)
 
-    def show_saving(self, *, can: bool, said: str) -> None:
-        self._save.setEnabled(can)
-        self._save.setText(said)
-        self._save.setAccessibleName(said)
+    def update_save_button(self, *, enabled: bool, label: str) -> None:
+        """Enable or disable the Save button and set its label."""
+        self._save.setEnabled(enabled)
+        self._save.setText(label)
+        self._save.setAccessibleName(label)
 
     def open_menu(self, at: QPoint) -> None:
         menu = QMenu(self)
         menu.setObjectName("skill.menu")
-        menu.setAccessibleName(self.tr("More to do with the skill"))
-        for name, said in self._deeds:
+        menu.setAccessibleName(self.tr("More skill actions"))
+        for name, text in self._deeds:
             if not name:
                 menu.addSeparator()
                 continue
-            action = menu.addAction(said)
+            action = menu.addAction(text)
             action.setObjectName(f"skill.do.{name}")
-            action.triggered.connect(lambda _=False, name=name: self.wanted.emit(name))
+            action.triggered.connect(lambda _=False, name=name: self.action_requested.emit(name))
         menu.aboutToHide.connect(menu.deleteLater)
         menu.popup(at)
 
@@ -123,9 +123,9 @@ class SkillHeader(QWidget):
         self._title.show_text(visible(title))
         self._state.setText(state)
         self._state.setVisible(bool(state))
-        wear(self._state, tone="learnt" if token == "learned" else "badge")
+        set_style_properties(self._state, tone="learnt" if token == "learned" else "badge")
         self._about.show_text(visible(about))
-        self._about.setToolTip(tip(about))
+        self._about.setToolTip(tooltip_text(about))
 
     def _turn(self, *, proposal: bool) -> None:
         for part in (self._reject, self._edit, self._keep, self._source):
@@ -137,7 +137,7 @@ class SkillHeader(QWidget):
 
     def _button(self, name: str, text: str, tone: str = "", icon: str = "") -> Button:
         made = Button(self._look, text, name=f"skill.{name}", tone=tone, icon=icon)
-        made.clicked.connect(lambda: self.wanted.emit(name))
+        made.clicked.connect(lambda: self.action_requested.emit(name))
         return made
 
 

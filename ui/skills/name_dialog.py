@@ -1,39 +1,43 @@
-"""Asks for a name: of a skill or of a file of it, with a word at once about what is wrong with it."""
+"""The dialog that asks for the name of a skill or a file, and validates it while the user types."""
 
 from collections.abc import Callable, Sequence
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QDialog, QLineEdit, QVBoxLayout, QWidget
 
-from ui.theme import Look
+from ui.style.theme import Look
 from ui.widgets.button import Button
-from ui.widgets.choice import Choice
-from ui.widgets.dialog_parts import foot
-from ui.widgets.words import label
+from ui.widgets.dialog_parts import button_row
+from ui.widgets.drop_down import DropDown
+from ui.widgets.labels import label
 
-Option = tuple[str, str]  # what it is called for the program, and for the person
+Option = tuple[str, str]  # the value of a choice, and its label
 
 
 class NameDialog(QDialog):
-    """`open()` it; `given` tells the name and what was chosen. `fault` says what is wrong with a name, else nothing."""
+    """Opened with `open()`; emits `submitted` with the name and the value of the selected choice.
 
-    given = Signal(str, str)
+    `find_error` returns what is wrong with a name, or an empty string. `choices` are pairs of value and label, shown in
+    a list titled `choices_title`, which is hidden if there are no choices.
+    """
+
+    submitted = Signal(str, str)
 
     def __init__(
         self,
         look: Look,
         *,
         title: str,
-        told: str,
-        yes: str,
-        fault: Callable[[str], str],
+        hint: str,
+        button: str,
+        find_error: Callable[[str], str],
         name: str = "",
         choices: Sequence[Option] = (),
-        choose: str = "",
+        choices_title: str = "",
         parent: QWidget | None = None,
     ) -> None:
         super().__init__(parent)
-        self._fault = fault
+        self._fault = find_error
         self.setObjectName("skill.name")
         self.setWindowTitle(title)
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
@@ -43,41 +47,41 @@ class NameDialog(QDialog):
         self._field.setFont(look.fonts.mono)
         self._field.selectAll()
         self._wrong = label("", look.fonts.second, "failed", name="skill.name.wrong", wrap=True)
-        self._choices = Choice()
+        self._choices = DropDown()
         self._choices.setObjectName("skill.name.choice")
-        self._choices.setAccessibleName(choose)
+        self._choices.setAccessibleName(choices_title)
         self._choices.setFont(look.fonts.text)
-        for key, said in choices:
-            self._choices.addItem(said, key)
+        for key, text in choices:
+            self._choices.addItem(text, key)
         cancel = Button(look, self.tr("Cancel"), name="skill.name.cancel")
-        self._yes = Button(look, yes, name="skill.name.yes", tone="primary")
+        self._yes = Button(look, button, name="skill.name.yes", tone="primary")
         self._yes.setDefault(True)
         column = QVBoxLayout(self)
         column.setContentsMargins(20, 16, 20, 16)
         column.setSpacing(10)
         column.addWidget(label(title, look.fonts.bold, wrap=True))
-        column.addWidget(label(told, look.fonts.text, "second", wrap=True))
+        column.addWidget(label(hint, look.fonts.text, "second", wrap=True))
         column.addWidget(self._field)
         column.addWidget(self._wrong)
         if choices:
-            column.addWidget(label(choose, look.fonts.second, "second"))
+            column.addWidget(label(choices_title, look.fonts.second, "second"))
             column.addWidget(self._choices)
-        column.addLayout(foot(cancel, self._yes))
+        column.addLayout(button_row(cancel, self._yes))
         self.setMinimumWidth(look.size(440))
-        self._field.textChanged.connect(lambda _: self._weigh())
+        self._field.textChanged.connect(lambda _: self._validate())
         cancel.clicked.connect(self.reject)
-        self._yes.clicked.connect(self._give)
-        self._weigh()
+        self._yes.clicked.connect(self._submit)
+        self._validate()
         self._field.setFocus()
 
-    def _weigh(self) -> None:
+    def _validate(self) -> None:
         name = self._field.text().strip()
         wrong = self._fault(name) if name else ""
         self._wrong.setText(wrong)
         self._wrong.setVisible(bool(wrong))
         self._yes.setEnabled(bool(name) and not wrong)
 
-    def _give(self) -> None:
+    def _submit(self) -> None:
         name, chosen = self._field.text().strip(), str(self._choices.currentData() or "")
         self.accept()
-        self.given.emit(name, chosen)
+        self.submitted.emit(name, chosen)

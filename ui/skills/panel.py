@@ -1,4 +1,4 @@
-"""The page of skills: the list at the left, the skill that is open beside it."""
+"""The Skills page: the list on the left, and the selected skill or proposal on the right."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -8,98 +8,104 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QDragEnterEvent, QDropEvent, QResizeEvent
 from PySide6.QtWidgets import QStackedWidget, QVBoxLayout, QWidget
 
-from core.domain.problems import Trouble
-from core.domain.proposal import ProposalMade, ProposalSettled
-from core.domain.skill import MAIN, Moved, OpenSkill, Saved, SkillRow, SkillUsed
-from core.store.told import Told
-from ui.bridge import Bridge
-from ui.page import Page, Say, Start
-from ui.reading import Reading
-from ui.selection import Selection
-from ui.skills.desk import BOTH, USED, Desk
-from ui.skills.doing import Doing
-from ui.skills.door import Door
-from ui.skills.moved import MovedDialog
-from ui.skills.reviewing import PREFIX, Reviewing
-from ui.skills.rows import Proposed
-from ui.skills.side import SkillSide
-from ui.skills.work import Body, Work
-from ui.skills.works import Works
-from ui.theme import Look
-from ui.widgets.halves import halves
-from ui.widgets.own_keys import OwnKeys
-from ui.widgets.words import label
-from ui.window_state import WindowState
-from ui.without import Without
+from core.domain.problems import ErrorDetails
+from core.domain.proposal import ProposalCreated, ProposalStateChanged
+from core.domain.skill import SKILL_FILE, OpenSkill, SkillRow, SkillSaveConflict, SkillSaved, SkillUsed
+from core.store.journal_update import JournalUpdate
+from ui.base.bridge import Bridge
+from ui.base.deferred_reader import DeferredReader
+from ui.base.panel_page import PanelPage, ShowToast, StartTask
+from ui.base.selection import Selection
+from ui.base.window_state import WindowState
+from ui.skills.conflict_dialog import SaveConflictDialog
+from ui.skills.controller import SkillsController
+from ui.skills.edit_store import EditStore
+from ui.skills.edited_skill import EditedSkill, FileContents
+from ui.skills.list_items import ProposalItem
+from ui.skills.list_pane import SkillListPane
+from ui.skills.proposal_review import PROPOSAL_PREFIX, ProposalReview
+from ui.skills.skill_actions import SkillActions
+from ui.skills.skill_view import EDIT_AND_PREVIEW, USED, SkillView
+from ui.style.theme import Look
+from ui.widgets.labels import label
+from ui.widgets.local_shortcuts import LocalShortcuts
+from ui.widgets.rerun_without import RerunWithout
+from ui.widgets.splitter import horizontal_splitter
 
-HEARD: Final = (ProposalMade, ProposalSettled, SkillUsed)
-LEAST: Final = 640  # pixels for text, below which the sidebar folds
-SIDEBAR: Final = 264
+REFRESH_EVENTS: Final = (ProposalCreated, ProposalStateChanged, SkillUsed)
+MIN_TEXT_WIDTH: Final = 640  # pixels; if the text would be narrower, the sidebar is hidden
+SIDEBAR_WIDTH: Final = 264
 
 
-class SkillsPanel(Page, OwnKeys):
-    """Opens one skill at a time; what is not saved of the others waits on the disk."""
+class SkillsPanel(PanelPage, LocalShortcuts):
+    """The page. One skill is open at a time; unsaved changes to other skills are on disk as drafts."""
 
     def __init__(
         self,
         *,
         look: Look,
         bridge: Bridge,
-        start: Start,
-        tell: Callable[[Trouble], None],
-        say: Say,
+        start_task: StartTask,
+        show_error: Callable[[ErrorDetails], None],
+        show_toast: ShowToast,
         selection: Selection,
-        reading: Reading,
+        reader: DeferredReader,
         state: WindowState,
-        go_to: Callable[[str, int], None],
-        begin: Callable[[str], None],
+        show_event: Callable[[str, int], None],
+        start_with: Callable[[str], None],
     ) -> None:
         super().__init__()
-        self._look, self._start, self._tell, self._say = look, start, tell, say
-        self._selection, self._reading, self._state = selection, reading, state
-        self._begin, self._go_to = begin, go_to
+        self._look, self._start_task, self._show_error, self._show_toast = look, start_task, show_error, show_toast
+        self._selection, self._reading, self._state = selection, reader, state
+        self._start_with, self._show_event = start_with, show_event
         self._opening = ""
         self._wanted, self._folded, self._saving, self._write = "", False, False, False
-        self.door = Door(bridge)
-        self.works = Works(state.folder)
-        self.side = SkillSide(look)
-        self.desk = Desk(look)
-        self._without = Without(bridge, start, selection, reading)
-        self._doing = Doing(self, self, look, self.door, start=start, say=say, tell=tell)
-        self.reviewing = Reviewing(
-            self, self, self.door, start=start, say=say, title_of=self._title_of, go_to=self._go_to_row
+        self.controller = SkillsController(bridge)
+        self.edits = EditStore(state.folder)
+        self.list_pane = SkillListPane(look)
+        self.view = SkillView(look)
+        self._rerun = RerunWithout(bridge, start_task, selection, reader)
+        self._actions = SkillActions(
+            self, self, look, self.controller, start_task=start_task, show_toast=show_toast, show_error=show_error
+        )
+        self.proposal_review = ProposalReview(
+            self,
+            self,
+            self.controller,
+            start_task=start_task,
+            show_toast=show_toast,
+            title_of=self._title_of,
+            show_event=self._go_to_row,
         )
         self._lay_out()
         self._connect()
 
-    # What is shown
-
-    def open_on(self, about: tuple[str, ...]) -> None:
+    def activate(self, about: tuple[str, ...]) -> None:
         if about:
             self._wanted = about[0]
         session = self._reading.reader.session(self._selection.session) if self._reading.reader else None
-        self.door.folder = session.folder if session else ""
-        self.works.look()
-        self.side.show_unsaved(self.works.unsaved())
+        self.controller.folder = session.folder if session else ""
+        self.edits.find_drafts()
+        self.list_pane.show_unsaved(self.edits.unsaved_keys())
         self.refresh()
 
-    def refresh(self, wanted: str = "", *, write: bool = False) -> None:
-        """Bring the list up to date, and open what is wanted of it; `write` brings the keyboard into its text."""
+    def refresh(self, wanted: str = "", *, focus_text: bool = False) -> None:
+        """Reload the list, and open the skill with the key or name `wanted`; with `focus_text`, focus its text."""
         self._wanted = wanted or self._wanted
-        self._write = self._write or write
+        self._write = self._write or focus_text
 
         async def look() -> None:
-            rows = await self.door.rows()
-            self.show_rows(rows, self.reviewing.lines(await self.door.proposed()))
+            rows = await self.controller.list_skills()
+            self.show_rows(rows, self.proposal_review.to_list_items(await self.controller.open_proposals()))
 
-        self._start(look(), "list the skills")
+        self._start_task(look(), "list the skills")
 
-    def show_rows(self, rows: Sequence[SkillRow], proposed: Sequence[Proposed]) -> None:
-        self.side.show_rows(rows, proposed, self.door.folder)
-        self.counted.emit()
-        if self.reviewing.knows(self.reviewing.shown) and not self._wanted:
+    def show_rows(self, rows: Sequence[SkillRow], proposed: Sequence[ProposalItem]) -> None:
+        self.list_pane.show_rows(rows, proposed, self.controller.folder)
+        self.count_changed.emit()
+        if self.proposal_review.has(self.proposal_review.open_id) and not self._wanted:
             return
-        held = self.desk.opened.row.key if self.desk.opened else ""
+        held = self.view.skill.row.key if self.view.skill else ""
         known = {row.key: row for row in rows}
         named = {row.name: row.key for row in reversed(rows)}
         key = self._wanted if self._wanted in known else named.get(self._wanted, "")
@@ -107,255 +113,255 @@ class SkillsPanel(Page, OwnKeys):
         key = key if key in known else next(iter(known), "")
         if key == self._wanted or named.get(self._wanted) == key:
             self._wanted = ""
-        self._stack.setCurrentWidget(self.desk if key else self._empty)
-        if key and (key != held or (self.desk.opened and known[key].digest != self.desk.opened.row.digest)):
+        self._stack.setCurrentWidget(self.view if key else self._empty)
+        if key and (key != held or (self.view.skill and known[key].digest != self.view.skill.row.digest)):
             self.open(key)
-        elif key and self.desk.opened:
-            self.desk.show_row(known[key])
+        elif key and self.view.skill:
+            self.view.update_row(known[key])
 
     def open(self, key: str) -> None:
-        """Show a skill, or a proposal; text of it that was not saved stands there again."""
-        self.keep()
-        if key.startswith(PREFIX):
-            self._stack.setCurrentWidget(self.desk)
+        """Open a skill, with its unsaved changes, or a proposal."""
+        self.save_draft()
+        if key.startswith(PROPOSAL_PREFIX):
+            self._stack.setCurrentWidget(self.view)
             self._opening = key
-            self.reviewing.open(key.removeprefix(PREFIX))
-            self.side.list.mark(key)
+            self.proposal_review.open(key.removeprefix(PROPOSAL_PREFIX))
+            self.list_pane.list.mark_open(key)
             return
         self._opening = key
 
         async def look() -> None:
-            opened = await self.door.open(key)
-            if self._opening == key:  # else another was chosen meanwhile
+            opened = await self.controller.open(key)
+            if self._opening == key:  # otherwise the user has opened another skill meanwhile
                 self.show_skill(opened)
 
-        self._start(look(), "open a skill")
+        self._start_task(look(), "open a skill")
 
     def show_skill(self, opened: OpenSkill) -> None:
         key = opened.row.key
-        self.keep()  # what was typed while it was on its way
-        self.reviewing.shown = ""
-        self.desk.show_skill(opened, self.works.of(opened))
-        self.side.list.mark(key)
-        self._state.keep_text("skill", key)
+        self.save_draft()  # text that was typed while the skill was loading
+        self.proposal_review.open_id = ""
+        self.view.show_skill(opened, self.edits.edit_of(opened))
+        self.list_pane.list.mark_open(key)
+        self._state.set_text("skill", key)
         self.check()
         if self._write:
             self._write = False
-            self.desk.focus_text()
-        if self.desk.tabs.current() == USED:
+            self.view.focus_text()
+        if self.view.tabs.current() == USED:
             self.show_uses()
 
     def check(self) -> None:
-        """Ask what is to be said of the text as it is now."""
-        text, work, name = self.desk.editor.text(), self.desk.work, self.desk.checked_as
+        """Check the current text and show the findings."""
+        text, work, name = self.view.editor.text(), self.view.edit, self.view.expected_name
         if not name:
-            self.desk.show_findings((), None)
+            self.view.show_findings((), None)
             return
 
         async def look() -> None:
-            found = await self.door.check(text, work.paths(), name)
-            if self.desk.work is work:
-                self.desk.show_findings(found.findings, found.measures)
+            found = await self.controller.check(text, work.paths(), name)
+            if self.view.edit is work:
+                self.view.show_findings(found.findings, found.sizes)
 
-        self._start(look(), "check a skill")
+        self._start_task(look(), "check a skill")
 
     def show_uses(self) -> None:
-        key = self.desk.work.key
+        key = self.view.edit.key
 
         async def look() -> None:
-            self.desk.used.show_uses(await self.door.uses(key))
+            self.view.usage.show_uses(await self.controller.usage(key))
 
-        self._start(look(), "look where a skill was used")
+        self._start_task(look(), "load the uses of a skill")
 
-    def unsaved(self) -> str:
-        """Nothing is lost when the window closes: it is kept first."""
-        self.keep()
+    def unsaved_changes(self) -> str:
+        """Save the draft and return an empty string: nothing is lost when the window closes."""
+        self.save_draft()
         return ""
 
-    def hear(self, facts: Sequence[object]) -> None:
-        """What a run proposes, decides or uses is seen at once."""
-        if any(isinstance(fact, Told) and isinstance(fact.entry.event, HEARD) for fact in facts):
+    def apply_updates(self, facts: Sequence[object]) -> None:
+        """Refresh the page when a run proposes a change or uses a skill, or a proposal is decided."""
+        if any(isinstance(fact, JournalUpdate) and isinstance(fact.entry.event, REFRESH_EVENTS) for fact in facts):
             self.refresh()
 
-    # What is done
-
     def save(self) -> None:
-        """A new version; where somebody else saved meanwhile, both are shown and nothing is overwritten."""
-        changes, work = self.desk.now(), self.desk.work
-        text = self.desk.editor.text()
-        if not changes or self._saving or self.desk.read_only or self.desk.opened is None:
+        """Save a new version. If another version was saved in the meantime, the user merges both."""
+        changes, work = self.view.unsaved_changes(), self.view.edit
+        text = self.view.editor.text()
+        if not changes or self._saving or self.view.read_only or self.view.skill is None:
             return
 
         async def send() -> None:
             self._saving = True
             try:
-                done = await self.door.save(work.key, text, changes, work.base)
+                done = await self.controller.save(work.key, text, changes, work.base)
             finally:
                 self._saving = False
-            if isinstance(done, Moved):
-                self._ask_which(done, text)
+            if isinstance(done, SkillSaveConflict):
+                self._ask_to_merge(done, text)
             else:
-                self._settle(done, work, {**changes, MAIN: text})
+                self._settle(done, work, {**changes, SKILL_FILE: text})
 
-        self._start(send(), "save a skill")
+        self._start_task(send(), "save a skill")
 
-    def keep(self) -> None:
-        """What is written is on the disk, whatever ends the program."""
-        work = self.desk.work
-        if not work.key or self.desk.read_only:
+    def save_draft(self) -> None:
+        """Write unsaved changes to disk as a draft, so that they survive a crash."""
+        work = self.view.edit
+        if not work.key or self.view.read_only:
             return
-        self.desk.now()
+        self.view.unsaved_changes()
         try:
-            self.works.keep(work)
+            self.edits.save_draft(work)
         except OSError as error:
-            what = self.tr("What is written here would be lost in an accident.")
-            self._tell(Trouble(what, f"{error.strerror or error}.", self.tr("Save it, or make room on the disk.")))
-        self.side.show_unsaved(self.works.unsaved())
+            what = self.tr("Your unsaved changes could not be written to disk, and a crash would lose them.")
+            self._show_error(
+                ErrorDetails(what, f"{error.strerror or error}.", self.tr("Save the skill, or free up disk space."))
+            )
+        self.list_pane.show_unsaved(self.edits.unsaved_keys())
 
     def discard(self) -> None:
-        """Throw away what is not saved; it can be taken back."""
-        draft = self.desk.work.draft()
+        """Discard the unsaved changes; the toast offers Undo."""
+        draft = self.view.edit.draft()
 
         def show() -> None:
-            self.desk.clear()
+            self.view.clear()
             self.open(draft.key)
 
         def undo() -> None:
-            self.works.put_back(draft)
+            self.edits.restore_draft(draft)
             show()
 
-        self.works.drop(draft.key)
-        self.works.forget(draft.key)
+        self.edits.delete_draft(draft.key)
+        self.edits.unload(draft.key)
         show()
-        self._say(self.tr("What was not saved is thrown away."), undo)
+        self._show_toast(self.tr("Unsaved changes discarded."), undo)
 
-    def take_up(self, key: str) -> None:
-        """A proposal that was being edited is edited on."""
-        draft = self.works.draft(key)
-        text = draft.texts.get(MAIN) if draft else None
+    def resume_editing(self, key: str) -> None:
+        """Continue editing a proposal from its draft, if it has one."""
+        draft = self.edits.draft(key)
+        text = draft.texts.get(SKILL_FILE) if draft else None
         if text is not None:
-            self.desk.edit_proposal()
-            self.desk.editor.source.replace_all(text)
+            self.view.edit_proposal()
+            self.view.editor.source.replace_text(text)
 
-    def do(self, name: str) -> None:
-        """A deed of the head, the menu or the card."""
-        mine: dict[str, Callable[[], None]] = {
+    def run_action(self, name: str) -> None:
+        """Run an action of the header, the menu or the notice."""
+        actions: dict[str, Callable[[], None]] = {
             "save": self.save,
             "discard": self.discard,
-            "versions": lambda: self.desk.choose("compare"),
-            "try": self.try_it,
-            "without": self.try_without,
+            "versions": lambda: self.view.choose_tab("compare"),
+            "try": self.try_skill,
+            "without": self.repeat_without,
         }
-        if name in mine:
-            mine[name]()
-        elif self.desk.opened:
-            self._doing.do(name, self.desk.opened.row)
+        if name in actions:
+            actions[name]()
+        elif self.view.skill:
+            self._actions.run_action(name, self.view.skill.row)
         else:
-            self.reviewing.do(name)
+            self.proposal_review.run_action(name)
 
-    def try_it(self) -> None:
-        """A run that is asked to use it; what is not saved would not be in it."""
-        if self.desk.opened and self.desk.work.changed:
-            self._say(self.tr("Save it first: a run uses the version that was saved."))
-        elif self.desk.opened:
-            self._begin(self.tr("Use the skill {} to ").format(self.desk.opened.row.name))
+    def try_skill(self) -> None:
+        """Start a new session with a task that uses the skill; unsaved changes must be saved first."""
+        if self.view.skill and self.view.edit.changed:
+            self._show_toast(self.tr("Save your changes first: a run uses the saved version."))
+        elif self.view.skill:
+            self._start_with(self.tr("Use the skill {} to ").format(self.view.skill.row.name))
 
-    def try_without(self) -> None:
-        """The newest run that used it, once more without it."""
-        if (opened := self.desk.opened) is not None:
+    def repeat_without(self) -> None:
+        """Offer to repeat the newest run that used the skill, without it."""
+        if (opened := self.view.skill) is not None:
             row = opened.row
 
             async def look() -> None:
-                self._without.ask(row.name, await self.door.uses(row.key), self._look, self)
+                self._rerun.confirm(row.name, await self.controller.usage(row.key), self._look, self)
 
-            self._start(look(), "look where a skill was used")
+            self._start_task(look(), "load the uses of a skill")
 
-    def _settle(self, done: Saved, work: Work, saved: dict[str, Body]) -> None:
-        self.works.settle(work, done, saved)
-        self.keep()
-        self.desk.show_saving()
-        said = self.tr("Nothing differed from version {}.") if done.unchanged else self.tr("Saved as version {}.")
-        self._say(said.format(done.version))
+    def _settle(self, done: SkillSaved, work: EditedSkill, saved: dict[str, FileContents]) -> None:
+        self.edits.mark_saved(work, done, saved)
+        self.save_draft()
+        self.view.update_save_state()
+        text = self.tr("No changes since version {}.") if done.unchanged else self.tr("Saved as version {}.")
+        self._show_toast(text.format(done.version))
         self.open(done.key)
         self.refresh(done.key)
 
-    def _ask_which(self, moved: Moved, mine: str) -> None:
-        dialog = MovedDialog(self._look, moved, mine, moved.head.by, self)
-        dialog.agreed.connect(lambda text: self.desk.take(text, moved.head.number))
-        dialog.agreed.connect(lambda _: self.keep())
+    def _ask_to_merge(self, moved: SkillSaveConflict, mine: str) -> None:
+        dialog = SaveConflictDialog(self._look, moved, mine, moved.latest.author, self)
+        dialog.resolved.connect(lambda text: self.view.replace_text(text, moved.latest.number))
+        dialog.resolved.connect(lambda _: self.save_draft())
         dialog.open()
 
     def _compare(self, before: int, after: int) -> None:
-        work, changes = self.desk.work, self.desk.now() if not after else {}
+        work, changes = self.view.edit, self.view.unsaved_changes() if not after else {}
 
         async def look() -> None:
-            files = await self.door.compared(work, before, after, changes)
-            if self.desk.work is work:
-                self.desk.show_files(files)
+            files = await self.controller.diff(work, before, after, changes)
+            if self.view.edit is work:
+                self.view.show_files(files)
 
-        self._start(look(), "compare two versions")
+        self._start_task(look(), "compare two versions")
 
     def _load(self, path: str) -> None:
-        work = self.desk.work
+        work = self.view.edit
 
         async def look() -> None:
-            work.loaded(path, await self.door.body(work.key, path))
-            if self.desk.work is work:
-                self.desk.files.show_file(path)
+            work.set_saved_contents(path, await self.controller.read_file(work.key, path))
+            if self.view.edit is work:
+                self.view.files.show_file(path)
 
-        self._start(look(), "read a file of a skill")
+        self._start_task(look(), "read a file of a skill")
 
     def _title_of(self, session: str) -> str:
         row = self._reading.reader.session(session) if self._reading.reader else None
         return row.title if row else ""
 
     def _go_to_row(self, session: str, _row: int) -> None:
-        self._go_to(session, 0)
+        self._show_event(session, 0)
 
     def _lay_out(self) -> None:
-        words = self.tr(
-            "A skill tells an agent how to do something well. Begin one with +, or drop a folder or a zip here."
+        text = self.tr(
+            "A skill tells an agent how to do a task well. Create one with +, or drop a folder or zip file here."
         )
-        self._empty = label(words, self._look.fonts.text, "second", name="skills.empty", wrap=True)
+        self._empty = label(text, self._look.fonts.text, "second", name="skills.empty", wrap=True)
         self._empty.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self._empty.setContentsMargins(40, 0, 40, 0)
         self._stack = QStackedWidget()
         self._stack.addWidget(self._empty)
-        self._stack.addWidget(self.desk)
+        self._stack.addWidget(self.view)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
-        column.addWidget(halves(self.side, self._stack, (self._look.size(280), 800)))
+        column.addWidget(horizontal_splitter(self.list_pane, self._stack, (self._look.size(280), 800)))
         self.setAcceptDrops(True)
-        self.desk.choose(BOTH)
+        self.view.choose_tab(EDIT_AND_PREVIEW)
 
     def _connect(self) -> None:
-        desk, side = self.desk, self.side
+        desk, side = self.view, self.list_pane
         side.list.chosen.connect(self.open)
-        side.list.menu_wanted.connect(desk.header.open_menu)
-        side.new_wanted.connect(self._doing.ask_new)
-        side.import_wanted.connect(self._doing.ask_import)
-        desk.wanted.connect(self.do)
-        desk.keep.connect(self.keep)
-        desk.check_wanted.connect(self.check)
-        desk.compare_wanted.connect(self._compare)
-        desk.compare.restore_wanted.connect(self._doing.restore)
-        desk.files.wanted.connect(self._load)
-        desk.files.given.connect(self._doing.take_file)
-        desk.files.removed.connect(self._doing.say_removed)
-        desk.used.wanted.connect(lambda session, _run: self._go_to(session, 0))
-        desk.tab_changed.connect(lambda tab: self.show_uses() if tab == USED and desk.opened else None)
-        desk.editor.link.connect(self._doing.open_link)
-        self.own_keys = {
+        side.list.menu_requested.connect(desk.header.open_menu)
+        side.new_requested.connect(self._actions.ask_new)
+        side.import_requested.connect(self._actions.ask_import)
+        desk.action_requested.connect(self.run_action)
+        desk.save_draft_requested.connect(self.save_draft)
+        desk.check_requested.connect(self.check)
+        desk.diff_requested.connect(self._compare)
+        desk.compare.restore_requested.connect(self._actions.restore)
+        desk.files.file_requested.connect(self._load)
+        desk.files.file_chosen.connect(self._actions.add_file)
+        desk.files.removed.connect(self._actions.show_removed)
+        desk.usage.session_requested.connect(lambda session, _run: self._show_event(session, 0))
+        desk.tab_changed.connect(lambda tab: self.show_uses() if tab == USED and desk.skill else None)
+        desk.editor.link_clicked.connect(self._actions.open_link)
+        self.local_shortcuts = {
             "Ctrl+S": self.save,
-            "Ctrl+Shift+N": self._doing.ask_new,
+            "Ctrl+Shift+N": self._actions.ask_new,
             "F6": self._next_part,
-            **{f"Alt+{place + 1}": partial(desk.tabs.choose_at, place) for place in range(5)},
+            **{f"Alt+{place + 1}": partial(desk.tabs.select_index, place) for place in range(5)},
         }
 
     def _next_part(self) -> None:
-        """From the list to the text, to what stands beside it, and back to the list."""
-        parts: list[QWidget] = [self.side.list, self.desk.editor.source, self.desk.editor.preview]
-        parts += [self.desk.compare, self.desk.files, self.desk.used]
+        """Move the focus to the next visible part: list, editor, preview or other tab, then the list again."""
+        parts: list[QWidget] = [self.list_pane.list, self.view.editor.source, self.view.editor.preview]
+        parts += [self.view.compare, self.view.files, self.view.usage]
         shown = [part for part in parts if part.isVisible()]
         here = next(
             (at for at, part in enumerate(shown) if part.hasFocus() or part.isAncestorOf(self.focusWidget())), -1
@@ -364,20 +370,20 @@ class SkillsPanel(Page, OwnKeys):
 
     def restyle(self, look: Look) -> None:
         self._look = look
-        self.side.restyle(look)
-        self.desk.restyle(look)
-        self._doing.restyle(look)
+        self.list_pane.restyle(look)
+        self.view.restyle(look)
+        self._actions.restyle(look)
         self._empty.setFont(look.fonts.text)
 
-    # Qt
+    # Qt overrides
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        text = self.width() - self.side.width()
-        fold = text < LEAST if not self._folded else text < LEAST + self._look.size(SIDEBAR)
+        text = self.width() - self.list_pane.width()
+        fold = text < MIN_TEXT_WIDTH if not self._folded else text < MIN_TEXT_WIDTH + self._look.size(SIDEBAR_WIDTH)
         if fold != self._folded:
             self._folded = fold
-            self.fold_wanted.emit(fold)
+            self.sidebar_fold_requested.emit(fold)
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
         if any(url.isLocalFile() for url in event.mimeData().urls()):
@@ -387,4 +393,4 @@ class SkillsPanel(Page, OwnKeys):
         names = [url.toLocalFile() for url in event.mimeData().urls() if url.isLocalFile()]
         if names:
             event.acceptProposedAction()
-            self._doing.look_in(names[0])
+            self._actions.preview_import(names[0])

@@ -1,4 +1,4 @@
-"""The first screen: begin a run, or what it takes to be able to; and where everything is kept."""
+"""The start screen: start a session, set up a model, try the demo or import sessions."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -7,101 +7,101 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
 
-from ui.start.begin import BeginBox, Offer
-from ui.start.entry import StartEntry
-from ui.theme import Look
-from ui.widgets.key_dialog import KeyDialog
-from ui.widgets.words import breakable, label, surface
+from ui.start.new_session_form import NewSessionForm, ProviderOffer
+from ui.start.start_entry import StartEntry
+from ui.style.theme import Look
+from ui.widgets.api_key_dialog import ApiKeyDialog
+from ui.widgets.labels import allow_breaks, label, styled_frame
 
 WIDTH: Final = 680
-NAMED: Final = 3
+MAX_NAMED: Final = 3
 
 
 class StartPanel(QFrame):
-    """One card in the middle; each entry on it works."""
+    """A centered card with the new session form and the entries."""
 
-    demo_wanted = Signal()
-    begun = Signal(str, str, str)  # task, folder, model
-    key_given = Signal(str, str)  # server, key
+    demo_requested = Signal()
+    start_requested = Signal(str, str, str)  # task, folder, model
+    api_key_entered = Signal(str, str)  # provider, API key
     shown = Signal()
-    look_wanted = Signal()
-    others_wanted = Signal()
+    refresh_requested = Signal()
+    import_requested = Signal()
 
     def __init__(self, look: Look, *, data_folder: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._look = look
-        self._offers: tuple[Offer, ...] = ()
+        self._offers: tuple[ProviderOffer, ...] = ()
         self._local = ""
         self.setObjectName("start")
         self.setAccessibleName(self.tr("Start"))
         self.setProperty("surface", "background")
         fonts = look.fonts
-        self._title = label(self.tr("Watch an agent work"), fonts.heading, name="start.title", wrap=True)
-        kept = self.tr("Everything stays on this computer, in {}").format(data_folder)
+        self._title = label(self.tr("Get started"), fonts.heading, name="start.title", wrap=True)
+        kept = self.tr("Sessions and settings are stored in {}").format(data_folder)
         self._place = label(kept, fonts.text, "second", name="start.place", wrap=True)
-        self.begin = BeginBox(look)
+        self.form = NewSessionForm(look)
         self._none = label("", fonts.text, name="start.none", wrap=True)
-        self._server = StartEntry(look, "start.local", "cpu", "", "", self.tr("Use it"))
+        self._server = StartEntry(look, "start.local", "cpu", "", "", self.tr("Use"))
         self._key = StartEntry(
             look,
             "start.key",
             "key",
-            self.tr("Add a key"),
-            self.tr("For a model server"),
-            self.tr("Add…"),
+            self.tr("Add an API key"),
+            self.tr("For a model provider"),
+            self.tr("Add key…"),
         )
         demo = self.tr(
-            "A scripted model works in a sample folder, really runs its tools and asks you one question. "
-            "No network, no key."
+            "A scripted model works in a sample folder, runs real tools and asks you one question. "
+            "It needs no network and no API key."
         )
-        title = self.tr("Look around with the built-in demo")
+        title = self.tr("Try the built-in demo")
         self._demo = StartEntry(look, "start.demo", "play", title, demo, self.tr("Start demo"))
-        others = self.tr("Claude Code, Codex, OpenCode and others: what they did, in the same view. Nothing is run.")
-        title = self.tr("Open runs of other agents")
-        self._others = StartEntry(look, "start.others", "folder-open", title, others, self.tr("Look…"))
-        self._others.button.clicked.connect(lambda: self.others_wanted.emit())
+        others = self.tr("View sessions of Claude Code, Codex, OpenCode and others here. Nothing is run.")
+        title = self.tr("Import sessions from other agents")
+        self._others = StartEntry(look, "start.others", "folder-open", title, others, self.tr("Import…"))
+        self._others.button.clicked.connect(lambda: self.import_requested.emit())
         self._lay_out()
-        self._demo.button.clicked.connect(lambda: self.demo_wanted.emit())
+        self._demo.button.clicked.connect(lambda: self.demo_requested.emit())
         self._key.button.clicked.connect(self._ask_key)
         self._server.button.clicked.connect(self._use_local)
-        self.begin.begun.connect(self.begun)
-        self.show_offers((), "")
+        self.form.start_requested.connect(self.start_requested)
+        self.show_providers((), "")
 
-    def show_offers(self, offers: Sequence[Offer], chosen: str) -> None:
-        """The servers there are; `chosen` is the model of the settings."""
+    def show_providers(self, offers: Sequence[ProviderOffer], chosen: str) -> None:
+        """Show the available providers; `chosen` is the default model from the settings."""
         self._offers = tuple(offers)
         names = [name for offer in offers for name in offer.models]
         if chosen and chosen not in names:
             names.insert(0, chosen)
-        self.begin.set_models(names, chosen)
-        self.begin.setVisible(bool(names))
-        self._title.setText(self.tr("What should the agent do?") if names else self.tr("Watch an agent work"))
+        self.form.set_models(names, chosen)
+        self.form.setVisible(bool(names))
+        self._title.setText(self.tr("What should the agent do?") if names else self.tr("Get started"))
         self._none.setVisible(not names)
         self._none.setText(
-            self.tr("No model is set up yet. Here are three ways to begin.")
+            self.tr("No model is set up yet. There are several ways to get started:")
             if offers
             else self.tr("Looking for models…")
         )
-        here = next((offer for offer in offers if offer.here and offer.models), None)
+        here = next((offer for offer in offers if offer.is_local and offer.models), None)
         self._local = here.models[0] if here else ""
         self._server.setVisible(here is not None or not names)
         self._show_local(here) if here else self._show_no_local()
         lacking = [offer.title or offer.name for offer in offers if offer.needs_key]
         self._key.setVisible(bool(lacking) or not names)
         self._key.button.setEnabled(bool(lacking))
-        named = ", ".join(lacking[:NAMED])
-        if len(lacking) > NAMED:
-            named = self.tr("{names} and {more} more; your own in the settings").format(
-                names=named, more=len(lacking) - NAMED
+        named = ", ".join(lacking[:MAX_NAMED])
+        if len(lacking) > MAX_NAMED:
+            named = self.tr("{names} and {more} more; add other providers in Settings").format(
+                names=named, more=len(lacking) - MAX_NAMED
             )
-        self._key.say(self.tr("Add a key"), named or self.tr("For a model server"), self.tr("Add…"))
-        # Where there is no model yet, the demo is what works at once.
-        self._demo.button.wear("" if names else "primary")
+        self._key.set_texts(self.tr("Add an API key"), named or self.tr("For a model provider"), self.tr("Add key…"))
+        # Without a model, emphasize the demo, which needs no setup.
+        self._demo.button.set_tone("" if names else "primary")
 
-    def begin_in(self, folder: str) -> None:
-        """The folder is known; the words are missing."""
-        self.begin.set_folder(folder)
-        self.begin.focus_words()
+    def choose_folder(self, folder: str) -> None:
+        """Set the folder and focus the task field."""
+        self.form.set_folder(folder)
+        self.form.focus_task()
 
     def restyle(self, look: Look) -> None:
         self._look = look
@@ -109,49 +109,49 @@ class StartPanel(QFrame):
         self._title.setFont(look.fonts.heading)
         self._place.setFont(look.fonts.text)
         self._none.setFont(look.fonts.text)
-        for part in (self.begin, self._server, self._key, self._demo, self._others):
+        for part in (self.form, self._server, self._key, self._demo, self._others):
             part.restyle(look)
 
-    def _show_local(self, offer: Offer) -> None:
-        named = ", ".join(name.split("/", 1)[-1] for name in offer.models[:NAMED])
-        more = len(offer.models) - NAMED
+    def _show_local(self, offer: ProviderOffer) -> None:
+        named = ", ".join(name.split("/", 1)[-1] for name in offer.models[:MAX_NAMED])
+        more = len(offer.models) - MAX_NAMED
         named += self.tr(" and {} more").format(more) if more > 0 else ""
-        self._server.say(
+        self._server.set_texts(
             self.tr("{} is running on this computer").format(offer.title or offer.name),
-            breakable(self.tr("{} · nothing leaves your machine").format(named)),
+            allow_breaks(self.tr("{} · nothing leaves this computer").format(named)),
             self.tr("Use {}").format(self._local.split("/", 1)[-1][:28]),
             icon="circle-check",
             token="done",
         )
 
     def _show_no_local(self) -> None:
-        """What to do that there is one, and the button that sees it then."""
-        idle = next((offer for offer in self._offers if offer.here), None)
+        """Explain how to get a local model; the button searches again."""
+        idle = next((offer for offer in self._offers if offer.is_local), None)
         if idle is not None:
-            title = self.tr("{} runs on this computer and has no model").format(idle.title or idle.name)
-            text = self.tr("Load one there, then look again.")
+            title = self.tr("{} is running on this computer but has no models").format(idle.title or idle.name)
+            text = self.tr("Download a model there, then search again.")
         elif not self._offers:
-            title = self.tr("A model server on this computer")
-            text = self.tr("Ollama, LM Studio, llama.cpp, vLLM and Jan are found by themselves.")
+            title = self.tr("A model on this computer")
+            text = self.tr("Ollama, LM Studio, llama.cpp, vLLM and Jan are detected automatically.")
         else:
-            title = self.tr("No model server runs on this computer")
-            text = self.tr("Start Ollama, LM Studio, llama.cpp, vLLM or Jan, then look again.")
-        self._server.say(title, text, self.tr("Look again"), icon="cpu")
+            title = self.tr("No local model provider is running")
+            text = self.tr("Start Ollama, LM Studio, llama.cpp, vLLM or Jan, then search again.")
+        self._server.set_texts(title, text, self.tr("Search again"), icon="cpu")
 
     def _use_local(self) -> None:
         if self._local:
-            self.begin.choose_model(self._local)
+            self.form.choose_model(self._local)
         else:
-            self.look_wanted.emit()
+            self.refresh_requested.emit()
 
     def _ask_key(self) -> None:
         lacking = [(offer.name, offer.title) for offer in self._offers if offer.needs_key]
-        dialog = KeyDialog(self._look, lacking, self)
-        dialog.given.connect(self.key_given)
+        dialog = ApiKeyDialog(self._look, lacking, self)
+        dialog.submitted.connect(self.api_key_entered)
         dialog.open()
 
     def _lay_out(self) -> None:
-        card = self._card = surface("card")
+        card = self._card = styled_frame("card")
         card.setObjectName("start.card")
         card.setMaximumWidth(self._look.size(WIDTH))
         inside = QVBoxLayout(card)
@@ -160,10 +160,10 @@ class StartPanel(QFrame):
         inside.addWidget(self._title)
         inside.addWidget(self._place)
         inside.addSpacing(8)
-        parts: tuple[QWidget, ...] = (self._none, self.begin, self._server, self._key, self._demo, self._others)
+        parts: tuple[QWidget, ...] = (self._none, self.form, self._server, self._key, self._demo, self._others)
         for part in parts:
             inside.addWidget(part)
-            if part is self.begin:
+            if part is self.form:
                 inside.addSpacing(10)
         row = QHBoxLayout()
         row.addStretch(1)
@@ -179,7 +179,7 @@ class StartPanel(QFrame):
         scroll.setObjectName("start.scroll")
         scroll.setAccessibleName(self.tr("Start"))
         scroll.setWidgetResizable(True)
-        scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # Tab goes through what is on it
+        scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # Tab focuses the widgets inside, not the scroll area
         scroll.setWidget(page)
         whole = QVBoxLayout(self)
         whole.setContentsMargins(0, 0, 0, 0)

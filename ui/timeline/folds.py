@@ -1,11 +1,11 @@
-"""Which rows are folded away: sorted ranges, so that a million hidden rows cost no more than one."""
+"""Maps rows to positions while ranges of rows are folded. The cost of a folded range does not depend on its length."""
 
 from bisect import bisect_right
 from itertools import accumulate
 
 
 class Folds:
-    """Half-open, disjoint ranges of hidden rows, and the way between a row and its place on screen."""
+    """Disjoint, half-open ranges of hidden rows. Converts between rows and positions among the visible rows."""
 
     def __init__(self) -> None:
         self._ranges: list[tuple[int, int]] = []
@@ -14,12 +14,12 @@ class Folds:
         self._places: list[int] = []
 
     @property
-    def hidden(self) -> int:
-        """How many rows are hidden."""
+    def hidden_count(self) -> int:
+        """The number of hidden rows."""
         return self._hidden[-1]
 
     def hide(self, first: int, end: int) -> None:
-        """Hide a range that touches no hidden row, except at its edges."""
+        """Hide a range that does not overlap a hidden range; it may adjoin one."""
         if first >= end:
             return
         self._ranges.append((first, end))
@@ -31,29 +31,29 @@ class Folds:
             else:
                 joined.append((low, high))
         self._ranges = joined
-        self._count()
+        self._rebuild()
 
     def show(self, first: int, end: int) -> None:
-        """Show one hidden range again."""
+        """Show a hidden range; `first` and `end` must be its exact bounds."""
         self._ranges.remove((first, end))
-        self._count()
+        self._rebuild()
 
     def between(self, first: int, end: int) -> list[tuple[int, int]]:
-        """The hidden ranges that lie inside."""
+        """Return the hidden ranges within `first` to `end`."""
         return [pair for pair in self._ranges if first <= pair[0] and pair[1] <= end]
 
-    def place(self, row: int) -> int | None:
-        """Where a row stands on screen; None while it is hidden."""
+    def position_of(self, row: int) -> int | None:
+        """Return the position of a row among the visible rows; None if the row is hidden."""
         index = bisect_right(self._starts, row)
         if index and row < self._ranges[index - 1][1]:
             return None
         return row - self._hidden[index]
 
-    def row(self, place: int) -> int:
-        """Which row stands at a place on screen."""
-        return place + self._hidden[bisect_right(self._places, place)]
+    def row_at(self, position: int) -> int:
+        """Return the row at a position among the visible rows."""
+        return position + self._hidden[bisect_right(self._places, position)]
 
-    def _count(self) -> None:
+    def _rebuild(self) -> None:
         self._starts = [first for first, _ in self._ranges]
         self._hidden = list(accumulate((end - first for first, end in self._ranges), initial=0))
         self._places = [first - hidden for first, hidden in zip(self._starts, self._hidden, strict=False)]

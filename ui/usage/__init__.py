@@ -1,1 +1,4 @@
-"""The page of tokens, cost and time."""
+"""The Usage page: tokens, cost and model time.
+
+The figures are computed in `core/timeline` and `core/store`; this folder only shows them.
+"""

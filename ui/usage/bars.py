@@ -1,39 +1,39 @@
-"""What the plot draws: days gathered into bars, each made of the models that were asked."""
+"""The data of the usage plot: bars of one or more days, stacked by model."""
 
 from collections.abc import Sequence
 from datetime import date, timedelta
 from typing import Final, NamedTuple
 
-from core.store.usage import Used
-from core.timeline.spending import Sum, grouped, total
-from ui.usage.words import OTHERS, Measure, value
+from core.store.usage import UsageRow
+from core.timeline.usage_totals import UsageTotals, group_usage, sum_usage
+from ui.usage.formatting import OTHER_MODELS, Measure, measure_value
 
-SPANS: Final = (1, 7, 28, 91, 364)  # days in a bar: as many as it takes to have room for each
-NAMED: Final = 5  # models that have a colour of their own
+SPANS: Final = (1, 7, 28, 91, 364)  # days per bar; the smallest span for which all bars fit is used
+MAX_COLORED: Final = 5  # models that have their own color
 
 
 class Bar(NamedTuple):
-    """Days from `first` to `last`; `parts` are the models of `names` in that order, the one named OTHERS last."""
+    """The days from `first` to `last`; `parts` are the sums by model, in the order of `ranked_models`."""
 
     first: str
     last: str
-    whole: Sum
-    parts: tuple[Sum, ...]
+    whole: UsageTotals
+    parts: tuple[UsageTotals, ...]
 
 
-def names(rows: Sequence[Used], measure: Measure) -> list[str]:
-    """The models with a colour, those that used most first, and the rest under one name."""
-    models = sorted(grouped(rows, "model"), key=lambda one: -value(one, measure))
+def ranked_models(rows: Sequence[UsageRow], measure: Measure) -> list[str]:
+    """Return the models with the highest usage, highest first, and OTHER_MODELS for the rest."""
+    models = sorted(group_usage(rows, "model"), key=lambda one: -measure_value(one, measure))
     found = [one.name for one in models]
-    return found if len(found) <= NAMED + 1 else [*found[:NAMED], OTHERS]
+    return found if len(found) <= MAX_COLORED + 1 else [*found[:MAX_COLORED], OTHER_MODELS]
 
 
-def bars(rows: Sequence[Used], first: date, last: date, most: int, models: Sequence[str]) -> list[Bar]:
-    """From the first to the last day, also those on which nothing was used; at most about `most`."""
+def make_bars(rows: Sequence[UsageRow], first: date, last: date, most: int, models: Sequence[str]) -> list[Bar]:
+    """Return at most about `most` bars for the days from `first` to `last`, including days without usage."""
     days = (last - first).days + 1
     span = next((span for span in SPANS if days / span <= most), SPANS[-1])
     starts = [first + timedelta(days=place * span) for place in range(-(-days // span))]
-    groups: list[list[Used]] = [[] for _ in starts]
+    groups: list[list[UsageRow]] = [[] for _ in starts]
     for row in rows:
         place = (date.fromisoformat(row.day) - first).days // span
         if 0 <= place < len(groups):
@@ -42,16 +42,16 @@ def bars(rows: Sequence[Used], first: date, last: date, most: int, models: Seque
     return [_bar(start, end, group, models) for start, end, group in zip(starts, ends, groups, strict=True)]
 
 
-def _bar(first: date, last: date, rows: list[Used], models: Sequence[str]) -> Bar:
-    def of(model: str) -> Sum:
-        mine = [row for row in rows if (row.model == model if model != OTHERS else row.model not in models)]
-        return total(mine, model)
+def _bar(first: date, last: date, rows: list[UsageRow], models: Sequence[str]) -> Bar:
+    def of(model: str) -> UsageTotals:
+        mine = [row for row in rows if (row.model == model if model != OTHER_MODELS else row.model not in models)]
+        return sum_usage(mine, model)
 
-    return Bar(first.isoformat(), last.isoformat(), total(rows), tuple(of(model) for model in models))
+    return Bar(first.isoformat(), last.isoformat(), sum_usage(rows), tuple(of(model) for model in models))
 
 
 def ticks(highest: float, measure: Measure) -> list[float]:
-    """Three or four round figures from 0 to at least the highest."""
+    """Return up to five round values from 0 to at least `highest`."""
     if highest <= 0:
         return [0.0]
     steps = TIME_STEPS if measure == "time" else _round_steps(highest)
@@ -68,7 +68,7 @@ TIME_STEPS: Final = tuple(
 
 
 def _round_steps(highest: float) -> list[float]:
-    """1, 2 and 5 at every power of ten near it."""
+    """Return candidates for the distance of grid lines: 1, 2 and 5 times the powers of ten near `highest`."""
     power = 1e-6
     while power * 100 < highest:
         power *= 10

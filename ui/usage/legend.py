@@ -1,4 +1,4 @@
-"""Which colour of the plot is which model."""
+"""The legend of the usage plot."""
 
 from collections.abc import Sequence
 
@@ -6,19 +6,19 @@ from PySide6.QtCore import QRect, QSize
 from PySide6.QtGui import QFontMetrics, QPainter, QPaintEvent
 from PySide6.QtWidgets import QSizePolicy
 
-from ui.theme import Look
-from ui.usage.plot import LEFT, ink
-from ui.usage.words import model_words
+from ui.style.theme import Look
+from ui.usage.formatting import model_label
+from ui.usage.plot import LEFT, model_color
 from ui.widgets.paint import draw_line
-from ui.widgets.painted import Painted
-from ui.widgets.tip import tip
+from ui.widgets.themed_widget import ThemedWidget
+from ui.widgets.tooltip import tooltip_text
 
 SQUARE = 8
 GAP = 18
 
 
-class UsageLegend(Painted):
-    """One line; a name that has no room is cut."""
+class UsageLegend(ThemedWidget):
+    """A single line of colors and model names; names are elided if space is short."""
 
     def __init__(self, look: Look) -> None:
         super().__init__(look)
@@ -28,11 +28,11 @@ class UsageLegend(Painted):
 
     def show_names(self, names: Sequence[str]) -> None:
         self._names = names
-        self.setAccessibleName(", ".join(model_words(name) for name in names))
-        self.setToolTip(tip("\n".join(model_words(name) for name in names)))
+        self.setAccessibleName(", ".join(model_label(name) for name in names))
+        self.setToolTip(tooltip_text("\n".join(model_label(name) for name in names)))
         self.update()
 
-    # Qt
+    # Qt overrides
 
     def sizeHint(self) -> QSize:
         return QSize(200, QFontMetrics(self._look.fonts.second).height() + 4)
@@ -42,10 +42,10 @@ class UsageLegend(Painted):
         most = (self.width() - LEFT) // max(1, len(self._names)) - SQUARE - 6 - GAP
         with QPainter(self) as painter:
             for place, name in enumerate(self._names):
-                painter.fillRect(left, (self.height() - SQUARE) // 2, SQUARE, SQUARE, ink(look, place, name))
+                painter.fillRect(left, (self.height() - SQUARE) // 2, SQUARE, SQUARE, model_color(look, place, name))
                 room = QRect(left + SQUARE + 6, 0, most, self.height())
                 left = (
                     room.left()
-                    + draw_line(painter, room, model_words(name), look.fonts.second, look.theme.second)
+                    + draw_line(painter, room, model_label(name), look.fonts.second, look.theme.second)
                     + GAP
                 )

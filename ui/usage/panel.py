@@ -1,4 +1,4 @@
-"""What models were asked for and what it cost: figures, a picture by day, a table, and a file for other programs."""
+"""The Usage page: totals, a plot by day, a table and a CSV export."""
 
 from collections.abc import Callable, Sequence
 from datetime import date, timedelta
@@ -10,97 +10,97 @@ from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
 
 from core.domain.clock import now as wall_clock
-from core.domain.problems import Trouble
-from core.store.usage import Used
-from core.timeline.spending import By, as_csv, grouped, total
-from ui.bridge import Bridge
-from ui.figures import amount, duration
-from ui.page import Page, Say, Start
-from ui.theme import Look
-from ui.usage.bars import bars, names
+from core.domain.problems import ErrorDetails
+from core.store.usage import UsageRow
+from core.timeline.usage_totals import UsageGrouping, group_usage, sum_usage, usage_csv
+from ui.base.bridge import Bridge
+from ui.base.panel_page import PanelPage, ShowToast, StartTask
+from ui.style.number_formats import amount, duration
+from ui.style.theme import Look
+from ui.usage.bars import make_bars, ranked_models
+from ui.usage.formatting import Measure, cost_text
 from ui.usage.legend import UsageLegend
 from ui.usage.plot import UsagePlot
 from ui.usage.table import UsageModel, UsageTable
-from ui.usage.words import Measure, cost
 from ui.widgets.button import Button
-from ui.widgets.segments import Segments
-from ui.widgets.times import midnight_of, moment
-from ui.widgets.words import hairline, label
+from ui.widgets.labels import hairline, label
+from ui.widgets.segmented_control import SegmentedControl
+from ui.widgets.time_formats import start_of_day, to_local_time
 
 RANGES: Final = {"7": 7, "30": 30, "90": 90, "all": 0}
 
 
-class UsagePanel(Page):
-    """Asks the engine for the figures whenever it is opened, and when another range is chosen."""
+class UsagePanel(PanelPage):
+    """Reads the usage from the engine when the page is opened and when the range changes."""
 
     def __init__(
         self,
         *,
         look: Look,
         bridge: Bridge,
-        start: Start,
-        tell: Callable[[Trouble], None],
-        say: Say,
+        start_task: StartTask,
+        show_error: Callable[[ErrorDetails], None],
+        show_toast: ShowToast,
         clock: Callable[[], int] = wall_clock,
     ) -> None:
         super().__init__()
-        self._look, self._bridge, self._start, self._tell, self._say = look, bridge, start, tell, say
+        self._look, self._bridge, self._start, self._tell, self._say = look, bridge, start_task, show_error, show_toast
         self._clock = clock
-        self._rows: Sequence[Used] = ()
+        self._rows: Sequence[UsageRow] = ()
         self._title = label(self.tr("Usage"), look.fonts.title, name="usage.title")
         ranges = [("7", self.tr("7 days")), ("30", self.tr("30 days")), ("90", self.tr("90 days"))]
-        self._range = Segments(look, self.tr("Range"), [*ranges, ("all", self.tr("All"))], name="usage.range")
-        self._range.choose("30")
-        self._export = Button(look, self.tr("Export CSV"), name="usage.export", icon="share")
+        self._range = SegmentedControl(look, self.tr("Range"), [*ranges, ("all", self.tr("All"))], name="usage.range")
+        self._range.select("30")
+        self._export = Button(look, self.tr("Export CSV…"), name="usage.export", icon="share")
         self._figures = label("", look.fonts.text, name="usage.figures", wrap=True)
         self._empty = label("", look.fonts.text, "second", name="usage.empty", wrap=True)
         self._empty.hide()
         bys = [("day", self.tr("By day")), ("model", self.tr("By model")), ("folder", self.tr("By folder"))]
-        self._by = Segments(look, self.tr("Figures"), bys, name="usage.by")
+        self._by = SegmentedControl(look, self.tr("Group by"), bys, name="usage.by")
         measures = [("tokens", self.tr("Tokens")), ("cost", self.tr("Cost")), ("time", self.tr("Time"))]
-        self._measure = Segments(look, self.tr("Plot"), measures, name="usage.measure")
+        self._measure = SegmentedControl(look, self.tr("Measure"), measures, name="usage.measure")
         self._plot = UsagePlot(look)
         self._legend = UsageLegend(look)
         self._unknown = label(
-            self.tr("No price is known of these models, so their cost is unknown."),
+            self.tr("The prices of these models are not known, so their cost cannot be shown."),
             look.fonts.text, "second", name="usage.unknown", wrap=True,
         )  # fmt: skip
         self._model = UsageModel()
         self._table = UsageTable(look, self._model)
         self._lay_out()
-        self._range.chosen.connect(lambda _: self.ask())
+        self._range.chosen.connect(lambda _: self.refresh())
         self._by.chosen.connect(lambda _: self._show_table())
         self._measure.chosen.connect(lambda _: self._show_plot())
         self._export.clicked.connect(self.export)
 
-    def open_on(self, about: tuple[str, ...]) -> None:
-        self.ask()
+    def activate(self, about: tuple[str, ...]) -> None:
+        self.refresh()
 
-    def ask(self) -> None:
-        """Bring the figures up to date."""
+    def refresh(self) -> None:
+        """Read the usage of the chosen range again."""
         since = self._since()
 
         async def look() -> None:
-            rows = await self._bridge.ask(lambda engine: engine.used(since))
+            rows = await self._bridge.ask(lambda engine: engine.model_usage(since))
             if since == self._since():
                 self.show_used(rows)
 
-        self._start(look(), "look at the use")
+        self._start(look(), "read the usage")
 
-    def show_used(self, rows: Sequence[Used]) -> None:
+    def show_used(self, rows: Sequence[UsageRow]) -> None:
         self._rows = rows
-        whole = total(rows)
+        whole = sum_usage(rows)
         parts = [
             self.tr("{} tokens").format(amount(whole.tokens)),
-            self.tr("cost {}").format(cost(whole)),
-            self.tr("{} of models").format(duration(whole.time) or "0s"),
+            self.tr("cost {}").format(cost_text(whole)),
+            self.tr("{} of model time").format(duration(whole.time) or "0s"),
             self.tr("{} replies").format(f"{whole.replies:,}"),
         ]
         self._figures.setText(" · ".join(parts))
         self._empty.setText(
-            self.tr("No model was asked for anything. Start a run; what it uses is counted here.")
-            if self._range.choice == "all"
-            else self.tr("No model was asked for anything in these days. Choose a longer range, or start a run.")
+            self.tr("No usage yet. Start a session to see its tokens, cost and time here.")
+            if self._range.selected == "all"
+            else self.tr("No usage in this period. Choose a longer range or start a session.")
         )
         for part in (self._figures, self._measure, self._by, self._table):
             part.setVisible(bool(rows))
@@ -110,8 +110,8 @@ class UsagePanel(Page):
         self._show_table()
 
     def export(self) -> None:
-        """To a file that the person names."""
-        dialog = QFileDialog(self, self.tr("Export the figures"))
+        """Ask for a file name and write the CSV file."""
+        dialog = QFileDialog(self, self.tr("Export usage"))
         dialog.setObjectName("usage.file")
         dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
         dialog.setDefaultSuffix("csv")
@@ -121,14 +121,14 @@ class UsagePanel(Page):
         dialog.open()
 
     def write(self, path: str) -> None:
-        """What is shown, day by day."""
+        """Write the usage of the chosen range as CSV, one line for each day, model and folder."""
         try:
-            Path(path).write_text(as_csv(self._rows), encoding="utf-8")
+            Path(path).write_text(usage_csv(self._rows), encoding="utf-8")
         except OSError as error:
-            what = self.tr("The figures could not be written to {}.").format(path)
-            self._tell(Trouble(what, f"{error.strerror or error}.", self.tr("Choose another place.")))
+            what = self.tr("The usage could not be exported to {}.").format(path)
+            self._tell(ErrorDetails(what, f"{error.strerror or error}.", self.tr("Choose another location.")))
         else:
-            self._say(self.tr("The figures are in {}.").format(path))
+            self._say(self.tr("Exported the usage to {}.").format(path))
 
     def restyle(self, look: Look) -> None:
         self._look = look
@@ -140,30 +140,30 @@ class UsagePanel(Page):
             part.restyle(look)
 
     def _since(self) -> int:
-        days = RANGES[self._range.choice]
-        return midnight_of(moment(self._clock()) - timedelta(days=days - 1)) if days else 0
+        days = RANGES[self._range.selected]
+        return start_of_day(to_local_time(self._clock()) - timedelta(days=days - 1)) if days else 0
 
     def _show_plot(self) -> None:
-        measure = cast(Measure, self._measure.choice)
-        unknown = measure == "cost" and bool(self._rows) and not total(self._rows).priced
+        measure = cast(Measure, self._measure.selected)
+        unknown = measure == "cost" and bool(self._rows) and not sum_usage(self._rows).priced
         drawn = bool(self._rows) and not unknown
         self._unknown.setVisible(unknown)
         self._plot.setVisible(drawn)
         self._legend.setVisible(drawn)
         if drawn:
-            models = names(self._rows, measure)
+            models = ranked_models(self._rows, measure)
             self._legend.show_names(models)
-            self._plot.show_bars(bars(self._rows, *self._days(), self._plot.room, models), measure)
+            self._plot.show_bars(make_bars(self._rows, *self._days(), self._plot.room, models), measure)
 
     def _days(self) -> tuple[date, date]:
-        """The first and the last day of the plot."""
-        today, days = moment(self._clock()).date(), RANGES[self._range.choice]
+        """Return the first and the last day of the plot."""
+        today, days = to_local_time(self._clock()).date(), RANGES[self._range.selected]
         first = today - timedelta(days=days - 1) if days else date.fromisoformat(self._rows[0].day)
         return min(first, today), today
 
     def _show_table(self) -> None:
-        by = cast(By, self._by.choice)
-        self._model.show_sums(grouped(self._rows, by), by)
+        by = cast(UsageGrouping, self._by.selected)
+        self._model.show_sums(group_usage(self._rows, by), by)
 
     def _lay_out(self) -> None:
         head = QHBoxLayout()
@@ -199,7 +199,7 @@ class UsagePanel(Page):
         whole.addWidget(hairline())
         whole.addWidget(scroll, 1)
 
-    # Qt
+    # Qt overrides
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)

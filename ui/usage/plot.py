@@ -1,4 +1,4 @@
-"""Bars by day, each made of the models that were asked; what is under the pointer, or the keyboard, is said exactly."""
+"""The usage plot: bars by day, stacked by model, with exact figures for the bar under the pointer or cursor."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -7,30 +7,40 @@ from PySide6.QtCore import QEvent, QPoint, QRect, QSize, Qt
 from PySide6.QtGui import QColor, QFontMetrics, QKeyEvent, QMouseEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import QSizePolicy
 
-from ui.theme import Look
+from ui.style.theme import Look
 from ui.usage.bars import Bar, ticks
-from ui.usage.words import OTHERS, Measure, day_words, figure, model_words, scale_mark, short_day, tr, value
+from ui.usage.formatting import (
+    OTHER_MODELS,
+    Measure,
+    long_date,
+    measure_text,
+    measure_value,
+    model_label,
+    short_date,
+    tick_label,
+    tr,
+)
 from ui.widgets.announce import announce
-from ui.widgets.paint import draw_chosen, draw_frame, draw_line, draw_right
-from ui.widgets.painted import Painted
+from ui.widgets.paint import draw_frame, draw_line, draw_right_aligned, draw_selection
+from ui.widgets.themed_widget import ThemedWidget
 
 HEIGHT: Final = 240
 LEFT: Final = 64
 BELOW: Final = 24
 ABOVE: Final = 8
 WIDEST: Final = 48
-LEAST: Final = 6  # pixels that a bar and its gap need
+MIN_BAR_PITCH: Final = 6  # pixels; least width of a bar with its gap
 PAD: Final = 10
 INKS: Final = ("accent", "thinking", "command", "network", "learned", "done")
 
 
-def ink(look: Look, place: int, name: str) -> QColor:
-    """The colour of a model by its place."""
-    return look.theme.third if name == OTHERS else look.theme.colour(INKS[place % len(INKS)])
+def model_color(look: Look, place: int, name: str) -> QColor:
+    """Return the color of a model by its position in the legend."""
+    return look.theme.third if name == OTHER_MODELS else look.theme.color(INKS[place % len(INKS)])
 
 
-class UsagePlot(Painted):
-    """Left and right go from bar to bar, as the pointer does."""
+class UsagePlot(ThemedWidget):
+    """A stacked bar chart; the pointer or the Left and Right keys select a bar."""
 
     def __init__(self, look: Look) -> None:
         super().__init__(look)
@@ -45,18 +55,18 @@ class UsagePlot(Painted):
 
     @property
     def room(self) -> int:
-        """How many bars fit."""
-        return max(7, (self.width() - LEFT) // LEAST)
+        """The number of bars that fit."""
+        return max(7, (self.width() - LEFT) // MIN_BAR_PITCH)
 
     def show_bars(self, bars: Sequence[Bar], measure: Measure) -> None:
         self._bars, self._measure, self._at = bars, measure, -1
-        self._ticks = ticks(max((value(bar.whole, measure) for bar in bars), default=0.0), measure)
-        self.setAccessibleName(tr("Use by day"))
-        self.setAccessibleDescription(tr("{} bars; Left and Right go from one to the next").format(len(bars)))
+        self._ticks = ticks(max((measure_value(bar.whole, measure) for bar in bars), default=0.0), measure)
+        self.setAccessibleName(tr("Usage by day"))
+        self.setAccessibleDescription(tr("{} bars; press Left and Right to move between them").format(len(bars)))
         self.update()
 
-    def said(self) -> str:
-        """Of the bar that is pointed at, in words."""
+    def accessible_text(self) -> str:
+        """Describe the selected bar for screen readers."""
         if not 0 <= self._at < len(self._bars):
             return ""
         return ", ".join(f"{name} {words}".strip() for _, name, words in self._lines(self._bars[self._at]))
@@ -67,19 +77,17 @@ class UsagePlot(Painted):
             self.update()
 
     def bar_at(self, x: int) -> int:
-        """The bar over this place of the ground; -1 beside them."""
+        """Return the bar at a horizontal position; -1 outside the plot area."""
         plot = self._ground()
         if not self._bars or not plot.left() <= x <= plot.right():
             return -1
         return min(len(self._bars) - 1, (x - plot.left()) * len(self._bars) // plot.width())
 
-    # What is drawn
-
     def _ground(self) -> QRect:
         return QRect(LEFT, ABOVE, max(1, self.width() - LEFT - 1), self.height() - ABOVE - BELOW)
 
-    def _place(self, number: int) -> QRect:
-        """Of one bar, as high as the ground."""
+    def _bar_rect(self, number: int) -> QRect:
+        """Return the rectangle of a bar at full height."""
         plot, count = self._ground(), len(self._bars)
         left = plot.left() + number * plot.width() // count
         right = plot.left() + (number + 1) * plot.width() // count
@@ -94,16 +102,16 @@ class UsagePlot(Painted):
             y = plot.bottom() - round(tick / (self._ticks[-1] or 1) * plot.height())
             painter.fillRect(plot.left(), y, plot.width(), 1, theme.line if tick else theme.strong_line)
             mark = QRect(0, max(0, y - tall // 2), LEFT - 8, tall)
-            draw_right(painter, mark, scale_mark(tick, self._measure), fonts.caption, theme.third)
+            draw_right_aligned(painter, mark, tick_label(tick, self._measure), fonts.caption, theme.third)
 
     def _paint_days(self, painter: QPainter, plot: QRect) -> None:
-        """As many as stand side by side without touching."""
+        """Paint as many day labels as fit without touching."""
         fonts, theme = self._look.fonts, self._look.theme
         metrics = QFontMetrics(fonts.caption)
         taken = 0
         for number, bar in enumerate(self._bars):
-            words = short_day(bar.first)
-            width, middle = metrics.horizontalAdvance(words), self._place(number).center().x()
+            words = short_date(bar.first)
+            width, middle = metrics.horizontalAdvance(words), self._bar_rect(number).center().x()
             left = min(max(plot.left(), middle - width // 2), plot.right() - width)
             if left >= taken:
                 place = QRect(left, plot.bottom() + 6, width + 2, metrics.height())
@@ -111,27 +119,27 @@ class UsagePlot(Painted):
                 taken = left + width + 16
 
     def _paint_bar(self, painter: QPainter, number: int) -> None:
-        bar, place = self._bars[number], self._place(number)
+        bar, place = self._bars[number], self._bar_rect(number)
         if number == self._at:
-            draw_chosen(painter, place.adjusted(-2, 0, 2, 0), self._look.theme)
+            draw_selection(painter, place.adjusted(-2, 0, 2, 0), self._look.theme)
         bottom, high = place.bottom(), self._ticks[-1] or 1
         for order, part in enumerate(bar.parts):
-            amount = value(part, self._measure)
+            amount = measure_value(part, self._measure)
             if amount > 0:
                 tall = max(1, round(amount / high * place.height()))
-                colour = ink(self._look, order, part.name)
-                painter.fillRect(place.left(), bottom - tall, place.width(), tall, colour)
+                color = model_color(self._look, order, part.name)
+                painter.fillRect(place.left(), bottom - tall, place.width(), tall, color)
                 bottom -= tall
 
     def _lines(self, bar: Bar) -> list[tuple[int, str, str]]:
-        """What the card says: the days, the sum, then each model with its place among them."""
-        days = day_words(bar.first)
+        """Return the lines of the tooltip card as (model position or -1, label, figure): the total, then each model."""
+        days = long_date(bar.first)
         if bar.last != bar.first:
-            days = tr("{} to {}").format(short_day(bar.first), short_day(bar.last))
-        lines = [(-1, days, figure(bar.whole, self._measure))]
+            days = tr("{} to {}").format(short_date(bar.first), short_date(bar.last))
+        lines = [(-1, days, measure_text(bar.whole, self._measure))]
         asked = [(place, part) for place, part in enumerate(bar.parts) if part.replies]
         if len(asked) > 1 or self._measure == "tokens":
-            lines += [(place, model_words(part.name), figure(part, self._measure)) for place, part in asked]
+            lines += [(place, model_label(part.name), measure_text(part, self._measure)) for place, part in asked]
         return lines
 
     def _paint_card(self, painter: QPainter, plot: QRect) -> None:
@@ -140,7 +148,7 @@ class UsagePlot(Painted):
         metrics, tall = QFontMetrics(fonts.second), QFontMetrics(fonts.second).height() + 4
         wide = max(metrics.horizontalAdvance(name) + metrics.horizontalAdvance(words) for _, name, words in lines) + 44
         size = QSize(min(wide + 2 * PAD, plot.width()), tall * len(lines) + 2 * PAD)
-        beside = self._place(self._at)
+        beside = self._bar_rect(self._at)
         left = beside.right() + 8
         if left + size.width() > plot.right():
             left = beside.left() - 8 - size.width()
@@ -148,16 +156,16 @@ class UsagePlot(Painted):
         draw_frame(painter, card, 8, theme.raised, theme.strong_line)
         for row, (order, name, words) in enumerate(lines):
             line = QRect(card.left() + PAD, card.top() + PAD + row * tall, card.width() - 2 * PAD, tall)
-            took = draw_right(painter, line, words, fonts.second, theme.text)
+            took = draw_right_aligned(painter, line, words, fonts.second, theme.text)
             left = line.left()
             if order >= 0:
-                colour = ink(look, order, self._bars[self._at].parts[order].name)
-                painter.fillRect(left, line.center().y() - 4, 8, 8, colour)
+                color = model_color(look, order, self._bars[self._at].parts[order].name)
+                painter.fillRect(left, line.center().y() - 4, 8, 8, color)
                 left += 14
             room = QRect(left, line.top(), line.right() - took - 12 - left, tall)
             draw_line(painter, room, name, fonts.second, theme.second if order >= 0 else theme.text)
 
-    # Qt
+    # Qt overrides
 
     def sizeHint(self) -> QSize:
         return QSize(400, self._look.size(HEIGHT))
@@ -190,4 +198,4 @@ class UsagePlot(Painted):
         last = len(self._bars) - 1
         start = last if self._at < 0 and step < 0 else self._at + step
         self.point_at(min(max(start, 0), last))
-        announce(self, self.said())
+        announce(self, self.accessible_text())

@@ -1,4 +1,4 @@
-"""The figures of use as a table."""
+"""The usage table, with one row for each day, model or folder."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -7,11 +7,11 @@ from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelInd
 from PySide6.QtGui import QFontMetrics
 from PySide6.QtWidgets import QAbstractItemView, QFrame, QHeaderView, QTableView
 
-from core.timeline.spending import By, Sum
-from ui.figures import amount, duration
-from ui.theme import Look
-from ui.usage.words import cost, day_words, model_words, tr
-from ui.widgets.tip import tip
+from core.timeline.usage_totals import UsageGrouping, UsageTotals
+from ui.style.number_formats import amount, duration
+from ui.style.theme import Look
+from ui.usage.formatting import cost_text, long_date, model_label, tr
+from ui.widgets.tooltip import tooltip_text
 
 Index = QModelIndex | QPersistentModelIndex
 TOP: Final = QModelIndex()
@@ -19,19 +19,19 @@ NUMBERS: Final = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
 WORDS: Final = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
 
 
-COLUMNS: Final = ("", "Replies", "Input", "of it cached", "Output", "Cost", "Time of the models")
+COLUMNS: Final = ("", "Replies", "Input", "Cached input", "Output", "Cost", "Model time")
 FIRST: Final = {"day": "Day", "model": "Model", "folder": "Folder"}
 
 
 class UsageModel(QAbstractTableModel):
-    """One line for each day, model or folder."""
+    """The table model: one row for each day, model or folder."""
 
     def __init__(self) -> None:
         super().__init__()
-        self._sums: Sequence[Sum] = ()
-        self._by: By = "day"
+        self._sums: Sequence[UsageTotals] = ()
+        self._by: UsageGrouping = "day"
 
-    def show_sums(self, sums: Sequence[Sum], by: By) -> None:
+    def show_sums(self, sums: Sequence[UsageTotals], by: UsageGrouping) -> None:
         self.beginResetModel()
         self._sums, self._by = sums, by
         self.endResetModel()
@@ -56,35 +56,40 @@ class UsageModel(QAbstractTableModel):
         if role == Qt.ItemDataRole.TextAlignmentRole:
             return NUMBERS if column else WORDS
         if role == Qt.ItemDataRole.ToolTipRole:
-            return tip(self._tip(one, column))
+            return tooltip_text(self._tip(one, column))
         return self._words(one)[column] if role == Qt.ItemDataRole.DisplayRole else None
 
-    def _words(self, one: Sum) -> tuple[str, ...]:
+    def _words(self, one: UsageTotals) -> tuple[str, ...]:
         return (
-            self._name(one), f"{one.replies:,}", amount(one.input), amount(one.cached), amount(one.output), cost(one),
+            self._name(one),
+            f"{one.replies:,}",
+            amount(one.input),
+            amount(one.cached),
+            amount(one.output),
+            cost_text(one),
             duration(one.time),
-        )  # fmt: skip
+        )
 
-    def _name(self, one: Sum) -> str:
+    def _name(self, one: UsageTotals) -> str:
         if self._by == "day":
-            return day_words(one.name)
-        return model_words(one.name)
+            return long_date(one.name)
+        return model_label(one.name)
 
-    def _tip(self, one: Sum, column: int) -> str:
+    def _tip(self, one: UsageTotals, column: int) -> str:
         exact = {0: self._name(one), 2: f"{one.input:,}", 3: f"{one.cached:,}", 4: f"{one.output:,}"}
         if column == 5 and one.unpriced:
-            return tr("The price of {} replies is not known.").format(one.unpriced)
+            return tr("The price is not known for {} of these replies.").format(one.unpriced)
         return exact.get(column, "")
 
 
 class UsageTable(QTableView):
-    """As high as its lines: the page scrolls, not the table."""
+    """A table as high as its rows: the page scrolls, not the table."""
 
     def __init__(self, look: Look, model: UsageModel) -> None:
         super().__init__()
         self.setModel(model)
         self.setObjectName("usage.table")
-        self.setAccessibleName(tr("Figures of use"))
+        self.setAccessibleName(tr("Usage"))
         self.setProperty("surface", "figures")
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setShowGrid(False)

@@ -1,1 +1,4 @@
-"""Small shared widgets."""
+"""Widgets and painting functions that several panels share.
+
+Widgets that only one panel uses live in the folder of that panel.
+"""

@@ -1,9 +1,9 @@
-"""Tells a screen reader something that nobody has gone to."""
+"""Announces messages through screen readers."""
 
 from PySide6.QtGui import QAccessible, QAccessibleAnnouncementEvent
 from PySide6.QtWidgets import QWidget
 
 
-def announce(source: QWidget, words: str) -> None:
-    """Said once, politely: it does not cut what is being read."""
-    QAccessible.updateAccessibility(QAccessibleAnnouncementEvent(source, words))
+def announce(source: QWidget, text: str) -> None:
+    """Announce `text` once, at polite priority: it does not interrupt the screen reader."""
+    QAccessible.updateAccessibility(QAccessibleAnnouncementEvent(source, text))

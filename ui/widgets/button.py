@@ -1,4 +1,4 @@
-"""Push buttons with an icon and the key that does the same, drawn beside the words."""
+"""A push button with an icon and its keyboard shortcut painted next to the label."""
 
 from typing import Final
 
@@ -6,8 +6,8 @@ from PySide6.QtCore import QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QFontMetrics, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QPushButton, QStyle, QStyleOptionButton, QWidget
 
-from ui.icons import pixmap
-from ui.theme import Look, blend, wear
+from ui.style.icons import pixmap
+from ui.style.theme import Look, blend, set_style_properties
 from ui.widgets.paint import draw_frame
 
 ICON: Final = 16
@@ -18,7 +18,7 @@ CHIP_PAD: Final = 5
 
 
 class Button(QPushButton):
-    """`tone` is primary, quiet, stop, learnt or nothing; `hint` names the key; one that `opens` a menu has an arrow."""
+    """A button. `tone` is primary, quiet, stop, learnt or empty; `hint` is the shortcut to show."""
 
     def __init__(
         self,
@@ -29,19 +29,19 @@ class Button(QPushButton):
         tone: str = "",
         icon: str = "",
         hint: str = "",
-        opens: bool = False,
+        has_menu: bool = False,
         parent: QWidget | None = None,
     ) -> None:
         super().__init__(text, parent)
         self._look, self._tone, self._icon, self._hint = look, tone, icon, ""
-        self._opens, self._short = opens, False
+        self._opens, self._short = has_menu, False
         self.setObjectName(name)
         self.setAccessibleName(text)
         self.setAutoDefault(False)
         self.setCursor(Qt.CursorShape.PointingHandCursor)
         if tone:
             self.setProperty("tone", tone)
-        self.wear_hint(hint)
+        self.set_shortcut_hint(hint)
         self._take_size()
 
     def restyle(self, look: Look) -> None:
@@ -51,33 +51,30 @@ class Button(QPushButton):
         self.update()
 
     def _take_size(self) -> None:
-        """Of its letters; a layout without room would flatten it."""
+        """Set the minimum height from the font; otherwise a layout that lacks space would squeeze the button."""
         self.setFont(self._look.fonts.strong)
         self.setMinimumHeight(self.sizeHint().height())
 
-    def wear(self, tone: str) -> None:
-        """Another tone from now on."""
+    def set_tone(self, tone: str) -> None:
         if tone != self._tone:
             self._tone = tone
-            wear(self, tone=tone)
+            set_style_properties(self, tone=tone)
             self.update()
 
-    def wear_icon(self, name: str) -> None:
-        """Another icon from now on."""
+    def set_icon_name(self, name: str) -> None:
         self._icon = name
         self.updateGeometry()
         self.update()
 
-    def wear_hint(self, hint: str) -> None:
-        """Another key from now on."""
+    def set_shortcut_hint(self, hint: str) -> None:
         if hint != self._hint:
             self._hint = hint
-            self.setAccessibleDescription(self.tr("Key: {}").format(hint) if hint else "")
+            self.setAccessibleDescription(self.tr("Shortcut: {}").format(hint) if hint else "")
             self.updateGeometry()
             self.update()
 
-    def shorten(self, short: bool) -> None:
-        """Only the icon, where there is no room for the words."""
+    def set_icon_only(self, short: bool) -> None:
+        """Show only the icon, with the label as tooltip."""
         if short != self._short:
             self._short = short
             self.setToolTip(self.accessibleName() if short else "")
@@ -97,7 +94,7 @@ class Button(QPushButton):
             self.initStyleOption(option)
             option.text = ""
             if not option.state & QStyle.StateFlag.State_KeyboardFocusChange:
-                # The ring is for those who came by keyboard; after a click it would only be noise.
+                # The focus ring is shown only for keyboard focus; after a click it would be distracting.
                 option.state &= ~QStyle.StateFlag.State_HasFocus
             self.style().drawControl(QStyle.ControlElement.CE_PushButton, option, painter, self)
             if self._tone == "primary" and option.state & QStyle.StateFlag.State_HasFocus:
@@ -121,8 +118,8 @@ class Button(QPushButton):
             shown = metrics.elidedText(self.text(), Qt.TextElideMode.ElideRight, int(width) + 1)
             painter.setFont(look.fonts.strong)
             painter.setPen(ink)
-            place = QRectF(left, 0, width + 1, self.height())
-            painter.drawText(place, Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft, shown)
+            rect = QRectF(left, 0, width + 1, self.height())
+            painter.drawText(rect, Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft, shown)
             left += width + GAP
         if self._shows_hint():
             self._paint_hint(painter, left, middle, ink)
@@ -145,7 +142,7 @@ class Button(QPushButton):
         painter.drawText(chip, Qt.AlignmentFlag.AlignCenter, self._hint)
 
     def _shows_hint(self) -> bool:
-        """The key gives way where there is no room for all."""
+        """Return whether there is enough width for the shortcut, which is the first part to be left out."""
         return bool(self._hint) and not self._short and self._content_width() <= self.width()
 
     def _content_width(self, *, hint: bool = True) -> float:

@@ -1,4 +1,4 @@
-"""What dialogs share: the row of buttons at their foot, room for what is shown later, and how a folder is asked for."""
+"""Functions that dialogs share: the button row, growing to fit new content, and the folder picker."""
 
 from collections.abc import Callable
 
@@ -6,8 +6,8 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QDialog, QFileDialog, QHBoxLayout, QWidget
 
 
-def foot(*buttons: QWidget) -> QHBoxLayout:
-    """At the right end, what is wanted last."""
+def button_row(*buttons: QWidget) -> QHBoxLayout:
+    """Return a right-aligned row of buttons, the default action last."""
     row = QHBoxLayout()
     row.addStretch(1)
     for button in buttons:
@@ -15,19 +15,21 @@ def foot(*buttons: QWidget) -> QHBoxLayout:
     return row
 
 
-def grow(dialog: QDialog) -> None:
-    """Room for what is shown now; nothing is pressed together, and one that a person made larger stays so."""
+def grow_to_fit(dialog: QDialog) -> None:
+    """Grow the dialog to fit its content. A visible dialog never shrinks: a size set by the user is kept."""
     if layout := dialog.layout():
         layout.activate()
         least = dialog.height() if dialog.isVisible() else 0
         dialog.resize(dialog.width(), max(least, layout.totalHeightForWidth(dialog.width())))
 
 
-def ask_folder(over: QWidget, title: str, at: str, told: Callable[[str], object], *, name: str) -> None:
-    """In a dialog of the system; it holds up nothing."""
-    dialog = QFileDialog(over, title, at)
+def open_folder_picker(
+    over: QWidget, title: str, start_folder: str, on_selected: Callable[[str], object], *, name: str
+) -> None:
+    """Open the system's folder picker without blocking; `on_selected` receives the chosen folder."""
+    dialog = QFileDialog(over, title, start_folder)
     dialog.setObjectName(name)
     dialog.setFileMode(QFileDialog.FileMode.Directory)
     dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-    dialog.fileSelected.connect(told)
+    dialog.fileSelected.connect(on_selected)
     dialog.open()

@@ -1,4 +1,4 @@
-"""A label that cuts its one line to the room it has; screen readers still get the whole."""
+"""A single-line label that elides its text; screen readers still read the full text."""
 
 from PySide6.QtCore import QSize
 from PySide6.QtGui import QFont, QFontMetrics, QPainter, QPaintEvent
@@ -6,11 +6,11 @@ from PySide6.QtWidgets import QLabel, QSizePolicy, QWidget
 
 from ui.widgets.paint import draw_line
 
-ROUNDED = 2  # the fractions of a pixel that Qt rounds away, for which the line would be cut
+ROUNDING_MARGIN = 2  # pixels; Qt truncates fractions of a pixel, so text that just fits would be elided
 
 
 class ElidedLabel(QLabel):
-    """Plain text on one line, in the colour the style sheet gives it."""
+    """A single line of plain text in the color set by the style sheet."""
 
     def __init__(
         self, text: str, font: QFont, tone: str = "", *, name: str = "", parent: QWidget | None = None
@@ -32,7 +32,7 @@ class ElidedLabel(QLabel):
 
     def sizeHint(self) -> QSize:
         metrics = QFontMetrics(self.font())
-        return QSize(metrics.horizontalAdvance(self._line) + ROUNDED, metrics.height())
+        return QSize(metrics.horizontalAdvance(self._line) + ROUNDING_MARGIN, metrics.height())
 
     def minimumSizeHint(self) -> QSize:
         return QSize(24, QFontMetrics(self.font()).height())

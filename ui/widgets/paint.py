@@ -1,64 +1,64 @@
-"""Small strokes that several painted rows share."""
+"""Painting functions shared by item delegates and custom widgets."""
 
 from math import ceil
 
 from PySide6.QtCore import QPointF, QRect, QRectF, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetrics, QPainter, QPen, QTextLayout, QTextOption
 
-from ui.theme import Theme
-from ui.visible import visible
+from ui.style.theme import Theme
+from ui.text.visible import visible
 
 LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
 RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
 
 
-def draw_line(painter: QPainter, place: QRect, text: str, font: QFont, ink: QColor) -> int:
-    """One line of text, cut with an ellipsis where it does not fit; returns the width it took.
+def draw_line(painter: QPainter, rect: QRect, text: str, font: QFont, ink: QColor) -> int:
+    """Paint one line of text, elided to fit; return its width.
 
-    Whoever wrote it: nothing in it turns, hides or moves what stands beside it, here and in what follows.
+    Untrusted text is safe here and in the functions below: control and bidirectional characters are made visible.
     """
     metrics = QFontMetrics(font)
-    shown = metrics.elidedText(visible(text), Qt.TextElideMode.ElideRight, place.width())
+    shown = metrics.elidedText(visible(text), Qt.TextElideMode.ElideRight, rect.width())
     painter.setFont(font)
     painter.setPen(ink)
-    painter.drawText(place, LEFT | Qt.TextFlag.TextSingleLine, shown)
+    painter.drawText(rect, LEFT | Qt.TextFlag.TextSingleLine, shown)
     return metrics.horizontalAdvance(shown)
 
 
-def draw_right(painter: QPainter, place: QRect, text: str, font: QFont, ink: QColor) -> int:
-    """The same at the right edge, never cut: times and costs are short."""
+def draw_right_aligned(painter: QPainter, rect: QRect, text: str, font: QFont, ink: QColor) -> int:
+    """Paint right-aligned text that is never elided, such as a time or a cost; return its width."""
     shown = visible(text)
     painter.setFont(font)
     painter.setPen(ink)
-    painter.drawText(place, RIGHT | Qt.TextFlag.TextSingleLine, shown)
+    painter.drawText(rect, RIGHT | Qt.TextFlag.TextSingleLine, shown)
     return QFontMetrics(font).horizontalAdvance(shown)
 
 
-def draw_frame(painter: QPainter, place: QRect, radius: float, fill: QColor | None, edge: QColor | None) -> None:
-    """A rounded rectangle whose edge lies on whole pixels."""
+def draw_frame(painter: QPainter, rect: QRect, radius: float, fill: QColor | None, edge: QColor | None) -> None:
+    """Paint a rounded rectangle whose outline is aligned to whole pixels."""
     painter.save()
     painter.setRenderHint(QPainter.RenderHint.Antialiasing)
     painter.setPen(QPen(edge, 1) if edge else Qt.PenStyle.NoPen)
     painter.setBrush(fill if fill else Qt.BrushStyle.NoBrush)
     half = 0.5 if edge else 0.0
-    painter.drawRoundedRect(QRectF(place).adjusted(half, half, -half, -half), radius, radius)
+    painter.drawRoundedRect(QRectF(rect).adjusted(half, half, -half, -half), radius, radius)
     painter.restore()
 
 
-def draw_chosen(painter: QPainter, place: QRect, theme: Theme, radius: float = 0) -> None:
-    """The ground of a selected row."""
-    draw_frame(painter, place, radius, theme.selection, theme.chosen)
+def draw_selection(painter: QPainter, rect: QRect, theme: Theme, radius: float = 0) -> None:
+    """Paint the background of a selected row."""
+    draw_frame(painter, rect, radius, theme.selection, theme.chosen)
 
 
-def block_height(text: str, font: QFont, width: int) -> int:
-    """How high a text is when it is broken into lines of this width."""
+def wrapped_height(text: str, font: QFont, width: int) -> int:
+    """Return the height of the text when wrapped to this width."""
     return ceil(_block(text, font, width).boundingRect().height())
 
 
-def draw_block(painter: QPainter, place: QRect, text: str, font: QFont, ink: QColor) -> None:
-    """A text over several lines; a word longer than the line is broken rather than cut."""
+def draw_wrapped(painter: QPainter, rect: QRect, text: str, font: QFont, ink: QColor) -> None:
+    """Paint wrapped text; words longer than a line are broken."""
     painter.setPen(ink)
-    _block(text, font, place.width()).draw(painter, QPointF(place.topLeft()))
+    _block(text, font, rect.width()).draw(painter, QPointF(rect.topLeft()))
 
 
 def _block(text: str, font: QFont, width: int) -> QTextLayout:
@@ -80,9 +80,9 @@ def chip_width(text: str, font: QFont) -> int:
     return QFontMetrics(font).horizontalAdvance(visible(text)) + 12
 
 
-def draw_chip(painter: QPainter, place: QRect, text: str, font: QFont, ink: QColor, edge: QColor) -> None:
-    """A word in a thin frame: a badge, a number, a key."""
-    draw_frame(painter, place, 4, None, edge)
+def draw_chip(painter: QPainter, rect: QRect, text: str, font: QFont, ink: QColor, edge: QColor) -> None:
+    """Paint text in a thin frame, such as a badge, a number or a key."""
+    draw_frame(painter, rect, 4, None, edge)
     painter.setFont(font)
     painter.setPen(ink)
-    painter.drawText(place, Qt.AlignmentFlag.AlignCenter | Qt.TextFlag.TextSingleLine, visible(text))
+    painter.drawText(rect, Qt.AlignmentFlag.AlignCenter | Qt.TextFlag.TextSingleLine, visible(text))

@@ -1,4 +1,4 @@
-"""A line at the foot that says what was just done, with the button that takes it back."""
+"""A toast: a temporary message about the last action, optionally with an Undo button."""
 
 from collections.abc import Callable
 from typing import Final
@@ -7,19 +7,19 @@ from PySide6.QtCore import QTimer, Signal
 from PySide6.QtGui import QHideEvent, QShowEvent
 from PySide6.QtWidgets import QHBoxLayout, QWidget
 
-from ui.theme import Look
+from ui.style.theme import Look
+from ui.widgets.accent_frame import AccentFrame
 from ui.widgets.announce import announce
 from ui.widgets.button import Button
-from ui.widgets.edge import EdgeFrame
 from ui.widgets.elided import ElidedLabel
 
-SHOWN_MS: Final = 12_000
+VISIBLE_MS: Final = 12_000
 
 
-class Toast(EdgeFrame):
-    """The last thing done can be taken back; it goes by itself, unless the mouse or the keyboard is on it."""
+class Toast(AccentFrame):
+    """A temporary message with an optional Undo button; it stays while hovered or focused."""
 
-    turned = Signal()
+    visibility_changed = Signal()
 
     def __init__(self, look: Look, parent: QWidget | None = None) -> None:
         theme = look.theme
@@ -37,11 +37,11 @@ class Toast(EdgeFrame):
         row.addWidget(self._text, 1)
         row.addWidget(self._button)
         row.addWidget(self._close)
-        self._end = QTimer(self, singleShot=True, interval=SHOWN_MS)
-        self._end.timeout.connect(self._go)
+        self._end = QTimer(self, singleShot=True, interval=VISIBLE_MS)
+        self._end.timeout.connect(self._hide_unless_in_use)
         self.hide()
 
-    def say(self, text: str, undo: Callable[[], None] | None = None) -> None:
+    def show_message(self, text: str, undo: Callable[[], None] | None = None) -> None:
         self._undo = undo
         self._text.show_text(text)
         self._button.setVisible(undo is not None)
@@ -51,7 +51,7 @@ class Toast(EdgeFrame):
         announce(self, text)
 
     def undo(self) -> None:
-        """Take the last thing back, once."""
+        """Hide the toast and undo the last action."""
         act, self._undo = self._undo, None
         self.hide()
         if act:
@@ -59,23 +59,23 @@ class Toast(EdgeFrame):
 
     def restyle(self, look: Look) -> None:
         theme = look.theme
-        self.recolour(fill=theme.panel, line=theme.strong_line, edge=theme.accent)
+        self.set_colors(fill=theme.panel, line=theme.strong_line, edge=theme.accent)
         self._text.setFont(look.fonts.text)
         self._button.restyle(look)
         self._close.restyle(look)
 
-    def _go(self) -> None:
+    def _hide_unless_in_use(self) -> None:
         if self.underMouse() or self._button.hasFocus() or self._close.hasFocus():
             self._end.start()
         else:
             self.hide()
 
-    # Qt
+    # Qt overrides
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
-        self.turned.emit()
+        self.visibility_changed.emit()
 
     def hideEvent(self, event: QHideEvent) -> None:
         super().hideEvent(event)
-        self.turned.emit()
+        self.visibility_changed.emit()

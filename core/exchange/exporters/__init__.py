@@ -1,1 +1,1 @@
-"""One file for each format a session leaves in."""
+"""The export formats, one module each. Writing an export to a file belongs to `core.exchange`."""

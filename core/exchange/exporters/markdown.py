@@ -1,4 +1,4 @@
-"""Markdown that a person likes to read: what was said in full, what was done in short, with its output."""
+"""Exports a session as Markdown: messages in full, tool calls in short with their output in collapsed blocks."""
 
 import re
 from collections.abc import Iterator
@@ -8,65 +8,79 @@ from core.domain.clock import SECOND
 from core.domain.sessions import SessionRow
 from core.domain.steps import verb
 from core.domain.visible import visible
-from core.exchange.leaving import Leaving
-from core.exchange.story import Act, Answered, Began, Ended, Noted, Spoke, Told, arguments_of, retold
+from core.exchange.export_items import (
+    ExportItem,
+    NoteItem,
+    ReplyItem,
+    RunEndItem,
+    RunStartItem,
+    ToolCallItem,
+    UserMessageItem,
+    call_arguments,
+    group_events,
+)
+from core.exchange.export_source import ExportSource
 
-SHOWN = 60  # lines of one output
-WIDE = 4_000  # characters of one line
+MAX_LINES = 60  # longer outputs are truncated
+MAX_LINE_LENGTH = 4_000  # characters; longer lines are truncated
 FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 TAG = re.compile(r"<(?=[A-Za-z/!?])(?!https?://)")
-ENDS = {"completed": "Done", "stopped": "Stopped", "limit": "Stopped at a limit", "failed": "Failed"}
+STATUS_LABELS = {"completed": "Done", "stopped": "Stopped", "limit": "Stopped at a limit", "failed": "Failed"}
 
 
-def write(leaving: Leaving) -> Iterator[str]:
-    """The session, and each sub-agent under a heading of its own at the end."""
-    for row in leaving.family:
-        yield from _head(leaving, row)
-        for told in retold(leaving.entries(row)):
-            yield from _told(told)
+def write(source: ExportSource) -> Iterator[str]:
+    """Yield the session, then each sub-agent under its own heading."""
+    for row in source.sessions:
+        yield from _head(source, row)
+        for item in group_events(source.events(row)):
+            yield from _item(item)
 
 
-def _head(leaving: Leaving, row: SessionRow) -> Iterator[str]:
-    title = _plain(leaving.cleaner.text(row.title)) or "Session"
-    if row.id == leaving.root.id:
+def _head(source: ExportSource, row: SessionRow) -> Iterator[str]:
+    title = _plain(source.redactor.redact_text(row.title)) or "Session"
+    if row.id == source.root.id:
         yield f"# {title}\n\n"
     else:
-        yield f'---\n\n# <a id="{row.id}"></a>Sub-agent {row.called or row.id}: {title}\n\n'
+        yield f'---\n\n# <a id="{row.id}"></a>Sub-agent {row.subagent or row.id}: {title}\n\n'
     cost = f" · ${row.cost:.2f}" if row.cost else ""
-    facts = [f"`{leaving.cleaner.text(row.folder)}`" if row.folder else "", row.model, moment(row.opened)]
+    facts = [
+        f"`{source.redactor.redact_text(row.folder)}`" if row.folder else "",
+        row.model,
+        local_time(row.created_at),
+    ]
     yield " · ".join(filter(None, facts)) + f" · {row.steps} steps · {row.tokens:,} tokens{cost}\n\n"
 
 
-def _told(told: Told) -> Iterator[str]:
-    match told:
-        case Began(number=number, model=model):
+def _item(item: ExportItem) -> Iterator[str]:
+    match item:
+        case RunStartItem(number=number, model=model):
             if number > 1:
                 yield f"## Run {number}\n\n"
                 yield f"{model}\n\n" if model else ""
-        case Spoke(text=text, attachments=attachments):
-            yield "### You\n\n" + quoted(text) + "\n\n"
+        case UserMessageItem(text=text, attachments=attachments):
+            yield "### You\n\n" + block_quote(text) + "\n\n"
             yield "".join(f"- attached: {one.name} ({one.media_type}, {one.size:,} bytes)\n" for one in attachments)
             yield "\n" if attachments else ""
-        case Answered():
-            yield from _reply(told)
-        case Noted(text=text):
+        case ReplyItem():
+            yield from _reply(item)
+        case NoteItem(text=text):
             yield "*" + _plain(text) + "*\n\n"
-        case Ended(status=status, reason=reason):
-            yield f"**{ENDS.get(status, status)}**{f': {_plain(reason)}' if reason else ''}\n\n"
+        case RunEndItem(status=status, reason=reason):
+            yield f"**{STATUS_LABELS.get(status, status)}**{f': {_plain(reason)}' if reason else ''}\n\n"
 
 
-def _reply(told: Answered) -> Iterator[str]:
-    if told.reasoning.strip():
-        yield _folded("Thought", visible(told.reasoning))
-    if told.text.strip():
-        yield calm(visible(told.text)).strip() + "\n\n"
-    for act in told.acts:
+def _reply(item: ReplyItem) -> Iterator[str]:
+    if item.reasoning.strip():
+        yield _folded("Thought", visible(item.reasoning))
+    if item.text.strip():
+        yield escape_tags(visible(item.text)).strip() + "\n\n"
+    for act in item.calls:
         yield from _act(act)
 
 
-def _act(act: Act) -> Iterator[str]:
-    if act.asked:
-        yield f"**Asked you:** {_plain(act.asked)}\n\n" + (quoted(act.answer) + "\n\n" if act.answer else "")
+def _act(act: ToolCallItem) -> Iterator[str]:
+    if act.question:
+        yield f"**Asked you:** {_plain(act.question)}\n\n" + (block_quote(act.answer) + "\n\n" if act.answer else "")
         return
     name, what = verb(act.kind, "done"), act.object or act.call.tool
     figures = [f"+{added} −{removed} {path}" for path, (added, removed) in act.files.items()]
@@ -76,9 +90,9 @@ def _act(act: Act) -> Iterator[str]:
     seconds = f"{took:.1f} s" if took >= 0.1 else ""
     more = ", ".join(filter(None, [state, code, seconds, *figures, act.answer]))
     yield f"- **{name}** {_code(what)}{f' ({more})' if more else ''}\n\n"
-    if act.child:
-        yield f"  [What {act.called or 'the sub-agent'} did](#{act.child})\n\n"
-    arguments = arguments_of(act.call)
+    if act.child_session:
+        yield f"  [What {act.subagent or 'the sub-agent'} did](#{act.child_session})\n\n"
+    arguments = call_arguments(act.call)
     long = {key: value for key, value in arguments.items() if isinstance(value, str) and len(value) > 200}
     for key, value in long.items():
         yield _folded(key, visible(value))
@@ -87,31 +101,31 @@ def _act(act: Act) -> Iterator[str]:
 
 
 def _folded(title: str, text: str) -> str:
-    """A block that a reader opens where the page can, and reads past where it cannot."""
-    return f"<details><summary>{title}</summary>\n\n{fenced(cut(text))}\n\n</details>\n\n"
+    """Return a collapsible block; viewers without support for `<details>` show it expanded."""
+    return f"<details><summary>{title}</summary>\n\n{code_block(truncate_lines(text))}\n\n</details>\n\n"
 
 
-def fenced(text: str) -> str:
-    """A code block that its own contents cannot end."""
+def code_block(text: str) -> str:
+    """Return a code block whose fence is longer than any in the text, so that the text cannot end it."""
     longest = max((len(run) for run in re.findall(r"`{3,}", text)), default=2)
     fence = "`" * max(3, longest + 1)
     return f"{fence}text\n{text.rstrip()}\n{fence}"
 
 
-def cut(text: str) -> str:
-    """The first lines, and how many there are more."""
+def truncate_lines(text: str) -> str:
+    """Return the first lines and the number of lines left out."""
     lines = text.strip("\n").split("\n")
-    shown = [one if len(one) <= WIDE else one[:WIDE] + "…" for one in lines[:SHOWN]]
+    shown = [one if len(one) <= MAX_LINE_LENGTH else one[:MAX_LINE_LENGTH] + "…" for one in lines[:MAX_LINES]]
     rest = len(lines) - len(shown)
     return "\n".join([*shown, f"… {rest:,} more lines"] if rest else shown)
 
 
-def quoted(text: str) -> str:
-    return "\n".join(f"> {one}".rstrip() for one in calm(visible(text)).strip().splitlines())
+def block_quote(text: str) -> str:
+    return "\n".join(f"> {one}".rstrip() for one in escape_tags(visible(text)).strip().splitlines())
 
 
-def calm(text: str) -> str:
-    """Markdown without tags of its author's; in code they are code."""
+def escape_tags(text: str) -> str:
+    """Return Markdown with its HTML tags escaped outside of code."""
     lines: list[str] = []
     fence = ""
     for one in text.split("\n"):
@@ -125,8 +139,8 @@ def calm(text: str) -> str:
     return "\n".join([*lines, fence] if fence else lines)
 
 
-def moment(at: int) -> str:
-    """As people write it."""
+def local_time(at: int) -> str:
+    """Format a time in the local time zone, to the minute."""
     return datetime.fromtimestamp(at / SECOND).astimezone().strftime("%Y-%m-%d %H:%M")
 
 
@@ -138,5 +152,5 @@ def _code(text: str) -> str:
 
 
 def _plain(text: str) -> str:
-    """Words in a line, in which nothing is Markdown or HTML."""
+    """Return the text in one line with all Markdown and HTML escaped."""
     return re.sub(r"([\\`*_\[\]<>#])", r"\\\1", " ".join(visible(text).split()))

@@ -1,15 +1,25 @@
-"""OTLP in JSON, with the GenAI conventions: a run is an agent's span, in it requests and calls of tools."""
+"""Exports a session as OTLP JSON with the GenAI conventions: an agent span for each run, with model and tool spans."""
 
 import hashlib
 import json
 from collections.abc import Iterator
 from typing import Any
 
-from core.domain.events import Entry
+from core.domain.events import EventRecord
 from core.domain.sessions import SessionRow
-from core.exchange.exporters.moments import nano
-from core.exchange.leaving import Leaving
-from core.exchange.story import Act, Answered, Began, Ended, Noted, Spoke, Story, Told, arguments_of
+from core.exchange.export_items import (
+    ExportItem,
+    ExportItemBuilder,
+    NoteItem,
+    ReplyItem,
+    RunEndItem,
+    RunStartItem,
+    ToolCallItem,
+    UserMessageItem,
+    call_arguments,
+)
+from core.exchange.export_source import ExportSource
+from core.exchange.exporters.time_formats import unix_nanoseconds
 
 INTERNAL, CLIENT = 1, 3
 FAILED = {"code": 2}
@@ -17,32 +27,32 @@ SCOPE = {"name": "journeyman", "version": "1"}
 Plain = dict[str, Any]
 
 
-def write(leaving: Leaving) -> Iterator[str]:
-    """One export request, its spans one a line."""
-    resource = {"attributes": attributes({"service.name": "journeyman"})}
+def write(source: ExportSource) -> Iterator[str]:
+    """Yield one export request with a span on each line."""
+    resource = {"attributes": encode_attributes({"service.name": "journeyman"})}
     yield f'{{"resourceSpans":[{{"resource":{json.dumps(resource)},'
     yield f'"scopeSpans":[{{"scope":{json.dumps(SCOPE)},"spans":[\n'
     first = True
-    for row in leaving.family:
-        spans = Spans(leaving.root.id, row, leaving.cleaner.text(row.title))
-        for entry in leaving.entries(row):
-            for span in spans.hear(entry):
+    for row in source.sessions:
+        spans = OtlpSpanBuilder(source.root.id, row, source.redactor.redact_text(row.title))
+        for entry in source.events(row):
+            for span in spans.add(entry):
                 yield ("" if first else ",\n") + json.dumps(span, ensure_ascii=False)
                 first = False
-        for span in spans.end():
+        for span in spans.finish():
             yield ("" if first else ",\n") + json.dumps(span, ensure_ascii=False)
             first = False
     yield "\n]}]}]}\n"
 
 
-class Spans:
-    """Makes the spans of one session, each once it has ended; the run's own comes last, as programs send it."""
+class OtlpSpanBuilder:
+    """Builds the spans of one session. A span is yielded once it has ended, so the span of the run comes last."""
 
     def __init__(self, trace: str, row: SessionRow, title: str) -> None:
         self._trace = _id("trace", trace, 16)
         self._row = row
         self._title = title
-        self._story = Story()
+        self._story = ExportItemBuilder()
         self._spoken: list[Plain] = []
         self._results: list[Plain] = []
         self._run: Plain | None = None
@@ -52,38 +62,39 @@ class Spans:
         self._count = 0
         self._answer: Plain = {}
 
-    def hear(self, entry: Entry) -> Iterator[Plain]:
+    def add(self, entry: EventRecord) -> Iterator[Plain]:
+        """Add an event and yield the spans that are complete."""
         self._last = max(self._last, entry.at)
-        for told in self._story.hear(entry):
-            yield from self._told(told)
+        for item in self._story.add(entry):
+            yield from self._item(item)
 
-    def end(self) -> Iterator[Plain]:
-        """A run that is open ends where the session does."""
-        for told in self._story.end():
-            yield from self._told(told)
+    def finish(self) -> Iterator[Plain]:
+        """Yield the remaining spans. An open run ends with the last event of the session."""
+        for item in self._story.flush():
+            yield from self._item(item)
         yield from self._close(self._last, "")
 
-    def _told(self, told: Told) -> Iterator[Plain]:
-        match told:
-            case Began(at=at, model=model):
+    def _item(self, item: ExportItem) -> Iterator[Plain]:
+        match item:
+            case RunStartItem(at=at, model=model):
                 yield from self._close(at, "")
                 self._begin(at, model)
-            case Spoke(at=at, text=text):
+            case UserMessageItem(at=at, text=text):
                 self._spoken.append({"role": "user", "parts": [{"type": "text", "content": text}]})
-            case Answered():
+            case ReplyItem():
                 if self._run is None:
-                    self._begin(told.asked, told.model)
-                yield from self._reply(told)
-            case Ended(at=at, status=status, reason=reason):
+                    self._begin(item.requested_at, item.model)
+                yield from self._reply(item)
+            case RunEndItem(at=at, status=status, reason=reason):
                 yield from self._close(at, status if status != "completed" else "", reason)
-            case Noted():
+            case NoteItem():
                 pass
 
     def _begin(self, at: int, model: str) -> None:
         self._runs += 1
         self._run_id = _id(self._row.id, f"run {self._runs}", 8)
         parent = _id(self._row.parent, self._row.parent_call, 8) if self._row.parent_call else ""
-        name = self._row.called or "journeyman"
+        name = self._row.subagent or "journeyman"
         self._run = self._span(
             self._run_id, parent, f"invoke_agent {name}", INTERNAL, at,
             {
@@ -93,49 +104,51 @@ class Spans:
             },
         )  # fmt: skip
 
-    def _reply(self, told: Answered) -> Iterator[Plain]:
+    def _reply(self, item: ReplyItem) -> Iterator[Plain]:
         self._count += 1
-        parts: list[Plain] = [{"type": "reasoning", "content": told.reasoning}] if told.reasoning else []
-        parts += [{"type": "text", "content": told.text}] if told.text else []
+        parts: list[Plain] = [{"type": "reasoning", "content": item.reasoning}] if item.reasoning else []
+        parts += [{"type": "text", "content": item.text}] if item.text else []
         parts += [
-            {"type": "tool_call", "id": act.call.id, "name": act.call.tool, "arguments": arguments_of(act.call)}
-            for act in told.acts
+            {"type": "tool_call", "id": act.call.id, "name": act.call.tool, "arguments": call_arguments(act.call)}
+            for act in item.calls
         ]
-        stop = told.stop or ("tool_calls" if told.acts else "stop")
+        stop = item.stop_reason or ("tool_calls" if item.calls else "stop")
         self._answer = {"role": "assistant", "parts": parts, "finish_reason": stop}
         usage = {
-            "input_tokens": told.usage.input, "output_tokens": told.usage.output,
-            "cache_read.input_tokens": told.usage.cached, "cache_creation.input_tokens": told.usage.written,
-            "reasoning.output_tokens": told.usage.reasoning,
+            "input_tokens": item.usage.input, "output_tokens": item.usage.output,
+            "cache_read.input_tokens": item.usage.cache_read, "cache_creation.input_tokens": item.usage.cache_write,
+            "reasoning.output_tokens": item.usage.reasoning,
         }  # fmt: skip
-        said: Plain = {
-            "gen_ai.operation.name": "chat", "gen_ai.request.model": told.model, "gen_ai.conversation.id": self._row.id,
+        values: Plain = {
+            "gen_ai.operation.name": "chat", "gen_ai.request.model": item.model, "gen_ai.conversation.id": self._row.id,
             "gen_ai.response.finish_reasons": [stop], "gen_ai.input.messages": _json([*self._results, *self._spoken]),
             "gen_ai.output.messages": _json([self._answer]),
             **{f"gen_ai.usage.{name}": count for name, count in usage.items() if count},
-            **({} if told.cost is None else {"operation.cost": float(told.cost)}),
+            **({} if item.cost is None else {"operation.cost": float(item.cost)}),
         }  # fmt: skip
         id = _id(self._row.id, f"chat {self._count}", 8)
-        yield self._ended(self._span(id, self._run_id, f"chat {told.model}", CLIENT, told.asked, said), told.at)
+        yield self._ended(
+            self._span(id, self._run_id, f"chat {item.model}", CLIENT, item.requested_at, values), item.at
+        )
         self._results, self._spoken = [], []
-        for act in told.acts:
-            yield self._act(act, told.at)
+        for act in item.calls:
+            yield self._act(act, item.at)
 
-    def _act(self, act: Act, at: int) -> Plain:
-        output = act.answer if act.asked else act.output
-        said: Plain = {
+    def _act(self, act: ToolCallItem, at: int) -> Plain:
+        output = act.answer if act.question else act.output
+        values: Plain = {
             "gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": act.call.tool,
-            "gen_ai.tool.call.id": act.call.id, "gen_ai.tool.call.arguments": _json(arguments_of(act.call)),
+            "gen_ai.tool.call.id": act.call.id, "gen_ai.tool.call.arguments": _json(call_arguments(act.call)),
         }  # fmt: skip
         if act.status != "open":
-            said["gen_ai.tool.call.result"] = output
+            values["gen_ai.tool.call.result"] = output
             part = {"type": "tool_call_response", "id": act.call.id, "response": output}
             self._results.append({"role": "tool", "parts": [part]})
         if act.exit_code is not None:
-            said["journeyman.exit_code"] = act.exit_code
+            values["journeyman.exit_code"] = act.exit_code
         span = self._span(
             _id(self._row.id, act.call.id, 8), self._run_id, f"execute_tool {act.call.tool}", INTERNAL,
-            max(act.at, at), said,
+            max(act.at, at), values,
         )  # fmt: skip
         if act.status in ("failed", "refused"):
             span["status"] = {**FAILED, "message": output[:200]}
@@ -146,27 +159,33 @@ class Spans:
         if run is None:
             return
         if self._answer:
-            run["attributes"] += attributes({"gen_ai.output.messages": _json([self._answer])})
+            run["attributes"] += encode_attributes({"gen_ai.output.messages": _json([self._answer])})
         if status:
-            run["attributes"] += attributes({"journeyman.status": status})
+            run["attributes"] += encode_attributes({"journeyman.status": status})
             run["status"] = {**FAILED, "message": reason} if status == "failed" else {}
         self._answer = {}
         yield self._ended(run, at)
 
-    def _span(self, id: str, parent: str, name: str, kind: int, at: int, said: Plain) -> Plain:
+    def _span(self, id: str, parent: str, name: str, kind: int, at: int, values: Plain) -> Plain:
         link = {"parentSpanId": parent} if parent else {}
         return {
-            "traceId": self._trace, "spanId": id, **link, "name": name, "kind": kind, "startTimeUnixNano": nano(at),
-            "attributes": attributes(said), "status": {},
-        }  # fmt: skip
+            "traceId": self._trace,
+            "spanId": id,
+            **link,
+            "name": name,
+            "kind": kind,
+            "startTimeUnixNano": unix_nanoseconds(at),
+            "attributes": encode_attributes(values),
+            "status": {},
+        }
 
     def _ended(self, span: Plain, at: int) -> Plain:
-        return {**span, "endTimeUnixNano": nano(max(at, int(span["startTimeUnixNano"]) // 1000))}
+        return {**span, "endTimeUnixNano": unix_nanoseconds(max(at, int(span["startTimeUnixNano"]) // 1000))}
 
 
-def attributes(said: Plain) -> list[Plain]:
-    """Values as OTLP writes them."""
-    return [{"key": name, "value": _value(value)} for name, value in said.items()]
+def encode_attributes(values: Plain) -> list[Plain]:
+    """Encode attributes as OTLP JSON."""
+    return [{"key": name, "value": _value(value)} for name, value in values.items()]
 
 
 def _value(value: Any) -> Plain:
@@ -184,7 +203,7 @@ def _value(value: Any) -> Plain:
 
 
 def _id(one: str, other: str, size: int) -> str:
-    """The same for the same thing, whenever it is exported."""
+    """Return a stable id, the same in every export of the same session."""
     return hashlib.blake2b(f"{one}\0{other}".encode(), digest_size=size).hexdigest()
 
 

@@ -1,1 +1,1 @@
-"""One file for each program whose transcripts are read."""
+"""Importers of transcripts, one module for each program. Storing what they read belongs to `core.exchange`."""

@@ -1,113 +1,128 @@
-"""ATIF, the interchange format of agent trajectories: one document, with those of sub-agents inside."""
+"""Imports ATIF trajectories, JSON documents with embedded sub-agent trajectories."""
 
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from core.domain.events import Usage
-from core.exchange.importers.blocks import as_json
-from core.exchange.importers.called import Asked, plain_text
-from core.exchange.importers.record import Open, Record, amount, document, key_of, listed, moment, number
-from core.exchange.importers.telling import Telling
+from core.exchange.importers.foreign_call import ForeignCall, plain_text
+from core.exchange.importers.message_parts import arguments_json
+from core.exchange.importers.record import (
+    OpenSession,
+    TranscriptRecord,
+    derive_key,
+    list_records,
+    parse_cost,
+    parse_count,
+    parse_time,
+    read_document,
+)
+from core.exchange.importers.session_builder import SessionBuilder
 
 
-class Atif:
-    """A step is a record; the head of each trajectory is one too."""
+class AtifImporter:
+    """Yields one record for the header of each trajectory and one for each of its steps."""
 
     agent = "ATIF"
-    usual: tuple[str, ...] = ()
+    default_locations: tuple[str, ...] = ()
 
-    def knows(self, path: Path, head: bytes) -> bool:
+    def recognizes(self, path: Path, head: bytes) -> bool:
         return b'"schema_version"' in head and b'"ATIF-v' in head
 
-    def records(self, path: Path) -> Iterator[Record]:
-        whole = document(path)
-        key = str(whole.get("trajectory_id") or whole.get("session_id") or key_of(path))
+    def read_records(self, path: Path) -> Iterator[TranscriptRecord]:
+        whole = read_document(path)
+        key = str(whole.get("trajectory_id") or whole.get("session_id") or derive_key(path))
         yield from _trajectory(whole, key, path.stat().st_size)
 
-    def tell(self, record: Record, telling: Telling, open: Open) -> bool:
-        said = record.value
-        if not isinstance(said, dict):
+    def convert(self, record: TranscriptRecord, builder: SessionBuilder, open_session: OpenSession) -> bool:
+        data = record.value
+        if not isinstance(data, dict):
             return False
-        if "steps_below" in said:
-            _head(said, telling, open)
+        if "steps_below" in data:
+            _head(data, builder, open_session)
             return True
-        at = moment(said.get("timestamp"))
-        match said.get("source"):
+        at = parse_time(data.get("timestamp"))
+        match data.get("source"):
             case "user":
-                telling.person(plain_text(said.get("message")), at)
+                builder.add_user_message(plain_text(data.get("message")), at)
             case "agent":
-                _agent(said, at, telling, open)
+                _agent(data, at, builder, open_session)
             case _:
                 return False
         return True
 
 
-def _trajectory(whole: Any, key: str, size: int, parent: str = "") -> Iterator[Record]:
+def _trajectory(whole: Any, key: str, size: int, parent: str = "") -> Iterator[TranscriptRecord]:
     steps = whole.get("steps") if isinstance(whole, dict) else None
     head = {name: whole[name] for name in ("agent", "notes", "extra", "final_metrics") if whole.get(name)}
     times = (step.get("timestamp") for step in steps or () if isinstance(step, dict))
     began = next(filter(None, times), None)
-    yield from listed(key, [{**head, "steps_below": len(steps or ()), "parent": parent, "began": began}], 0, ["head"])
-    yield from listed(key, steps if isinstance(steps, list) else [], size)
+    yield from list_records(
+        key, [{**head, "steps_below": len(steps or ()), "parent": parent, "began": began}], 0, ["head"]
+    )
+    yield from list_records(key, steps if isinstance(steps, list) else [], size)
     for below in whole.get("subagent_trajectories") or ():
         if isinstance(below, dict):
             yield from _trajectory(below, f"{key}/{below.get('trajectory_id')}", size, key)
 
 
-def _head(said: dict[str, Any], telling: Telling, open: Open) -> None:
-    agent = said.get("agent") if isinstance(said.get("agent"), dict) else {}
-    extra = said.get("extra") if isinstance(said.get("extra"), dict) else {}
+def _head(data: dict[str, Any], builder: SessionBuilder, open_session: OpenSession) -> None:
+    agent = data.get("agent") if isinstance(data.get("agent"), dict) else {}
+    extra = data.get("extra") if isinstance(data.get("extra"), dict) else {}
     assert isinstance(agent, dict) and isinstance(extra, dict)
-    telling.about(
+    builder.set_details(
         folder=str(extra.get("cwd") or ""),
         title=str(extra.get("title") or ""),
         model=str(agent.get("model_name") or ""),
     )
-    telling.at = max(telling.at, moment(said.get("began")))
-    if parent := said.get("parent"):
-        call = open(parent).memory.get("below", {}).get(telling.key, "")
-        telling.belongs(parent, call, str(agent.get("name") or "agent"))
+    builder.latest = max(builder.latest, parse_time(data.get("began")))
+    if parent := data.get("parent"):
+        call = open_session(parent).state.get("below", {}).get(builder.key, "")
+        builder.set_parent(parent, call, str(agent.get("name") or "agent"))
 
 
-def _agent(said: dict[str, Any], at: int, telling: Telling, open: Open) -> None:
-    metrics = said.get("metrics") if isinstance(said.get("metrics"), dict) else {}
+def _agent(data: dict[str, Any], at: int, builder: SessionBuilder, open_session: OpenSession) -> None:
+    metrics = data.get("metrics") if isinstance(data.get("metrics"), dict) else {}
     assert isinstance(metrics, dict)
     more = metrics.get("extra") if isinstance(metrics.get("extra"), dict) else {}
     calls = [
-        Asked(str(call.get("tool_call_id")), str(call.get("function_name") or "tool"), as_json(call.get("arguments")))
-        for call in said.get("tool_calls") or ()
+        ForeignCall(
+            str(call.get("tool_call_id")),
+            str(call.get("function_name") or "tool"),
+            arguments_json(call.get("arguments")),
+        )
+        for call in data.get("tool_calls") or ()
         if isinstance(call, dict)
     ]
     cost = metrics.get("cost_usd")
-    if said.get("llm_call_count") != 0 or calls or said.get("message"):
-        telling.reply(
-            plain_text(said.get("message")), at=at, thought=str(said.get("reasoning_content") or ""), calls=calls,
+    if data.get("llm_call_count") != 0 or calls or data.get("message"):
+        builder.add_reply(
+            plain_text(data.get("message")), at=at, reasoning=str(data.get("reasoning_content") or ""), calls=calls,
             usage=Usage(
-                number(metrics.get("prompt_tokens")), number(metrics.get("completion_tokens")),
-                number(metrics.get("cached_tokens")), 0, number((more or {}).get("reasoning_tokens")),
+                parse_count(metrics.get("prompt_tokens")), parse_count(metrics.get("completion_tokens")),
+                parse_count(metrics.get("cached_tokens")), 0, parse_count((more or {}).get("reasoning_tokens")),
             ),
-            model=str(said.get("model_name") or ""), cost=amount(cost),
+            model=str(data.get("model_name") or ""), cost=parse_cost(cost),
         )  # fmt: skip
-    observation = said.get("observation")
+    observation = data.get("observation")
     for place, result in enumerate(observation.get("results") or () if isinstance(observation, dict) else ()):
         if isinstance(result, dict):
             id = str(result.get("source_call_id") or (calls[place].id if place < len(calls) else f"seen {place}"))
-            _result(result, id, telling)
+            _result(result, id, builder)
 
 
-def _result(result: dict[str, Any], id: str, telling: Telling) -> None:
+def _result(result: dict[str, Any], id: str, builder: SessionBuilder) -> None:
     extra = result.get("extra") if isinstance(result.get("extra"), dict) else {}
     assert isinstance(extra, dict)
     for below in result.get("subagent_trajectory_ref") or ():
         if isinstance(below, dict) and below.get("trajectory_id"):
-            child = f"{telling.key}/{below['trajectory_id']}"
-            telling.delegated(id, child, str(extra.get("called") or "agent"))
-            telling.memory.setdefault("below", {})[child] = telling.call(id)
-            telling.delegate_ended(id, child, "completed")
+            child = f"{builder.key}/{below['trajectory_id']}"
+            builder.start_subagent(id, child, str(extra.get("called") or "agent"))
+            builder.state.setdefault("below", {})[child] = builder.call_id(id)
+            builder.end_subagent(id, child, "completed")
     code = extra.get("exit_code")
     failed = extra.get("failed") is True
-    telling.result(
-        id, plain_text(result.get("content")), failed=failed, at=moment(extra.get("timestamp")),
+    builder.add_result(
+        id, plain_text(result.get("content")), failed=failed, at=parse_time(extra.get("timestamp")),
         exit_code=code if isinstance(code, int) else None,
     )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Claude Code: a file of lines for each session, and one for each of its sub-agents in a folder beside it."""
+"""Imports Claude Code sessions: a JSON Lines file for each, and one for each sub-agent in a folder next to it."""
 
 import re
 from collections.abc import Iterator
@@ -6,135 +6,140 @@ from pathlib import Path
 from typing import Any
 
 from core.domain.events import Usage
-from core.exchange.importers.blocks import block_calls, images, thoughts, usage_of
-from core.exchange.importers.called import plain_text
-from core.exchange.importers.growing import Grown, Tails
-from core.exchange.importers.record import Files, Open, Record, lines, moment, number
-from core.exchange.importers.telling import Telling
+from core.exchange.importers.followable import AppendedLines, ReadNewRecords
+from core.exchange.importers.foreign_call import plain_text
+from core.exchange.importers.message_parts import images, parse_usage, reasoning_text, tool_use_calls
+from core.exchange.importers.record import (
+    OpenSession,
+    SessionFiles,
+    TranscriptRecord,
+    parse_count,
+    parse_time,
+    read_lines,
+)
+from core.exchange.importers.session_builder import SessionBuilder
 
-TOLD = frozenset({"user", "assistant", "summary", "system"})
+CONVERTED = frozenset({"user", "assistant", "summary", "system"})
 COMMAND = re.compile(r"<command-name>(.*?)</command-name>(?:.*?<command-args>(.*?)</command-args>)?", re.DOTALL)
 INTERRUPTED = "[Request interrupted by user"
-UNCHANGED = 1 << 20  # characters of a file up to which its two states are compared
+MAX_FILE = 1 << 20  # characters of both states of a changed file; larger ones are not stored
 
 
-class ClaudeCode:
-    """`usual` is where its sessions lie, below the person's home."""
-
+class ClaudeCodeImporter:
     agent = "Claude Code"
-    usual: tuple[str, ...] = (".claude/projects/*/*.jsonl",)
+    default_locations: tuple[str, ...] = (".claude/projects/*/*.jsonl",)
 
-    def knows(self, path: Path, head: bytes) -> bool:
+    def recognizes(self, path: Path, head: bytes) -> bool:
         if path.suffix != ".jsonl":
             return False
         return b'"sessionId"' in head and (b'"parentUuid"' in head or b'"leafUuid"' in head or b'"operation"' in head)
 
-    def records(self, path: Path) -> Iterator[Record]:
+    def read_records(self, path: Path) -> Iterator[TranscriptRecord]:
         size = 0
         for file, key in self._files(path):
-            yield from lines(file, key, size)
+            yield from read_lines(file, key, size)
             size += file.stat().st_size
 
-    def follow(self, path: Path) -> Grown:
-        return Tails(lambda: self._files(path))
+    def follow(self, path: Path) -> ReadNewRecords:
+        return AppendedLines(lambda: self._files(path))
 
-    def _files(self, path: Path) -> Files:
+    def _files(self, path: Path) -> SessionFiles:
         below = sorted((path.with_suffix("") / "subagents").glob("*.jsonl"))
         return [(path, path.stem), *((child, f"{path.stem}/{child.stem.removeprefix('agent-')}") for child in below)]
 
-    def tell(self, record: Record, telling: Telling, open: Open) -> bool:
-        said = record.value
-        if not isinstance(said, dict):
+    def convert(self, record: TranscriptRecord, builder: SessionBuilder, open_session: OpenSession) -> bool:
+        data = record.value
+        if not isinstance(data, dict):
             return False
-        if said.get("isSidechain") is True and "/" not in telling.key:
-            telling = _side(said, telling, open)
-        elif "/" in telling.key and not telling.is_open():
-            _belongs(telling, open)
-        if not telling.is_open():
-            telling.about(folder=str(said.get("cwd") or ""))
-        return _line(said, telling)
+        if data.get("isSidechain") is True and "/" not in builder.key:
+            builder = _sidechain(data, builder, open_session)
+        elif "/" in builder.key and not builder.has_events():
+            _set_parent(builder, open_session)
+        if not builder.has_events():
+            builder.set_details(folder=str(data.get("cwd") or ""))
+        return _line(data, builder)
 
 
-def _line(said: dict[str, Any], telling: Telling) -> bool:
-    if said.get("type") not in TOLD:
+def _line(data: dict[str, Any], builder: SessionBuilder) -> bool:
+    if data.get("type") not in CONVERTED:
         return False
-    at = moment(said.get("timestamp"))
-    match said.get("type"):
-        case "user" if isinstance(said.get("message"), dict):
-            return _user(said, said["message"], at, telling)
-        case "assistant" if isinstance(said.get("message"), dict):
-            _assistant(said["message"], at, telling)
+    at = parse_time(data.get("timestamp"))
+    match data.get("type"):
+        case "user" if isinstance(data.get("message"), dict):
+            return _user(data, data["message"], at, builder)
+        case "assistant" if isinstance(data.get("message"), dict):
+            _assistant(data["message"], at, builder)
             return True
-        case "summary" if isinstance(said.get("summary"), str) and not telling.is_open():
-            telling.about(title=said["summary"])
+        case "summary" if isinstance(data.get("summary"), str) and not builder.has_events():
+            builder.set_details(title=data["summary"])
             return True
-        case "system" if said.get("subtype") == "compact_boundary":
-            data = said.get("compactMetadata") or {}
-            telling.compacted(f"compacted by Claude Code ({data.get('trigger', 'auto')})",
-                              before=number(data.get("preTokens")), at=at)  # fmt: skip
+        case "system" if data.get("subtype") == "compact_boundary":
+            metadata = data.get("compactMetadata") or {}
+            builder.add_compaction(f"compacted by Claude Code ({metadata.get('trigger', 'auto')})",
+                              before=parse_count(metadata.get("preTokens")), at=at)  # fmt: skip
             return True
         case _:
             return False
 
 
-def _user(said: dict[str, Any], message: dict[str, Any], at: int, telling: Telling) -> bool:
+def _user(data: dict[str, Any], message: dict[str, Any], at: int, builder: SessionBuilder) -> bool:
     content = message.get("content")
     results = [part for part in content if _is(part, "tool_result")] if isinstance(content, list) else []
     for part in results:
-        _result(part, said.get("toolUseResult"), at, telling)
+        _result(part, data.get("toolUseResult"), at, builder)
     text = plain_text(content)
-    if said.get("isCompactSummary"):
-        telling.compacted("what was said before, in short", text, at=at)
+    if data.get("isCompactSummary"):
+        builder.add_compaction("summary of the earlier conversation", text, at=at)
         return True
-    if said.get("isMeta") or text.startswith(("<local-command-", "Caveat:")):
+    if data.get("isMeta") or text.startswith(("<local-command-", "Caveat:")):
         return bool(results)
     if text.startswith(INTERRUPTED):
-        telling.stopped("interrupted by the person", at)
+        builder.stop_run("interrupted by the user", at)
         return True
     if command := COMMAND.search(text):
         text = " ".join(filter(None, command.groups())).strip()
     files = images(content if isinstance(content, list) else [])
     if text or files:
-        telling.person(text, at, files)
+        builder.add_user_message(text, at, files)
     return bool(text or files or results)
 
 
-def _assistant(message: dict[str, Any], at: int, telling: Telling) -> None:
+def _assistant(message: dict[str, Any], at: int, builder: SessionBuilder) -> None:
     content = message.get("content")
-    usage = usage_of(message.get("usage"))
+    usage = parse_usage(message.get("usage"))
     model = str(message.get("model") or "")
-    telling.reply(
+    builder.add_reply(
         plain_text([part for part in content if _is(part, "text")] if isinstance(content, list) else content),
-        at=at, id=str(message.get("id") or ""), thought=thoughts(content), calls=block_calls(content),
+        at=at, id=str(message.get("id") or ""), reasoning=reasoning_text(content), calls=tool_use_calls(content),
         usage=usage if usage != Usage() else None, model="" if model == "<synthetic>" else model,
         stop=_stop(message.get("stop_reason")),
     )  # fmt: skip
-    tasks = telling.memory.setdefault("tasks", {})
+    tasks = builder.state.setdefault("tasks", {})
     for part in content if isinstance(content, list) else []:
         if _is(part, "tool_use") and isinstance(part.get("input"), dict) and part["input"].get("prompt"):
             tasks[part["input"]["prompt"]] = (part.get("id"), part["input"])
 
 
-def _result(part: dict[str, Any], more: Any, at: int, telling: Telling) -> None:
+def _result(part: dict[str, Any], more: Any, at: int, builder: SessionBuilder) -> None:
     call = str(part.get("tool_use_id") or "")
     if isinstance(more, dict):
         if agent := more.get("agentId"):
-            tasks: dict[str, tuple[Any, dict[str, Any]]] = telling.memory.get("tasks", {})
-            asked = next((told for id, told in tasks.values() if id == call), {})
-            child, called = f"{telling.key.split('/')[0]}/{agent}", str(asked.get("subagent_type") or "agent")
-            telling.delegated(call, child, called, str(asked.get("prompt") or ""))
-            telling.memory.setdefault("agents", {})[str(agent)] = (telling.call(call), called)
-            telling.delegate_ended(call, child, str(more.get("status") or "completed"))
-        _changed(call, more, telling)
+            tasks: dict[str, tuple[Any, dict[str, Any]]] = builder.state.get("tasks", {})
+            asked = next((input for id, input in tasks.values() if id == call), {})
+            child, called = f"{builder.key.split('/')[0]}/{agent}", str(asked.get("subagent_type") or "agent")
+            builder.start_subagent(call, child, called, str(asked.get("prompt") or ""))
+            builder.state.setdefault("agents", {})[str(agent)] = (builder.call_id(call), called)
+            builder.end_subagent(call, child, str(more.get("status") or "completed"))
+        _changed(call, more, builder)
     failed = part.get("is_error") is True
-    telling.result(
+    builder.add_result(
         call, plain_text(part.get("content")), at=at, failed=failed,
         files=images(part["content"] if isinstance(part.get("content"), list) else []),
     )  # fmt: skip
 
 
-def _changed(call: str, more: dict[str, Any], telling: Telling) -> None:
-    """Edits and writes carry the file as it was."""
+def _changed(call: str, more: dict[str, Any], builder: SessionBuilder) -> None:
+    """Add a file change. Results of edits and writes contain the file as it was before."""
     path, before = more.get("filePath"), more.get("originalFile")
     if not isinstance(path, str) or not (before is None or isinstance(before, str)):
         return
@@ -145,37 +150,37 @@ def _changed(call: str, more: dict[str, Any], telling: Telling) -> None:
         after = more["content"]
     else:
         return
-    if len(after) + len(before or "") <= UNCHANGED:
+    if len(after) + len(before or "") <= MAX_FILE:
         patch = [line for hunk in more.get("structuredPatch") or () if isinstance(hunk, dict)
                  for line in hunk.get("lines") or () if isinstance(line, str)]  # fmt: skip
         added = sum(line.startswith("+") for line in patch) or (len(after.splitlines()) if before is None else 0)
-        telling.changed(call, path, before, after, added, sum(line.startswith("-") for line in patch))
+        builder.add_file_change(call, path, before, after, added, sum(line.startswith("-") for line in patch))
 
 
-def _side(said: dict[str, Any], main: Telling, open: Open) -> Telling:
-    """Older versions write what a sub-agent did between the lines of its session."""
-    sides: dict[str, str] = main.memory.setdefault("sides", {})
-    parent = said.get("parentUuid")
+def _sidechain(data: dict[str, Any], main: SessionBuilder, open_session: OpenSession) -> SessionBuilder:
+    """Return the builder of a sub-agent. Older versions write its records between those of the main session."""
+    sides: dict[str, str] = main.state.setdefault("sides", {})
+    parent = data.get("parentUuid")
     key = sides.get(parent) if isinstance(parent, str) else None
-    message = said.get("message")
+    message = data.get("message")
     if key is None:
-        key = f"{main.key}/{said.get('uuid')}"
+        key = f"{main.key}/{data.get('uuid')}"
         prompt = plain_text(message.get("content")) if isinstance(message, dict) else ""
-        id, asked = main.memory.get("tasks", {}).get(prompt, ("", {}))
-        side = open(key)
+        id, asked = main.state.get("tasks", {}).get(prompt, ("", {}))
+        side = open_session(key)
         called = str(asked.get("subagent_type") or "agent")
-        side.belongs(main.key, main.call(id) if id else "", called)
+        side.set_parent(main.key, main.call_id(id) if id else "", called)
         if id:
-            main.delegated(id, key, called, prompt)
-    if isinstance(said.get("uuid"), str):
-        sides[said["uuid"]] = key
-    return open(key)
+            main.start_subagent(id, key, called, prompt)
+    if isinstance(data.get("uuid"), str):
+        sides[data["uuid"]] = key
+    return open_session(key)
 
 
-def _belongs(child: Telling, open: Open) -> None:
+def _set_parent(child: SessionBuilder, open_session: OpenSession) -> None:
     key, _, agent = child.key.partition("/")
-    call, called = open(key).memory.get("agents", {}).get(agent, ("", "agent"))
-    child.belongs(key, call, called)
+    call, called = open_session(key).state.get("agents", {}).get(agent, ("", "agent"))
+    child.set_parent(key, call, called)
 
 
 def _is(part: Any, kind: str) -> bool:

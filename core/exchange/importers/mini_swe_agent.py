@@ -1,117 +1,127 @@
-"""mini-swe-agent: a trajectory file of messages, with what the model's server answered inside."""
+"""Imports mini-swe-agent trajectories, lists of messages with the provider's responses embedded."""
 
 import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from core.exchange.importers.blocks import as_json, chat_calls, usage_of
-from core.exchange.importers.called import Asked, plain_text
-from core.exchange.importers.record import Open, Record, amount, document, key_of, listed, moment
-from core.exchange.importers.telling import Telling
+from core.exchange.importers.foreign_call import ForeignCall, plain_text
+from core.exchange.importers.message_parts import arguments_json, chat_calls, parse_usage
+from core.exchange.importers.record import (
+    OpenSession,
+    TranscriptRecord,
+    derive_key,
+    list_records,
+    parse_cost,
+    parse_time,
+    read_document,
+)
+from core.exchange.importers.session_builder import SessionBuilder
 
 CODE = re.compile(r"<returncode>(-?\d+)</returncode>")
 BLOCK = re.compile(r"^```(?:mswea_bash_command|bash)\n(.*?)\n```", re.DOTALL | re.MULTILINE)
 
 
-class MiniSweAgent:
-    """Older files are a bare list of messages; newer ones have `info` beside it."""
+class MiniSweAgentImporter:
+    """Imports both formats: older files are a list of messages, newer files an object with `messages` and `info`."""
 
     agent = "mini-swe-agent"
-    usual: tuple[str, ...] = (".config/mini-swe-agent/*.traj.json",)
+    default_locations: tuple[str, ...] = (".config/mini-swe-agent/*.traj.json",)
 
-    def knows(self, path: Path, head: bytes) -> bool:
+    def recognizes(self, path: Path, head: bytes) -> bool:
         return b'"mini-swe-agent-' in head or path.name.endswith(".traj.json")
 
-    def records(self, path: Path) -> Iterator[Record]:
-        whole = document(path)
+    def read_records(self, path: Path) -> Iterator[TranscriptRecord]:
+        whole = read_document(path)
         messages = whole.get("messages") if isinstance(whole, dict) else whole
         info = whole.get("info") if isinstance(whole, dict) else None
-        found = [said for said in messages if isinstance(said, dict)] if isinstance(messages, list) else []
-        key = key_of(path, path.name.removesuffix(".json").removesuffix(".traj"))
+        found = [message for message in messages if isinstance(message, dict)] if isinstance(messages, list) else []
+        key = derive_key(path, path.name.removesuffix(".json").removesuffix(".traj"))
         if isinstance(whole, dict):
-            times = (said["extra"].get("timestamp") for said in found if isinstance(said.get("extra"), dict))
-            yield from listed(key, [{"info": info or {}, "at": next(filter(None, times), 0)}], 0, ["info"])
-        yield from listed(key, _with_actions(found), path.stat().st_size, found)
+            times = (message["extra"].get("timestamp") for message in found if isinstance(message.get("extra"), dict))
+            yield from list_records(key, [{"info": info or {}, "at": next(filter(None, times), 0)}], 0, ["info"])
+        yield from list_records(key, _with_actions(found), path.stat().st_size, found)
 
-    def tell(self, record: Record, telling: Telling, open: Open) -> bool:
-        said = record.value
-        if not isinstance(said, dict):
+    def convert(self, record: TranscriptRecord, builder: SessionBuilder, open_session: OpenSession) -> bool:
+        message = record.value
+        if not isinstance(message, dict):
             return False
-        if "info" in said:
-            telling.at = max(telling.at, moment(said.get("at")))
-            _about(said["info"], telling)
+        if "info" in message:
+            builder.latest = max(builder.latest, parse_time(message.get("at")))
+            _about(message["info"], builder)
             return True
-        extra = said.get("extra") if isinstance(said.get("extra"), dict) else {}
+        extra = message.get("extra") if isinstance(message.get("extra"), dict) else {}
         assert isinstance(extra, dict)
-        at = moment(extra.get("timestamp"))
-        text = plain_text(said.get("content"))
-        match said.get("role"):
+        at = parse_time(extra.get("timestamp"))
+        text = plain_text(message.get("content"))
+        match message.get("role"):
             case "assistant":
-                _assistant(said, text, extra, at, telling)
+                _assistant(message, text, extra, at, builder)
             case "tool":
-                _result(str(said.get("tool_call_id")), text, extra, at, telling)
-            case "user" if waiting := telling.memory.get("waiting"):
-                _result(waiting.pop(0), text, extra, at, telling)
+                _result(str(message.get("tool_call_id")), text, extra, at, builder)
+            case "user" if waiting := builder.state.get("waiting"):
+                _result(waiting.pop(0), text, extra, at, builder)
             case "user":
-                telling.person(text, at)
+                builder.add_user_message(text, at)
             case "exit":
                 status = str(extra.get("exit_status") or "")
                 done = status in ("", "Submitted")
-                telling.completed(text, at) if done else telling.stopped(status, at)
+                builder.complete_run(text, at) if done else builder.stop_run(status, at)
             case _:
                 return False
         return True
 
 
 def _with_actions(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The oldest files name no actions: a reply that the next message answers holds one command, in a block."""
-    answers = [*(said.get("role") == "user" for said in messages[1:]), False]
-    return [_with_action(said) if answered else said for said, answered in zip(messages, answers, strict=False)]
+    """Add actions to the replies of the oldest files, in which an answered reply has one command in a code block."""
+    answers = [*(message.get("role") == "user" for message in messages[1:]), False]
+    return [
+        _with_action(message) if answered else message for message, answered in zip(messages, answers, strict=False)
+    ]
 
 
-def _with_action(said: dict[str, Any]) -> dict[str, Any]:
-    if said.get("role") != "assistant" or "extra" in said or "tool_calls" in said:
-        return said
-    blocks = BLOCK.findall(plain_text(said.get("content")))
-    return {**said, "extra": {"actions": blocks}} if len(blocks) == 1 else said
+def _with_action(message: dict[str, Any]) -> dict[str, Any]:
+    if message.get("role") != "assistant" or "extra" in message or "tool_calls" in message:
+        return message
+    blocks = BLOCK.findall(plain_text(message.get("content")))
+    return {**message, "extra": {"actions": blocks}} if len(blocks) == 1 else message
 
 
-def _about(info: dict[str, Any], telling: Telling) -> None:
+def _about(info: dict[str, Any], builder: SessionBuilder) -> None:
     config = info.get("config") if isinstance(info.get("config"), dict) else {}
     model = (config or {}).get("model")
     place = (config or {}).get("environment")
-    telling.about(
+    builder.set_details(
         model=str(model.get("model_name") or "") if isinstance(model, dict) else "",
         folder=str(place.get("cwd") or "") if isinstance(place, dict) else "",
     )
 
 
-def _assistant(said: dict[str, Any], text: str, extra: dict[str, Any], at: int, telling: Telling) -> None:
+def _assistant(message: dict[str, Any], text: str, extra: dict[str, Any], at: int, builder: SessionBuilder) -> None:
     response = extra.get("response") if isinstance(extra.get("response"), dict) else {}
     assert isinstance(response, dict)
-    calls = chat_calls(said.get("tool_calls"))
+    calls = chat_calls(message.get("tool_calls"))
     waiting: list[str] = []
-    if not calls:  # the commands stand in the words of the reply
-        count = telling.memory["count"] = telling.memory.get("count", 0) + 1
+    if not calls:  # the commands are in the text of the reply
+        count = builder.state["count"] = builder.state.get("count", 0) + 1
         actions = extra.get("actions") if isinstance(extra.get("actions"), list) else []
         for place, action in enumerate(actions or ()):
             command = action.get("command") if isinstance(action, dict) else action
-            calls.append(Asked(f"a{count}.{place}", "bash", as_json({"command": command})))
+            calls.append(ForeignCall(f"a{count}.{place}", "bash", arguments_json({"command": command})))
         waiting = [call.id for call in calls]
-    telling.memory["waiting"] = waiting
+    builder.state["waiting"] = waiting
     cost = extra.get("cost")
-    telling.reply(
-        text, at=at, thought=str(said.get("reasoning_content") or ""), calls=calls,
-        usage=usage_of(response.get("usage")), model=str(response.get("model") or ""),
-        cost=amount(cost),
+    builder.add_reply(
+        text, at=at, reasoning=str(message.get("reasoning_content") or ""), calls=calls,
+        usage=parse_usage(response.get("usage")), model=str(response.get("model") or ""),
+        cost=parse_cost(cost),
     )  # fmt: skip
 
 
-def _result(id: str, text: str, extra: dict[str, Any], at: int, telling: Telling) -> None:
+def _result(id: str, text: str, extra: dict[str, Any], at: int, builder: SessionBuilder) -> None:
     code = extra.get("returncode")
     if not isinstance(code, int):
         found = CODE.search(text)
         code = int(found.group(1)) if found else None
     output = extra.get("raw_output")
-    telling.result(id, output if isinstance(output, str) else text, at=at, failed=bool(code), exit_code=code)
+    builder.add_result(id, output if isinstance(output, str) else text, at=at, failed=bool(code), exit_code=code)

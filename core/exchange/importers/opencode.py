@@ -1,4 +1,4 @@
-"""OpenCode: its database, and the JSON that its own export writes."""
+"""Imports OpenCode sessions from its database or from the JSON of its own export."""
 
 import time
 from collections.abc import Iterator
@@ -7,78 +7,87 @@ from pathlib import Path
 from typing import Any
 
 from core.domain.events import Usage
-from core.exchange.importers.blocks import as_json
-from core.exchange.importers.called import Asked
-from core.exchange.importers.growing import Counted, Grown
-from core.exchange.importers.record import Open, Record, amount, document, in_utf8, moment, number, written
-from core.exchange.importers.telling import Telling
-from core.store.others import MAGIC, is_opencode, opencode
+from core.exchange.importers.followable import ReadNewRecords, UnseenRecords
+from core.exchange.importers.foreign_call import ForeignCall
+from core.exchange.importers.message_parts import arguments_json
+from core.exchange.importers.record import (
+    OpenSession,
+    TranscriptRecord,
+    parse_cost,
+    parse_count,
+    parse_time,
+    read_document,
+    to_json,
+    to_utf8,
+)
+from core.exchange.importers.session_builder import SessionBuilder
+from core.store.opencode_db import MAGIC, is_opencode_db, read_opencode_sessions
 
-RECENT_MS = 3_600_000  # sessions that were touched so lately are followed
+RECENT_MS = 3_600_000  # sessions updated this recently are followed
 
 
-class OpenCode:
-    """A message with its parts is a record; one that is still being written waits for the next reading."""
+class OpenCodeImporter:
+    """Imports each message with its parts as a record. A message that is still being written is read later."""
 
     agent = "OpenCode"
-    usual: tuple[str, ...] = (".local/share/opencode/opencode.db",)
+    default_locations: tuple[str, ...] = (".local/share/opencode/opencode.db",)
 
-    def knows(self, path: Path, head: bytes) -> bool:
+    def recognizes(self, path: Path, head: bytes) -> bool:
         if head.startswith(MAGIC):
-            return is_opencode(path)
+            return is_opencode_db(path)
         return head.lstrip().startswith(b"{") and b'"projectID"' in head and b'"info"' in head
 
-    def follow(self, path: Path) -> Grown:
+    def follow(self, path: Path) -> ReadNewRecords:
         since = int(time.time() * 1000) - RECENT_MS
-        return Counted(lambda: _records(opencode(path, since)))
+        return UnseenRecords(lambda: _records(read_opencode_sessions(path, since)))
 
-    def records(self, path: Path) -> Iterator[Record]:
+    def read_records(self, path: Path) -> Iterator[TranscriptRecord]:
         with path.open("rb") as file:
             database = file.read(len(MAGIC)) == MAGIC
         if not database:
-            whole = document(path)
+            whole = read_document(path)
             key = str(whole["info"].get("id") or path.stem)
             messages = whole.get("messages")
             rows: Iterator[dict[str, Any]] = iter([{"info": whole["info"], "session": key}])
             found = messages if isinstance(messages, list) else []
             rows = chain(rows, ({"message": message, "session": key} for message in found))
         else:
-            rows = opencode(path)
+            rows = read_opencode_sessions(path)
         yield from _records(rows)
 
-    def tell(self, record: Record, telling: Telling, open: Open) -> bool:
-        said = record.value
-        info = said.get("info") if isinstance(said, dict) else None
+    def convert(self, record: TranscriptRecord, builder: SessionBuilder, open_session: OpenSession) -> bool:
+        entry = record.value
+        info = entry.get("info") if isinstance(entry, dict) else None
         if not isinstance(info, dict):
             return False
-        if "parts" not in said:
-            _about(info, telling, open)
+        if "parts" not in entry:
+            _about(info, builder, open_session)
             return True
-        parts = [part for part in said["parts"] if isinstance(part, dict)]
-        at = moment((info.get("time") or {}).get("created"))
+        parts = [part for part in entry["parts"] if isinstance(part, dict)]
+        at = parse_time((info.get("time") or {}).get("created"))
         if info.get("role") == "user":
             words = "\n".join(
                 str(part["text"]) for part in parts if part.get("type") == "text" and not part.get("synthetic")
             )
             if words:
-                telling.person(words, at)
+                builder.add_user_message(words, at)
             return bool(words)
         if info.get("role") != "assistant":
             return False
-        _assistant(info, parts, at, telling)
+        _assistant(info, parts, at, builder)
         return True
 
 
-def _records(rows: Iterator[dict[str, Any]]) -> Iterator[Record]:
-    waits: set[str] = set()
+def _records(rows: Iterator[dict[str, Any]]) -> Iterator[TranscriptRecord]:
+    incomplete: set[str] = set()
     for row in rows:
         value = row.get("message") or row
         if _unfinished(value):
-            waits.add(row["session"])
-        if row["session"] not in waits:
-            # What it says of a message it changes later on; that there was one stays.
-            mark = in_utf8(str((value.get("info") or {}).get("id")))
-            yield Record(row["session"], written(value), value, 0, mark)
+            incomplete.add(row["session"])
+        if row["session"] not in incomplete:
+            # OpenCode may change a message later, so only its id identifies the record.
+            mark = to_utf8(str((value.get("info") or {}).get("id")))
+            yield TranscriptRecord(row["session"], to_json(value), value, 0, mark)
 
 
 def _unfinished(value: dict[str, Any]) -> bool:
@@ -86,56 +95,70 @@ def _unfinished(value: dict[str, Any]) -> bool:
     return info.get("role") == "assistant" and not (info.get("time") or {}).get("completed") and not info.get("error")
 
 
-def _about(info: dict[str, Any], telling: Telling, open: Open) -> None:
-    telling.about(folder=str(info.get("directory") or ""), title=str(info.get("title") or ""))
-    telling.at = max(telling.at, moment(info.get("time_created") or (info.get("time") or {}).get("created")))
+def _about(info: dict[str, Any], builder: SessionBuilder, open_session: OpenSession) -> None:
+    builder.set_details(folder=str(info.get("directory") or ""), title=str(info.get("title") or ""))
+    builder.latest = max(
+        builder.latest, parse_time(info.get("time_created") or (info.get("time") or {}).get("created"))
+    )
     if parent := info.get("parentID"):
-        call, called = open(str(parent)).memory.get("children", {}).get(telling.key, ("", "agent"))
-        telling.belongs(str(parent), call, called)
+        call, called = open_session(str(parent)).state.get("children", {}).get(builder.key, ("", "agent"))
+        builder.set_parent(str(parent), call, called)
 
 
-def _assistant(info: dict[str, Any], parts: list[dict[str, Any]], at: int, telling: Telling) -> None:
-    """The rounds of a message are told apart by its `step-finish` parts."""
+def _assistant(info: dict[str, Any], parts: list[dict[str, Any]], at: int, builder: SessionBuilder) -> None:
+    """Add the replies of a message. Each turn in it ends with a `step-finish` part."""
     model = "/".join(filter(None, (str(info.get("providerID") or ""), str(info.get("modelID") or ""))))
     gathered: list[dict[str, Any]] = []
     for part in parts:
         gathered.append(part)
         if part.get("type") == "step-finish":
-            _round(gathered, part, model, at, telling)
+            _turn(gathered, part, model, at, builder)
             gathered = []
     if any(part.get("type") in ("text", "reasoning", "tool") for part in gathered):
-        _round(gathered, {"tokens": info.get("tokens"), "cost": info.get("cost")}, model, at, telling)
+        _turn(gathered, {"tokens": info.get("tokens"), "cost": info.get("cost")}, model, at, builder)
     if isinstance(error := info.get("error"), dict):
         data = error.get("data") if isinstance(error.get("data"), dict) else {}
-        telling.failed(str((data or {}).get("message") or error.get("name") or "an error"))
+        builder.fail_run(str((data or {}).get("message") or error.get("name") or "an error"))
 
 
-def _round(parts: list[dict[str, Any]], end: dict[str, Any], model: str, at: int, telling: Telling) -> None:
+def _turn(parts: list[dict[str, Any]], end: dict[str, Any], model: str, at: int, builder: SessionBuilder) -> None:
     def words(kind: str) -> str:
         return "\n".join(str(part["text"]) for part in parts if part.get("type") == kind and part.get("text"))
 
     tools = [part for part in parts if part.get("type") == "tool" and isinstance(part.get("state"), dict)]
-    times = [moment((part["state"].get("time") or {}).get("start")) for part in tools]
-    texts = [moment((part.get("time") or {}).get("end")) for part in parts if isinstance(part.get("time"), dict)]
+    times = [parse_time((part["state"].get("time") or {}).get("start")) for part in tools]
+    texts = [parse_time((part.get("time") or {}).get("end")) for part in parts if isinstance(part.get("time"), dict)]
     tokens = end.get("tokens") if isinstance(end.get("tokens"), dict) else {}
     assert isinstance(tokens, dict)
     cache = tokens.get("cache") if isinstance(tokens.get("cache"), dict) else {}
     assert isinstance(cache, dict)
-    read, wrote, cost = number(cache.get("read")), number(cache.get("write")), end.get("cost")
-    telling.reply(
-        words("text"), began=max(at, telling.at), at=max([at, *texts, *times[:1]]), thought=words("reasoning"),
-        calls=[Asked(str(part.get("callID")), str(part.get("tool") or "tool"), as_json(part["state"].get("input")))
-               for part in tools],
-        usage=Usage(number(tokens.get("input")) + read + wrote,
-                    number(tokens.get("output")) + number(tokens.get("reasoning")), read, wrote,
-                    number(tokens.get("reasoning"))),
-        model=model, cost=amount(cost) or None,
-    )  # fmt: skip
+    read, wrote, cost = parse_count(cache.get("read")), parse_count(cache.get("write")), end.get("cost")
+    builder.add_reply(
+        words("text"),
+        requested_at=max(at, builder.latest),
+        at=max([at, *texts, *times[:1]]),
+        reasoning=words("reasoning"),
+        calls=[
+            ForeignCall(
+                str(part.get("callID")), str(part.get("tool") or "tool"), arguments_json(part["state"].get("input"))
+            )
+            for part in tools
+        ],
+        usage=Usage(
+            parse_count(tokens.get("input")) + read + wrote,
+            parse_count(tokens.get("output")) + parse_count(tokens.get("reasoning")),
+            read,
+            wrote,
+            parse_count(tokens.get("reasoning")),
+        ),
+        model=model,
+        cost=parse_cost(cost) or None,
+    )
     for part in tools:
-        _result(part, telling)
+        _result(part, builder)
 
 
-def _result(part: dict[str, Any], telling: Telling) -> None:
+def _result(part: dict[str, Any], builder: SessionBuilder) -> None:
     state, id = part["state"], str(part.get("callID"))
     metadata = state.get("metadata") if isinstance(state.get("metadata"), dict) else {}
     status = state.get("status")
@@ -143,12 +166,15 @@ def _result(part: dict[str, Any], telling: Telling) -> None:
         return
     if child := metadata.get("sessionId") or metadata.get("sessionID"):
         called = str((state.get("input") or {}).get("subagent_type") or "agent")
-        telling.delegated(id, str(child), called, str((state.get("input") or {}).get("prompt") or ""))
-        telling.memory.setdefault("children", {})[str(child)] = (telling.call(id), called)
-        telling.delegate_ended(id, str(child), str(status))
+        builder.start_subagent(id, str(child), called, str((state.get("input") or {}).get("prompt") or ""))
+        builder.state.setdefault("children", {})[str(child)] = (builder.call_id(id), called)
+        builder.end_subagent(id, str(child), str(status))
     code = metadata.get("exit")
     output = state.get("output") if status == "completed" else state.get("error")
-    telling.result(
-        id, output if isinstance(output, str) else as_json(output), at=moment((state.get("time") or {}).get("end")),
-        failed=status == "error" or bool(code), exit_code=code if isinstance(code, int) else None,
-    )  # fmt: skip
+    builder.add_result(
+        id,
+        output if isinstance(output, str) else arguments_json(output),
+        at=parse_time((state.get("time") or {}).get("end")),
+        failed=status == "error" or bool(code),
+        exit_code=code if isinstance(code, int) else None,
+    )

@@ -1,128 +1,139 @@
-"""OpenHands: a folder of events for each conversation, or, in its first version, one list of them."""
+"""Imports OpenHands conversations: a folder with a file for each event, or one list of events in version 0."""
 
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from core.exchange.importers.blocks import as_json
-from core.exchange.importers.called import Asked, plain_text
-from core.exchange.importers.record import LARGEST, Open, Record, document, key_of, listed, moment, parsed
-from core.exchange.importers.telling import Telling
+from core.exchange.importers.foreign_call import ForeignCall, plain_text
+from core.exchange.importers.message_parts import arguments_json
+from core.exchange.importers.record import (
+    MAX_DOCUMENT_BYTES,
+    OpenSession,
+    TranscriptRecord,
+    derive_key,
+    list_records,
+    parse_line,
+    parse_time,
+    read_document,
+)
+from core.exchange.importers.session_builder import SessionBuilder
 
-NO_ACTS = frozenset({"message", "system", "recall", "change_agent_state", "null", ""})
+NOT_CALLS = frozenset({"message", "system", "recall", "change_agent_state", "null", ""})
 
 
-class OpenHands:
-    """An event is a record."""
+class OpenHandsImporter:
+    """Imports each event as a record."""
 
     agent = "OpenHands"
-    usual: tuple[str, ...] = (".openhands/conversations/*/base_state.json",)
+    default_locations: tuple[str, ...] = (".openhands/conversations/*/base_state.json",)
 
-    def knows(self, path: Path, head: bytes) -> bool:
+    def recognizes(self, path: Path, head: bytes) -> bool:
         if path.name == "base_state.json":
             return (path.parent / "events").is_dir()
         start = head.lstrip()
         return start.startswith(b"[") and b'"source"' in head and (b'"action"' in head or b'"observation"' in head)
 
-    def records(self, path: Path) -> Iterator[Record]:
+    def read_records(self, path: Path) -> Iterator[TranscriptRecord]:
         if path.name != "base_state.json":
-            whole = document(path)
-            yield from listed(key_of(path), whole if isinstance(whole, list) else [], path.stat().st_size)
+            whole = read_document(path)
+            yield from list_records(derive_key(path), whole if isinstance(whole, list) else [], path.stat().st_size)
             return
         key, done = path.parent.name, 0
-        yield from listed(key, [{"state": document(path)}], 0, ["state"])
+        yield from list_records(key, [{"state": read_document(path)}], 0, ["state"])
         for file in sorted((path.parent / "events").glob("event-*.json")):
-            if (size := file.stat().st_size) <= LARGEST:
+            if (size := file.stat().st_size) <= MAX_DOCUMENT_BYTES:
                 done += size
-                yield Record(key, *parsed(file.read_text("utf-8", "replace").encode()), done)
+                yield TranscriptRecord(key, *parse_line(file.read_text("utf-8", "replace").encode()), done)
 
-    def tell(self, record: Record, telling: Telling, open: Open) -> bool:
-        said = record.value
-        if not isinstance(said, dict):
+    def convert(self, record: TranscriptRecord, builder: SessionBuilder, open_session: OpenSession) -> bool:
+        event = record.value
+        if not isinstance(event, dict):
             return False
-        if "state" in said:
-            return _about(said["state"], telling)
-        at = moment(said.get("timestamp"))
-        return _event(said, at, telling) if "kind" in said else _first(said, at, telling)
+        if "state" in event:
+            return _about(event["state"], builder)
+        at = parse_time(event.get("timestamp"))
+        return _event(event, at, builder) if "kind" in event else _first(event, at, builder)
 
 
-def _about(state: Any, telling: Telling) -> bool:
+def _about(state: Any, builder: SessionBuilder) -> bool:
     if isinstance(state, dict):
         agent, place = state.get("agent"), state.get("workspace")
         model = agent.get("llm") if isinstance(agent, dict) else None
-        telling.about(
+        builder.set_details(
             model=str(model.get("model") or "") if isinstance(model, dict) else "",
             folder=str(place.get("working_dir") or "") if isinstance(place, dict) else "",
         )
     return True
 
 
-def _event(said: dict[str, Any], at: int, telling: Telling) -> bool:
-    match said.get("kind"):
+def _event(event: dict[str, Any], at: int, builder: SessionBuilder) -> bool:
+    match event.get("kind"):
         case "MessageEvent":
-            message = said.get("llm_message") or {}
+            message = event.get("llm_message") or {}
             text = plain_text(message.get("content"))
-            if said.get("source") == "user":
-                telling.person(text, at)
+            if event.get("source") == "user":
+                builder.add_user_message(text, at)
             else:
-                telling.reply(text, at=at, thought=str(message.get("reasoning_content") or ""))
+                builder.add_reply(text, at=at, reasoning=str(message.get("reasoning_content") or ""))
         case "ActionEvent":
-            call = said.get("tool_call") if isinstance(said.get("tool_call"), dict) else {}
-            arguments = (call or {}).get("arguments") or said.get("action")
-            id = str(said.get("tool_call_id") or said.get("id"))
-            telling.reply(
-                plain_text(said.get("thought")), at=at, id=str(said.get("llm_response_id") or ""),
-                thought=str(said.get("reasoning_content") or ""),
-                calls=[Asked(id, str(said.get("tool_name") or "tool"), as_json(arguments))],
+            call = event.get("tool_call") if isinstance(event.get("tool_call"), dict) else {}
+            arguments = (call or {}).get("arguments") or event.get("action")
+            id = str(event.get("tool_call_id") or event.get("id"))
+            builder.add_reply(
+                plain_text(event.get("thought")), at=at, id=str(event.get("llm_response_id") or ""),
+                reasoning=str(event.get("reasoning_content") or ""),
+                calls=[ForeignCall(id, str(event.get("tool_name") or "tool"), arguments_json(arguments))],
             )  # fmt: skip
         case "ObservationEvent":
-            seen = said.get("observation") if isinstance(said.get("observation"), dict) else {}
+            seen = event.get("observation") if isinstance(event.get("observation"), dict) else {}
             assert isinstance(seen, dict)
             code = seen.get("exit_code")
-            telling.result(
-                str(said.get("tool_call_id") or said.get("action_id")), plain_text(seen.get("content")), at=at,
+            builder.add_result(
+                str(event.get("tool_call_id") or event.get("action_id")), plain_text(seen.get("content")), at=at,
                 failed=seen.get("is_error") is True or bool(code), exit_code=code if isinstance(code, int) else None,
             )  # fmt: skip
         case "AgentErrorEvent":
-            telling.result(str(said.get("tool_call_id")), str(said.get("error")), at=at, failed=True)
+            builder.add_result(str(event.get("tool_call_id")), str(event.get("error")), at=at, failed=True)
         case "UserRejectObservation":
-            reason = str(said.get("rejection_reason") or "refused")
-            telling.result(str(said.get("tool_call_id") or said.get("action_id")), reason, at=at, failed=True)
+            reason = str(event.get("rejection_reason") or "refused")
+            builder.add_result(str(event.get("tool_call_id") or event.get("action_id")), reason, at=at, failed=True)
         case "Condensation":
-            telling.compacted("condensed by OpenHands", str(said.get("summary") or ""), at=at)
+            builder.add_compaction("condensed by OpenHands", str(event.get("summary") or ""), at=at)
         case "PauseEvent" | "InterruptEvent":
-            telling.stopped("paused by the person", at)
+            builder.stop_run("paused by the user", at)
         case _:
             return False
     return True
 
 
-def _first(said: dict[str, Any], at: int, telling: Telling) -> bool:
-    """An event of the first version: what was done names no call, and `cause` is the event before it."""
-    args = said.get("args") if isinstance(said.get("args"), dict) else {}
+def _first(event: dict[str, Any], at: int, builder: SessionBuilder) -> bool:
+    """Convert an event of version 0. Actions have no call id; `cause` of an observation is the id of its action."""
+    args = event.get("args") if isinstance(event.get("args"), dict) else {}
     assert isinstance(args, dict)
-    action, seen = said.get("action"), said.get("observation")
+    action, seen = event.get("action"), event.get("observation")
     if action == "message":
-        text = str(args.get("content") or said.get("message") or "")
-        if said.get("source") == "user":
-            telling.person(text, at)
+        text = str(args.get("content") or event.get("message") or "")
+        if event.get("source") == "user":
+            builder.add_user_message(text, at)
         else:
-            telling.reply(text, at=at)
+            builder.add_reply(text, at=at)
         return True
-    if isinstance(action, str) and action not in NO_ACTS and said.get("source") == "agent":
+    if isinstance(action, str) and action not in NOT_CALLS and event.get("source") == "agent":
         if action == "finish":
-            telling.reply(str(args.get("final_thought") or args.get("thought") or said.get("message") or ""), at=at)
+            builder.add_reply(
+                str(args.get("final_thought") or args.get("thought") or event.get("message") or ""), at=at
+            )
             return True
-        id = f"e{said.get('id')}"
-        telling.memory.setdefault("acts", set()).add(id)
-        telling.reply(str(args.get("thought") or ""), at=at, calls=[Asked(id, action, as_json(args))])
+        id = f"e{event.get('id')}"
+        builder.state.setdefault("acts", set()).add(id)
+        builder.add_reply(str(args.get("thought") or ""), at=at, calls=[ForeignCall(id, action, arguments_json(args))])
         return True
-    if isinstance(seen, str) and f"e{said.get('cause')}" in telling.memory.get("acts", ()):
-        extras = said.get("extras") if isinstance(said.get("extras"), dict) else {}
+    if isinstance(seen, str) and f"e{event.get('cause')}" in builder.state.get("acts", ()):
+        extras = event.get("extras") if isinstance(event.get("extras"), dict) else {}
         assert isinstance(extras, dict)
         code = (extras.get("metadata") or {}).get("exit_code", extras.get("exit_code"))
-        telling.result(
-            f"e{said['cause']}", str(said.get("content") or ""), at=at, failed=seen == "error" or bool(code),
+        builder.add_result(
+            f"e{event['cause']}", str(event.get("content") or ""), at=at, failed=seen == "error" or bool(code),
             exit_code=code if isinstance(code, int) else None,
         )  # fmt: skip
         return True

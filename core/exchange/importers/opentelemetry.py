@@ -1,4 +1,4 @@
-"""OpenTelemetry: spans with the GenAI conventions or those of OpenInference, from a file or as they come."""
+"""Imports OpenTelemetry spans that follow the GenAI or OpenInference conventions, from a file or as received."""
 
 import hashlib
 import json
@@ -10,97 +10,108 @@ from pathlib import Path
 from typing import Any
 
 from core.domain.events import Usage
-from core.exchange.importers.blocks import as_json
-from core.exchange.importers.called import Asked
-from core.exchange.importers.record import Open, Record, amount, document, in_utf8, number, written
-from core.exchange.importers.telling import Telling
-from core.exchange.spans import Span, from_json
+from core.exchange.importers.foreign_call import ForeignCall
+from core.exchange.importers.message_parts import arguments_json
+from core.exchange.importers.record import (
+    OpenSession,
+    TranscriptRecord,
+    parse_cost,
+    parse_count,
+    read_document,
+    to_json,
+    to_utf8,
+)
+from core.exchange.importers.session_builder import SessionBuilder
+from core.exchange.otlp_spans import OtlpSpan, from_json
 
 CHATS = frozenset({"chat", "generate_content", "text_completion"})
 OPERATIONS = CHATS | {"execute_tool", "invoke_agent", "invoke_workflow"}
-OURS = "journeyman"  # its requests carry only what is new
-ABOUT = ("journeyman.title", "journeyman.folder")
-WORDS = ("gen_ai.input.messages", "gen_ai.output.messages")
-USED = ("gen_ai.usage.input_tokens", "gen_ai.usage.output_tokens")
-MODELS = ("gen_ai.response.model", "gen_ai.request.model")
-FLAT = re.compile(r"(\d+)\.message\.(.*)")
-TOOL = re.compile(r"tool_calls\.(\d+)\.tool_call\.(.*)")
-PART = re.compile(r"contents\.(\d+)\.message_content\.text")
+OWN_SCOPE = "journeyman"  # the input messages of our own spans are only the new ones
+SESSION_ATTRIBUTES = ("journeyman.title", "journeyman.folder")
+MESSAGE_ATTRIBUTES = ("gen_ai.input.messages", "gen_ai.output.messages")
+USAGE_ATTRIBUTES = ("gen_ai.usage.input_tokens", "gen_ai.usage.output_tokens")
+MODEL_ATTRIBUTES = ("gen_ai.response.model", "gen_ai.request.model")
+FLAT_MESSAGE = re.compile(r"(\d+)\.message\.(.*)")
+FLAT_TOOL_CALL = re.compile(r"tool_calls\.(\d+)\.tool_call\.(.*)")
+FLAT_PART = re.compile(r"contents\.(\d+)\.message_content\.text")
 
 
 @dataclass(slots=True)
-class Said:
-    """A message of a request or a reply."""
+class TraceMessage:
+    """A message of a request or reply. `results` are pairs of call id and output."""
 
     role: str
     text: str = ""
-    thought: str = ""
-    calls: list[Asked] = field(default_factory=list)
+    reasoning: str = ""
+    calls: list[ForeignCall] = field(default_factory=list)
     results: list[tuple[str, str]] = field(default_factory=list)
 
 
-class OpenTelemetry:
-    """A trace is a session, a span a record. Spans are told in the order in which they ended: children first."""
+class OpenTelemetryImporter:
+    """Each trace is a session and each span a record, in the order in which the spans ended."""
 
     agent = "OpenTelemetry"
-    usual: tuple[str, ...] = ()
+    default_locations: tuple[str, ...] = ()
 
-    def knows(self, path: Path, head: bytes) -> bool:
+    def recognizes(self, path: Path, head: bytes) -> bool:
         return b'"resourceSpans"' in head
 
-    def records(self, path: Path) -> Iterator[Record]:
-        spans = arranged(from_json(document(path)))
+    def read_records(self, path: Path) -> Iterator[TranscriptRecord]:
+        spans = sort_spans(from_json(read_document(path)))
         for place, span in enumerate(spans, 1):
             size = path.stat().st_size * place // len(spans)
-            yield Record(span.trace, written(asdict(span)), span, size, in_utf8(span.id))
+            yield TranscriptRecord(span.trace, to_json(asdict(span)), span, size, to_utf8(span.id))
 
-    def tell(self, record: Record, telling: Telling, open: Open) -> bool:
-        return tell_span(record.value, telling)
-
-
-def in_order(span: Span) -> tuple[int, int, int]:
-    """What ended first is told first; of what ended at once a reply goes before its calls, and what is within first."""
-    return span.ended, ("chat", "tool", "", "agent").index(kind_of(span)), -span.began
+    def convert(self, record: TranscriptRecord, builder: SessionBuilder, open_session: OpenSession) -> bool:
+        return add_span(record.value, builder)
 
 
-def arranged(spans: Sequence[Span]) -> list[Span]:
-    """In order; what the root says of its session is known from the first span of its trace on."""
+def span_order(span: OtlpSpan) -> tuple[int, int, int]:
+    """Return the sort key of a span: by end; with equal ends, replies before their calls, and inner spans first."""
+    return span.end, ("chat", "tool", "", "agent").index(span_kind(span)), -span.start
+
+
+def sort_spans(spans: Sequence[OtlpSpan]) -> list[OtlpSpan]:
+    """Return the spans in order. Title and folder, which only root spans have, are copied to a trace's first span."""
     roots = [span for span in spans if not span.parent]
-    about = {span.trace: {name: span.said[name] for name in ABOUT if name in span.said} for span in roots}
-    found: list[Span] = []
-    for span in sorted(spans, key=in_order):
+    about = {
+        span.trace: {name: span.attributes[name] for name in SESSION_ATTRIBUTES if name in span.attributes}
+        for span in roots
+    }
+    found: list[OtlpSpan] = []
+    for span in sorted(spans, key=span_order):
         more = about.pop(span.trace, None)
-        found.append(replace(span, said={**more, **span.said}) if more else span)
+        found.append(replace(span, attributes={**more, **span.attributes}) if more else span)
     return found
 
 
-def tell_span(span: Span, telling: Telling) -> bool:
-    """What a span says of the session of its trace; whether it said something."""
-    seen: set[str] = telling.memory.setdefault("spans", set())
+def add_span(span: OtlpSpan, builder: SessionBuilder) -> bool:
+    """Add a span to the session of its trace. Return whether the span was understood."""
+    seen: set[str] = builder.state.setdefault("spans", set())
     if span.id in seen:
-        return True  # sent once more
+        return True  # sent twice
     seen.add(span.id)
-    telling.usual = telling.usual or span.began
-    title, folder = (str(span.said.get(name) or "") for name in ABOUT)
-    telling.about(title=title, folder=folder)
-    match kind_of(span):
+    builder.fallback_time = builder.fallback_time or span.start
+    title, folder = (str(span.attributes.get(name) or "") for name in SESSION_ATTRIBUTES)
+    builder.set_details(title=title, folder=folder)
+    match span_kind(span):
         case "chat":
-            _chat(span, telling)
+            _chat(span, builder)
         case "tool":
-            _tool(span, telling)
+            _tool(span, builder)
         case "agent":
-            _agent(span, telling)
+            _agent(span, builder)
         case _:
             if not span.parent:
-                _agent(span, telling)
+                _agent(span, builder)
             return False
     return True
 
 
-def kind_of(span: Span) -> str:
-    said = span.said
-    style = said.get("openinference.span.kind")
-    operation = said.get("gen_ai.operation.name")
+def span_kind(span: OtlpSpan) -> str:
+    attributes = span.attributes
+    style = attributes.get("openinference.span.kind")
+    operation = attributes.get("gen_ai.operation.name")
     if not isinstance(operation, str):
         operation = "" if style else _operation(span)
     if operation in CHATS or style == "LLM":
@@ -110,131 +121,147 @@ def kind_of(span: Span) -> str:
     return "agent" if operation in ("invoke_agent", "invoke_workflow") or style == "AGENT" else ""
 
 
-def _operation(span: Span) -> str:
-    """What a span does that does not say so: its name begins with it, or it holds what only a request holds."""
-    said = span.said
+def _operation(span: OtlpSpan) -> str:
+    """Guess the operation of a span without one, from its name or from attributes that only model requests have."""
+    attributes = span.attributes
     named = span.name.split(" ")[0]
-    if named in OPERATIONS and any(name.startswith("gen_ai.") for name in said):
+    if named in OPERATIONS and any(name.startswith("gen_ai.") for name in attributes):
         return named
-    words = any(name in said for name in WORDS)
-    used = any(name in said for name in USED) and any(name in said for name in MODELS)
-    return "chat" if (words or used) and "gen_ai.agent.name" not in said else ""
+    words = any(name in attributes for name in MESSAGE_ATTRIBUTES)
+    used = any(name in attributes for name in USAGE_ATTRIBUTES) and any(name in attributes for name in MODEL_ATTRIBUTES)
+    return "chat" if (words or used) and "gen_ai.agent.name" not in attributes else ""
 
 
-def _chat(span: Span, telling: Telling) -> None:
-    said = span.said
-    _instructed(said.get("gen_ai.system_instructions"), telling)
+def _chat(span: OtlpSpan, builder: SessionBuilder) -> None:
+    attributes = span.attributes
+    _keep_instructions(attributes.get("gen_ai.system_instructions"), builder)
     times: Counter[str] = Counter()
-    for message in messages(said, "input"):
-        _heard(message, times, span, telling)
-    replies = [message for message in messages(said, "output") if message.role in ("assistant", "model", "")]
-    model = said.get("gen_ai.response.model") or said.get("gen_ai.request.model") or said.get("llm.model_name")
-    cost = said.get("operation.cost")
-    telling.reply(
-        "\n".join(reply.text for reply in replies if reply.text), began=span.began, at=span.ended,
-        thought="\n".join(reply.thought for reply in replies if reply.thought),
-        calls=[_new(call, telling) for reply in replies for call in reply.calls], usage=_usage(said),
-        model=str(model or ""), cost=amount(cost),
+    for message in messages(attributes, "input"):
+        _add_message(message, times, span, builder)
+    replies = [message for message in messages(attributes, "output") if message.role in ("assistant", "model", "")]
+    model = (
+        attributes.get("gen_ai.response.model")
+        or attributes.get("gen_ai.request.model")
+        or attributes.get("llm.model_name")
+    )
+    cost = attributes.get("operation.cost")
+    builder.add_reply(
+        "\n".join(reply.text for reply in replies if reply.text), requested_at=span.start, at=span.end,
+        reasoning="\n".join(reply.reasoning for reply in replies if reply.reasoning),
+        calls=[_register(call, builder) for reply in replies for call in reply.calls], usage=_usage(attributes),
+        model=str(model or ""), cost=parse_cost(cost),
     )  # fmt: skip
-    telling.settle()
+    builder.complete_reply()
     if span.failed:
-        telling.failed(span.trouble or "the request failed", span.ended)
+        builder.fail_run(span.status_message or "the request failed", span.end)
 
 
-def _instructed(words: Any, telling: Telling) -> None:
-    """What the model was told to be is kept as it is, once."""
-    raw = words if isinstance(words, str) else as_json(words)
-    known: set[str] = telling.memory.setdefault("system", set())
+def _keep_instructions(words: Any, builder: SessionBuilder) -> None:
+    """Keep system instructions as an unrecognized record, each text once."""
+    raw = words if isinstance(words, str) else arguments_json(words)
+    known: set[str] = builder.state.setdefault("system", set())
     if words and _mark(raw) not in known:
         known.add(_mark(raw))
-        telling.keep("system", raw)
+        builder.keep_unrecognized("system", raw)
 
 
 def _mark(text: str) -> str:
     return hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=12).hexdigest()
 
 
-def _heard(message: Said, times: Counter[str], span: Span, telling: Telling) -> None:
-    """Of a request only what was not told before: each carries the whole talk, `times` counts the same words in it."""
+def _add_message(message: TraceMessage, times: Counter[str], span: OtlpSpan, builder: SessionBuilder) -> None:
+    """Add an input message that was not added before.
+
+    Each request carries the whole conversation. `times` counts equal texts within this request, so that a message the
+    user sent twice is added twice.
+    """
     for id, output in message.results:
-        if _open(id, telling):
-            _returned(id, output, span.began, False, telling)
+        if _open(id, builder):
+            _add_result(id, output, span.start, False, builder)
     if message.role in ("system", "developer"):
-        _instructed(message.text, telling)
+        _keep_instructions(message.text, builder)
     if message.role != "user" or not message.text:
         return
-    told: Counter[str] = telling.memory.setdefault("told", Counter())
+    added: Counter[str] = builder.state.setdefault("added", Counter())
     mark = _mark(message.text)
     times[mark] += 1
-    if span.scope == OURS or times[mark] > told[mark]:
-        told[mark] += 1
-        telling.person(message.text, span.began)
+    if span.scope == OWN_SCOPE or times[mark] > added[mark]:
+        added[mark] += 1
+        builder.add_user_message(message.text, span.start)
 
 
-def _tool(span: Span, telling: Telling) -> None:
-    said = span.said
-    name = str(said.get("gen_ai.tool.name") or said.get("tool.name") or span.name)
-    id = str(said.get("gen_ai.tool.call.id") or "")
+def _tool(span: OtlpSpan, builder: SessionBuilder) -> None:
+    attributes = span.attributes
+    name = str(attributes.get("gen_ai.tool.name") or attributes.get("tool.name") or span.name)
+    id = str(attributes.get("gen_ai.tool.call.id") or "")
     if not id:
-        calls: dict[str, str] = telling.memory.get("calls", {})
+        calls: dict[str, str] = builder.state.get("calls", {})
         id = next((call for call, tool in calls.items() if tool == name), f"span {span.id}")
-    if not _open(id, telling):
-        if id in telling.memory.get("all", ()):
-            return  # the next request brought its result already
-        arguments = said.get("gen_ai.tool.call.arguments", said.get("input.value", said.get("tool.parameters")))
-        telling.reply(at=span.began, calls=[_new(Asked(id, name, as_json(arguments)), telling)])
-    output = said.get("gen_ai.tool.call.result", said.get("output.value", span.trouble))
-    _returned(id, output if isinstance(output, str) else as_json(output), span.ended, span.failed, telling,
-              number(said["journeyman.exit_code"]) if "journeyman.exit_code" in said else None)  # fmt: skip
+    if not _open(id, builder):
+        if id in builder.state.get("all", ()):
+            return  # the next request already contained its result
+        arguments = attributes.get(
+            "gen_ai.tool.call.arguments", attributes.get("input.value", attributes.get("tool.parameters"))
+        )
+        builder.add_reply(at=span.start, calls=[_register(ForeignCall(id, name, arguments_json(arguments)), builder)])
+    output = attributes.get("gen_ai.tool.call.result", attributes.get("output.value", span.status_message))
+    _add_result(
+        id,
+        output if isinstance(output, str) else arguments_json(output),
+        span.end,
+        span.failed,
+        builder,
+        parse_count(attributes["journeyman.exit_code"]) if "journeyman.exit_code" in attributes else None,
+    )
 
 
-def _agent(span: Span, telling: Telling) -> None:
-    """The outermost one ends the run."""
+def _agent(span: OtlpSpan, builder: SessionBuilder) -> None:
+    """End the run with the root span."""
     if span.parent:
         return
-    status = span.said.get("journeyman.status")
+    status = span.attributes.get("journeyman.status")
     if span.failed:
-        telling.failed(span.trouble or "it failed", span.ended)
+        builder.fail_run(span.status_message or "it failed", span.end)
     elif status:
-        telling.stopped(str(status), span.ended)
+        builder.stop_run(str(status), span.end)
     else:
-        telling.completed(at=span.ended)
+        builder.complete_run(at=span.end)
 
 
-def _new(call: Asked, telling: Telling) -> Asked:
-    """A call that waits for its result."""
-    id = call.id or f"call {len(telling.memory.setdefault('all', []))}"
-    telling.memory.setdefault("all", []).append(id)
-    telling.memory.setdefault("calls", {})[id] = call.tool
-    return Asked(id, call.tool, call.arguments)
+def _register(call: ForeignCall, builder: SessionBuilder) -> ForeignCall:
+    """Register a call that has no result yet, with a generated id if it has none."""
+    id = call.id or f"call {len(builder.state.setdefault('all', []))}"
+    builder.state.setdefault("all", []).append(id)
+    builder.state.setdefault("calls", {})[id] = call.tool
+    return ForeignCall(id, call.tool, call.arguments)
 
 
-def _open(id: str, telling: Telling) -> bool:
-    return id in telling.memory.get("calls", {})
+def _open(id: str, builder: SessionBuilder) -> bool:
+    return id in builder.state.get("calls", {})
 
 
-def _returned(
-    id: str, output: str, at: int, failed: bool, telling: Telling, exit_code: int | None = None
+def _add_result(
+    id: str, output: str, at: int, failed: bool, builder: SessionBuilder, exit_code: int | None = None
 ) -> None:  # fmt: skip
-    telling.memory["calls"].pop(id, None)
-    telling.result(id, output, at=at, failed=failed, exit_code=exit_code)
+    builder.state["calls"].pop(id, None)
+    builder.add_result(id, output, at=at, failed=failed, exit_code=exit_code)
 
 
-def messages(said: dict[str, Any], which: str) -> list[Said]:
-    """The messages of a request or a reply, in whichever way they are written."""
-    given = said.get(f"gen_ai.{which}.messages")
+def messages(attributes: dict[str, Any], which: str) -> list[TraceMessage]:
+    """Return the messages of a request (`input`) or reply (`output`) in either convention."""
+    given = attributes.get(f"gen_ai.{which}.messages")
     if isinstance(given, str):
         try:
             given = json.loads(given)
         except (ValueError, RecursionError):
             given = None
     if isinstance(given, list):
-        return [_of_parts(message) for message in given if isinstance(message, dict)]
-    return _flattened(said, f"llm.{which}_messages.")
+        return [_message_from_parts(message) for message in given if isinstance(message, dict)]
+    return _flattened(attributes, f"llm.{which}_messages.")
 
 
-def _of_parts(message: dict[str, Any]) -> Said:
-    found = Said(str(message.get("role") or ""))
+def _message_from_parts(message: dict[str, Any]) -> TraceMessage:
+    found = TraceMessage(str(message.get("role") or ""))
     parts = message.get("parts")
     for part in parts if isinstance(parts, list) else []:
         if not isinstance(part, dict):
@@ -244,48 +271,50 @@ def _of_parts(message: dict[str, Any]) -> Said:
             case "text":
                 found.text = "\n".join(filter(None, (found.text, str(content or ""))))
             case "reasoning" | "thinking":
-                found.thought += str(content or "")
+                found.reasoning += str(content or "")
             case "tool_call":
                 name = str(part.get("name") or "tool")
-                found.calls.append(Asked(str(part.get("id") or ""), name, as_json(part.get("arguments"))))
+                found.calls.append(ForeignCall(str(part.get("id") or ""), name, arguments_json(part.get("arguments"))))
             case "tool_call_response":
                 output = part.get("response", part.get("result"))
-                found.results.append((str(part.get("id")), output if isinstance(output, str) else as_json(output)))
+                found.results.append(
+                    (str(part.get("id")), output if isinstance(output, str) else arguments_json(output))
+                )
             case _:
                 pass
     return found
 
 
-def _flattened(said: dict[str, Any], start: str) -> list[Said]:
-    """`llm.input_messages.0.message.role` and its like."""
-    found: dict[int, Said] = {}
+def _flattened(attributes: dict[str, Any], start: str) -> list[TraceMessage]:
+    """Parse the flat attributes of OpenInference, such as `llm.input_messages.0.message.role`."""
+    found: dict[int, TraceMessage] = {}
     calls: dict[tuple[int, int], dict[str, str]] = {}
     answers: dict[int, str] = {}
-    for key, value in said.items():
-        match = FLAT.fullmatch(key.removeprefix(start)) if key.startswith(start) else None
+    for key, value in attributes.items():
+        match = FLAT_MESSAGE.fullmatch(key.removeprefix(start)) if key.startswith(start) else None
         if match is None:
             continue
         place, rest = int(match[1]), match[2]
-        message = found.setdefault(place, Said(""))
+        message = found.setdefault(place, TraceMessage(""))
         if rest == "role":
             message.role = str(value)
-        elif rest == "content" or PART.fullmatch(rest):
+        elif rest == "content" or FLAT_PART.fullmatch(rest):
             message.text = "\n".join(filter(None, (message.text, str(value or ""))))
         elif rest == "tool_call_id":
             answers[place] = str(value)
-        elif inner := TOOL.fullmatch(rest):
+        elif inner := FLAT_TOOL_CALL.fullmatch(rest):
             calls.setdefault((place, int(inner[1])), {})[inner[2]] = str(value)
     for (place, _), call in sorted(calls.items()):
         name, arguments = call.get("function.name", "tool"), call.get("function.arguments", "{}")
-        found[place].calls.append(Asked(call.get("id", ""), name, arguments))
+        found[place].calls.append(ForeignCall(call.get("id", ""), name, arguments))
     for place, id in answers.items():
         found[place].results.append((id, found[place].text))
     return [found[place] for place in sorted(found)]
 
 
-def _usage(said: dict[str, Any]) -> Usage:
+def _usage(attributes: dict[str, Any]) -> Usage:
     def count(*names: str) -> int:
-        return next((number(said[name]) for name in names if name in said), 0)
+        return next((parse_count(attributes[name]) for name in names if name in attributes), 0)
 
     return Usage(
         count("gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens", "llm.token_count.prompt"),

@@ -1,4 +1,4 @@
-"""A record of a transcript: a line of its file, or a message in it, and how such files are read a part at a time."""
+"""Records, the units that importers read from a transcript: a line of a file, or a message in a document."""
 
 import hashlib
 import json
@@ -11,82 +11,94 @@ from typing import Any, NamedTuple, Protocol
 
 from core.domain.clock import SECOND
 from core.domain.problems import Problem
-from core.exchange.importers.telling import Telling
+from core.exchange.importers.session_builder import SessionBuilder
 
-LONGEST = 1 << 27  # bytes of a line; what is longer is kept as far as it goes
-LARGEST = 1 << 28  # bytes of a file that can only be read as a whole
-AHEAD = 1 << 20  # bytes that are read at once: other threads may have the interpreter each time
+MAX_LINE_BYTES = 1 << 27  # bytes of a line; a longer one is split
+MAX_DOCUMENT_BYTES = 1 << 28  # bytes of a file that must be read as a whole
+BUFFER_BYTES = 1 << 20  # bytes read at once; the GIL is released for each read
 
 
-class Record(NamedTuple):
-    """`key` is the session it belongs to, `value` what its JSON says (None where it is none), `done` how far it is.
+class TranscriptRecord(NamedTuple):
+    """A record of the session `key`.
 
-    `raw` is what it is written as, in UTF-8. `mark` is what a record that was changed is told by, where that is not all
-    of it.
+    `raw` is its text in UTF-8, `value` the parsed JSON (None if it is not JSON), and `bytes_read` the number of bytes
+    of the file up to its end. `identity` identifies the record when checking whether it was changed since the last
+    import; if it is empty, the whole text does.
     """
 
     key: str
     raw: bytes
     value: Any
-    done: int = 0
-    mark: bytes = b""
+    bytes_read: int = 0
+    identity: bytes = b""
 
 
-Open = Callable[[str], Telling]
+OpenSession = Callable[[str], SessionBuilder]
 
 
-Files = list[tuple[Path, str]]  # with the keys of their sessions
+SessionFiles = list[tuple[Path, str]]  # files with the keys of their sessions
 
 
 class Importer(Protocol):
-    """How the transcripts of one program are read. `tell` says whether it understood the record."""
+    """Reads the transcripts of one program.
+
+    `default_locations` are glob patterns below the home folder. `recognizes` decides from the path and the first bytes
+    of a file whether it is one of them, `read_records` reads it, and `convert` adds a record to a session and returns
+    whether the record was understood. A record may refer to other sessions, such as sub-agents, which `convert` gets
+    from `open_session`.
+    """
 
     agent: str
-    usual: tuple[str, ...]
+    default_locations: tuple[str, ...]
 
-    def knows(self, path: Path, head: bytes) -> bool: ...
+    def recognizes(self, path: Path, head: bytes) -> bool: ...
 
-    def records(self, path: Path) -> Iterator[Record]: ...
+    def read_records(self, path: Path) -> Iterator[TranscriptRecord]: ...
 
-    def tell(self, record: Record, telling: Telling, open: Open) -> bool: ...
+    def convert(self, record: TranscriptRecord, builder: SessionBuilder, open_session: OpenSession) -> bool: ...
 
 
-def lines(path: Path, key: str, before: int = 0, start: int = 0) -> Iterator[Record]:
-    """The lines of a file, each as a record; blank ones are none, and one that is half written waits."""
-    with path.open("rb", AHEAD) as file:
+def read_lines(path: Path, key: str, before: int = 0, start: int = 0) -> Iterator[TranscriptRecord]:
+    """Yield a record for each line of a file, except blank lines and an incomplete last line.
+
+    Reading starts at the byte `start`; `before` is added to the `bytes_read` of each record.
+    """
+    with path.open("rb", BUFFER_BYTES) as file:
         file.seek(start)
         at = before + start
-        for line in iter(lambda: file.readline(LONGEST), b""):
+        for line in iter(lambda: file.readline(MAX_LINE_BYTES), b""):
             at += len(line)
             if line.isspace():
                 continue
-            raw, value = parsed(line.rstrip(b"\r\n"))
-            if value is None and not line.endswith(b"\n") and len(line) < LONGEST:
-                return  # its program is still writing it: the next reading finds it whole
-            yield Record(key, raw, value, at)
+            raw, value = parse_line(line.rstrip(b"\r\n"))
+            if value is None and not line.endswith(b"\n") and len(line) < MAX_LINE_BYTES:
+                return  # its program is still writing it; the next reading finds it complete
+            yield TranscriptRecord(key, raw, value, at)
 
 
-def document(path: Path) -> Any:
-    """A file that is one JSON value."""
-    if path.stat().st_size > LARGEST:
+def read_document(path: Path) -> Any:
+    """Read a file that is one JSON value. Raises Problem if it is too large or malformed."""
+    if path.stat().st_size > MAX_DOCUMENT_BYTES:
         raise Problem(
-            f"{path.name} is too large.", f"Such a file is read as a whole, up to {LARGEST >> 20} MB.", "Split it."
+            f"{path.name} is too large.",
+            f"Files of this format may have up to {MAX_DOCUMENT_BYTES >> 20} MB.",
+            "Split it.",
         )
     try:
         return json.loads(path.read_bytes())
     except RecursionError as error:
-        raise Problem(f"{path.name} cannot be imported.", "Its JSON is nested too deep.", "") from error
+        raise Problem(f"{path.name} cannot be imported.", "Its JSON is nested too deeply.", "") from error
     except ValueError as error:
         line = getattr(error, "lineno", 1)
         why = f"Line {line}: expected JSON ({error})."
-        raise Problem(f"{path.name} cannot be imported.", why, "Nothing of it was imported.") from error
+        raise Problem(f"{path.name} cannot be imported.", why, "Nothing was imported.") from error
 
 
-def parsed(raw: bytes) -> tuple[bytes, Any]:
-    """A line, in which U+FFFD stands for what is no UTF-8, and what it says; None where it is no JSON."""
+def parse_line(raw: bytes) -> tuple[bytes, Any]:
+    """Return a line, with invalid UTF-8 replaced by U+FFFD, and its JSON value or None."""
     try:
         return raw, _quick()(raw)
-    except ValueError:  # half a character, nested deep, a very long number: or no JSON
+    except ValueError:  # a lone surrogate, deep nesting or a very long number; or not JSON
         text = raw.decode("utf-8", "replace")
     try:
         return text.encode(), json.loads(text)
@@ -96,37 +108,42 @@ def parsed(raw: bytes) -> tuple[bytes, Any]:
 
 @cache
 def _quick() -> Callable[[bytes], Any]:
-    """What reads the same as `json.loads` does in half the time, or refuses it. A window opens without it."""
+    """Return a parser that gives the same result as `json.loads` in half the time, or raises ValueError.
+
+    The import is delayed because opening the window does not need it.
+    """
     from pydantic_core import from_json
 
     return partial(from_json, cache_strings="keys")
 
 
-def written(value: Any) -> bytes:
-    """A value as JSON."""
-    return in_utf8(json.dumps(value, ensure_ascii=False))
+def to_json(value: Any) -> bytes:
+    return to_utf8(json.dumps(value, ensure_ascii=False))
 
 
-def in_utf8(text: str) -> bytes:
-    """Half a character becomes a question mark."""
+def to_utf8(text: str) -> bytes:
+    """Encode a text, replacing lone surrogates by question marks."""
     return text.encode("utf-8", "replace")
 
 
-def listed(key: str, values: list[Any], total: int = 0, marks: Sequence[Any] = ()) -> Iterator[Record]:
-    """The parts of a document, each as a record; `marks` are what stays of them while the document grows."""
+def list_records(key: str, values: list[Any], total: int = 0, marks: Sequence[Any] = ()) -> Iterator[TranscriptRecord]:
+    """Yield a record for each part of a document. `marks` are values that stay the same while the document grows."""
     for place, value in enumerate(values, 1):
-        mark = written(marks[place - 1]) if marks else b""
-        yield Record(key, written(value), value, total * place // max(1, len(values)), mark)
+        mark = to_json(marks[place - 1]) if marks else b""
+        yield TranscriptRecord(key, to_json(value), value, total * place // max(1, len(values)), mark)
 
 
-def key_of(path: Path, name: str = "") -> str:
-    """For a file that does not say which session it is: two of one name, in two folders, are two."""
+def derive_key(path: Path, name: str = "") -> str:
+    """Return a session key for a file without a session id. Files of the same name in two folders get two keys."""
     place = hashlib.blake2b(os.fsencode(path.resolve().parent), digest_size=4).hexdigest()
     return f"{name or path.stem} {place}"
 
 
-def moment(value: Any) -> int:
-    """A time in microseconds: ISO 8601, or seconds, milliseconds or nanoseconds since 1970; 0 where it is none."""
+def parse_time(value: Any) -> int:
+    """Parse a time: ISO 8601, or seconds, milliseconds, microseconds or nanoseconds since 1970.
+
+    Return microseconds since 1970, or 0 if the value is not a time.
+    """
     if isinstance(value, str):
         try:
             found = datetime.fromisoformat(value)
@@ -141,12 +158,12 @@ def moment(value: Any) -> int:
     return 0
 
 
-def amount(value: Any) -> float | None:
-    """A price; None where it is none."""
+def parse_cost(value: Any) -> float | None:
+    """Return a cost, or None if the value is not one."""
     good = isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < 1e9
     return float(value) if good else None
 
 
-def number(value: Any) -> int:
-    """A count; 0 where it is none."""
+def parse_count(value: Any) -> int:
+    """Return a count, or 0 if the value is not one."""
     return int(value) if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < 1e12 else 0

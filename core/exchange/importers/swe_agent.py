@@ -1,4 +1,4 @@
-"""SWE-agent: a trajectory of thoughts, actions and observations, and the task among its history."""
+"""Imports SWE-agent `.traj` files: trajectories of thoughts, actions and observations."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -6,98 +6,106 @@ from typing import Any
 
 from core.domain.clock import SECOND
 from core.domain.events import Usage
-from core.exchange.importers.blocks import as_json
-from core.exchange.importers.called import Asked, plain_text
-from core.exchange.importers.record import Open, Record, amount, document, key_of, listed, number
-from core.exchange.importers.telling import Telling
+from core.exchange.importers.foreign_call import ForeignCall, plain_text
+from core.exchange.importers.message_parts import arguments_json
+from core.exchange.importers.record import (
+    OpenSession,
+    TranscriptRecord,
+    derive_key,
+    list_records,
+    parse_cost,
+    parse_count,
+    read_document,
+)
+from core.exchange.importers.session_builder import SessionBuilder
 
 SUBMITTED = ("submitted", "None", "")
 
 
-class SweAgent:
-    """Its history is told where the trajectory does not hold the same: system, demonstration and task."""
+class SweAgentImporter:
+    """Yields one record per trajectory step, preceded by one per history message before the first reply."""
 
     agent = "SWE-agent"
-    usual: tuple[str, ...] = ()
+    default_locations: tuple[str, ...] = ()
 
-    def knows(self, path: Path, head: bytes) -> bool:
+    def recognizes(self, path: Path, head: bytes) -> bool:
         return path.suffix == ".traj" or (b'"trajectory"' in head and b'"history"' in head)
 
-    def records(self, path: Path) -> Iterator[Record]:
-        whole = document(path)
+    def read_records(self, path: Path) -> Iterator[TranscriptRecord]:
+        whole = read_document(path)
         steps = whole.get("trajectory") if isinstance(whole, dict) else None
         history = whole.get("history") if isinstance(whole, dict) else None
-        words = [said for said in history if isinstance(said, dict)] if isinstance(history, list) else []
-        first = next((place for place, said in enumerate(words) if said.get("role") == "assistant"
-                      and not said.get("is_demo")), len(words))  # fmt: skip
+        words = [entry for entry in history if isinstance(entry, dict)] if isinstance(history, list) else []
+        first = next((place for place, entry in enumerate(words) if entry.get("role") == "assistant"
+                      and not entry.get("is_demo")), len(words))  # fmt: skip
         info = whole.get("info") if isinstance(whole, dict) else None
         done = steps if isinstance(steps, list) else _steps(words[first:])
-        parts = [*({"said": said} for said in words[:first]), *done]
-        told = [*parts[:-1], {**parts[-1], "info": info}] if parts and isinstance(parts[-1], dict) else parts
-        yield from listed(key_of(path), told, path.stat().st_size, parts)
+        parts = [*({"said": entry} for entry in words[:first]), *done]
+        values = [*parts[:-1], {**parts[-1], "info": info}] if parts and isinstance(parts[-1], dict) else parts
+        yield from list_records(derive_key(path), values, path.stat().st_size, parts)
 
-    def tell(self, record: Record, telling: Telling, open: Open) -> bool:
-        said = record.value
-        if not isinstance(said, dict):
+    def convert(self, record: TranscriptRecord, builder: SessionBuilder, open_session: OpenSession) -> bool:
+        entry = record.value
+        if not isinstance(entry, dict):
             return False
-        known = _step(said, telling)
-        if "info" in said:
-            _end(said["info"] if isinstance(said["info"], dict) else {}, telling)
+        known = _step(entry, builder)
+        if "info" in entry:
+            _end(entry["info"] if isinstance(entry["info"], dict) else {}, builder)
         return known
 
 
-def _step(said: dict[str, Any], telling: Telling) -> bool:
-    if "said" in said:
-        return _history(said["said"], telling)
-    if "action" not in said and "observation" not in said:
+def _step(entry: dict[str, Any], builder: SessionBuilder) -> bool:
+    if "said" in entry:
+        return _history(entry["said"], builder)
+    if "action" not in entry and "observation" not in entry:
         return False
-    count = telling.memory["count"] = telling.memory.get("count", 0) + 1
-    action = str(said.get("action") or "").strip()
-    calls = [Asked(f"a{count}", "bash", as_json({"command": action}))] if action else []
-    thought, reply = str(said.get("thought") or ""), str(said.get("response") or "")
-    took, (usage, cost) = said.get("execution_time"), _spent(said.get("info"))
-    telling.reply(thought or reply, calls=calls, at=telling.at, usage=usage, cost=cost)
+    count = builder.state["count"] = builder.state.get("count", 0) + 1
+    action = str(entry.get("action") or "").strip()
+    calls = [ForeignCall(f"a{count}", "bash", arguments_json({"command": action}))] if action else []
+    thought, reply = str(entry.get("thought") or ""), str(entry.get("response") or "")
+    took, (usage, cost) = entry.get("execution_time"), _spent(entry.get("info"))
+    builder.add_reply(thought or reply, calls=calls, at=builder.latest, usage=usage, cost=cost)
     if isinstance(took, int | float):
-        telling.at += number(took * SECOND)
-    seen = str(said.get("observation") or "")
+        builder.latest += parse_count(took * SECOND)
+    seen = str(entry.get("observation") or "")
     if calls:
-        telling.result(f"a{count}", seen, at=telling.at)
-    elif seen:  # nothing was asked for, so it is what the agent was told instead
-        telling.keep("observation", seen)
+        builder.add_result(f"a{count}", seen, at=builder.latest)
+    elif seen:  # An observation without an action is an error message for the model.
+        builder.keep_unrecognized("observation", seen)
     return True
 
 
 def _spent(info: Any) -> tuple[Usage | None, float | None]:
-    """Of the whole trajectory, once it has ended: its last reply carries it."""
+    """Return the usage and cost of the whole trajectory from its last step; (None, None) for other steps."""
     stats = info.get("model_stats") if isinstance(info, dict) and info.get("exit_status") else None
     if not isinstance(stats, dict):
         return None, None
-    usage = Usage(number(stats.get("tokens_sent")), number(stats.get("tokens_received")))
-    return usage, amount(stats.get("instance_cost"))
+    usage = Usage(parse_count(stats.get("tokens_sent")), parse_count(stats.get("tokens_received")))
+    return usage, parse_cost(stats.get("instance_cost"))
 
 
 def _steps(history: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """A demonstration holds its history alone: replies, and what was observed after each."""
+    """Return the steps of a demonstration, which contains only a history: replies, each followed by an observation."""
     found: list[dict[str, Any]] = []
-    for said in history:
-        text = plain_text(said.get("content"))
-        if said.get("role") == "assistant":
-            found.append({"thought": said.get("thought") or text, "action": said.get("action"), "response": text})
+    for entry in history:
+        text = plain_text(entry.get("content"))
+        if entry.get("role") == "assistant":
+            found.append({"thought": entry.get("thought") or text, "action": entry.get("action"), "response": text})
         elif found and "observation" not in found[-1]:
             found[-1]["observation"] = text
     return found
 
 
-def _history(said: dict[str, Any], telling: Telling) -> bool:
-    if said.get("role") != "user" or said.get("is_demo"):
+def _history(entry: dict[str, Any], builder: SessionBuilder) -> bool:
+    if entry.get("role") != "user" or entry.get("is_demo"):
         return False
-    telling.person(plain_text(said.get("content")))
+    builder.add_user_message(plain_text(entry.get("content")))
     return True
 
 
-def _end(info: dict[str, Any], telling: Telling) -> None:
+def _end(info: dict[str, Any], builder: SessionBuilder) -> None:
     status = str(info.get("exit_status") or "")
     if status.startswith(SUBMITTED[0]) or status in SUBMITTED:
-        telling.completed(status)
+        builder.complete_run(status)
     else:
-        telling.stopped(status)
+        builder.stop_run(status)

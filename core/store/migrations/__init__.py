@@ -1,1 +1,1 @@
-"""Numbered changes of the file, each made once, in one transaction."""
+"""Numbered schema migrations, each applied once, in one transaction."""

@@ -1,1 +1,1 @@
-"""Tests mirror the tree."""
+"""Tests of core/agents, the client side of the Agent Client Protocol."""

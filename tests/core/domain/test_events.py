@@ -1,11 +1,13 @@
-"""The names of facts."""
+"""The event format."""
 
 import dataclasses
 
-from core.domain.events import KINDS
+from core.domain.events import EVENT_CLASSES
 
-HEAD = {"session", "seq", "run", "at", "kind"}  # of every entry, in whatever form it is printed
+HEAD = {"session", "seq", "run", "at", "kind"}  # envelope fields of every event in JSON output
 
 
-def test_no_field_hides_what_an_entry_says_of_itself() -> None:
-    assert [name for name, event in KINDS.items() if HEAD & {field.name for field in dataclasses.fields(event)}] == []
+def test_no_event_field_hides_a_common_field() -> None:
+    assert [
+        name for name, event in EVENT_CLASSES.items() if HEAD & {field.name for field in dataclasses.fields(event)}
+    ] == []

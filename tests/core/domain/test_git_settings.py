@@ -1,8 +1,8 @@
-"""Which settings of git give no orders."""
+"""Which lines of a git configuration are harmless."""
 
 import pytest
 
-from core.domain.git_settings import is_plain, plain_lines
+from core.domain.git_config import harmless_lines, is_harmless
 
 USUAL = """[core]
 \trepositoryformatversion = 0
@@ -30,16 +30,16 @@ ORDERS = [
 ]  # fmt: skip
 
 
-def test_what_git_writes_itself_gives_no_orders() -> None:
-    assert is_plain(USUAL) and plain_lines(USUAL) == USUAL
+def test_settings_written_by_git_itself_are_harmless() -> None:
+    assert is_harmless(USUAL) and harmless_lines(USUAL) == USUAL
 
 
 @pytest.mark.parametrize("orders", ORDERS)
-def test_orders_are_found_and_left_out(orders: str) -> None:
+def test_program_settings_are_found_and_removed(orders: str) -> None:
     whole = USUAL + orders + "\n"
-    assert not is_plain(whole, USUAL) and is_plain(whole, whole)
-    assert is_plain(plain_lines(whole)) and plain_lines(whole).startswith(USUAL)
+    assert not is_harmless(whole, USUAL) and is_harmless(whole, whole)
+    assert is_harmless(harmless_lines(whole)) and harmless_lines(whole).startswith(USUAL)
 
 
-def test_an_old_order_under_another_section_is_a_new_one() -> None:
-    assert not is_plain("[core]\n\tfsmonitor = x\n", "[other]\n\tfsmonitor = x\n")
+def test_a_known_setting_in_another_section_is_new() -> None:
+    assert not is_harmless("[core]\n\tfsmonitor = x\n", "[other]\n\tfsmonitor = x\n")

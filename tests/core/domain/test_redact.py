@@ -1,4 +1,4 @@
-"""Secrets are taken out, however they come: whole, in pieces, in another form, in a megabyte."""
+"""Redaction of secrets: whole, split over chunks, encoded, and within large texts."""
 
 import copy
 import json
@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.domain.redact import HINTS, MOST_HELD, PATTERNS, Redactor
+from core.domain.redact import HINTS, MAX_HELD, PATTERNS, Redactor
 
 KEY = 'k3y+with/"quotes" and-ünicode'
 PEM = f"-----BEGIN RSA PRIVATE KEY-----\n{'MIIEowIBAAKCAQEA' * 40}\n-----END RSA PRIVATE KEY-----"
@@ -24,7 +24,7 @@ FOUND = {
     "API key": "sk-ant-api03-" + "aB3_" * 10,
     "GitLab token": "glpat-" + "x" * 20,
     "token": "npm_" + "a" * 36,
-    "authorisation": "Authorization: Basic " + "dXNlcjpwYXNzd29yZA==",
+    "authorization": "Authorization: Basic " + "dXNlcjpwYXNzd29yZA==",
     "bearer": "bearer " + "a.b-c" * 6,
     "password in an address": "://ada:hunter2hunter2@",
     "password": 'password = "correct horse battery"',
@@ -32,11 +32,11 @@ FOUND = {
 
 
 @pytest.mark.parametrize("kind", FOUND)
-def test_each_kind_is_found_and_nothing_around_it_is_lost(kind: str) -> None:
+def test_each_kind_of_secret_is_found_and_the_rest_is_kept(kind: str) -> None:
     text = f"before {FOUND[kind]} after"
     redactor = Redactor()
     assert [finding.kind for finding in redactor.findings(text)] == [kind]
-    assert redactor.text(text) == f"before [{kind} removed] after"
+    assert redactor.redact(text) == f"before [{kind} removed] after"
 
 
 @pytest.mark.parametrize(
@@ -45,26 +45,26 @@ def test_each_kind_is_found_and_nothing_around_it_is_lost(kind: str) -> None:
      "deadbeef" * 8, "password: see the manual", "skill-set", "task-force-with-many-words-in-it", "token = next(it)",
      "a/b/c.py:12: error", "550e8400-e29b-41d4-a716-446655440000"],
 )  # fmt: skip
-def test_ordinary_text_stays(text: str) -> None:
-    assert Redactor().text(text) == text
+def test_ordinary_text_is_unchanged(text: str) -> None:
+    assert Redactor().redact(text) == text
 
 
-def test_every_kind_has_its_hints_and_an_example() -> None:
+def test_every_kind_of_secret_has_hints_and_an_example() -> None:
     assert set(HINTS) == set(PATTERNS) == set(FOUND)
 
 
-def test_known_values_go_in_every_form() -> None:
+def test_known_values_are_redacted_in_every_encoding() -> None:
     redactor = Redactor([KEY, "abc", ""])
     import base64
     from urllib.parse import quote
 
     forms = [KEY, json.dumps(KEY)[1:-1], quote(KEY, safe=""), base64.b64encode(KEY.encode()).decode().rstrip("=")]
     for form in forms:
-        assert redactor.text(f"x {form} y") == "x [known secret removed] y"
-    assert redactor.text("abc") == "abc"
+        assert redactor.redact(f"x {form} y") == "x [known secret removed] y"
+    assert redactor.redact("abc") == "abc"
 
 
-def test_the_redactor_does_not_tell_what_it_knows() -> None:
+def test_the_redactor_hides_its_values_from_repr() -> None:
     redactor = Redactor([KEY])
     assert KEY not in f"{redactor!r}{redactor}{vars(type(redactor))}"
     for write_down in (pickle.dumps, copy.deepcopy):
@@ -78,7 +78,7 @@ PIECES = st.lists(st.sampled_from([*FOUND.values(), KEY, "word ", " \n", "://", 
 
 
 @given(PIECES, st.lists(st.integers(1, 900), min_size=1, max_size=40))
-def test_no_way_of_cutting_lets_a_secret_through(words: list[str], sizes: list[int]) -> None:
+def test_no_chunking_lets_a_secret_through(words: list[str], sizes: list[int]) -> None:
     redactor = Redactor([KEY])
     text = " ".join(words)
     stream = redactor.stream()
@@ -91,21 +91,21 @@ def test_no_way_of_cutting_lets_a_secret_through(words: list[str], sizes: list[i
     for secret in [KEY, *(FOUND[kind].split()[-1] for kind in FOUND if kind not in ("private key", "password"))]:
         assert secret not in told
     assert "MIIEowIBAAKCAQEA" not in told and "correct horse" not in told
-    assert told == redactor.text(text)
+    assert told == redactor.redact(text)
 
 
-def test_one_character_at_a_time() -> None:
+def test_text_may_arrive_one_character_at_a_time() -> None:
     stream = Redactor([KEY]).stream()
     told = "".join(map(stream.feed, f"a {KEY} b " + "c" * 2000)) + stream.close()
     assert told == "a [known secret removed] b " + "c" * 2000
 
 
-def test_a_secret_without_an_end_is_not_kept_for_ever() -> None:
+def test_an_unterminated_secret_is_not_buffered_forever() -> None:
     stream = Redactor().stream()
     told = stream.feed("-----BEGIN PRIVATE KEY-----\n")
     for _ in range(40):
         told += stream.feed("MIIEowIBAAKCAQEA\n" * 500)
-        assert len(stream._held) <= MOST_HELD + 9_000
+        assert len(stream._held) <= MAX_HELD + 9_000
     told += stream.feed("-----END PRIVATE KEY-----\nafterwards") + stream.close()
     assert told == "[private key removed]\nafterwards"
 
@@ -125,8 +125,8 @@ HARD = {
 
 
 @pytest.mark.parametrize("name", HARD)
-def test_a_megabyte_takes_no_longer_than_its_length(name: str) -> None:
+def test_redaction_takes_linear_time(name: str) -> None:
     redactor = Redactor([KEY])
     began = time.process_time()
-    redactor.text(HARD[name])
+    redactor.redact(HARD[name])
     assert time.process_time() - began < 2.0

@@ -1,37 +1,37 @@
-"""Folding facts to a session's line: its totals add up, its state says what is open."""
+"""Folding events into session rows: the totals add up, and the status reflects what is open."""
 
 from collections.abc import Iterator
 
 from hypothesis import given
 
-from core.domain.consent import ConsentAsked, ConsentRequest
 from core.domain.events import (
-    Entry,
-    PersonSpoke,
+    EventRecord,
     QueueChanged,
     Replied,
     RequestSent,
     RunEnded,
-    RunEvent,
     RunInterrupted,
     RunResumed,
     RunStarted,
-    SessionOpened,
+    SessionCreated,
+    SessionEvent,
     ToolReturned,
     Usage,
+    UserMessage,
 )
-from core.domain.filing import Filing
+from core.domain.permissions import PermissionRequest, PermissionRequested
 from core.domain.question import Answer, Question, QuestionAnswered, QuestionAsked
-from core.domain.sessions import ENDINGS, SessionRow, fold_session
+from core.domain.session_metadata import SessionMetadataEvent
+from core.domain.sessions import STATUS_AFTER_END, SessionRow, fold_session
 from core.domain.steps import Outline, fold
 from core.domain.text import Text
-from tests.core.domain.facts import journals, used
+from tests.core.domain.event_strategies import journals, used
 
-STATES = {"waiting", "paused", "running", "interrupted", *ENDINGS.values()}
+STATES = {"waiting", "paused", "running", "interrupted", *STATUS_AFTER_END.values()}
 
 
-def lines(entries: list[Entry]) -> Iterator[tuple[Entry, SessionRow, Outline]]:
-    """The line after each fact."""
+def lines(entries: list[EventRecord]) -> Iterator[tuple[EventRecord, SessionRow, Outline]]:
+    """Return the row after each event."""
     row, outline = SessionRow("s"), Outline()
     for entry in entries:
         changed = fold(entry, outline)
@@ -40,33 +40,33 @@ def lines(entries: list[Entry]) -> Iterator[tuple[Entry, SessionRow, Outline]]:
 
 
 @given(journals())
-def test_every_prefix_has_a_line_whose_totals_add_up(entries: list[Entry]) -> None:
-    """L-B6: the usage of every round is counted."""
+def test_every_prefix_has_a_summary_whose_totals_add_up(entries: list[EventRecord]) -> None:
+    """L-B6: the usage of every turn is counted."""
     tokens = moved = 0
     for entry, row, outline in lines(entries):
         tokens += used(entry.event)
         assert row.status in STATES
-        assert (row.seq, row.rows, row.tokens) == (entry.seq, outline.rows, tokens)
-        asked = [step.began for step in outline.open.values() if step.kind in {"question", "consent"}]
-        if not isinstance(entry.event, Filing):
+        assert (row.last_seq, row.rows, row.tokens) == (entry.seq, outline.rows, tokens)
+        asked = [step.started_at for step in outline.open.values() if step.kind in {"question", "permission"}]
+        if not isinstance(entry.event, SessionMetadataEvent):
             moved = asked[-1] if asked and row.status == "waiting" else entry.at
-        assert row.updated == moved and row.runs == entry.run
-        assert row.waiting >= 0 and (row.waiting or row.status != "waiting")
+        assert row.updated_at == moved and row.runs == entry.run
+        assert row.pending_requests >= 0 and (row.pending_requests or row.status != "waiting")
 
 
-def status_after(*events: RunEvent) -> tuple[str, int]:
-    *_, (_, row, _) = lines([Entry("s", n, 1, n, event) for n, event in enumerate(events, 1)])
-    return row.status, row.waiting
+def status_after(*events: SessionEvent) -> tuple[str, int]:
+    *_, (_, row, _) = lines([EventRecord("s", n, 1, n, event) for n, event in enumerate(events, 1)])
+    return row.status, row.pending_requests
 
 
-OPENED = SessionOpened("s", "/tmp", "t")
+OPENED = SessionCreated("s", "/tmp", "t")
 ASKED = QuestionAsked(Question("q", "?"), "c")
 ANSWERED = QuestionAnswered("q", "c", Answer(text="yes"))
 
 
-def test_the_states_a_session_goes_through() -> None:
+def test_statuses_of_a_session() -> None:
     assert status_after(OPENED) == ("done", 0)
-    assert status_after(OPENED, PersonSpoke(Text("hi")), RunStarted("m")) == ("running", 0)
+    assert status_after(OPENED, UserMessage(Text("hi")), RunStarted("m")) == ("running", 0)
     assert status_after(OPENED, RunStarted("m"), ASKED) == ("waiting", 1)
     assert status_after(OPENED, RunStarted("m"), ASKED, ANSWERED) == ("running", 0)
     assert status_after(OPENED, RunStarted("m"), ASKED, RunEnded("stopped")) == ("stopped", 0)
@@ -74,29 +74,29 @@ def test_the_states_a_session_goes_through() -> None:
     assert status_after(OPENED, RunStarted("m"), ASKED, RunInterrupted("power"), RunResumed()) == ("waiting", 1)
 
 
-def test_what_happens_beside_a_question_does_not_take_its_place_in_the_line() -> None:
-    """What it asks is told, with its age, until the answer; then the one that is still open."""
-    queued, back = PersonSpoke(Text("also")), QueueChanged("taken back", 5, (), Text("also"))
-    wanted = ConsentRequest("k", "d", "write", "a.py", "/tmp", "verified", "f")
-    events: list[RunEvent] = [OPENED, RunStarted("m"), ASKED, ToolReturned("x", Text("done")), queued, back]
-    events += [ConsentAsked(wanted), ANSWERED, queued]
-    rows = [row for _, row, _ in lines([Entry("s", n, 1, n, event) for n, event in enumerate(events, 1)])]
-    told = [(row.doing_kind, row.doing, row.updated) for row in rows]
+def test_events_beside_a_question_do_not_replace_it_in_the_summary() -> None:
+    """The row shows a pending request and its age until it is answered, then the next pending one."""
+    queued, back = UserMessage(Text("also")), QueueChanged("removed", 5, (), Text("also"))
+    wanted = PermissionRequest("k", "d", "write", "a.py", "/tmp", "verified", "f")
+    events: list[SessionEvent] = [OPENED, RunStarted("m"), ASKED, ToolReturned("x", Text("done")), queued, back]
+    events += [PermissionRequested(wanted), ANSWERED, queued]
+    rows = [row for _, row, _ in lines([EventRecord("s", n, 1, n, event) for n, event in enumerate(events, 1)])]
+    told = [(row.activity_kind, row.activity, row.updated_at) for row in rows]
     assert told[2:6] == [("question", "?", 3)] * 4
-    assert told[6:] == [("consent", "write a.py", 7)] * 3
+    assert told[6:] == [("permission", "write a.py", 7)] * 3
 
 
-def test_an_answer_that_comes_while_the_run_is_interrupted_counts() -> None:
+def test_an_answer_during_an_interruption_counts() -> None:
     interrupted = RunInterrupted("power", ("c2",))
     assert status_after(OPENED, RunStarted("m"), ASKED, interrupted, ANSWERED, RunResumed()) == ("running", 0)
 
 
-def test_the_line_shows_what_was_done_last() -> None:
-    events: list[RunEvent] = [
+def test_the_summary_shows_the_last_step() -> None:
+    events: list[SessionEvent] = [
         OPENED,
         RunStarted("m", 9),
         RequestSent("m", 2),
         Replied(Text("All is well"), usage=Usage(3, 4)),
     ]
-    *_, (_, row, _) = lines([Entry("s", n, 1, n, event) for n, event in enumerate(events, 1)])
-    assert (row.model, row.rounds, row.max_rounds, row.doing_kind, row.doing) == ("m", 2, 9, "reply", "All is well")
+    *_, (_, row, _) = lines([EventRecord("s", n, 1, n, event) for n, event in enumerate(events, 1)])
+    assert (row.model, row.turns, row.max_turns, row.activity_kind, row.activity) == ("m", 2, 9, "reply", "All is well")

@@ -1,4 +1,4 @@
-"""Folding facts to rows: every prefix of every journal, and what stands in the rows afterwards."""
+"""Folding events into timeline rows: properties of every prefix of any journal, and the resulting rows."""
 
 from collections.abc import Callable
 
@@ -6,36 +6,36 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from core.domain.consent import ConsentAsked, ConsentGiven, ConsentRequest
 from core.domain.events import (
-    Call,
     CallRefused,
     CallStarted,
-    Entry,
-    PersonSpoke,
+    EventRecord,
     QueueChanged,
     Replied,
-    ReplyCut,
+    ReplyInterrupted,
+    RequestRetried,
     RequestSent,
-    Retried,
     RunEnded,
-    RunEvent,
     RunInterrupted,
     RunResumed,
     RunStarted,
+    SessionEvent,
+    ToolCall,
     ToolReturned,
+    UserMessage,
 )
-from core.domain.pen import Pen
-from core.domain.problems import Trouble
+from core.domain.permissions import PermissionDecided, PermissionRequest, PermissionRequested
+from core.domain.problems import ErrorDetails
 from core.domain.question import Answer, Question, QuestionAnswered, QuestionAsked
 from core.domain.sessions import SessionRow, fold_session
-from core.domain.steps import OBJECT_LIMIT, OPEN, Outline, Step, fold, line, verb
+from core.domain.step_writer import StepWriter
+from core.domain.steps import OBJECT_LIMIT, OPEN_STATUSES, Outline, Step, first_line, fold, verb
 from core.domain.text import Text
-from tests.core.domain.facts import journals, used
+from tests.core.domain.event_strategies import journals, used
 
 
-def rows_of(entries: list[Entry]) -> tuple[dict[int, Step], Outline]:
-    """The rows as the last change left them."""
+def rows_of(entries: list[EventRecord]) -> tuple[dict[int, Step], Outline]:
+    """Return the final state of each row, and the outline."""
     outline = Outline()
     rows: dict[int, Step] = {}
     for entry in entries:
@@ -43,8 +43,8 @@ def rows_of(entries: list[Entry]) -> tuple[dict[int, Step], Outline]:
     return rows, outline
 
 
-def check_every_prefix(entries: list[Entry]) -> None:
-    """What holds of the rows after each fact, whatever came before."""
+def check_every_prefix(entries: list[EventRecord]) -> None:
+    """Check the invariants of the rows after each event."""
     outline = Outline()
     rows: dict[int, Step] = {}
     for entry in entries:
@@ -55,33 +55,33 @@ def check_every_prefix(entries: list[Entry]) -> None:
         for step in changed:
             old = rows.get(step.row)
             if old:
-                kept = ("row", "kind", "began", "number", "key", "run", "depth", "first")
+                kept = ("row", "kind", "started_at", "number", "key", "run", "depth", "first_seq")
                 assert all(getattr(old, name) == getattr(step, name) for name in kept)
-            assert step.first <= step.last <= entry.seq
-            assert (step.ended == 0) == (step.status in OPEN)
-            assert step.ended == 0 or step.ended >= step.began
+            assert step.first_seq <= step.last_seq <= entry.seq
+            assert (step.ended_at == 0) == (step.status in OPEN_STATUSES)
+            assert step.ended_at == 0 or step.ended_at >= step.started_at
             assert "\n" not in step.object and len(step.object) <= OBJECT_LIMIT
         rows.update((step.row, step) for step in changed)
         numbers = [rows[row].number for row in sorted(rows) if rows[row].number]
-        assert numbers == list(range(1, outline.numbers + 1))
-        unfinished = {step.key: step for step in rows.values() if step.status in OPEN}
+        assert numbers == list(range(1, outline.last_number + 1))
+        unfinished = {step.key: step for step in rows.values() if step.status in OPEN_STATUSES}
         assert unfinished == outline.open
         if isinstance(entry.event, RunEnded):
             assert {step.status for step in outline.open.values()} <= {"queued"}
 
 
 @given(journals())
-def test_every_prefix_of_every_journal_folds(entries: list[Entry]) -> None:
+def test_every_prefix_of_every_event_log_folds(entries: list[EventRecord]) -> None:
     check_every_prefix(entries)
 
 
 @given(journals(), st.data())
-def test_folding_in_two_parts_is_folding_at_once(entries: list[Entry], data: st.DataObject) -> None:
+def test_folding_in_two_parts_equals_folding_at_once(entries: list[EventRecord], data: st.DataObject) -> None:
     cut = data.draw(st.integers(0, len(entries)))
     rows, outline = rows_of(entries[:cut])
-    # The second half begins with what can be read back from the rows alone.
+    # The second half starts from an outline restored from the rows alone.
     numbers = max((step.number for step in rows.values()), default=0)
-    unfinished = {rows[row].key: rows[row] for row in sorted(rows) if rows[row].status in OPEN}
+    unfinished = {rows[row].key: rows[row] for row in sorted(rows) if rows[row].status in OPEN_STATUSES}
     assert list(unfinished.items()) == list(outline.open.items())
     again = Outline(len(rows), numbers, unfinished)
     for entry in entries[cut:]:
@@ -90,19 +90,19 @@ def test_folding_in_two_parts_is_folding_at_once(entries: list[Entry], data: st.
 
 
 @given(journals())
-def test_the_totals_of_a_run_are_the_sum_of_its_replies(entries: list[Entry]) -> None:
+def test_the_totals_of_a_run_are_the_sum_of_its_replies(entries: list[EventRecord]) -> None:
     rows, _ = rows_of(entries)
     for header in (step for step in rows.values() if step.kind == "run"):
         spent = 0
         for entry in entries:
-            inside = header.first <= entry.seq and (header.status in OPEN or entry.seq <= header.last)
+            inside = header.first_seq <= entry.seq and (header.status in OPEN_STATUSES or entry.seq <= header.last_seq)
             if inside:
                 spent += used(entry.event)
         assert header.tokens == spent
 
 
 def _leaves_it_open(real: Callable[..., None]) -> Callable[..., None]:
-    def put(pen: Pen, step: Step) -> None:
+    def put(pen: StepWriter, step: Step) -> None:
         kept = pen.outline.open.get(step.key)
         real(pen, step)
         if kept and step.status == "failed":
@@ -112,8 +112,8 @@ def _leaves_it_open(real: Callable[..., None]) -> Callable[..., None]:
 
 
 def _counts_twice(real: Callable[..., None]) -> Callable[..., None]:
-    def add(pen: Pen, kind: str, status: str, **more: object) -> None:
-        pen.outline.numbers += kind == "refused"
+    def add(pen: StepWriter, kind: str, status: str, **more: object) -> None:
+        pen.outline.last_number += kind == "refused"
         real(pen, kind, status, **more)
 
     return add
@@ -122,11 +122,11 @@ def _counts_twice(real: Callable[..., None]) -> Callable[..., None]:
 @pytest.mark.parametrize(
     ("name", "bug"), [("_put", _leaves_it_open), ("add", _counts_twice)], ids=["a row left open", "a number left out"]
 )
-def test_the_property_catches_a_planted_bug(
+def test_a_planted_bug_is_caught(
     monkeypatch: pytest.MonkeyPatch, name: str, bug: Callable[[Callable[..., object]], Callable[..., object]]
 ) -> None:
-    monkeypatch.setattr(Pen, name, bug(getattr(Pen, name)))
-    # Both bugs are in what becomes of a call; among facts of every kind they would take thousands of journals.
+    monkeypatch.setattr(StepWriter, name, bug(getattr(StepWriter, name)))
+    # Both bugs concern tool calls. With events of every kind, finding them would take thousands of journals.
     about_calls = journals(kinds=(RunStarted, CallStarted, CallRefused, ToolReturned))
     tried = settings(max_examples=300, derandomize=True, database=None, phases=[Phase.generate])(
         given(about_calls)(check_every_prefix)
@@ -135,10 +135,10 @@ def test_the_property_catches_a_planted_bug(
         tried()
 
 
-def test_a_call_that_may_have_run_stays_open_until_it_is_settled() -> None:
+def test_a_call_that_may_have_run_stays_open_until_it_is_resolved() -> None:
     called = CallStarted("c", "run", "command", "ls")
-    events: list[RunEvent] = [RunStarted("m"), called, RunInterrupted("power", ("c",)), RunResumed("skip")]
-    entries = [Entry("s", seq, 1, seq, event) for seq, event in enumerate(events, 1)]
+    events: list[SessionEvent] = [RunStarted("m"), called, RunInterrupted("power", ("c",)), RunResumed("skip")]
+    entries = [EventRecord("s", seq, 1, seq, event) for seq, event in enumerate(events, 1)]
     rows, outline = rows_of(entries[:3])
     assert [(step.kind, step.status) for step in rows.values()] == [
         ("run", "interrupted"), ("command", "unknown"), ("interrupted", "waiting"),
@@ -150,7 +150,7 @@ def test_a_call_that_may_have_run_stays_open_until_it_is_settled() -> None:
 
 
 QUESTION = QuestionAsked(Question("q", "Which?"), "c")
-CONSENT = ConsentAsked(ConsentRequest("k", "c", "write", "a.py", "/tmp", "verified", "f"))
+CONSENT = PermissionRequested(PermissionRequest("k", "c", "write", "a.py", "/tmp", "verified", "f"))
 
 
 @pytest.mark.parametrize(
@@ -158,10 +158,10 @@ CONSENT = ConsentAsked(ConsentRequest("k", "c", "write", "a.py", "/tmp", "verifi
     [
         ((QUESTION,), "Asks you Which?"),
         ((QUESTION, QuestionAnswered("q", "c", Answer("This"))), "You answered This"),
-        ((QUESTION, QuestionAnswered("q", "c", Answer(declined=True))), "Not answered The person declined to answer."),
+        ((QUESTION, QuestionAnswered("q", "c", Answer(declined=True))), "Not answered The user declined to answer."),
         ((QUESTION, RunEnded("stopped")), "Not answered Which?"),
         ((CONSENT,), "Asks to write a.py"),
-        ((CONSENT, ConsentGiven("k", True)), "Asked to write a.py"),
+        ((CONSENT, PermissionDecided("k", True)), "Asked to write a.py"),
         ((CONSENT, RunEnded("stopped")), "Asked to write a.py"),
         ((CallStarted("c", "edit", "edit", "a.py"), ToolReturned("c", Text("no"), failed=True)), "Tried to edit a.py"),
         ((CallStarted("c", "edit", "edit", "a.py"), ToolReturned("c", Text("ok"))), "Edited a.py"),
@@ -169,55 +169,55 @@ CONSENT = ConsentAsked(ConsentRequest("k", "c", "write", "a.py", "/tmp", "verifi
         ((CallStarted("c", "run", "command", "ls"), ToolReturned("c", Text(), failed=True, exit_code=1)), "Ran ls"),
     ],
 )
-def test_the_word_of_a_row_says_no_more_than_what_happened(events: tuple[RunEvent, ...], said: str) -> None:
-    rows, _ = rows_of([Entry("s", seq, 1, seq, event) for seq, event in enumerate([RunStarted("m"), *events], 1)])
+def test_the_verb_of_a_row_claims_no_more_than_what_happened(events: tuple[SessionEvent, ...], said: str) -> None:
+    rows, _ = rows_of([EventRecord("s", seq, 1, seq, event) for seq, event in enumerate([RunStarted("m"), *events], 1)])
     assert f"{verb(rows[1].kind, rows[1].status)} {rows[1].object}" == said
 
 
-def test_words_are_queued_until_a_request_takes_them_along() -> None:
-    first, second, third = PersonSpoke(Text("one")), PersonSpoke(Text("two")), PersonSpoke(Text("three"))
-    back, other = QueueChanged("taken back", 5, (4, 6), Text("two")), QueueChanged("edited", 6, (4, 6), Text("THREE"))
+def test_messages_are_queued_until_a_request_sends_them() -> None:
+    first, second, third = UserMessage(Text("one")), UserMessage(Text("two")), UserMessage(Text("three"))
+    back, other = QueueChanged("removed", 5, (4, 6), Text("two")), QueueChanged("edited", 6, (4, 6), Text("THREE"))
     begun, sent = RunStarted("m"), RequestSent("m", 1)
-    events: list[RunEvent] = [PersonSpoke(Text("go")), begun, sent, first, second, third, back, other]
-    again = RequestSent("m", 2, role="agent")
-    events += [QueueChanged("put back", 5, (4, 5, 6), Text("two")), again, RunEnded("stopped"), begun, sent]
-    entries = [Entry("s", seq, 1, seq, event) for seq, event in enumerate(events, 1)]
+    events: list[SessionEvent] = [UserMessage(Text("go")), begun, sent, first, second, third, back, other]
+    again = RequestSent("m", 2, purpose="agent")
+    events += [QueueChanged("restored", 5, (4, 5, 6), Text("two")), again, RunEnded("stopped"), begun, sent]
+    entries = [EventRecord("s", seq, 1, seq, event) for seq, event in enumerate(events, 1)]
 
     def said(until: int) -> list[tuple[str, str, int]]:
-        spoken = [step for step in rows_of(entries[:until])[0].values() if step.kind == "person"]
-        return [(verb("person", step.status), step.object, step.last) for step in spoken]
+        spoken = [step for step in rows_of(entries[:until])[0].values() if step.kind == "user"]
+        return [(verb("user", step.status), step.object, step.last_seq) for step in spoken]
 
-    asked, before = ("You said", "go", 1), [("Queued", "one", 4), ("Taken back", "two", 7), ("Queued", "THREE", 8)]
+    asked, before = ("You said", "go", 1), [("Queued", "one", 4), ("Removed", "two", 7), ("Queued", "THREE", 8)]
     assert said(8) == [asked, *before]
     assert said(12) == [asked, *before, ("Queued", "two", 9)]
-    after = [("You said", "one", 4), ("Taken back", "two", 7), ("You said", "THREE", 8), ("You said", "two", 9)]
+    after = [("You said", "one", 4), ("Removed", "two", 7), ("You said", "THREE", 8), ("You said", "two", 9)]
     assert said(13) == [asked, *after]
 
 
-def test_a_tool_name_that_a_model_made_up_stays_on_one_line() -> None:
-    calls = (Call("r1c1", "two\nlines" + "x" * 400),)
-    rows, _ = rows_of([Entry("s", 1, 1, 1, RequestSent("m", 1)), Entry("s", 2, 1, 2, Replied(calls=calls))])
+def test_an_invented_tool_name_stays_on_one_line() -> None:
+    calls = (ToolCall("r1c1", "two\nlines" + "x" * 400),)
+    rows, _ = rows_of([EventRecord("s", 1, 1, 1, RequestSent("m", 1)), EventRecord("s", 2, 1, 2, Replied(calls=calls))])
     assert "\n" not in rows[0].object and len(rows[0].object) <= OBJECT_LIMIT
 
 
 def test_the_figures_of_a_call() -> None:
-    events: list[RunEvent] = [RunStarted("m"), RequestSent("m", 1), CallStarted("c", "run", "command", "ls"),
+    events: list[SessionEvent] = [RunStarted("m"), RequestSent("m", 1), CallStarted("c", "run", "command", "ls"),
               ToolReturned("c", Text("12345"), exit_code=2)]  # fmt: skip
-    rows, _ = rows_of([Entry("s", seq, 1, seq * 10, event) for seq, event in enumerate(events, 1)])
-    assert rows[2].marks == {"bytes": 5, "exit": 2} and (rows[2].began, rows[2].ended) == (30, 40)
-    assert rows[0].marks == {"rounds": 1, "calls": 1}
+    rows, _ = rows_of([EventRecord("s", seq, 1, seq * 10, event) for seq, event in enumerate(events, 1)])
+    assert rows[2].metrics == {"bytes": 5, "exit_code": 2} and (rows[2].started_at, rows[2].ended_at) == (30, 40)
+    assert rows[0].metrics == {"turns": 1, "calls": 1}
 
 
-def test_a_request_again_is_the_same_round() -> None:
-    failed = Retried(Trouble("The server is down.", "", ""), 1, 0.5)
-    first, cut = RequestSent("m", 1), ReplyCut(Text("a"), "stopped")
-    events: list[RunEvent] = [RunStarted("m"), first, cut, first, failed, first, Replied(Text("b"))]
+def test_a_repeated_request_is_the_same_turn() -> None:
+    failed = RequestRetried(ErrorDetails("The server is down.", "", ""), 1, 0.5)
+    first, cut = RequestSent("m", 1), ReplyInterrupted(Text("a"), "stopped")
+    events: list[SessionEvent] = [RunStarted("m"), first, cut, first, failed, first, Replied(Text("b"))]
     events.append(RequestSent("m", 2))
     counted, outline, listed = [], Outline(), SessionRow("s")
     for seq, event in enumerate(events, 1):
-        changed = fold(entry := Entry("s", seq, 1, seq, event), outline)
+        changed = fold(entry := EventRecord("s", seq, 1, seq, event), outline)
         listed = fold_session(listed, entry, changed, outline)
-        counted.append((outline.open["run"].marks.get("rounds", 0), listed.rounds))
+        counted.append((outline.open["run"].metrics.get("turns", 0), listed.turns))
     assert counted == [(0, 0), *[(1, 1)] * 6, (2, 2)]
 
 
@@ -225,5 +225,5 @@ def test_a_request_again_is_the_same_round() -> None:
     ("text", "first"),
     [("", ""), ("\n \n a \nb", "a"), ("x" * 301, "x" * 299 + "…"), ("x" * 300, "x" * 300)],
 )
-def test_a_row_shows_the_first_line_that_says_something(text: str, first: str) -> None:
-    assert line(text) == line(Text(text)) == first
+def test_a_row_shows_the_first_meaningful_line(text: str, first: str) -> None:
+    assert first_line(text) == first_line(Text(text)) == first

@@ -1,8 +1,8 @@
-"""Which model works at which moment: the first rule that fits, a named model before all."""
+"""Model selection: the first matching rule counts, and a named model takes precedence."""
 
 import pytest
 
-from core.domain.tiers import AUTO, ONE_FOR_ALL, Choice, Moment, Rule, Tiers, choose
+from core.domain.tiers import AUTO, NO_TIERS, ModelChoice, TierCondition, TierRule, Tiers, choose_model
 
 THREE = Tiers(("s", "s2"), ("m",), ("f", "f2"))
 
@@ -11,35 +11,38 @@ THREE = Tiers(("s", "s2"), ("m",), ("f", "f2"))
     ("moments", "model", "tier"),
     [
         ((), "m", "mid"),
-        (("first",), "f", "frontier"),
-        (("failure",), "f", "frontier"),
-        (("first", "vision"), "f", "frontier"),
+        (("first_step",), "f", "frontier"),
+        (("after_failure",), "f", "frontier"),
+        (("first_step", "vision"), "f", "frontier"),
         (("summary",), "s", "small"),
         (("review",), "s", "small"),
     ],
 )
-def test_rules_choose(moments: tuple[Moment, ...], model: str, tier: str) -> None:
-    chosen = choose(THREE, AUTO, moments)
-    assert (chosen.model, chosen.tier) == (model, tier) and chosen.why
+def test_rules_choose_the_tier(moments: tuple[TierCondition, ...], model: str, tier: str) -> None:
+    chosen = choose_model(THREE, AUTO, moments)
+    assert (chosen.model, chosen.tier) == (model, tier) and chosen.reason
 
 
-def test_a_named_model_does_the_work_and_leaves_summaries_to_the_small_one() -> None:
-    assert choose(THREE, "mine", ("first",)) == Choice("mine")
-    assert choose(THREE, "mine", ("summary",)) == Choice("s", "small", "a summary", ("s2",))
-    assert choose(THREE, "frontier", ()) == Choice("f", "frontier", "chosen for this session", ("f2",))
+def test_a_named_model_works_and_leaves_summaries_to_the_small_one() -> None:
+    assert choose_model(THREE, "mine", ("first_step",)) == ModelChoice("mine")
+    assert choose_model(THREE, "mine", ("summary",)) == ModelChoice("s", "small", "a summary", ("s2",))
+    assert choose_model(THREE, "frontier", ()) == ModelChoice("f", "frontier", "chosen for this session", ("f2",))
 
 
-def test_one_model_for_all_is_not_a_choice() -> None:
-    several: list[tuple[Moment, ...]] = [(), ("summary",), ("first", "failure")]
+def test_one_model_for_every_tier_is_not_a_choice() -> None:
+    several: list[tuple[TierCondition, ...]] = [(), ("summary",), ("first_step", "after_failure")]
     for moments in several:
-        assert choose(ONE_FOR_ALL, "mine", moments) == Choice("mine")
+        assert choose_model(NO_TIERS, "mine", moments) == ModelChoice("mine")
 
 
-def test_a_tier_without_models_is_worked_by_its_neighbour() -> None:
+def test_an_empty_tier_is_served_by_its_neighbor() -> None:
     only = Tiers(mid=("m",))
-    assert choose(only, AUTO, ("summary",)).model == "m" == choose(only, AUTO, ("first",)).model
+    assert choose_model(only, AUTO, ("summary",)).model == "m" == choose_model(only, AUTO, ("first_step",)).model
 
 
-def test_a_person_edits_the_table() -> None:
-    cheap = Tiers(("s",), ("m",), ("f",), (Rule("failure", "mid"), Rule("any", "small")))
-    assert choose(cheap, AUTO, ("first",)).model == "s" and choose(cheap, AUTO, ("failure",)).model == "m"
+def test_the_user_edits_the_tiers() -> None:
+    cheap = Tiers(("s",), ("m",), ("f",), (TierRule("after_failure", "mid"), TierRule("any", "small")))
+    assert (
+        choose_model(cheap, AUTO, ("first_step",)).model == "s"
+        and choose_model(cheap, AUTO, ("after_failure",)).model == "m"
+    )

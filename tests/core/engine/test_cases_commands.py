@@ -1,4 +1,4 @@
-"""Commands and files that misbehave (T1–T20), run by an obedient model through the whole engine: it always goes on."""
+"""Commands and files that misbehave (T1–T20), requested by a model: the run always continues."""
 
 import os
 from collections.abc import Callable, Iterator
@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-from core.domain.events import FileChanged, RunEvent, SandboxProven, ToolReturned
-from core.workspace.launch import Limits
-from tests.core.engine import scenes
-from tests.core.engine.scenes import Scene, bounded, calling, opened, played
-from tests.e2e.terminal import eventually
+from core.domain.events import FileChanged, SandboxTested, SessionEvent, ToolReturned
+from core.workspace.launcher import CommandLimits
+from tests.core.engine import harness
+from tests.core.engine.harness import EngineHarness, call_reply, open_engine, run_bounded, scripted_replies
+from tests.e2e.terminal import wait_until
 
-MARK = "600.7183"  # seconds of the sleeps: what is left of them is found by it
-KEPT: dict[str, str] = {}  # long outputs, by the name they are kept under
+MARK = "600.7183"  # seconds of the sleep commands; leftover processes are found by this value
+KEPT: dict[str, str] = {}  # long outputs, by blob hash
 Check = Callable[[ToolReturned, Path], bool]
 
 
@@ -45,7 +45,7 @@ CASES: dict[str, tuple[dict[str, Any], Check]] = {
     "T8": ({"command": FILLS}, said("filled 1073741824")),
     "T9": (
         {"command": "truncate -s 10G sparse; head -c 50000000 /dev/zero > big; ls"},
-        lambda result, folder: "not kept" in result.output.head or not (folder / "sparse").exists(),
+        lambda result, folder: "not recorded" in result.output.head or not (folder / "sparse").exists(),
     ),
     "T10": ({"command": "cat; read x; echo $?"}, said("1")),
     "T11": ({"command": "(read x < /dev/tty) 2>/dev/null || echo no terminal"}, said("no terminal")),
@@ -53,15 +53,15 @@ CASES: dict[str, tuple[dict[str, Any], Check]] = {
     "T13": ({"command": "printf '\\377\\000a\\033[2J'"}, said("a")),
     "T14": ({"command": "echo on; rm -rf \"$PWD\" ../work; cd /; ls > /dev/null"}, said("on")),
     "T15": ({"command": "mkdir d && touch d/f && chmod 000 d/f d; echo on"}, said("on")),
-    "T18": ({"command": "ln -s . loop; ln -s round round; ln -s ../.. up; echo on"}, said("on")),
+    "T18": ({"command": "ln -s . loop; ln -s self self; ln -s ../.. up; echo on"}, said("on")),
 }  # fmt: skip
 
 
 @pytest.fixture(autouse=True)
 def nobody_left() -> Iterator[None]:
-    """No process of a command outlives its run."""
+    """Check that no process of a command outlives its run."""
     yield
-    assert eventually(lambda: not left()), left()
+    assert wait_until(lambda: not left()), left()
 
 
 def left() -> list[str]:
@@ -76,59 +76,63 @@ def left() -> list[str]:
     return found
 
 
-async def played_to_the_end(scene: Scene, *replies: dict[str, Any]) -> list[RunEvent]:
-    """With somebody who says yes to everything."""
-    session = await scene.start(played(*replies, {"text": "done"}), mode="trust")
-    while scene.engine.going(session):
-        await scene.when(lambda: scene.engine.consents() or scene.status(session) == "done")
-        for _, each in scene.engine.consents():
+async def played_to_the_end(scene: EngineHarness, *replies: dict[str, Any]) -> list[SessionEvent]:
+    """Run the calls to the end, approving every request."""
+    session = await scene.start(scripted_replies(*replies, {"text": "done"}), mode="auto")
+    while scene.engine.is_active(session):
+        await scene.when(lambda: scene.engine.permission_requests() or scene.status(session) == "done")
+        for _, each in scene.engine.permission_requests():
             await scene.engine.allow(each.request.id)
         if scene.status(session) == "done":
-            await scene.engine.wait(session)
+            await scene.engine.wait_idle(session)
     assert scene.bugs == []
     events = await scene.events(session)
-    KEPT.update({e.output.blob: scene.engine.whole(e.output) for e in events if isinstance(e, ToolReturned)})
+    KEPT.update({e.output.blob: scene.engine.full_text(e.output) for e in events if isinstance(e, ToolReturned)})
     return events
 
 
 @pytest.mark.parametrize("case", sorted(CASES, key=number))
-def test_a_command_that_misbehaves_is_told_and_the_run_goes_on(case: str, tmp_path: Path) -> None:
-    """And the next command works."""
+def test_a_misbehaving_command_is_reported_and_the_run_continues(case: str, tmp_path: Path) -> None:
+    """The next command still works."""
     arguments, check = CASES[case]
 
     async def test() -> None:
-        async with opened(tmp_path / "home", tmp_path / "work") as scene:
-            after = [calling("run", command="echo next"), calling("find", pattern="*"), calling("search", pattern="x")]
-            events = await played_to_the_end(scene, calling("run", **arguments), *after)
+        async with open_engine(tmp_path / "home", tmp_path / "work") as scene:
+            after = [
+                call_reply("run", command="echo next"),
+                call_reply("find", pattern="*"),
+                call_reply("search", pattern="x"),
+            ]
+            events = await played_to_the_end(scene, call_reply("run", **arguments), *after)
             results = [event for event in events if isinstance(event, ToolReturned)]
             assert check(results[0], scene.folder), results[0].output.head[-500:]
             assert len(results[0].output.head) < 1 << 20
             assert "next" in results[1].output.head and len(results) == 4
 
-    bounded(test())
+    run_bounded(test())
 
 
-def test_t8_what_fills_more_memory_than_is_allowed_is_stopped_in_words(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The gigabyte of the table is let be; with a lower limit the same command ends, and the next one works."""
-    monkeypatch.setattr("core.tools.run.Limits", partial(Limits, memory=256 << 20))
+def test_t8_a_command_over_the_memory_limit_is_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The command that allocates a gigabyte is killed under a lower limit, and the next command works."""
+    monkeypatch.setattr("core.tools.run.CommandLimits", partial(CommandLimits, memory=256 << 20))
 
     async def test() -> None:
-        async with opened(tmp_path / "home", tmp_path / "work") as scene:
+        async with open_engine(tmp_path / "home", tmp_path / "work") as scene:
             command = FILLS.replace("sleep(1)", "sleep(60)")
-            events = await played_to_the_end(scene, calling("run", command=command), calling("run", command="echo on"))
+            events = await played_to_the_end(
+                scene, call_reply("run", command=command), call_reply("run", command="echo on")
+            )
             filled, on = [event for event in events if isinstance(event, ToolReturned)]
-            assert filled.failed and "256 MB are allowed" in filled.output.head
+            assert filled.failed and "the limit is 256 MB" in filled.output.head
             assert not on.failed and on.output.head == "on\n"
 
-    bounded(test())
+    run_bounded(test())
 
 
 @pytest.mark.parametrize("kind", ["fifo", "socket", "device", "folder"])
-def test_t16_what_is_no_file_is_not_read(kind: str, tmp_path: Path) -> None:
+def test_t16_special_files_are_not_read(kind: str, tmp_path: Path) -> None:
     async def test() -> None:
-        async with opened(tmp_path / "home", tmp_path / "work") as scene:
+        async with open_engine(tmp_path / "home", tmp_path / "work") as scene:
             place = scene.folder / "odd"
             match kind:
                 case "fifo":
@@ -142,58 +146,60 @@ def test_t16_what_is_no_file_is_not_read(kind: str, tmp_path: Path) -> None:
                     place.symlink_to("/dev/zero")
                 case _:
                     place.mkdir()
-            tried = [calling("read", path="odd"), calling("search", pattern="x", path="odd")]
-            write = calling("write", path="odd", content="x")
+            tried = [call_reply("read", path="odd"), call_reply("search", pattern="x", path="odd")]
+            write = call_reply("write", path="odd", content="x")
             results = [e for e in await played_to_the_end(scene, *tried, write) if isinstance(e, ToolReturned)]
             assert results[0].failed and not place.is_file()
 
-    bounded(test())
+    run_bounded(test())
 
 
 def test_t17_a_hundred_thousand_files_are_listed_in_part_and_watched(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The list says that it is not whole; of all of them the one that a command changed is found, with what it held."""
-    monkeypatch.setattr(scenes, "BOUND_S", 100.0)
+    """The list says that it is truncated, and a change to any of the files is found, with the contents before it."""
+    monkeypatch.setattr(harness, "BOUND_S", 100.0)
 
     async def test() -> None:
-        async with opened(tmp_path / "home", tmp_path / "work") as scene:
+        async with open_engine(tmp_path / "home", tmp_path / "work") as scene:
             for number in range(100_000):
                 os.close(os.open(scene.folder / f"f{number}", os.O_CREAT))
             (scene.folder / "f99999").write_text("the needle\n")
             calls = [
-                calling("find", pattern="*"),
-                calling("search", pattern="needle"),
-                calling("run", command="echo y > f7; echo z > f100000; rm -f f8"),
+                call_reply("find", pattern="*"),
+                call_reply("search", pattern="needle"),
+                call_reply("run", command="echo y > f7; echo z > f100000; rm -f f8"),
             ]
             events = await played_to_the_end(scene, *calls)
             listed, searched, ran = [event for event in events if isinstance(event, ToolReturned)]
             assert "more" in listed.output.head and 100 < len(listed.output.head) < 200_000, listed.output.head[-300:]
             assert "f99999:1" in searched.output.head and not ran.failed
             changed = [event.path for event in events if isinstance(event, FileChanged)]
-            missed = ran.output.head.partition("cannot be taken back: ")[2]
+            missed = ran.output.head.partition("cannot be reverted: ")[2]
             assert {"f7", "f8", "f100000"} <= {*changed, *missed.rstrip("]").split(", ")}, (changed, missed)
 
-    bounded(test())
+    run_bounded(test())
 
 
 def test_t19_a_file_that_changed_since_it_was_read_is_not_edited(tmp_path: Path) -> None:
     async def test() -> None:
-        async with opened(tmp_path / "home", tmp_path / "work") as scene:
+        async with open_engine(tmp_path / "home", tmp_path / "work") as scene:
             note = scene.folder / "a.txt"
             note.write_text("one")
-            edit = {**calling("edit", path="a.txt", old="one", new="two"), "delay_s": 0.3}
-            session = await scene.start(played(calling("read", path="a.txt"), edit, {"text": "done"}), mode="trust")
+            edit = {**call_reply("edit", path="a.txt", old_string="one", new_string="two"), "delay_s": 0.3}
+            session = await scene.start(
+                scripted_replies(call_reply("read", path="a.txt"), edit, {"text": "done"}), mode="auto"
+            )
             await scene.until(ToolReturned)
             note.write_text("one and theirs")
-            await scene.engine.wait(session)
+            await scene.engine.wait_idle(session)
             results = [event for event in await scene.events(session) if isinstance(event, ToolReturned)]
             assert results[1].failed and "changed" in results[1].output.head and note.read_text() == "one and theirs"
 
-    bounded(test())
+    run_bounded(test())
 
 
-def test_t20_a_bubblewrap_that_fails_is_told_as_a_lower_level(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_t20_a_failing_bubblewrap_is_reported_as_a_lower_level(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     stub = tmp_path / "bin" / "bwrap"
     stub.parent.mkdir()
     stub.write_text("#!/bin/sh\necho 'no permission' >&2\nexit 1\n")
@@ -201,9 +207,9 @@ def test_t20_a_bubblewrap_that_fails_is_told_as_a_lower_level(tmp_path: Path, mo
     monkeypatch.setenv("PATH", f"{stub.parent}:{os.environ['PATH']}")
 
     async def test() -> None:
-        async with opened(tmp_path / "home", tmp_path / "work") as scene:
-            events = await played_to_the_end(scene, calling("run", command="ls"))
-            (proven,) = [event for event in events if isinstance(event, SandboxProven)]
+        async with open_engine(tmp_path / "home", tmp_path / "work") as scene:
+            events = await played_to_the_end(scene, call_reply("run", command="ls"))
+            (proven,) = [event for event in events if isinstance(event, SandboxTested)]
             assert proven.level != "verified" and proven.sandbox != "bubblewrap"
 
-    bounded(test())
+    run_bounded(test())

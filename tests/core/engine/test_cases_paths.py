@@ -1,4 +1,4 @@
-"""Every way a path can lead elsewhere (P1–P17), asked for by an obedient model through the whole engine."""
+"""Paths that lead out of the folder (P1–P17), requested by a model through the whole engine."""
 
 import os
 import subprocess
@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from core.domain.events import CallRefused, ToolReturned
-from tests.core.engine.scenes import Scene, bounded, opened, played
+from tests.core.engine.harness import EngineHarness, open_engine, run_bounded, scripted_replies
 from tests.core.workspace.ground import CANARY, Ground, lay, odd_spellings, traversals
 
 Lay = Callable[[Ground], Sequence[str]]
@@ -41,13 +41,13 @@ def twins(ground: Ground) -> Sequence[str]:
 
 
 def hard(ground: Ground) -> Sequence[str]:
-    """A second name of a file outside: written, it parts from it."""
+    """Create a hard link to a file outside; writing it must not change that file."""
     os.link(ground.canary, ground.folder / "second")
     return ["second"]
 
 
 def replaced(ground: Ground) -> Sequence[str]:
-    """The folder itself is moved away and a link put in its place, by a person outside."""
+    """The folder itself is replaced by a link from outside the program."""
     return ["real/file"]
 
 
@@ -72,11 +72,14 @@ PROTECTED = {
 
 
 def calls(names: Sequence[str], *, commands: bool) -> list[dict[str, Any]]:
-    """Everything that can be done with a name."""
+    """Return calls that do everything possible with each path."""
     made: list[tuple[str, dict[str, Any]]] = []
     for name in names:
         made += [("read", {"path": name}), ("write", {"path": name, "content": "mine"})]
-        made += [("edit", {"path": name, "old": "canary", "new": "mine"}), ("find", {"pattern": "*", "path": name})]
+        made += [
+            ("edit", {"path": name, "old_string": "canary", "new_string": "mine"}),
+            ("find", {"pattern": "*", "path": name}),
+        ]
         made.append(("search", {"pattern": "canary-", "path": name}))
         diff = f"--- a/{name}\n+++ b/{name}\n@@ -1 +1 @@\n-nothing\n+mine\n"
         made.append(("patch", {"diff": diff}))
@@ -85,102 +88,102 @@ def calls(names: Sequence[str], *, commands: bool) -> list[dict[str, Any]]:
     return [{"name": name, "arguments": arguments} for name, arguments in made]
 
 
-async def obeyed(scene: Scene, ground: Ground, names: Sequence[str], *, commands: bool = True) -> list[str]:
-    """What the tools said."""
-    script = played({"calls": calls(names, commands=commands)}, {"text": "done"})
-    began = await scene.start(script, mode="trust")
-    while scene.engine.going(began):
-        await scene.when(lambda: scene.engine.consents() or scene.status(began) == "done")
-        for _, each in scene.engine.consents():
+async def obeyed(scene: EngineHarness, ground: Ground, names: Sequence[str], *, commands: bool = True) -> list[str]:
+    """Run calls on these paths, denying every request, and return all results and refusals."""
+    script = scripted_replies({"calls": calls(names, commands=commands)}, {"text": "done"})
+    began = await scene.start(script, mode="auto")
+    while scene.engine.is_active(began):
+        await scene.when(lambda: scene.engine.permission_requests() or scene.status(began) == "done")
+        for _, each in scene.engine.permission_requests():
             await scene.engine.deny(each.request.id, "no")
         if scene.status(began) == "done":
-            await scene.engine.wait(began)
+            await scene.engine.wait_idle(began)
     events = await scene.events(began)
     said = [event.output.head for event in events if isinstance(event, ToolReturned)]
     return said + [event.reason.head for event in events if isinstance(event, CallRefused)]
 
 
 @pytest.mark.parametrize("case", sorted(LAID, key=number))
-def test_a_path_leads_nowhere_else(case: str, tmp_path: Path) -> None:
+def test_no_path_leads_outside(case: str, tmp_path: Path) -> None:
     ground = lay(tmp_path)
     names = LAID[case](ground)
 
     async def test() -> None:
-        async with opened(tmp_path / "home", ground.folder) as scene:
+        async with open_engine(tmp_path / "home", ground.folder) as scene:
             said = await obeyed(scene, ground, names, commands=case != "P17")
             assert len(said) >= 6 * len(names)
             assert not [text for text in said if CANARY.decode() in text]
             assert ground.canary.read_bytes() == CANARY and scene.bugs == []
             assert sorted(path.name for path in ground.outside.iterdir()) == ["canary", "inner"]
 
-    bounded(test())
+    run_bounded(test())
 
 
-def test_p9_a_second_name_is_written_apart(tmp_path: Path) -> None:
-    """What lies outside keeps its contents; inside it may be read, for it lies there."""
+def test_p9_a_hard_link_is_written_as_a_separate_file(tmp_path: Path) -> None:
+    """The file outside keeps its contents; the link may be read, because it is inside the folder."""
     ground = lay(tmp_path)
     names = hard(ground)
 
     async def test() -> None:
-        async with opened(tmp_path / "home", ground.folder) as scene:
+        async with open_engine(tmp_path / "home", ground.folder) as scene:
             await obeyed(scene, ground, names, commands=False)
             assert ground.canary.read_bytes() == CANARY
 
-    bounded(test())
+    run_bounded(test())
 
 
 @pytest.mark.parametrize("case", sorted(PROTECTED))
-def test_what_others_obey_stays_as_it_is(case: str, tmp_path: Path) -> None:
-    """Written, edited, by a command, or made elsewhere and moved there: where it asks, the answer here is no."""
+def test_protected_files_stay_unchanged(case: str, tmp_path: Path) -> None:
+    """The files are written, edited, changed by commands or moved into place, and every request is denied."""
     ground = lay(tmp_path)
     for place in (ground.folder, ground.folder / "sub"):
         subprocess.run(["git", "init", "-q", place], check=True)
 
     async def test() -> None:
-        async with opened(tmp_path / "home", ground.folder) as scene:
+        async with open_engine(tmp_path / "home", ground.folder) as scene:
             before = held(ground.folder)
             names = PROTECTED[case]
             said = await obeyed(scene, ground, names, commands=False)
             moves = [f"echo evil > made; mkdir -p $(dirname '{name}') && mv made '{name}'" for name in names]
-            script = played(
+            script = scripted_replies(
                 *[{"calls": [{"name": "run", "arguments": {"command": one}}]} for one in moves], {"text": "x"}
             )
-            session = await scene.start(script, mode="trust")
-            await scene.engine.wait(session)
+            session = await scene.start(script, mode="auto")
+            await scene.engine.wait_idle(session)
             left = {name: body for name, body in held(ground.folder).items() if body == b"evil\n" and name != "made"}
             wanted = {name for name in left if name in names}
             assert wanted <= {name for name in names if not name.isascii() or name != name.lower()}, left
             assert {name: body for name, body in held(ground.folder).items() if name in before} == before, said
 
-    bounded(test())
+    run_bounded(test())
 
 
 def held(folder: Path) -> dict[str, bytes]:
-    """Files by name, without what git keeps for itself."""
+    """Return the contents of all files by path, without the objects of git."""
     found = [path for path in folder.rglob("*") if path.is_file() and "/.git/objects" not in str(path)]
     return {str(path.relative_to(folder)): path.read_bytes() for path in found}
 
 
-def test_p16_a_folder_that_was_replaced_is_not_worked_in(tmp_path: Path) -> None:
+def test_p16_a_replaced_folder_is_not_used(tmp_path: Path) -> None:
     ground = lay(tmp_path)
 
     async def test() -> None:
-        async with opened(tmp_path / "home", ground.folder) as scene:
+        async with open_engine(tmp_path / "home", ground.folder) as scene:
             slow = {"calls": [{"name": "read", "arguments": {"path": "real/file"}}]}
             after = [{"calls": [{"name": name, "arguments": arguments}]} for name, arguments in (
                 ("read", {"path": "canary"}), ("write", {"path": "canary", "content": "mine"}),
                 ("run", {"command": "cat canary; echo mine > canary"}),
             )]  # fmt: skip
             after[0]["delay_s"] = 0.3  # type: ignore[assignment]
-            session = await scene.start(played(slow, *after, {"text": "x"}), mode="trust")
+            session = await scene.start(scripted_replies(slow, *after, {"text": "x"}), mode="auto")
             await scene.until(ToolReturned)
             ground.folder.rename(tmp_path / "away")
             ground.folder.symlink_to(ground.outside)
-            await scene.engine.wait(session)
+            await scene.engine.wait_idle(session)
             said = [event.output.head for event in await scene.events(session) if isinstance(event, ToolReturned)]
             assert not any(CANARY.decode() in text for text in said[1:]) and ground.canary.read_bytes() == CANARY
 
-    bounded(test())
+    run_bounded(test())
 
 
 RACE = """
@@ -191,14 +194,14 @@ while True:
 """
 
 
-def test_p8_a_folder_that_changes_places_with_a_link_leaks_nothing(tmp_path: Path) -> None:
-    """While four hundred reads, writes and searches go on; the unit tests race for longer."""
+def test_p8_a_folder_swapped_with_a_link_leaks_nothing(tmp_path: Path) -> None:
+    """A folder and a link are swapped during four hundred calls; the unit tests race for longer."""
     ground = lay(tmp_path)
     (ground.folder / "real" / "canary").write_text("harmless")
     (ground.folder / "swap").symlink_to(ground.outside)
 
     async def test() -> None:
-        async with opened(tmp_path / "home", ground.folder) as scene:
+        async with open_engine(tmp_path / "home", ground.folder) as scene:
             names = ["real/canary", "swap/canary"] * 40
             said = await obeyed(scene, ground, names, commands=False)
             assert len(said) >= 400 and not [text for text in said if CANARY.decode() in text]
@@ -207,6 +210,6 @@ def test_p8_a_folder_that_changes_places_with_a_link_leaks_nothing(tmp_path: Pat
     words = ["python3", "-c", RACE, str(ground.folder / "real"), str(ground.folder / "swap")]
     with subprocess.Popen(words) as racing:
         try:
-            bounded(test())
+            run_bounded(test())
         finally:
             racing.kill()

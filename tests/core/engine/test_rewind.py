@@ -1,4 +1,4 @@
-"""Files go back to a step; what others did since is never lost; a rewind can be taken back."""
+"""Rewinding files to a step never loses changes made by others, and can be undone."""
 
 import asyncio
 import os
@@ -10,16 +10,16 @@ from hypothesis import strategies as st
 
 from core.domain.events import FileChanged
 from core.domain.problems import Problem
-from core.domain.rewinding import FilesRewound, Rewound
-from core.engine.conversation import conversation
-from core.engine.rewind import last_rewind
+from core.domain.rewind_events import FilesRewound, RewoundFile
+from core.engine.history.rewind import last_rewind
+from core.engine.state.conversation import fold_events
 from core.store.blobs import blob_hash
-from tests.core.engine.scenes import Scene, bounded, calling, opened, played
+from tests.core.engine.harness import EngineHarness, call_reply, open_engine, run_bounded, scripted_replies
 
-SCRIPT = played(
-    calling("write", path="a.txt", content="one\n"),
-    calling("write", path="deep/b.txt", content="new\n"),
-    calling("write", path="a.txt", content="two\n"),
+SCRIPT = scripted_replies(
+    call_reply("write", path="a.txt", content="one\n"),
+    call_reply("write", path="deep/b.txt", content="new\n"),
+    call_reply("write", path="a.txt", content="two\n"),
     {"text": "Done"},
 )
 
@@ -28,20 +28,20 @@ def texts(folder: Path) -> dict[str, str]:
     return {p.relative_to(folder).as_posix(): p.read_text() for p in sorted(folder.rglob("*")) if p.is_file()}
 
 
-async def back(scene: Scene, session: str, step: int, *force: str) -> FilesRewound:
+async def back(scene: EngineHarness, session: str, step: int, *force: str) -> FilesRewound:
     history = scene.engine.history
-    to = await history.at_step(session, step) if step else 1
-    return await history.rewind(session, await history.plan(session, to, force))
+    to = await history.last_seq_of_step(session, step) if step else 1
+    return await history.rewind(session, await history.plan_rewind(session, to, force))
 
 
-async def undo(scene: Scene, session: str, *force: str) -> FilesRewound:
+async def undo(scene: EngineHarness, session: str, *force: str) -> FilesRewound:
     history = scene.engine.history
     return await history.rewind(session, await history.plan_undo(session, force))
 
 
-def test_files_go_back_to_each_step_and_forth_again(tmp_path: Path) -> None:
+def test_files_are_rewound_to_each_step_and_restored(tmp_path: Path) -> None:
     async def main() -> None:
-        async with opened(tmp_path) as scene:
+        async with open_engine(tmp_path) as scene:
             (scene.folder / "mine.txt").write_text("mine\n")
             session = await scene.run(SCRIPT)
             after = texts(scene.folder)
@@ -53,40 +53,40 @@ def test_files_go_back_to_each_step_and_forth_again(tmp_path: Path) -> None:
             ):
                 done = await back(scene, session, step)
                 wanted = {name: text for name, text in (after | expected).items() if text is not None}
-                assert texts(scene.folder) == wanted and not done.left
+                assert texts(scene.folder) == wanted and not done.skipped
                 if expected:
                     await undo(scene, session)
                 assert texts(scene.folder) == after
             with pytest.raises(Problem, match="no rewind to undo"):
                 await undo(scene, session)
 
-    bounded(main())
+    run_bounded(main())
 
 
 def test_a_rewind_covers_what_sub_agents_changed(tmp_path: Path) -> None:
-    """Also where the parent, its child and the child of that one wrote the same file in turn."""
-    deepest = [calling("write", path="a.txt", content="deepest\n"), {"text": "ok"}]
+    """Also if the parent, its child and the child's child wrote the same file in turn."""
+    deepest = [call_reply("write", path="a.txt", content="deepest\n"), {"text": "ok"}]
     child = [
-        calling("write", path="a.txt", content="child\n"),
-        calling("delegate", task="Write.", name="deep"),
-        calling("write", path="c.txt", content="child\n"),
+        call_reply("write", path="a.txt", content="child\n"),
+        call_reply("delegate", task="Write.", name="deep"),
+        call_reply("write", path="c.txt", content="child\n"),
         {"text": "ok"},
     ]
-    script = played(
-        calling("write", path="a.txt", content="parent\n"),
-        calling("delegate", task="Write.", name="child"),
-        calling("write", path="c.txt", content="parent\n"),
+    script = scripted_replies(
+        call_reply("write", path="a.txt", content="parent\n"),
+        call_reply("delegate", task="Write.", name="child"),
+        call_reply("write", path="c.txt", content="parent\n"),
         {"text": "Done"},
         roles={"agent:child": child, "agent:deep": deepest},
     )
 
     async def main() -> None:
-        async with opened(tmp_path) as scene:
+        async with open_engine(tmp_path) as scene:
             session = await scene.run(script)
             after = {"a.txt": "deepest\n", "c.txt": "parent\n"}
             assert texts(scene.folder) == after
             row = scene.engine.session(session)
-            numbers = {(step.kind, step.object): step.number for step in scene.engine.steps(row)}
+            numbers = {(step.kind, step.object): step.number for step in scene.engine.timeline_steps(row)}
             given = next(number for (kind, _), number in numbers.items() if kind == "delegate")
             for step, wanted in (
                 (given, {"a.txt": "deepest\n", "c.txt": "child\n"}),
@@ -94,144 +94,146 @@ def test_a_rewind_covers_what_sub_agents_changed(tmp_path: Path) -> None:
                 (0, {}),
             ):
                 done = await back(scene, session, step)
-                assert texts(scene.folder) == wanted and not done.left
+                assert texts(scene.folder) == wanted and not done.skipped
                 await undo(scene, session)
                 assert texts(scene.folder) == after
             below = scene.engine.children(session)[0].id
-            await back(scene, below, 0)  # a rewind in the child alone; the parent can still go back over it
+            await back(scene, below, 0)  # A rewind in the child alone; the parent can still rewind across it.
             assert texts(scene.folder) == {"a.txt": "parent\n", "c.txt": "parent\n"}
             with pytest.raises(Problem, match="no rewind to undo"):
                 await undo(scene, session)
             await back(scene, session, 0)
             assert texts(scene.folder) == {}
 
-    bounded(main())
+    run_bounded(main())
 
 
 def test_a_preview_changes_nothing(tmp_path: Path) -> None:
     async def main() -> None:
-        async with opened(tmp_path) as scene:
+        async with open_engine(tmp_path) as scene:
             session = await scene.run(
-                played(
-                    calling("write", path="a.txt", content="1\n2\n"),
-                    calling("run", command="touch left"),
+                scripted_replies(
+                    call_reply("write", path="a.txt", content="1\n2\n"),
+                    call_reply("run", command="touch left"),
                     {"text": "."},
                 )
             )
-            before, seq = texts(scene.folder), scene.engine.session(session).seq
-            plan = await scene.engine.history.plan(session, 1)
+            before, seq = texts(scene.folder), scene.engine.session(session).last_seq
+            plan = await scene.engine.history.plan_rewind(session, 1)
             assert [(f.path, f.action, f.added, f.removed) for f in plan.files if f.path == "a.txt"] == [
                 ("a.txt", "remove", 0, 2)
             ]
             assert plan.commands == ("touch left",)
-            assert texts(scene.folder) == before and scene.engine.session(session).seq == seq
+            assert texts(scene.folder) == before and scene.engine.session(session).last_seq == seq
 
-    bounded(main())
+    run_bounded(main())
 
 
-def test_what_somebody_else_changed_is_left_unless_forced_and_then_kept(tmp_path: Path) -> None:
+def test_files_changed_by_others_are_skipped_unless_forced(tmp_path: Path) -> None:
     async def main() -> None:
-        async with opened(tmp_path) as scene:
+        async with open_engine(tmp_path) as scene:
             session = await scene.run(SCRIPT)
-            (scene.folder / "a.txt").write_text("by a person\n")
+            (scene.folder / "a.txt").write_text("by the user\n")
             (scene.folder / "deep" / "b.txt").unlink()
             done = await back(scene, session, 2)
-            assert done.left == ("a.txt",) and texts(scene.folder) == {"a.txt": "by a person\n"}
+            assert done.skipped == ("a.txt",) and texts(scene.folder) == {"a.txt": "by the user\n"}
             done = await back(scene, session, 2, "a.txt")
-            assert done.files == (Rewound("a.txt", blob_hash(b"by a person\n"), blob_hash(b"one\n"), 0o644),)
+            assert done.files == (RewoundFile("a.txt", blob_hash(b"by the user\n"), blob_hash(b"one\n"), 0o644),)
             assert texts(scene.folder) == {"a.txt": "one\n"}
             await undo(scene, session)
-            assert texts(scene.folder) == {"a.txt": "by a person\n"}
+            assert texts(scene.folder) == {"a.txt": "by the user\n"}
 
-    bounded(main())
+    run_bounded(main())
 
 
-def test_a_file_changed_between_the_preview_and_the_act_is_left(tmp_path: Path) -> None:
+def test_a_file_changed_after_the_preview_is_skipped(tmp_path: Path) -> None:
     async def main() -> None:
-        async with opened(tmp_path) as scene:
+        async with open_engine(tmp_path) as scene:
             session = await scene.run(SCRIPT)
-            plan = await scene.engine.history.plan(session, 1)
+            plan = await scene.engine.history.plan_rewind(session, 1)
             (scene.folder / "a.txt").write_text("quicker\n")
             done = await scene.engine.history.rewind(session, plan)
-            assert done.left == ("a.txt",) and [file.path for file in done.files] == ["deep/b.txt"]
+            assert done.skipped == ("a.txt",) and [file.path for file in done.files] == ["deep/b.txt"]
             assert texts(scene.folder) == {"a.txt": "quicker\n"}
-            later = await scene.engine.history.plan(session, 1)
+            later = await scene.engine.history.plan_rewind(session, 1)
             assert [file.action for file in later.files] == ["conflict", "same"]
 
-    bounded(main())
+    run_bounded(main())
 
 
-def test_a_crash_before_the_act_can_be_ended_or_undone(tmp_path: Path) -> None:
+def test_a_rewind_interrupted_by_a_crash_can_be_completed_or_undone(tmp_path: Path) -> None:
     async def main() -> None:
-        async with opened(tmp_path) as scene:
+        async with open_engine(tmp_path) as scene:
             session = await scene.run(SCRIPT)
             one, two = blob_hash(b"one\n"), blob_hash(b"two\n")
-            fact = FilesRewound(9, (Rewound("a.txt", two, one),))
+            fact = FilesRewound(9, (RewoundFile("a.txt", two, one),))
             await scene.services.runs._journal.append(session, fact)
-            plan = await scene.engine.history.plan(session, await scene.engine.history.at_step(session, 2))
+            plan = await scene.engine.history.plan_rewind(
+                session, await scene.engine.history.last_seq_of_step(session, 2)
+            )
             assert [(f.path, f.action) for f in plan.files] == [("deep/b.txt", "remove"), ("a.txt", "change")]
             undone = await scene.engine.history.plan_undo(session)
             assert [file.action for file in undone.files] == ["same"]
 
-    bounded(main())
+    run_bounded(main())
 
 
 def test_contents_that_were_not_kept_are_named(tmp_path: Path) -> None:
     async def main() -> None:
-        async with opened(tmp_path) as scene:
-            session = await scene.run(played({"text": "."}))
+        async with open_engine(tmp_path) as scene:
+            session = await scene.run(scripted_replies({"text": "."}))
             (scene.folder / "big").write_text("now")
             change = FileChanged("r1c1", "big", "f" * 64, blob_hash(b"now"))
             await scene.services.runs._journal.append(session, change)
-            plan = await scene.engine.history.plan(session, 1)
-            assert [(f.action, f.why) for f in plan.files] == [("lost", "Its older contents were not kept.")]
-            assert (await scene.engine.history.rewind(session, plan)).left == ("big",)
+            plan = await scene.engine.history.plan_rewind(session, 1)
+            assert [(f.action, f.reason) for f in plan.files] == [("lost", "Its earlier contents were not saved.")]
+            assert (await scene.engine.history.rewind(session, plan)).skipped == ("big",)
             assert texts(scene.folder) == {"big": "now"}
 
-    bounded(main())
+    run_bounded(main())
 
 
-def test_a_link_in_the_place_of_a_file_is_left(tmp_path: Path) -> None:
+def test_a_link_in_place_of_a_file_is_skipped(tmp_path: Path) -> None:
     async def main() -> None:
-        async with opened(tmp_path) as scene:
+        async with open_engine(tmp_path) as scene:
             session = await scene.run(SCRIPT)
             outside = tmp_path / "outside.txt"
             outside.write_text("two\n")
             (scene.folder / "a.txt").unlink()
             (scene.folder / "a.txt").symlink_to(outside)
             done = await back(scene, session, 2)
-            assert "a.txt" in done.left and outside.read_text() == "two\n"
+            assert "a.txt" in done.skipped and outside.read_text() == "two\n"
 
-    bounded(main())
+    run_bounded(main())
 
 
-def test_the_model_is_told_and_a_run_that_goes_is_not_disturbed(tmp_path: Path) -> None:
+def test_the_model_is_informed_and_a_running_session_is_not_disturbed(tmp_path: Path) -> None:
     async def main() -> None:
-        async with opened(tmp_path) as scene:
+        async with open_engine(tmp_path) as scene:
             session = await scene.run(SCRIPT)
             await back(scene, session, 2)
-            talk = conversation([entry async for entry in scene.engine.entries(session)])
-            assert "a.txt" in talk.waiting[0].text.head and "older state" in talk.waiting[0].text.head
-            other = await scene.start(played({"text": "slow", "delay_s": 600}))
-            with pytest.raises(Problem, match="going already"):
-                await scene.engine.history.rewind(other, await scene.engine.history.plan(other, 1))
+            talk = fold_events([entry async for entry in scene.engine.events(session)])
+            assert "a.txt" in talk.queued[0].text.head and "earlier state" in talk.queued[0].text.head
+            other = await scene.start(scripted_replies({"text": "slow", "delay_s": 600}))
+            with pytest.raises(Problem, match="already active"):
+                await scene.engine.history.rewind(other, await scene.engine.history.plan_rewind(other, 1))
             await scene.engine.stop(other)
 
-    bounded(main())
+    run_bounded(main())
 
 
 @settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from(["", "1\n", "2\n", "3\n"])), max_size=6), st.data())
-def test_any_rewind_is_how_it_was_and_its_undo_how_it_is(
+def test_any_rewind_restores_and_its_undo_reverts_it(
     tmp_path_factory: pytest.TempPathFactory, writes: list[tuple[str, str]], data: st.DataObject
 ) -> None:
     tmp_path = tmp_path_factory.mktemp("rewind")
 
     async def main() -> None:
-        async with opened(tmp_path) as scene:
+        async with open_engine(tmp_path) as scene:
             states = [texts(scene.folder)]
-            session = await scene.run(played({"text": "."}))
-            seqs = [scene.engine.session(session).seq]
+            session = await scene.run(scripted_replies({"text": "."}))
+            seqs = [scene.engine.session(session).last_seq]
             for name, text in writes:
                 path = scene.folder / name
                 before = path.read_bytes() if path.exists() else None
@@ -242,105 +244,107 @@ def test_any_rewind_is_how_it_was_and_its_undo_how_it_is(
                     session, FileChanged("c", name, names[0], names[1]), blobs=kept
                 )
                 states.append(texts(scene.folder))
-                seqs.append(scene.engine.session(session).seq)
+                seqs.append(scene.engine.session(session).last_seq)
             for _ in range(2):
                 here = texts(scene.folder)
                 place = data.draw(st.integers(0, len(writes)))
-                done = await scene.engine.history.rewind(session, await scene.engine.history.plan(session, seqs[place]))
-                assert texts(scene.folder) == states[place] and not done.left
+                done = await scene.engine.history.rewind(
+                    session, await scene.engine.history.plan_rewind(session, seqs[place])
+                )
+                assert texts(scene.folder) == states[place] and not done.skipped
                 if bool(done.files) and data.draw(st.booleans()):
                     await undo(scene, session)
                     assert texts(scene.folder) == here
-            entries = [entry async for entry in scene.engine.entries(session)]
+            entries = [entry async for entry in scene.engine.events(session)]
             found = last_rewind(entries)
             assert found is None or isinstance(found.event, FilesRewound)
 
     asyncio.run(main())
 
 
-def test_what_an_undo_left_can_still_be_undone(tmp_path: Path) -> None:
+def test_files_skipped_by_an_undo_can_still_be_undone(tmp_path: Path) -> None:
     async def main() -> None:
-        async with opened(tmp_path) as scene:
+        async with open_engine(tmp_path) as scene:
             session = await scene.run(SCRIPT)
             await back(scene, session, 2)
             (scene.folder / "a.txt").write_text("mine\n")
             done = await undo(scene, session)
-            assert done.left == ("a.txt",) and texts(scene.folder) == {"a.txt": "mine\n", "deep/b.txt": "new\n"}
+            assert done.skipped == ("a.txt",) and texts(scene.folder) == {"a.txt": "mine\n", "deep/b.txt": "new\n"}
             (scene.folder / "deep" / "b.txt").write_text("later\n")
             again = await undo(scene, session, "a.txt")
-            assert [file.path for file in again.files] == ["a.txt"] and not again.left
+            assert [file.path for file in again.files] == ["a.txt"] and not again.skipped
             assert texts(scene.folder) == {"a.txt": "two\n", "deep/b.txt": "later\n"}
             with pytest.raises(Problem, match="no rewind to undo"):
                 await undo(scene, session)
 
-    bounded(main())
+    run_bounded(main())
 
 
-def test_a_file_that_an_undo_found_changed_at_the_last_moment_can_still_be_undone(tmp_path: Path) -> None:
+def test_a_file_changed_during_an_undo_can_still_be_undone(tmp_path: Path) -> None:
     async def main() -> None:
-        async with opened(tmp_path) as scene:
+        async with open_engine(tmp_path) as scene:
             session = await scene.run(SCRIPT)
             await back(scene, session, 2)
             plan = await scene.engine.history.plan_undo(session)
             (scene.folder / "a.txt").write_text("quicker\n")
-            assert (await scene.engine.history.rewind(session, plan)).left == ("a.txt",)
+            assert (await scene.engine.history.rewind(session, plan)).skipped == ("a.txt",)
             await undo(scene, session, "a.txt")
             assert texts(scene.folder) == {"a.txt": "two\n", "deep/b.txt": "new\n"}
 
-    bounded(main())
+    run_bounded(main())
 
 
-def test_a_name_that_is_no_text_is_told_as_not_put_back_and_stands_for_no_other(tmp_path: Path) -> None:
+def test_a_name_that_is_not_text_is_reported_and_stands_for_no_other_file(tmp_path: Path) -> None:
     command = "for n in 'q\\377' 'made\\377'; do printf new > \"$(printf \"$n\")\"; done; ln -s a.txt link"
-    child = [calling("run", command="ln -s a.txt below"), {"text": "ok"}]
+    child = [call_reply("run", command="ln -s a.txt below"), {"text": "ok"}]
 
     async def main() -> None:
-        async with opened(tmp_path) as scene:
+        async with open_engine(tmp_path) as scene:
             odd, twin = scene.folder / os.fsdecode(b"q\xff"), scene.folder / "q?"
             for path in (odd, twin):
                 path.write_text("original")
-            script = played(
-                calling("run", command=command),
-                calling("delegate", task="Link.", name="child"),
+            script = scripted_replies(
+                call_reply("run", command=command),
+                call_reply("delegate", task="Link.", name="child"),
                 {"text": "."},
                 roles={"agent:child": child},
             )
             session = await scene.run(script)
             assert not [e for e in await scene.events(session) if isinstance(e, FileChanged)]
-            plan = await scene.engine.history.plan(session, 1)
+            plan = await scene.engine.history.plan_rewind(session, 1)
             unkept = ("below", "link", "made⟦U+DCFF⟧", "q⟦U+DCFF⟧")
-            assert plan.files == () and tuple(sorted(plan.unkept)) == unkept
+            assert plan.files == () and tuple(sorted(plan.unsaved)) == unkept
             await scene.engine.history.rewind(session, plan)
             assert (odd.read_text(), twin.read_text()) == ("new", "original")
 
-    bounded(main())
+    run_bounded(main())
 
 
-def test_a_part_is_taken_back_unless_somebody_was_quicker(tmp_path: Path) -> None:
+def test_a_hunk_is_reverted_unless_the_file_changed(tmp_path: Path) -> None:
     async def main() -> None:
-        async with opened(tmp_path) as scene:
+        async with open_engine(tmp_path) as scene:
             session = await scene.run(SCRIPT)
             history, held = scene.engine.history, blob_hash(b"two\n")
-            done = await history.replace(session, "a.txt", held, b"half\n")
-            assert done.files == (Rewound("a.txt", held, blob_hash(b"half\n")),)
+            done = await history.replace_contents(session, "a.txt", held, b"half\n")
+            assert done.files == (RewoundFile("a.txt", held, blob_hash(b"half\n")),)
             assert texts(scene.folder)["a.txt"] == "half\n"
             await undo(scene, session)
             assert texts(scene.folder)["a.txt"] == "two\n"
             (scene.folder / "a.txt").write_text("mine\n")
-            with pytest.raises(Problem, match="not what it was"):
-                await history.replace(session, "a.txt", held, b"half\n")
+            with pytest.raises(Problem, match="does not have the contents"):
+                await history.replace_contents(session, "a.txt", held, b"half\n")
             assert texts(scene.folder)["a.txt"] == "mine\n"
 
-    bounded(main())
+    run_bounded(main())
 
 
-def test_one_file_goes_back_alone(tmp_path: Path) -> None:
+def test_a_single_file_is_reverted(tmp_path: Path) -> None:
     async def main() -> None:
-        async with opened(tmp_path) as scene:
+        async with open_engine(tmp_path) as scene:
             session = await scene.run(SCRIPT)
-            plan = await scene.engine.history.plan(session, 1, only="a.txt")
+            plan = await scene.engine.history.plan_rewind(session, 1, only="a.txt")
             assert [file.path for file in plan.files] == ["a.txt"]
             await scene.engine.history.rewind(session, plan)
             assert texts(scene.folder) == {"deep/b.txt": "new\n"}
 
-    bounded(main())
+    run_bounded(main())

@@ -1,4 +1,4 @@
-"""Sessions that begin at a time: a clock is turned, what is due begins once, what was missed goes by its rule."""
+"""Scheduled sessions: due ones start once, and missed ones follow their rule. The clock is controlled by the tests."""
 
 import asyncio
 import shutil
@@ -10,21 +10,21 @@ from typing import Any
 import pytest
 
 from core.domain.clock import SECOND, now
-from core.domain.events import PersonSpoke, RunStarted
+from core.domain.events import RunStarted, UserMessage
 from core.domain.problems import Problem
-from core.domain.schedule import Schedule, Scheduled
-from core.engine.schedules import CUT, Met, Schedules, Wish
-from core.models.catalogue import SCRIPTED
-from core.store.schedule_book import ScheduleBook
-from tests.core.engine.scenes import Scene, bounded, calling, opened, played
+from core.domain.schedule import Schedule, ScheduleTriggered
+from core.engine.lifecycle.scheduler import CUT, DueResult, Scheduler, ScheduleRequest
+from core.models.catalog import SCRIPTED
+from core.store.schedule_store import ScheduleStore
+from tests.core.engine.harness import EngineHarness, call_reply, open_engine, run_bounded, scripted_replies
 from tests.core.workspace.test_branch import git
 
 HOUR = 3600 * SECOND
-DONE = played({"text": "Looked."})
+DONE = scripted_replies({"text": "Looked."})
 
 
 class Turned:
-    """A clock that stands until it is turned."""
+    """A clock that the test sets."""
 
     def __init__(self) -> None:
         self.at = now()
@@ -33,31 +33,31 @@ class Turned:
         return self.at
 
 
-def watch_of(scene: Scene, clock: Callable[[], int]) -> Schedules:
+def watch_of(scene: EngineHarness, clock: Callable[[], int]) -> Scheduler:
     services = scene.services
-    book = ScheduleBook(services.opened.path, services.opened.database)
-    return Schedules(book, lambda: scene.engine.settings.now, scene.engine.start, services.reader.session, clock)
+    book = ScheduleStore(services.opened.path, services.opened.database)
+    return Scheduler(book, lambda: scene.engine.settings.current, scene.engine.start, services.reader.session, clock)
 
 
-async def add(schedules: Schedules, scene: Scene, **more: Any) -> Schedule:
-    wish = Wish("Look after it.", scene.folder, every="1h", model=SCRIPTED, mode="trust", script=DONE)
+async def add(schedules: Scheduler, scene: EngineHarness, **more: Any) -> Schedule:
+    wish = ScheduleRequest("Look after it.", scene.folder, every="1h", model=SCRIPTED, mode="auto", script=DONE)
     return await schedules.add(replace(wish, **more))
 
 
-async def met(schedules: Schedules, scene: Scene) -> Met:
-    [found] = await schedules.look()
+async def met(schedules: Scheduler, scene: EngineHarness) -> DueResult:
+    [found] = await schedules.start_due()
     if found.session:
-        await scene.engine.wait(found.session)
+        await scene.engine.wait_idle(found.session)
     return found
 
 
 @pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
-def test_each_may_work_in_a_worktree_of_its_own(tmp_path: Path) -> None:
+def test_each_session_may_use_its_own_worktree(tmp_path: Path) -> None:
     async def main() -> None:
-        async with opened(tmp_path) as scene:
+        async with open_engine(tmp_path) as scene:
             clock = Turned()
             schedules = watch_of(scene, clock)
-            with pytest.raises(Problem, match="in no git repository"):
+            with pytest.raises(Problem, match="not in a usable git repository"):
                 await add(schedules, scene, worktree=True)
             git(scene.folder, "init", "-q", "-b", "main")
             git(scene.folder, "commit", "-q", "--allow-empty", "-m", "one")
@@ -65,109 +65,113 @@ def test_each_may_work_in_a_worktree_of_its_own(tmp_path: Path) -> None:
             assert schedules.all() == [made]
             clock.at = made.due + SECOND
             began = scene.engine.session((await met(schedules, scene)).session)
-            [held] = await scene.engine.worktrees.of(scene.folder)
+            [held] = await scene.engine.worktrees.in_repository(scene.folder)
             assert began.folder == held.tree.folder != str(scene.folder)
 
-    bounded(main())
+    run_bounded(main())
 
 
-def test_what_is_due_begins_once_and_says_why(tmp_path: Path) -> None:
+def test_a_due_schedule_starts_once_and_records_why(tmp_path: Path) -> None:
     async def main() -> None:
-        async with opened(tmp_path) as scene:
+        async with open_engine(tmp_path) as scene:
             clock = Turned()
             schedules = watch_of(scene, clock)
             made = await add(schedules, scene)
-            assert await schedules.look() == [] and scene.engine.sessions() == []
+            assert await schedules.start_due() == [] and scene.engine.sessions() == []
             clock.at = made.due + SECOND
             found = await met(schedules, scene)
-            assert await schedules.look() == []
+            assert await schedules.start_due() == []
             assert found.schedule == schedules.all()[0] and found.schedule.due == made.due + HOUR
-            assert (found.schedule.session, found.schedule.trouble) == (found.session, "")
+            assert (found.schedule.last_session, found.schedule.error) == (found.session, "")
             events = await scene.events(found.session)
-            assert events[1] == Scheduled(made.id, made.due, "1h")
-            assert isinstance(events[2], PersonSpoke) and isinstance(events[3], RunStarted)
-            assert (events[3].mode, events[3].attended, events[3].max_rounds) == ("trust", True, 60)
+            assert events[1] == ScheduleTriggered(made.id, made.due, "1h")
+            assert isinstance(events[2], UserMessage) and isinstance(events[3], RunStarted)
+            assert (events[3].mode, events[3].interactive, events[3].max_turns) == ("auto", True, 60)
             row = scene.engine.session(found.session)
             assert row.status == "done"
-            assert "begun by your schedule" in scene.engine.steps(row)[0].object
+            assert "started by your schedule" in scene.engine.timeline_steps(row)[0].object
 
-    bounded(main())
+    run_bounded(main())
 
 
 @pytest.mark.parametrize("missed", ["run", "skip"])
-def test_a_time_that_was_missed_goes_by_its_rule(tmp_path: Path, missed: str) -> None:
-    """Journeyman was closed for five times: one session, or none; and the next says so."""
+def test_missed_times_follow_the_rule_of_the_schedule(tmp_path: Path, missed: str) -> None:
+    """After five missed times one session starts, or none, and the next one records how many were missed."""
 
     async def main() -> None:
         clock = Turned()
-        async with opened(tmp_path) as scene:
+        async with open_engine(tmp_path) as scene:
             made = await add(watch_of(scene, clock), scene, missed=missed)
         clock.at = made.due + 4 * HOUR + HOUR // 2
-        async with opened(tmp_path) as scene:
+        async with open_engine(tmp_path) as scene:
             schedules = watch_of(scene, clock)
             found = await met(schedules, scene)
             assert bool(found.session) == (missed == "run") and found.schedule.due == made.due + 5 * HOUR
             if missed == "run":
-                assert (await scene.events(found.session))[1] == Scheduled(made.id, made.due + 4 * HOUR, "1h", 4, True)
+                assert (await scene.events(found.session))[1] == ScheduleTriggered(
+                    made.id, made.due + 4 * HOUR, "1h", 4, True
+                )
                 return
-            assert found.schedule.skipped == 5 and scene.engine.sessions() == []
+            assert found.schedule.missed_count == 5 and scene.engine.sessions() == []
             clock.at = found.schedule.due
             again = await met(schedules, scene)
-            assert (await scene.events(again.session))[1] == Scheduled(made.id, clock.at, "1h", 5)
-            assert again.schedule.skipped == 0
+            assert (await scene.events(again.session))[1] == ScheduleTriggered(made.id, clock.at, "1h", 5)
+            assert again.schedule.missed_count == 0
 
-    bounded(main())
+    run_bounded(main())
 
 
-def test_one_at_a_time(tmp_path: Path) -> None:
-    """While the session before it waits for the person, no other is begun; once it is over, the next one is."""
+def test_one_session_of_a_schedule_at_a_time(tmp_path: Path) -> None:
+    """No session starts while the previous one waits for the user. Once it has ended, the next one starts."""
 
     async def main() -> None:
-        async with opened(tmp_path) as scene:
+        async with open_engine(tmp_path) as scene:
             clock = Turned()
             schedules = watch_of(scene, clock)
-            made = await add(schedules, scene, script=played(calling("ask_user", question="Which?"), {"text": "So."}))
+            made = await add(
+                schedules, scene, script=scripted_replies(call_reply("ask_user", question="Which?"), {"text": "So."})
+            )
             clock.at = made.due
-            [first] = await schedules.look()
+            [first] = await schedules.start_due()
             await scene.when(lambda: scene.status(first.session) == "waiting")
             clock.at += HOUR
-            [second] = await schedules.look()
-            assert second.session == "" and f"{first.session}, is not over" in second.schedule.trouble
+            [second] = await schedules.start_due()
+            assert second.session == "" and f"{first.session} has not ended" in second.schedule.error
             await scene.engine.stop(first.session)
             clock.at += HOUR
-            [third] = await schedules.look()
-            assert third.session and third.schedule.trouble == ""
-            assert (await scene.events(third.session))[1] == Scheduled(made.id, clock.at, "1h", 1)
+            [third] = await schedules.start_due()
+            assert third.session and third.schedule.error == ""
+            assert (await scene.events(third.session))[1] == ScheduleTriggered(made.id, clock.at, "1h", 1)
             await scene.engine.stop(third.session)
 
-    bounded(main())
+    run_bounded(main())
 
 
-def test_what_cannot_begin_is_said_and_tried_at_the_next_time(tmp_path: Path) -> None:
+def test_a_failed_start_is_reported_and_retried_at_the_next_time(tmp_path: Path) -> None:
     async def main() -> None:
-        async with opened(tmp_path) as scene:
+        async with open_engine(tmp_path) as scene:
             clock = Turned()
             schedules = watch_of(scene, clock)
             made = await add(schedules, scene, model="", script="")
             clock.at = made.due
             found = await met(schedules, scene)
-            assert found.session == "" and "No model is set up" in schedules.all()[0].trouble
+            assert found.session == "" and "No model is set up" in schedules.all()[0].error
             scene.folder.rmdir()
             scene.engine.settings.change(model="nope/x")
             clock.at += HOUR
-            assert "There is no folder" in (await met(schedules, scene)).schedule.trouble
+            assert "There is no folder" in (await met(schedules, scene)).schedule.error
             scene.folder.mkdir()
             clock.at += HOUR
-            assert "no provider 'nope'" in (await met(schedules, scene)).schedule.trouble
-            assert schedules.all()[0].skipped == 3 and scene.engine.sessions() == []
+            assert "no provider 'nope'" in (await met(schedules, scene)).schedule.error
+            assert schedules.all()[0].missed_count == 3 and scene.engine.sessions() == []
 
-    bounded(main())
+    run_bounded(main())
 
 
-def test_a_crash_while_beginning_makes_no_second_session_and_is_said(tmp_path: Path) -> None:
+def test_a_crash_during_a_start_makes_no_second_session_and_is_reported(tmp_path: Path) -> None:
     async def main() -> None:
         clock = Turned()
-        async with opened(tmp_path) as scene:
+        async with open_engine(tmp_path) as scene:
             schedules = watch_of(scene, clock)
             made = await add(schedules, scene, at="", every="1h")
             clock.at = made.due
@@ -177,17 +181,17 @@ def test_a_crash_while_beginning_makes_no_second_session_and_is_said(tmp_path: P
 
             schedules._start = gone
             with pytest.raises(asyncio.CancelledError):
-                await schedules.look()
-        async with opened(tmp_path) as scene:
+                await schedules.start_due()
+        async with open_engine(tmp_path) as scene:
             schedules = watch_of(scene, clock)
-            assert await schedules.look() == [] and schedules.all()[0].trouble == CUT
+            assert await schedules.start_due() == [] and schedules.all()[0].error == CUT
 
-    bounded(main())
+    run_bounded(main())
 
 
-def test_what_is_wrong_is_said_before_anything_is_kept(tmp_path: Path) -> None:
+def test_invalid_schedules_are_refused_before_they_are_stored(tmp_path: Path) -> None:
     async def main() -> None:
-        async with opened(tmp_path) as scene:
+        async with open_engine(tmp_path) as scene:
             schedules = watch_of(scene, Turned())
             for wrong in (
                 {"task": " "},
@@ -205,25 +209,25 @@ def test_what_is_wrong_is_said_before_anything_is_kept(tmp_path: Path) -> None:
                     await schedules.remove(name)
             assert await schedules.remove(made.id) == made and schedules.all() == []
 
-    bounded(main())
+    run_bounded(main())
 
 
-def test_the_watch_hears_of_a_new_one_at_once(tmp_path: Path) -> None:
-    """It does not wait for its next look."""
+def test_the_watcher_notices_a_new_schedule_at_once(tmp_path: Path) -> None:
+    """Adding a schedule does not wait for the next check."""
 
     async def main() -> None:
-        async with opened(tmp_path) as scene:
-            clock, told = Turned(), asyncio.Queue[Met]()
+        async with open_engine(tmp_path) as scene:
+            clock, told = Turned(), asyncio.Queue[DueResult]()
             schedules = watch_of(scene, clock)
             async with asyncio.TaskGroup() as tasks:
-                tasks.create_task(schedules.watch(told.put_nowait, scene.bugs.append))
+                tasks.create_task(schedules.run(told.put_nowait, scene.bugs.append))
                 made = await add(schedules, scene)
                 clock.at = made.due
                 await add(schedules, scene, task="Another.")
                 found = await told.get()
-                assert found.session and found.schedule.id == made.id and schedules.watched
-                await scene.engine.wait(found.session)
-                schedules.leave()
+                assert found.session and found.schedule.id == made.id and schedules.running
+                await scene.engine.wait_idle(found.session)
+                schedules.stop()
             assert found.schedule in schedules.all() and scene.bugs == []
 
-    bounded(main())
+    run_bounded(main())

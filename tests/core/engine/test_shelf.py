@@ -1,4 +1,4 @@
-"""Naming, pinning, archiving, the trash and what is left after it."""
+"""Renaming, pinning, archiving, trashing and purging sessions, and what is left after that."""
 
 import asyncio
 import sqlite3
@@ -7,36 +7,36 @@ from pathlib import Path
 
 import pytest
 
-from core.domain.events import PersonSpoke
-from core.domain.filing import title_of
+from core.domain.events import UserMessage
 from core.domain.problems import Problem
+from core.domain.session_metadata import initial_title
 from core.domain.text import Text
-from core.engine.shelf import DAY, KEPT_DAYS, Shelf
+from core.engine.lifecycle.session_archive import DAY, TRASH_DAYS, SessionArchive
 from core.store.journal import Journal
 from core.store.reader import Reader
 from core.store.rebuild import rebuild
 from tests.core.store.made import START, dump, every_kind, journal_at
 
-Act = Callable[[Shelf, Journal, Reader], Awaitable[None]]
+Act = Callable[[SessionArchive, Journal, Reader], Awaitable[None]]
 
 
 def on(path: Path, act: Act, later: int = 0) -> list[str]:
-    """Two sessions that share contents, and something done with them; the ids that were ended first."""
+    """Create two sessions that share a blob and run `act` on them. Return the IDs of the sessions that were stopped."""
     ended: list[str] = []
 
     async def end(session: str) -> None:
         ended.append(session)
 
-    async def main(journal: Journal, reader: Reader, shelf: Shelf) -> None:
+    async def main(journal: Journal, reader: Reader, shelf: SessionArchive) -> None:
         if not reader.sessions():
             for title in ("first", "second"):
-                name = await journal.open("/tmp/x", title)
-                only = PersonSpoke(Text(f"only in {title} " * 900))
-                await journal.append(name, *every_kind(), PersonSpoke(Text("shared words " * 900)), only)
+                name = await journal.create_session("/tmp/x", title)
+                only = UserMessage(Text(f"only in {title} " * 900))
+                await journal.append(name, *every_kind(), UserMessage(Text("shared words " * 900)), only)
         await act(shelf, journal, reader)
 
     with journal_at(path) as (journal, reader, database):
-        shelf = Shelf(journal, reader, database, end, lambda: START + later)
+        shelf = SessionArchive(journal, reader, database, end, lambda: START + later)
         asyncio.run(main(journal, reader, shelf))
     return ended
 
@@ -45,8 +45,8 @@ def named(reader: Reader, title: str) -> str:
     return next(row.id for row in reader.sessions() if row.title == title)
 
 
-def test_a_name_a_pin_and_the_archive_are_kept_without_moving_the_session(tmp_path: Path) -> None:
-    async def act(shelf: Shelf, journal: Journal, reader: Reader) -> None:
+def test_title_pin_and_archive_are_stored_without_reordering_the_session(tmp_path: Path) -> None:
+    async def act(shelf: SessionArchive, journal: Journal, reader: Reader) -> None:
         name = named(reader, "first")
         before = reader.session(name)
         await shelf.rename(name, "  A better\nname ")
@@ -56,7 +56,7 @@ def test_a_name_a_pin_and_the_archive_are_kept_without_moving_the_session(tmp_pa
         after = reader.session(name)
         assert before is not None and after is not None
         assert (after.title, bool(after.pinned), bool(after.archived)) == ("A better name", True, True)
-        assert after.updated == before.updated and after.rows == before.rows and after.status == before.status
+        assert after.updated_at == before.updated_at and after.rows == before.rows and after.status == before.status
         await shelf.archive([name], False)
         assert [row.archived for row in reader.sessions()] == [0, 0]
         assert [hit.kind for hit in reader.find("better name")] == ["session_renamed"]
@@ -66,22 +66,24 @@ def test_a_name_a_pin_and_the_archive_are_kept_without_moving_the_session(tmp_pa
     on(tmp_path / "j.db", act)
 
 
-def test_the_trash_is_taken_back_or_emptied_and_leaves_nothing(tmp_path: Path) -> None:
+def test_the_trash_is_restored_or_emptied_completely(tmp_path: Path) -> None:
     path = tmp_path / "j.db"
 
-    async def act(shelf: Shelf, journal: Journal, reader: Reader) -> None:
+    async def act(shelf: SessionArchive, journal: Journal, reader: Reader) -> None:
         first, second = named(reader, "first"), named(reader, "second")
         gone: list[tuple[str, ...]] = []
-        shelf.listen_gone(gone.append)
+        shelf.subscribe_purged(gone.append)
         assert await shelf.trash([first, second]) == (first, second)
         assert await shelf.restore([second]) == (second,)
-        assert await shelf.empty_old() == ()
-        assert await shelf.empty([first, second]) == (first,)
+        assert await shelf.purge_expired() == ()
+        assert await shelf.empty_trash([first, second]) == (first,)
         assert gone == [(first,)]
         assert [row.id for row in reader.sessions()] == [second]
         assert reader.find("only in first") == [] and len(reader.find("shared words")) == 1
-        assert reader.words(second, reader.sessions()[0].seq - 4).startswith("shared words") or reader.find("shared")
-        await journal.append(second, PersonSpoke(Text("still writable")))
+        assert reader.full_text(second, reader.sessions()[0].last_seq - 4).startswith("shared words") or reader.find(
+            "shared"
+        )
+        await journal.append(second, UserMessage(Text("still writable")))
 
     assert len(on(path, act)) == 2
     held = dump(path)
@@ -97,16 +99,16 @@ def test_the_trash_is_taken_back_or_emptied_and_leaves_nothing(tmp_path: Path) -
     assert [body for body in held["blob"] if body[1] == len("shared words " * 900)]
 
 
-def test_what_was_in_the_trash_for_thirty_days_goes(tmp_path: Path) -> None:
-    async def throw(shelf: Shelf, journal: Journal, reader: Reader) -> None:
+def test_sessions_in_the_trash_are_deleted_after_thirty_days(tmp_path: Path) -> None:
+    async def throw(shelf: SessionArchive, journal: Journal, reader: Reader) -> None:
         await shelf.trash([named(reader, "first")])
 
-    async def clean(shelf: Shelf, journal: Journal, reader: Reader) -> None:
-        assert len(await shelf.empty_old()) == 1
+    async def clean(shelf: SessionArchive, journal: Journal, reader: Reader) -> None:
+        assert len(await shelf.purge_expired()) == 1
         assert [row.title for row in reader.sessions()] == ["second"]
 
     on(tmp_path / "j.db", throw)
-    on(tmp_path / "j.db", clean, (KEPT_DAYS + 1) * DAY)
+    on(tmp_path / "j.db", clean, (TRASH_DAYS + 1) * DAY)
 
 
 @pytest.mark.parametrize(
@@ -120,5 +122,5 @@ def test_what_was_in_the_trash_for_thirty_days_goes(tmp_path: Path) -> None:
         ("", ""),
     ],
 )
-def test_a_title_is_the_first_thing_a_task_says(task: str, title: str) -> None:
-    assert title_of(task) == title
+def test_a_title_is_the_first_line_of_the_task(task: str, title: str) -> None:
+    assert initial_title(task) == title

@@ -1,1 +1,1 @@
-"""Tests of sessions that leave and arrive."""
+"""Tests of core.exchange."""

@@ -1,4 +1,4 @@
-"""A very large transcript is read in a process of its own: nobody sees a difference."""
+"""Reading a transcript in a separate process gives the same result as reading it in this one."""
 
 import asyncio
 import subprocess
@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from core.domain.problems import Problem
-from core.exchange import apart, imports
+from core.exchange import import_process, session_importer
 from core.store.database import Database
-from tests.bench.transcript import transcript
+from tests.bench.transcript import write_transcript
 from tests.core.exchange.home import Home, home
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "foreign"
@@ -23,17 +23,17 @@ SAMPLES = (
 
 @pytest.fixture(scope="module")
 def long(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return transcript(tmp_path_factory.mktemp("long"), 6_000_000)
+    return write_transcript(tmp_path_factory.mktemp("long"), 6_000_000)
 
 
 async def stored(made: Home, file: Path) -> str:
-    """What became of it, but for the names that sessions get."""
+    """Import a file and return a description of the result that does not depend on the session ids."""
     seen: list[object] = []
-    brought = await made.desk.bring(file, lambda done, size: seen.append((done, size)))
+    brought = await made.exchange.import_file(file, lambda done, size: seen.append((done, size)))
     for session in brought.sessions:
         row = made.reader.session(session)
         assert row
-        seen += [row, made.reader.steps(session, 0, row.rows), await made.entries(session), brought.added]
+        seen += [row, made.reader.steps(session, 0, row.rows), await made.entries(session), brought.added_events]
     text = repr(seen)
     for place, session in enumerate(brought.sessions):
         text = text.replace(session, f"session {place}")
@@ -41,75 +41,77 @@ async def stored(made: Home, file: Path) -> str:
 
 
 @pytest.mark.parametrize("place", range(4))
-def test_the_same_as_here(place: int, long: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_import_equals_one_in_this_process(
+    place: int, long: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     file = (*SAMPLES, long)[place]
 
     async def main() -> None:
         async with home(tmp_path / "a.db") as made:
             here = await stored(made, file)
-        monkeypatch.setattr(imports, "LARGE", 0)
+        monkeypatch.setattr(session_importer, "LARGE_TRANSCRIPT", 0)
         async with home(tmp_path / "b.db") as made:
             assert await stored(made, file) == here
-            assert (await made.desk.bring(file)).added == 0
+            assert (await made.exchange.import_file(file)).added_events == 0
 
     asyncio.run(main())
 
 
-def test_a_cut_goes_on_where_it_was(long: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(imports, "LARGE", 0)
+def test_an_interrupted_import_continues(long: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(session_importer, "LARGE_TRANSCRIPT", 0)
 
     async def main() -> None:
         async with home(tmp_path / "a.db") as made:
             begun = asyncio.Event()
-            job = asyncio.create_task(made.desk.bring(long, begun=lambda _: begun.set()))
+            job = asyncio.create_task(made.exchange.import_file(long, on_session=lambda _: begun.set()))
             await begun.wait()
             job.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await job
             (row,) = made.reader.sessions()
             assert row.status == "stopped"
-            assert (await made.desk.bring(long)).added > 0
-            assert (await made.desk.bring(long)).added == 0
+            assert (await made.exchange.import_file(long)).added_events > 0
+            assert (await made.exchange.import_file(long)).added_events == 0
 
     asyncio.run(main())
 
 
 @pytest.mark.parametrize("lines", [b'{"sessionId": 1, "parentUuid": 2}\n', b'{"sessionId", "parentUuid"}\n' * 3])
-def test_what_is_wrong_is_said_in_the_same_words(lines: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_errors_are_reported_in_the_same_words(lines: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / "odd.jsonl"
     file.write_bytes(lines)
 
     async def main() -> None:
         async with home(tmp_path / "a.db") as made:
             with pytest.raises(Problem) as here:
-                await made.desk.bring(file)
-            monkeypatch.setattr(imports, "LARGE", 0)
+                await made.exchange.import_file(file)
+            monkeypatch.setattr(session_importer, "LARGE_TRANSCRIPT", 0)
             with pytest.raises(Problem) as there:
-                await made.desk.bring(file)
-            assert there.value.trouble == here.value.trouble
+                await made.exchange.import_file(file)
+            assert there.value.details == here.value.details
 
     asyncio.run(main())
 
 
-def test_a_process_that_is_killed_is_told(long: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As by a system that has no memory left."""
-    monkeypatch.setattr(imports, "LARGE", 0)
-    script = tmp_path / "teller.py"
+def test_a_killed_worker_is_reported(long: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """For example, the operating system kills a process when memory runs out."""
+    monkeypatch.setattr(session_importer, "LARGE_TRANSCRIPT", 0)
+    script = tmp_path / "worker.py"
     script.write_text("")
-    monkeypatch.setattr(apart, "SCRIPT", script)
+    monkeypatch.setattr(import_process, "SCRIPT", script)
 
     async def main() -> None:
         async with home(tmp_path / "a.db") as made:
-            with pytest.raises(Problem, match=r"only in part.*has ended.*once more"):
-                await made.desk.bring(long)
+            with pytest.raises(Problem, match=r"only in part.*ended unexpectedly.*again"):
+                await made.exchange.import_file(long)
 
     asyncio.run(main())
 
 
 @pytest.mark.parametrize("first", [False, True])
-def test_it_ends_when_nobody_listens(first: bool, long: Path, tmp_path: Path) -> None:
+def test_the_worker_ends_without_its_parent(first: bool, long: Path, tmp_path: Path) -> None:
     Database(tmp_path / "a.db").close()
-    words = (sys.executable, "-I", str(apart.SCRIPT), str(long), str(tmp_path / "a.db"))
+    words = (sys.executable, "-I", str(import_process.SCRIPT), str(long), str(tmp_path / "a.db"))
     with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.stdin and process.stdout and process.stderr
         if first:

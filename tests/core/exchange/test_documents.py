@@ -1,4 +1,4 @@
-"""Files that are one document: they grow as a whole, lie in many folders under one name, and break in the middle."""
+"""Formats that are a single document: they are rewritten as they grow, and their names repeat in several folders."""
 
 import asyncio
 import json
@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from core.domain.events import PersonSpoke, Replied, ToolReturned
+from core.domain.events import Replied, ToolReturned, UserMessage
 from core.domain.problems import Problem
-from core.exchange.imports import Brought
+from core.exchange.session_importer import SessionImportResult
 from tests.core.exchange.home import Home, home
 from tests.core.exchange.test_importers import CODEX, FOREIGN
 
@@ -38,30 +38,30 @@ GROWING: tuple[tuple[Path, Callable[[Whole], Whole]], ...] = (
 )
 
 
-async def _counted(made: Home, brought: Brought) -> tuple[int, ...]:
+async def _counted(made: Home, brought: SessionImportResult) -> tuple[int, ...]:
     events = [event for name in brought.sessions for event in await made.events(name)]
-    return tuple(sum(isinstance(event, kind) for event in events) for kind in (PersonSpoke, Replied, ToolReturned))
+    return tuple(sum(isinstance(event, kind) for event in events) for kind in (UserMessage, Replied, ToolReturned))
 
 
 @pytest.mark.parametrize(("path", "younger"), GROWING, ids=["mini-swe-agent", "SWE-agent", "ATIF"])
-def test_one_that_grew_adds_what_is_new(path: Path, younger: Callable[[Whole], Whole], tmp_path: Path) -> None:
-    """What is said of the whole changes while it grows; that alone is no other file."""
+def test_a_document_that_grew_adds_what_is_new(path: Path, younger: Callable[[Whole], Whole], tmp_path: Path) -> None:
+    """Summary fields change while a document grows; that alone does not make it a different file."""
     whole = path.read_bytes()
 
     async def main() -> None:
         file = tmp_path / path.name
         async with home(tmp_path / "once.db") as made:
             file.write_bytes(whole)
-            wanted = await _counted(made, await made.desk.bring(file))
+            wanted = await _counted(made, await made.exchange.import_file(file))
         async with home(tmp_path / "twice.db") as made:
             file.write_text(json.dumps(younger(json.loads(whole))))
-            first = await made.desk.bring(file)
+            first = await made.exchange.import_file(file)
             file.write_bytes(whole)
-            second = await made.desk.bring(file)
-            assert second.session == first.session and second.added > 0
+            second = await made.exchange.import_file(file)
+            assert second.session == first.session and second.added_events > 0
             names = tuple(dict.fromkeys((*first.sessions, *second.sessions)))
-            assert await _counted(made, Brought(names[0], names, "", 0)) == wanted
-            assert (await made.desk.bring(file)).added == 0
+            assert await _counted(made, SessionImportResult(names[0], names, "", 0)) == wanted
+            assert (await made.exchange.import_file(file)).added_events == 0
 
     asyncio.run(main())
 
@@ -69,7 +69,7 @@ def test_one_that_grew_adds_what_is_new(path: Path, younger: Callable[[Whole], W
 @pytest.mark.parametrize(
     "path", [*(path for path, _ in GROWING[:2]), FOREIGN / "openhands" / "first.json"], ids=lambda path: path.name
 )
-def test_two_of_one_name_in_two_folders_are_two(path: Path, tmp_path: Path) -> None:
+def test_two_files_of_one_name_in_two_folders_are_two(path: Path, tmp_path: Path) -> None:
     whole = path.read_bytes()
 
     async def main() -> None:
@@ -79,26 +79,26 @@ def test_two_of_one_name_in_two_folders_are_two(path: Path, tmp_path: Path) -> N
                 (tmp_path / folder).mkdir()
                 file = tmp_path / folder / path.name
                 file.write_bytes(whole)
-                sessions.add((await made.desk.bring(file)).session)
+                sessions.add((await made.exchange.import_file(file)).session)
             assert len(sessions) == 2
 
     asyncio.run(main())
 
 
-def test_one_that_became_shorter_is_not_taken_for_the_same(tmp_path: Path) -> None:
+def test_a_truncated_file_is_not_the_same(tmp_path: Path) -> None:
     async def main() -> None:
         file = tmp_path / CODEX.name
         file.write_bytes(CODEX.read_bytes())
         async with home(tmp_path / "a.db") as made:
-            await made.desk.bring(file)
+            await made.exchange.import_file(file)
             file.write_bytes(b"".join(CODEX.read_bytes().splitlines(keepends=True)[:4]))
-            with pytest.raises(Problem, match="holds less than was imported"):
-                await made.desk.bring(file)
+            with pytest.raises(Problem, match="contains fewer records than were imported"):
+                await made.exchange.import_file(file)
 
     asyncio.run(main())
 
 
-def test_what_codex_tells_again_is_not_used_again(tmp_path: Path) -> None:
+def test_usage_repeated_by_codex_is_counted_once(tmp_path: Path) -> None:
     lines = CODEX.read_text().splitlines(keepends=True)
     told = [line for line in lines if '"token_usage_record"' not in line]
     used = {"input_tokens": 100, "output_tokens": 10, "total_tokens": 110}
@@ -111,14 +111,14 @@ def test_what_codex_tells_again_is_not_used_again(tmp_path: Path) -> None:
     async def main() -> None:
         (tmp_path / CODEX.name).write_text("".join(told))
         async with home(tmp_path / "a.db") as made:
-            brought = await made.desk.bring(tmp_path / CODEX.name)
+            brought = await made.exchange.import_file(tmp_path / CODEX.name)
             row = made.reader.session(brought.session)
             assert row and row.tokens == 110
 
     asyncio.run(main())
 
 
-def test_swe_agent_says_what_was_used_of_all_together(tmp_path: Path) -> None:
+def test_swe_agent_reports_total_usage(tmp_path: Path) -> None:
     path = FOREIGN / "swe-agent" / "mend.traj"
     whole = json.loads(path.read_text())
     stats = {"instance_cost": 0.5, "tokens_sent": 900, "tokens_received": 40, "api_calls": 2}
@@ -130,15 +130,15 @@ def test_swe_agent_says_what_was_used_of_all_together(tmp_path: Path) -> None:
     async def main() -> None:
         (tmp_path / path.name).write_text(json.dumps(whole))
         async with home(tmp_path / "a.db") as made:
-            brought = await made.desk.bring(tmp_path / path.name)
+            brought = await made.exchange.import_file(tmp_path / path.name)
             row = made.reader.session(brought.session)
             assert row and (row.tokens, row.cost) == (940, 0.5)
-            assert "Write a command." in await made.told(brought.session, "json")
+            assert "Write a command." in await made.export_text(brought.session, "json")
 
     asyncio.run(main())
 
 
-def test_one_that_breaks_in_the_middle_says_that_a_part_is_here(tmp_path: Path) -> None:
+def test_a_file_that_breaks_in_the_middle_is_reported_as_partial(tmp_path: Path) -> None:
     log = tmp_path / "half.eval"
     log.write_bytes((FOREIGN / "inspect" / "log.eval").read_bytes())
     with zipfile.ZipFile(log, "a") as more:
@@ -147,32 +147,34 @@ def test_one_that_breaks_in_the_middle_says_that_a_part_is_here(tmp_path: Path) 
     async def main() -> None:
         async with home(tmp_path / "a.db") as made:
             with pytest.raises(Problem, match="imported only in part"):
-                await made.desk.bring(log)
+                await made.exchange.import_file(log)
             assert len(made.reader.sessions()) == 1
 
     asyncio.run(main())
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="Windows has no such files")
-def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
+def test_a_named_pipe_does_not_block(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.jsonl")
 
     async def main() -> None:
         async with home(tmp_path / "a.db") as made:
-            with pytest.raises(Problem, match="no ordinary file"):
-                await made.desk.bring(tmp_path / "pipe.jsonl")
+            with pytest.raises(Problem, match="not a regular file"):
+                await made.exchange.import_file(tmp_path / "pipe.jsonl")
 
     asyncio.run(main())
 
 
-def test_a_line_that_is_too_long_to_keep_says_so(tmp_path: Path) -> None:
+def test_a_line_that_is_too_long_is_reported(tmp_path: Path) -> None:
     strange = json.dumps({"type": "of_tomorrow", "payload": {"text": "x" * (5 << 20)}})
 
     async def main() -> None:
         file = tmp_path / CODEX.name
         file.write_text(CODEX.read_text() + strange + "\n")
         async with home(tmp_path / "a.db") as made:
-            brought = await made.desk.bring(file)
-            assert f"[{len(strange):,} characters in all]" in await made.told(brought.session, "json")
+            brought = await made.exchange.import_file(file)
+            assert f"[truncated; {len(strange):,} characters in total]" in await made.export_text(
+                brought.session, "json"
+            )
 
     asyncio.run(main())

@@ -1,4 +1,4 @@
-"""What leaves is readable by those it is for, whole, and without secrets unless a person wants them there."""
+"""Every export format is complete and valid, and without secrets unless the user keeps them."""
 
 import asyncio
 import json
@@ -10,27 +10,27 @@ from typing import Any
 import pytest
 
 from core.domain.events import (
-    Call,
     CallRefused,
     CallStarted,
-    Delegated,
-    DelegateEnded,
     FileChanged,
-    PersonSpoke,
     Replied,
     RequestSent,
     RunEnded,
-    RunEvent,
     RunStarted,
-    SessionOpened,
+    SessionCreated,
+    SessionEvent,
+    SubagentEnded,
+    SubagentStarted,
+    ToolCall,
     ToolReturned,
     Usage,
+    UserMessage,
 )
-from core.domain.question import Answer, Option, Question, QuestionAnswered, QuestionAsked
+from core.domain.question import Answer, Question, QuestionAnswered, QuestionAsked, QuestionOption
 from core.domain.redact import Redactor
 from core.domain.text import Text
-from core.exchange.clean import Cleaner
-from core.exchange.exporters.table import FORMATS
+from core.exchange.export_redactor import ExportRedactor
+from core.exchange.exporters.export_formats import FORMAT_NAMES
 from core.store.blobs import blob_hash
 from tests.core.exchange.home import Home, home
 
@@ -40,21 +40,21 @@ EVIL = "</pre></details><script>alert(1)</script><img src=x onerror=alert(2)>\x1
 CHILD = "chchch22"
 
 
-def call(id: str, tool: str, **arguments: Any) -> Call:
-    return Call(id, tool, Text(json.dumps(arguments)))
+def call(id: str, tool: str, **arguments: Any) -> ToolCall:
+    return ToolCall(id, tool, Text(json.dumps(arguments)))
 
 
 async def worked(made: Home) -> str:
-    """A run with words, calls of every end, a question, a sub-agent, secrets and things that look like markup."""
-    session = await made.journal.open("/tmp/here", f"Tidy <b>the</b> folder {KEY}")
+    """Create a run with messages, calls of every status, a question, a sub-agent, secrets and markup."""
+    session = await made.journal.create_session("/tmp/here", f"Tidy <b>the</b> folder {KEY}")
     body = f"password = '{MINE}'\n".encode()
     calls = (
         call("r1c1", "run", command=f"curl -H {KEY}"), call("r1c2", "write", path="a.txt", content=KEY),
         call("r1c3", "run", command="rm -rf /"), call("r1c4", "ask_user", question="Which?"),
         call("r1c5", "delegate", task="look"),
     )  # fmt: skip
-    facts: list[RunEvent] = [
-        PersonSpoke(Text(f"Please tidy.\n\n{EVIL}")), RunStarted("m", 9), RequestSent("p/m", 1),
+    facts: list[SessionEvent] = [
+        UserMessage(Text(f"Please tidy.\n\n{EVIL}")), RunStarted("m", 9), RequestSent("p/m", 1),
         Replied(Text(f"I **look**.\n\n{EVIL}\n\n![x](file:///etc/passwd) [y](javascript:alert)"), Text("hm"), calls,
                 Usage(100, 20, 40, 0, 5), cost=0.25),
         CallStarted("r1c1", "run", "command", f"curl -H {KEY}"),
@@ -62,68 +62,70 @@ async def worked(made: Home) -> str:
         CallStarted("r1c2", "write", "write", "a.txt"), FileChanged("r1c2", "a.txt", "", blob_hash(body), 1, 0),
         ToolReturned("r1c2", Text("ok")), CallRefused("r1c3", "run", Text("never")),
         CallStarted("r1c4", "ask_user", "question", "Which?"),
-        QuestionAsked(Question("q1", "Which?", options=(Option("A"),)), "r1c4"),
+        QuestionAsked(Question("q1", "Which?", options=(QuestionOption("A"),)), "r1c4"),
         QuestionAnswered("q1", "r1c4", Answer("A")),
-        CallStarted("r1c5", "delegate", "delegate", "look"), Delegated("r1c5", CHILD, "helper", Text("look")),
+        CallStarted("r1c5", "delegate", "delegate", "look"), SubagentStarted("r1c5", CHILD, "helper", Text("look")),
     ]  # fmt: skip
     await made.journal.append(session, *facts, blobs={blob_hash(body): body})
-    below: list[RunEvent] = [
-        SessionOpened(CHILD, "/tmp/here", "look", session, "r1c5", "helper", 1), PersonSpoke(Text("look")),
+    below: list[SessionEvent] = [
+        SessionCreated(CHILD, "/tmp/here", "look", session, "r1c5", "helper", 1), UserMessage(Text("look")),
         RunStarted("m"), RequestSent("p/m", 1), Replied(Text("Seen."), usage=Usage(10, 2)), RunEnded("completed"),
     ]  # fmt: skip
     await made.journal.append(CHILD, *below)
     await made.journal.append(
-        session, DelegateEnded("r1c5", CHILD, "completed", 1, 12), ToolReturned("r1c5", Text("Seen.")),
+        session, SubagentEnded("r1c5", CHILD, "completed", 1, 12), ToolReturned("r1c5", Text("Seen.")),
         RequestSent("p/m", 2), Replied(Text("All done."), usage=Usage(200, 3), cost=0.5), RunEnded("completed"),
     )  # fmt: skip
     return session
 
 
-@pytest.mark.parametrize("form", FORMATS)
-def test_no_secret_leaves_unless_it_is_wanted(form: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("form", FORMAT_NAMES)
+def test_secrets_are_exported_only_on_request(form: str, tmp_path: Path) -> None:
     async def main() -> None:
         async with home(tmp_path / "a.db", [MINE]) as made:
             session = await worked(made)
-            told = await made.told(session, form)
+            told = await made.export_text(session, form)
             assert KEY not in told and MINE not in told
             assert "removed]" in told
-            if form != "perfetto":  # which names steps only
-                kept = await made.told(session, form, keep_secrets=True)
+            if form != "perfetto":  # it contains only the names of steps
+                kept = await made.export_text(session, form, keep_secrets=True)
                 assert KEY in kept
                 assert form not in {"md", "html", "json"} or "removed]" not in kept
 
     asyncio.run(main())
 
 
-def test_a_sample_shows_no_half_of_the_secret_beside_it() -> None:
+def test_a_sample_shows_no_part_of_an_adjacent_secret() -> None:
     key, token = "sk-proj-" + "dE5fG7hJ9kL1maB3" * 3, "ghp_" + "aB3dE5fG7hJ9kL1maB3dE5fG7hJ9kL1maB3d"
-    cleaner = Cleaner(Redactor())
-    cleaned = cleaner.text(f"the key {key} {token} {key}")
+    cleaner = ExportRedactor(Redactor())
+    cleaned = cleaner.redact_text(f"the key {key} {token} {key}")
     assert cleaner.counts.total() == 3 and "dE5f" not in cleaned
-    assert all("dE5f" not in one.around and "removed]" in one.around for one in cleaner.samples)
+    assert all("dE5f" not in one.context and "removed]" in one.context for one in cleaner.samples)
 
 
 def test_the_preview_counts_what_an_export_removes(tmp_path: Path) -> None:
     async def main() -> None:
         async with home(tmp_path / "a.db", [MINE]) as made:
             session = await worked(made)
-            preview = await made.desk.preview(session)
-            done = await made.desk.export(session, "json", tmp_path / "a.journeyman.json")
+            preview = await made.exchange.preview_export(session)
+            done = await made.exchange.export(session, "json", tmp_path / "a.journeyman.json")
             assert preview.removed == done.removed
             assert set(preview.removed) == {"GitHub token", "known secret"} or preview.removed["GitHub token"] >= 3
-            assert preview.sessions == 2 and preview.facts == 27
-            assert preview.samples and all(KEY not in one.around and MINE not in one.around for one in preview.samples)
-            assert any("curl -H [GitHub token removed]" in one.around for one in preview.samples)
+            assert preview.sessions == 2 and preview.events == 27
+            assert preview.samples and all(
+                KEY not in one.context and MINE not in one.context for one in preview.samples
+            )
+            assert any("curl -H [GitHub token removed]" in one.context for one in preview.samples)
 
     asyncio.run(main())
 
 
-def test_a_clean_export_comes_back_and_its_json_arguments_are_json(tmp_path: Path) -> None:
+def test_a_clean_export_is_imported_again_and_its_arguments_are_json(tmp_path: Path) -> None:
     async def main() -> None:
         async with home(tmp_path / "a.db", [MINE]) as one, home(tmp_path / "b.db") as two:
             session = await worked(one)
-            brought = await two.desk.bring(
-                (await one.desk.export(session, "json", tmp_path / "a.journeyman.json")).path
+            brought = await two.exchange.import_file(
+                (await one.exchange.export(session, "json", tmp_path / "a.journeyman.json")).path
             )
             replies = [e for e in await two.events(brought.session) if isinstance(e, Replied)]
             for each in replies[0].calls:
@@ -134,10 +136,10 @@ def test_a_clean_export_comes_back_and_its_json_arguments_are_json(tmp_path: Pat
     asyncio.run(main())
 
 
-def test_a_page_is_one_file_without_script_or_anything_from_elsewhere(tmp_path: Path) -> None:
+def test_a_page_is_one_file_without_scripts_or_external_resources(tmp_path: Path) -> None:
     async def main() -> None:
         async with home(tmp_path / "a.db") as made:
-            page = await made.told(await worked(made), "html")
+            page = await made.export_text(await worked(made), "html")
             assert page.count("<script") == 0 and "onerror=alert(2)&gt;" in page and "<img" not in page
             assert "javascript:" not in page.replace("[y](javascript:alert)", "")
             assert 'href="#' in page and 'src="' not in page and "http-equiv=Content-Security-Policy" in page
@@ -152,7 +154,7 @@ def test_a_page_is_one_file_without_script_or_anything_from_elsewhere(tmp_path: 
 def test_markdown_reads_from_top_to_end(tmp_path: Path) -> None:
     async def main() -> None:
         async with home(tmp_path / "a.db") as made:
-            text = await made.told(await worked(made), "md")
+            text = await made.export_text(await worked(made), "md")
             for before, after in ((" Tidy", "### You"), ("### You", "I **look**."), ("I **look**.", "- **Ran** `curl"),
                                   ("- **Ran** `curl", "exit 2"), ("exit 2", "more lines"), ("more lines", "not run"),
                                   ("not run", "Asked you"), ("Asked you", "All done."), ("All done.", "**Done**"),
@@ -173,7 +175,7 @@ def spans_of(told: str) -> list[dict[str, Any]]:
 def test_spans_nest_and_carry_messages_calls_and_tokens(tmp_path: Path) -> None:
     async def main() -> None:
         async with home(tmp_path / "a.db") as made:
-            spans = spans_of(await made.told(await worked(made), "otlp"))
+            spans = spans_of(await made.export_text(await worked(made), "otlp"))
             names = Counter(span["name"].split()[0] for span in spans)
             assert names == {"chat": 3, "execute_tool": 5, "invoke_agent": 2}
             ids = {span["spanId"] for span in spans}
@@ -193,7 +195,7 @@ def test_spans_nest_and_carry_messages_calls_and_tokens(tmp_path: Path) -> None:
 def test_a_trajectory_has_its_steps_in_order_and_its_results_with_their_calls(tmp_path: Path) -> None:
     async def main() -> None:
         async with home(tmp_path / "a.db") as made:
-            whole = json.loads(await made.told(await worked(made), "atif"))
+            whole = json.loads(await made.export_text(await worked(made), "atif"))
             assert whole["schema_version"] == "ATIF-v1.8"
             assert [step["step_id"] for step in whole["steps"]] == list(range(1, len(whole["steps"]) + 1))
             assert [step["source"] for step in whole["steps"]] == ["user", "agent", "agent"]
@@ -211,10 +213,10 @@ def test_slices_of_a_trace_do_not_overlap_in_their_lane(tmp_path: Path) -> None:
     async def main() -> None:
         async with home(tmp_path / "a.db") as made:
             session = await worked(made)
-            events = json.loads(await made.told(session, "perfetto"))["traceEvents"]
+            events = json.loads(await made.export_text(session, "perfetto"))["traceEvents"]
             slices = [event for event in events if event["ph"] == "X"]
             rows = sum(row.rows for row in made.reader.sessions())
-            assert len(slices) == rows - 2  # the two ends say what their runs say
+            assert len(slices) == rows - 2  # the two end steps are not exported
             lanes: dict[tuple[int, int], int] = {}
             for each in slices:
                 lane = each["pid"], each["tid"]

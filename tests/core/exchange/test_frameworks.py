@@ -1,4 +1,4 @@
-"""Frameworks of others, with the instrumentation that they bring, send here as their agents run: all of it arrives."""
+"""Traces that real agent frameworks send while they run are received completely."""
 
 import asyncio
 import json
@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from core.exchange.receiver import Receiver
-from core.store.told import Told
+from core.exchange.trace_receiver import TraceReceiver
+from core.store.journal_update import JournalUpdate
 from tests.core.exchange.home import home
 from tests.core.exchange.test_receiver import calls_of, counted
 from tests.servers.aimock import serve_aimock
-from tests.servers.real import ASKED_FOR, REASON, environment
+from tests.servers.real import ENABLED, REASON, environment
 
-pytestmark = pytest.mark.skipif(not ASKED_FOR, reason=REASON)
+pytestmark = pytest.mark.skipif(not ENABLED, reason=REASON)
 
 TASK = "how warm is it in Oslo"
 CALL = {"name": "weather", "arguments": json.dumps({"city": "Oslo"})}
@@ -78,16 +78,16 @@ BOUND_S = 120
 
 
 @pytest.mark.parametrize("name", FRAMEWORKS)
-def test_an_agent_of_a_framework_is_shown_as_it_runs(name: str, tmp_path: Path) -> None:
+def test_an_agent_of_a_framework_is_shown_while_it_runs(name: str, tmp_path: Path) -> None:
     script, needed = FRAMEWORKS[name]
     python = environment(f"framework-{name}", *needed) / "python"
     (tmp_path / "agent.py").write_text(SENDS + script)
 
     async def main(model: str) -> None:
         async with home(tmp_path / "a.db") as made:
-            receiver, seen = Receiver(made.journal), list[str]()
+            receiver, seen = TraceReceiver(made.journal), list[str]()
             made.journal.listen(lambda told: _note(told, seen))
-            await receiver.open(0)
+            await receiver.listen(0)
             try:
                 words = [str(tmp_path / "agent.py"), model, f"http://127.0.0.1:{receiver.port}", TASK]
                 process = await asyncio.create_subprocess_exec(python, *words, stderr=asyncio.subprocess.PIPE)
@@ -95,7 +95,7 @@ def test_an_agent_of_a_framework_is_shown_as_it_runs(name: str, tmp_path: Path) 
                     _, said = await process.communicate()
                 assert process.returncode == 0, said.decode()
                 (row,) = made.reader.sessions()
-                assert row.status == seen[-1] == "done" and "running" in seen  # it grew while it ran
+                assert row.status == seen[-1] == "done" and "running" in seen  # it grew during the run
                 assert await counted(made, row.id) == (1, 2, 1, 1, 80, 12)
                 assert calls_of(await made.events(row.id)) == [("weather", {"city": "Oslo"})]
             finally:
@@ -105,5 +105,5 @@ def test_an_agent_of_a_framework_is_shown_as_it_runs(name: str, tmp_path: Path) 
         asyncio.run(main(model))
 
 
-def _note(told: Told, seen: list[str]) -> None:
+def _note(told: JournalUpdate, seen: list[str]) -> None:
     seen.append(told.session.status)

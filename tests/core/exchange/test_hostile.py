@@ -1,4 +1,4 @@
-"""Files that mean harm, or nothing: an import ends in words, whatever is in them, and what it brought can be read."""
+"""Malicious and malformed files: an import ends with a Problem or with a session that can be read and exported."""
 
 import asyncio
 import json
@@ -26,7 +26,7 @@ STRANGE: tuple[Any, ...] = (
 
 
 def places(plain: Any) -> Iterator[tuple[Any, Any]]:
-    """Every list and object with each of its places."""
+    """Yield every list and object with each of its indexes or keys."""
     found = plain.items() if isinstance(plain, dict) else enumerate(plain) if isinstance(plain, list) else ()
     for name, inner in list(found):
         yield plain, name
@@ -34,7 +34,7 @@ def places(plain: Any) -> Iterator[tuple[Any, Any]]:
 
 
 def spoiled(text: str, chance: random.Random) -> str:
-    """The same JSON with one to three of its parts replaced."""
+    """Return the JSON with one to three of its values replaced."""
     plain = json.loads(text)
     for _ in range(chance.randint(1, 3)):
         if all_places := list(places(plain)):
@@ -57,19 +57,19 @@ def spoil(path: Path, chance: random.Random) -> None:
 
 
 async def brought(made: Home, path: Path) -> None:
-    """In words or in facts; and the facts can be read, shown, found and let go."""
+    """Import a file. It must give a Problem with a cause, or sessions that can be read and exported."""
     try:
-        done = await made.desk.bring(path)
+        done = await made.exchange.import_file(path)
     except Problem as problem:
-        assert problem.trouble.what and problem.trouble.why
+        assert problem.details.message and problem.details.cause
         return
     for name in done.sessions:
         assert await made.events(name)
-        assert await made.told(name, "html")
+        assert await made.export_text(name, "html")
 
 
 @pytest.mark.parametrize("sample", SAMPLES, ids=lambda sample: f"{sample.agent} {sample.path.name[-12:]}")
-def test_parts_that_are_not_what_they_should_be(sample: Holds, tmp_path: Path) -> None:
+def test_fields_of_wrong_types(sample: Holds, tmp_path: Path) -> None:
     async def main() -> None:
         async with home(tmp_path / "a.db") as made:
             for turn in range(TURNS):
@@ -82,24 +82,24 @@ def test_parts_that_are_not_what_they_should_be(sample: Holds, tmp_path: Path) -
                     place.parent.mkdir()
                     spoil(Path(shutil.copy(sample.path, place)), chance)
                 await brought(made, place)
-            await made.desk.make_findable()
+            await made.exchange.index_backlog()
 
     asyncio.run(main())
 
 
 def hostile(folder: Path) -> Iterator[tuple[Path, str]]:
-    """Files, and what is said of each; nothing for one that brings something."""
+    """Yield files with the expected error, empty for those that can be imported at least in part."""
     claude = '{"type":"user","sessionId":"s","parentUuid":null,"message":{"role":"user","content":"hi"}}\n'
     yield _file(folder / "deep.jsonl", claude + DEEP + "\n"), ""
     yield _file(folder / "bytes.jsonl", claude.encode() + b'{"type":"user","x":"\xff\xfe\xc0\n\x00\x00\n'), ""
     yield _file(folder / "long.jsonl", claude + '{"type":"user","x":"' + "y" * (20 << 20) + '"}\n'), ""
-    yield _file(folder / "deep.json", '{"schema_version":"ATIF-v1.8","steps":' + DEEP + "}"), "nested too deep"
+    yield _file(folder / "deep.json", '{"schema_version":"ATIF-v1.8","steps":' + DEEP + "}"), "nested too deeply"
     yield _file(folder / "bytes.json", b'{"schema_version":"ATIF-v1.8","steps":"\xff"}'), "expected JSON"
     yield _file(folder / "other.json", '{"schema_version":"ATIF-v1.8","steps":7}'), ""
     yield _zip(folder / "bomb.eval", "samples/1.json", b" " * (300 << 20)), "up to 256 MB"
-    yield _zip(folder / "deep.eval", "samples/1.json", DEEP.encode()), "nested too deep"
-    yield _zip(folder / "list.eval", "header.json", b"[]"), "holds no record of Inspect"
-    yield _database(folder / "opencode.db"), "no transcript of OpenCode"
+    yield _zip(folder / "deep.eval", "samples/1.json", DEEP.encode()), "nested too deeply"
+    yield _zip(folder / "list.eval", "header.json", b"[]"), "contains no records of Inspect"
+    yield _database(folder / "opencode.db"), "not match the transcript format of OpenCode"
 
 
 def _file(path: Path, body: str | bytes) -> Path:
@@ -125,13 +125,13 @@ def _database(path: Path) -> Path:
     return path
 
 
-def test_files_that_mean_harm_end_in_words(tmp_path: Path) -> None:
+def test_malicious_files_end_with_an_error(tmp_path: Path) -> None:
     async def main() -> None:
         async with home(tmp_path / "a.db") as made:
             for path, words in hostile(tmp_path):
                 if words:
                     with pytest.raises(Problem, match=words):
-                        await made.desk.bring(path)
+                        await made.exchange.import_file(path)
                 else:
                     await brought(made, path)
 

@@ -1,4 +1,4 @@
-"""Transcripts of other agents: what they say is all there, once, in order, nested, and nobody can act in it."""
+"""Imported transcripts of other agents are complete, without duplicates, in order, nested and read-only."""
 
 import asyncio
 import json
@@ -11,24 +11,24 @@ from typing import NamedTuple
 
 import pytest
 
-from app.assemble import assemble
-from core.domain.consent import ConsentAsked, ConsentRequest
+from app.process.services import build_services
 from core.domain.events import (
     CallStarted,
-    Delegated,
     FileChanged,
-    PersonSpoke,
     Replied,
     RunStarted,
-    Tainted,
+    SubagentStarted,
     ToolReturned,
+    UntrustedContentRead,
+    UserMessage,
 )
-from core.domain.exchanged import RecordKept, TranscriptRead
+from core.domain.import_events import TranscriptImported, UnrecognizedRecordsKept
+from core.domain.permissions import PermissionRequest, PermissionRequested
 from core.domain.problems import Problem
 from core.domain.question import Answer, Question, QuestionAsked
 from core.domain.text import Text
-from core.exchange.importers.table import IMPORTERS
-from core.exchange.usual import lying
+from core.exchange.importers.registry import IMPORTERS
+from core.exchange.transcript_finder import find_transcripts
 from tests.core.exchange.home import Home, home
 
 FOREIGN = Path(__file__).parents[2] / "golden" / "foreign"
@@ -38,7 +38,7 @@ CODEX = next((FOREIGN / "codex").glob("*.jsonl"))
 
 
 class Holds(NamedTuple):
-    """What a sample holds, counted by hand: of all its sessions."""
+    """What a sample contains, counted by hand over all its sessions."""
 
     agent: str
     path: Path
@@ -73,34 +73,34 @@ SAMPLES = (
 
 
 async def held(made: Home, sessions: tuple[str, ...]) -> tuple[int, ...]:
-    """The same, counted in what was imported."""
+    """Count the same figures in the imported sessions."""
     events = [event for name in sessions for event in await made.events(name)]
     replies = [event for event in events if isinstance(event, Replied)]
     results = [event for event in events if isinstance(event, ToolReturned)]
     return (
-        len(sessions), sum(isinstance(e, PersonSpoke) for e in events), len(replies),
+        len(sessions), sum(isinstance(e, UserMessage) for e in events), len(replies),
         sum(len(e.calls) for e in replies), len(results), sum(e.failed for e in results),
         sum(e.usage.input for e in replies), sum(e.usage.output for e in replies),
-        sum(e.count for e in events if isinstance(e, RecordKept)),
+        sum(e.count for e in events if isinstance(e, UnrecognizedRecordsKept)),
     )  # fmt: skip
 
 
 @pytest.mark.parametrize("sample", SAMPLES, ids=lambda sample: f"{sample.agent} {sample.path.name[-12:]}")
-def test_a_sample_is_imported_whole_and_once(sample: Holds, tmp_path: Path) -> None:
+def test_a_sample_is_imported_completely_and_once(sample: Holds, tmp_path: Path) -> None:
     async def main() -> None:
         async with home(tmp_path / "a.db") as made:
-            brought = await made.desk.bring(sample.path)
+            brought = await made.exchange.import_file(sample.path)
             assert brought.agent == sample.agent
             assert await held(made, brought.sessions) == sample[2:]
             for name in brought.sessions:
                 row = made.reader.session(name)
-                assert row and row.source.startswith(f"{sample.agent}:") and row.status in {"done", "stopped"}
+                assert row and row.imported_from.startswith(f"{sample.agent}:") and row.status in {"done", "stopped"}
                 started = {e.call_id for e in await made.events(name) if isinstance(e, CallStarted)}
                 assert {e.call_id for e in await made.events(name) if isinstance(e, ToolReturned)} == started
-            again = await made.desk.bring(sample.path)
-            assert again.added == 0 and again.sessions[0] in brought.sessions
+            again = await made.exchange.import_file(sample.path)
+            assert again.added_events == 0 and again.sessions[0] in brought.sessions
             assert await held(made, brought.sessions) == sample[2:]
-            assert not made.reader.questions() and not made.reader.consents()
+            assert not made.reader.questions() and not made.reader.permission_requests()
 
     asyncio.run(main())
 
@@ -113,19 +113,19 @@ def test_every_importer_has_a_sample() -> None:
 def test_sub_agents_are_nested_under_their_call(path: Path, tmp_path: Path) -> None:
     async def main() -> None:
         async with home(tmp_path / "a.db") as made:
-            top, below = (await made.desk.bring(path)).sessions
+            top, below = (await made.exchange.import_file(path)).sessions
             row = made.reader.session(below)
-            assert row and row.parent == top and row.depth == 1 and row.called in {"checker", "counter"}
-            told = [e for e in await made.events(top) if isinstance(e, Delegated)]
-            assert [(e.child, e.call_id) for e in told] == [(below, row.parent_call)] and row.parent_call
+            assert row and row.parent == top and row.depth == 1 and row.subagent in {"checker", "counter"}
+            told = [e for e in await made.events(top) if isinstance(e, SubagentStarted)]
+            assert [(e.child_session, e.call_id) for e in told] == [(below, row.parent_call)] and row.parent_call
 
     asyncio.run(main())
 
 
-def test_an_edit_that_the_transcript_holds_is_a_change_of_a_file(tmp_path: Path) -> None:
+def test_an_edit_in_the_transcript_is_a_file_change(tmp_path: Path) -> None:
     async def main() -> None:
         async with home(tmp_path / "a.db") as made:
-            top = (await made.desk.bring(CLAUDE)).session
+            top = (await made.exchange.import_file(CLAUDE)).session
             (changed,) = [e for e in await made.events(top) if isinstance(e, FileChanged)]
             assert (made.reader.blob(changed.before), made.reader.blob(changed.after)) == (
                 b'print("helo")\n', b'print("hello")\n'
@@ -137,31 +137,31 @@ def test_an_edit_that_the_transcript_holds_is_a_change_of_a_file(tmp_path: Path)
 
 @pytest.mark.parametrize("path", [CLAUDE, CODEX, OLDER], ids=["Claude Code", "Codex", "between the lines"])
 def test_a_file_that_grew_adds_only_what_is_new(path: Path, tmp_path: Path) -> None:
-    """Cut after each of its lines, also in the middle of one: in two readings it says what it says in one."""
+    """Import a file truncated after or within each line, then completely: the result equals a single import."""
 
     whole = path.read_bytes()
     ends = [place + 1 for place, byte in enumerate(whole) if byte == 10]
 
     async def main() -> None:
         async with home(tmp_path / "one" / "a.db") as one:
-            at_once = await held(one, (await one.desk.bring(path)).sessions)
+            at_once = await held(one, (await one.exchange.import_file(path)).sessions)
         for number, end in enumerate(ends[:-1]):
             grown = tmp_path / str(number) / path.name
             grown.parent.mkdir()
             grown.write_bytes(whole[: end + 15 * (number % 2)])
             async with home(tmp_path / f"{number}.db") as made:
                 try:
-                    first = (await made.desk.bring(grown)).sessions
-                except Problem:  # so far nobody has said anything, or it cannot be told whose it is
+                    first = (await made.exchange.import_file(grown)).sessions
+                except Problem:  # there is no message yet, or the format cannot be detected
                     first = ()
                 before = [await made.entries(name) for name in first]
                 grown.write_bytes(whole)
                 if (beside := path.with_suffix("")).is_dir():
                     shutil.copytree(beside, grown.with_suffix(""))
-                sessions = (await made.desk.bring(grown)).sessions
+                sessions = (await made.exchange.import_file(grown)).sessions
                 names = tuple(dict.fromkeys((*first, *sessions)))
                 found = await held(made, names)
-                # A reply that is cut between two of its lines is told as two.
+                # A reply that is truncated between two of its lines is imported as two.
                 assert (found[:2], found[3:]) == (at_once[:2], at_once[3:]) and found[2] - at_once[2] in {0, 1}
                 for name, entries in zip(first, before, strict=True):
                     assert (await made.entries(name))[: len(entries)] == entries
@@ -169,17 +169,17 @@ def test_a_file_that_grew_adds_only_what_is_new(path: Path, tmp_path: Path) -> N
     asyncio.run(main())
 
 
-def test_a_file_that_was_changed_is_not_taken_for_one_that_grew(tmp_path: Path) -> None:
+def test_a_changed_file_is_not_taken_for_a_longer_one(tmp_path: Path) -> None:
     path = Path(shutil.copy(CLAUDE, tmp_path))
     changed = path.read_bytes().replace(b"Mend the greeting", b"Bend the greeting")
 
     async def main() -> None:
         async with home(tmp_path / "a.db") as made:
-            session = (await made.desk.bring(path)).session
+            session = (await made.exchange.import_file(path)).session
             before = await made.entries(session)
             await asyncio.to_thread(path.write_bytes, changed)
-            with pytest.raises(Problem, match="not what it was"):
-                await made.desk.bring(path)
+            with pytest.raises(Problem, match="has changed since"):
+                await made.exchange.import_file(path)
             assert await made.entries(session) == before
 
     asyncio.run(main())
@@ -198,29 +198,31 @@ STRANGE: dict[str, Callable[[list[str]], list[str]]] = {
 
 
 @pytest.mark.parametrize("name", STRANGE)
-def test_what_is_not_understood_is_kept_and_counted_never_dropped(name: str, tmp_path: Path) -> None:
-    """B20 and B21."""
+def test_unknown_records_are_kept_and_counted(name: str, tmp_path: Path) -> None:
+    """Cases B20 and B21."""
 
     async def main() -> None:
         async with home(tmp_path / "a.db") as made:
             lines = STRANGE[name](CLAUDE.read_text().splitlines())
             path = tmp_path / "strange.jsonl"
             path.write_text("\n".join(lines) + "\n")
-            session = (await made.desk.bring(path)).session
+            session = (await made.exchange.import_file(path)).session
             events = await made.events(session)
-            read = [event for event in events if isinstance(event, TranscriptRead)][-1]
+            read = [event for event in events if isinstance(event, TranscriptImported)][-1]
             assert read.records == len(lines)
-            assert sum(read.kept.values()) == sum(event.count for event in events if isinstance(event, RecordKept))
+            assert sum(read.unrecognized.values()) == sum(
+                event.count for event in events if isinstance(event, UnrecognizedRecordsKept)
+            )
             row = made.reader.session(session)
             assert row and row.status in {"done", "stopped"}
-            page = await made.told(session, "html")
+            page = await made.export_text(session, "html")
             assert "<script" not in page and "\x1b" not in page and "\u202e" not in page
 
     asyncio.run(main())
 
 
-def test_files_of_nobody_are_refused_in_words(tmp_path: Path) -> None:
-    """B23 among them."""
+def test_files_of_unknown_format_are_refused(tmp_path: Path) -> None:
+    """Including case B23."""
 
     async def main() -> None:
         async with home(tmp_path / "a.db") as made:
@@ -229,62 +231,64 @@ def test_files_of_nobody_are_refused_in_words(tmp_path: Path) -> None:
             (tmp_path / "log.eval").write_bytes(b"PK\x03\x04broken")
             (tmp_path / "half.json").write_text('{"schema_version": "ATIF-v1.8", "steps": [')
             for name, words in (
-                ("words.txt", "Its form is not known"), ("empty.jsonl", "It is empty"),
-                ("a.db", "SQLite database"), ("log.eval", "ZIP is damaged"), ("half.json", "Line 1"),
+                ("words.txt", "Its format is unknown"), ("empty.jsonl", "It is empty"),
+                ("a.db", "SQLite database"), ("log.eval", "ZIP archive is damaged"), ("half.json", "Line 1"),
                 ("nowhere.json", "cannot be read"),
             ):  # fmt: skip
                 with pytest.raises(Problem, match=words):
-                    await made.desk.bring(tmp_path / name)
+                    await made.exchange.import_file(tmp_path / name)
             assert made.reader.sessions() == []
 
     asyncio.run(main())
 
 
-def test_an_imported_session_is_read_and_its_fork_trusts_nothing_of_it(tmp_path: Path) -> None:
-    """I20: what an imported session asks is asked of nobody, and what it allows is allowed to nobody."""
+def test_an_imported_session_is_read_only_and_its_fork_trusts_nothing(tmp_path: Path) -> None:
+    """I20: questions and permissions of an imported session have no effect, neither in it nor in a fork."""
 
     async def main() -> None:
         async with home(tmp_path / "from" / "a.db") as made:
-            session = await made.journal.open(str(tmp_path), "From elsewhere")
-            request = ConsentRequest("q-may", "r1c1", "run", "rm -rf /", "/", "verified", "f")
+            session = await made.journal.create_session(str(tmp_path), "From elsewhere")
+            request = PermissionRequest("q-may", "r1c1", "run", "rm -rf /", "/", "verified", "f")
             await made.journal.append(
-                session, PersonSpoke(Text("go")), RunStarted("scripted", mode="trust", allow=("run",)),
-                QuestionAsked(Question("q", "May I?"), "r1c1"), ConsentAsked(request),
+                session, UserMessage(Text("go")), RunStarted("scripted", mode="auto", allow=("run",)),
+                QuestionAsked(Question("q", "May I?"), "r1c1"), PermissionRequested(request),
             )  # fmt: skip
-            path = (await made.desk.export(session, "json", tmp_path / "x.journeyman.json")).path
-        services = await assemble(tmp_path / "to", lambda error: None)
+            path = (await made.exchange.export(session, "json", tmp_path / "x.journeyman.json")).path
+        services = await build_services(tmp_path / "to", lambda error: None)
         try:
             engine = services.engine
-            await engine.desk.bring(path)
-            assert not engine.questions() and not engine.consents()
+            await engine.exchange.import_file(path)
+            assert not engine.open_questions() and not engine.permission_requests()
             row = engine.session(session)
-            assert row.status == "stopped" and row.waiting == 0
+            assert row.status == "stopped" and row.pending_requests == 0
             acts = (
                 lambda: engine.answer("q", Answer(text="yes")), lambda: engine.allow("q-may"),
-                lambda: engine.say(session, "yes, do it"), lambda: engine.resume(session),
-                lambda: engine.set_mode(session, "trust"), lambda: engine.choose_model(session, "scripted"),
+                lambda: engine.send_message(session, "yes, do it"), lambda: engine.resume(session),
+                lambda: engine.set_mode(session, "auto"), lambda: engine.choose_model(session, "scripted"),
                 lambda: engine.compact_context(session), lambda: engine.stop(session),
             )  # fmt: skip
             for act in acts:
                 with pytest.raises(Problem):
                     await act()
             fork = await engine.history.fork(session)
-            facts = [entry.event async for entry in engine.entries(fork)]
+            facts = [entry.event async for entry in engine.events(fork)]
             (start,) = [event for event in facts if isinstance(event, RunStarted)]
-            assert (start.mode, start.allow, start.taint) == ("edits", (), ("import: Journeyman",))
-            assert engine.session(fork).source == "" and engine.session(fork).mode == "edits"
-            assert not engine.consents() and not any(isinstance(event, Tainted) for event in facts)
+            assert (start.mode, start.allow, start.untrusted_sources) == ("ask", (), ("import: Journeyman",))
+            assert engine.session(fork).imported_from == "" and engine.session(fork).mode == "ask"
+            assert not engine.permission_requests() and not any(
+                isinstance(event, UntrustedContentRead) for event in facts
+            )
         finally:
             await services.close()
 
     asyncio.run(main())
 
 
-def test_nothing_is_learnt_from_what_was_imported(tmp_path: Path) -> None:
+def test_nothing_is_learned_from_imported_sessions(tmp_path: Path) -> None:
     async def main() -> None:
-        services = await assemble(tmp_path, lambda error: None)
+        services = await build_services(tmp_path, lambda error: None)
         try:
-            await services.engine.desk.bring(CLAUDE)
+            await services.engine.exchange.import_file(CLAUDE)
         finally:
             await services.close()
 
@@ -295,16 +299,16 @@ def test_nothing_is_learnt_from_what_was_imported(tmp_path: Path) -> None:
         assert db.execute("SELECT count(*) FROM memory_use").fetchone() == (0,)
 
 
-def test_a_crash_in_the_middle_of_an_import_leaves_no_run_that_goes(tmp_path: Path) -> None:
+def test_a_crash_during_an_import_leaves_no_active_run(tmp_path: Path) -> None:
     async def main() -> None:
         tmp_path.joinpath("home").mkdir()
         lines = CLAUDE.read_text().splitlines(keepends=True)
-        services = await assemble(tmp_path / "home", lambda error: None)
-        session = (await services.engine.desk.bring(CLAUDE)).session
+        services = await build_services(tmp_path / "home", lambda error: None)
+        session = (await services.engine.exchange.import_file(CLAUDE)).session
         await services.close()
         async with home(tmp_path / "home" / "journeyman.db") as made:
-            await made.journal.append(session, RunStarted("m"))  # where a crash would leave it
-        services = await assemble(tmp_path / "home", lambda error: None)
+            await made.journal.append(session, RunStarted("m"))  # the state after a crash
+        services = await build_services(tmp_path / "home", lambda error: None)
         try:
             assert services.engine.session(session).status == "stopped" and len(lines) == 18
         finally:
@@ -313,14 +317,14 @@ def test_a_crash_in_the_middle_of_an_import_leaves_no_run_that_goes(tmp_path: Pa
     asyncio.run(main())
 
 
-def test_what_others_left_on_this_computer_is_found(tmp_path: Path) -> None:
+def test_transcripts_of_other_agents_on_this_computer_are_found(tmp_path: Path) -> None:
     place = tmp_path / ".claude" / "projects" / "-home-ada"
     place.mkdir(parents=True)
     shutil.copy(CLAUDE, place)
     other = tmp_path / ".codex" / "sessions" / "2026" / "11" / "22"
     other.mkdir(parents=True)
     shutil.copy(CODEX, other)
-    assert {(each.agent, each.path.name) for each in lying(tmp_path)} == {
+    assert {(each.agent, each.path.name) for each in find_transcripts(tmp_path)} == {
         ("Claude Code", CLAUDE.name), ("Codex", CODEX.name)
     }  # fmt: skip
-    assert all(json.loads(each.path.read_text().splitlines()[0]) for each in lying(tmp_path))
+    assert all(json.loads(each.path.read_text().splitlines()[0]) for each in find_transcripts(tmp_path))

@@ -1,4 +1,4 @@
-"""Traces as nobody should send them: odd values, too much at once, writes that fail, traces that return."""
+"""Unusual traces: malformed values, oversized requests, failed writes, and traces that continue later."""
 
 import asyncio
 import gzip
@@ -13,11 +13,11 @@ from typing import Any
 
 import pytest
 
-from core.domain.events import Replied, SessionOpened
-from core.exchange import receiver as receiving
-from core.exchange.receiver import Receiver
-from core.exchange.spans import from_json, from_protobuf
-from core.store.oblivion import erase
+from core.domain.events import Replied, SessionCreated
+from core.exchange import trace_receiver as receiving
+from core.exchange.otlp_spans import from_json, from_protobuf
+from core.exchange.trace_receiver import TraceReceiver
+from core.store.purge import purge_sessions
 from tests.core.exchange.home import Home, home
 from tests.core.exchange.test_exporters import worked
 from tests.core.exchange.test_otel_words import chat, export, span, spoken, turns, user
@@ -27,7 +27,7 @@ JSON, PROTOBUF = "application/json", "application/x-protobuf"
 
 
 def wire(number: int, kind: int, body: bytes | int) -> bytes:
-    """A field of protobuf, its numbers small."""
+    """Encode a protobuf field; field numbers and integers must be small."""
     head = bytes([number << 3 | kind])
     if isinstance(body, int):
         return head + (bytes([body]) if kind == 0 else struct.pack("<Q", body))
@@ -40,13 +40,13 @@ def binary(body: bytes) -> bytes:
 
 
 @asynccontextmanager
-async def listening(path: Path, told: list[BaseException] | None = None) -> AsyncIterator[tuple[Home, Receiver]]:
-    """A receiver that must not let any error pass."""
+async def listening(path: Path, told: list[BaseException] | None = None) -> AsyncIterator[tuple[Home, TraceReceiver]]:
+    """Run a receiver and check that no exception escapes it."""
     loose: list[Any] = []
     asyncio.get_running_loop().set_exception_handler(lambda _, context: loose.append(context))
     async with home(path) as made:
-        receiver = Receiver(made.journal, (told if told is not None else loose).append)
-        await receiver.open(0)
+        receiver = TraceReceiver(made.journal, (told if told is not None else loose).append)
+        await receiver.listen(0)
         try:
             yield made, receiver
         finally:
@@ -77,7 +77,7 @@ ODD = {
 
 
 @pytest.mark.parametrize("name", ODD)
-def test_an_odd_value_is_answered_and_takes_nothing_from_others(name: str, tmp_path: Path) -> None:
+def test_an_unusual_value_is_answered_and_affects_nothing_else(name: str, tmp_path: Path) -> None:
     body, kind = ODD[name]
 
     async def main() -> None:
@@ -90,26 +90,26 @@ def test_an_odd_value_is_answered_and_takes_nothing_from_others(name: str, tmp_p
     asyncio.run(main())
 
 
-def test_an_odd_span_beside_a_good_one(tmp_path: Path) -> None:
+def test_an_unusual_span_beside_a_good_one(tmp_path: Path) -> None:
     odd = json.loads(ODD["a place beyond numbers"][0])["resourceSpans"][0]["scopeSpans"][0]["spans"]
 
     async def main() -> None:
         async with listening(tmp_path / "a.db") as (made, receiver):
             status, why = await send(receiver.port, export(*odd, *turns("b2", ["hello"])), JSON)
-            assert status == 400 and why.startswith(b"expected an export")
+            assert status == 400 and why.startswith(b"expected a trace export")
             assert [await spoken(made, row.id) for row in made.reader.sessions()] == [["hello"]]
 
     asyncio.run(main())
 
 
-def test_what_has_no_name_is_no_span() -> None:
+def test_an_entry_without_a_name_is_no_span() -> None:
     assert from_protobuf(binary(wire(5, 2, b"chat"))) == []
     (odd,) = from_json(json.loads(ODD["time of 40 digits"][0]))
-    assert (odd.began, odd.ended) == (0, 0)
+    assert (odd.start, odd.end) == (0, 0)
 
 
 @pytest.mark.parametrize("body", [b"[]", b"null", b"7", b'{"foo": 1}', b""])
-def test_json_that_is_no_export_is_refused(body: bytes, tmp_path: Path) -> None:
+def test_json_that_is_no_trace_is_refused(body: bytes, tmp_path: Path) -> None:
     async def main() -> None:
         async with listening(tmp_path / "a.db") as (_, receiver):
             assert (await send(receiver.port, body, JSON))[0] == 400
@@ -118,7 +118,7 @@ def test_json_that_is_no_export_is_refused(body: bytes, tmp_path: Path) -> None:
     asyncio.run(main())
 
 
-def test_a_coding_has_no_case_and_must_be_whole(tmp_path: Path) -> None:
+def test_content_encodings_are_case_insensitive_and_must_match_completely(tmp_path: Path) -> None:
     body = gzip.compress(export(*turns("c3", ["hello"])))
 
     async def main() -> None:
@@ -131,9 +131,9 @@ def test_a_coding_has_no_case_and_must_be_whole(tmp_path: Path) -> None:
     asyncio.run(main())
 
 
-def test_who_sends_too_much_reads_why(tmp_path: Path) -> None:
+def test_an_oversized_request_is_answered_with_the_reason(tmp_path: Path) -> None:
     def post(port: int) -> tuple[int, str]:
-        body = b"a" * (receiving.BODY + (6 << 20))
+        body = b"a" * (receiving.MAX_BODY_BYTES + (6 << 20))
         asked = urllib.request.Request(f"http://127.0.0.1:{port}/v1/traces", body, {"Content-Type": JSON})
         with pytest.raises(urllib.error.HTTPError) as refused:
             urllib.request.urlopen(asked, timeout=30)
@@ -147,7 +147,7 @@ def test_who_sends_too_much_reads_why(tmp_path: Path) -> None:
     asyncio.run(main())
 
 
-def test_a_retry_after_a_failed_write_loses_and_doubles_nothing(tmp_path: Path) -> None:
+def test_a_retry_after_a_failed_write_neither_loses_nor_duplicates(tmp_path: Path) -> None:
     one, two, three = (export(each) for each in turns("d4", ["alpha", "beta", "gamma"]))
     path, away = tmp_path / "a.db", tmp_path / "away.db"
     told: list[BaseException] = []
@@ -183,14 +183,14 @@ def test_the_first_write_may_fail(tmp_path: Path) -> None:
     asyncio.run(main())
 
 
-def test_a_trace_whose_session_was_erased_begins_another(tmp_path: Path) -> None:
+def test_a_trace_whose_session_was_deleted_starts_another(tmp_path: Path) -> None:
     one, two = (export(each) for each in turns("d4", ["alpha", "beta"]))
 
     async def main() -> None:
         async with listening(tmp_path / "a.db", []) as (made, receiver):
             assert (await send(receiver.port, one, JSON))[0] == 200
             (row,) = made.reader.sessions()
-            await erase(made.database, [row.id], made.journal.forget)
+            await purge_sessions(made.database, [row.id], made.journal.drop_cached)
             assert (await send(receiver.port, two, JSON))[0] == 503
             assert (await send(receiver.port, two, JSON))[0] == 200
             (again,) = made.reader.sessions()
@@ -199,34 +199,34 @@ def test_a_trace_whose_session_was_erased_begins_another(tmp_path: Path) -> None
     asyncio.run(main())
 
 
-def test_a_trace_that_returns_goes_on_in_its_session(tmp_path: Path) -> None:
+def test_a_trace_that_returns_continues_its_session(tmp_path: Path) -> None:
     one, two = (from_json(json.loads(export(each))) for each in turns("e5", ["alpha", "beta"]))
 
     async def main() -> None:
         async with listening(tmp_path / "a.db") as (made, receiver):
-            await receiver.take(one)
+            await receiver.ingest(one)
             (row,) = made.reader.sessions()
-            others = [each for place in range(receiving.TRACES) for each in turns(f"{place:032x}", ["x"])]
-            await receiver.take(from_json(json.loads(export(*others))))
-            await receiver.take(two)
+            others = [each for place in range(receiving.MAX_OPEN_TRACES) for each in turns(f"{place:032x}", ["x"])]
+            await receiver.ingest(from_json(json.loads(export(*others))))
+            await receiver.ingest(two)
             events = await made.events(row.id)
-            assert sum(isinstance(event, SessionOpened) for event in events) == 1
+            assert sum(isinstance(event, SessionCreated) for event in events) == 1
             assert await spoken(made, row.id) == ["alpha", "beta"]
             assert sum(isinstance(event, Replied) for event in events) == 2
-            assert len(made.reader.sessions()) == receiving.TRACES + 1
+            assert len(made.reader.sessions()) == receiving.MAX_OPEN_TRACES + 1
 
     asyncio.run(main())
 
 
-def test_a_session_of_ours_that_is_received_keeps_its_title(tmp_path: Path) -> None:
+def test_a_received_session_of_ours_keeps_its_title(tmp_path: Path) -> None:
     async def main() -> None:
         async with listening(tmp_path / "a.db") as (made, receiver):
             session = await worked(made)
             mine = made.reader.session(session)
             path = tmp_path / "a.json"
-            await made.desk.export(session, "otlp", path, keep_secrets=True)
+            await made.exchange.export(session, "otlp", path, keep_secrets=True)
             assert (await send(receiver.port, path.read_bytes(), JSON))[0] == 200
-            row = next(row for row in made.reader.sessions() if row.source)
+            row = next(row for row in made.reader.sessions() if row.imported_from)
             assert mine and (row.title, row.folder) == (mine.title, mine.folder)
 
     asyncio.run(main())

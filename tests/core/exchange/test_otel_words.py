@@ -1,4 +1,4 @@
-"""What a person said in traces of others: words that repeat, requests that name no operation, what a root says."""
+"""Messages in traces of other programs: repeated texts, requests without an operation, attributes of root spans."""
 
 import asyncio
 import json
@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from core.domain.events import PersonSpoke, Replied, RunEnded
-from core.domain.exchanged import RecordKept
+from core.domain.events import Replied, RunEnded, UserMessage
+from core.domain.import_events import UnrecognizedRecordsKept
 from tests.core.exchange.home import Home, home
 from tests.core.exchange.test_exporters import worked
 
@@ -45,7 +45,7 @@ def export(*spans: Plain) -> bytes:
 
 
 def turns(trace: str, words: Sequence[str]) -> list[Plain]:
-    """A talk whose requests carry all of it, as most programs send it."""
+    """Return the spans of a conversation in which each request repeats all earlier messages, as in most programs."""
     talk: list[Plain] = []
     found: list[Plain] = []
     for place, text in enumerate(words):
@@ -56,17 +56,17 @@ def turns(trace: str, words: Sequence[str]) -> list[Plain]:
 
 
 async def spoken(made: Home, session: str) -> list[str]:
-    return [event.text.head for event in await made.events(session) if isinstance(event, PersonSpoke)]
+    return [event.text.head for event in await made.events(session) if isinstance(event, UserMessage)]
 
 
-def test_words_that_repeat_are_all_told(tmp_path: Path) -> None:
+def test_repeated_messages_are_all_recorded(tmp_path: Path) -> None:
     spans = turns("f6", ["go on", "go on", "go on"])
     again = chat("f6", 9, [user("go on")], "once more asked, nothing new was said")
     (tmp_path / "a.json").write_bytes(export(*spans, again))
 
     async def main() -> None:
         async with home(tmp_path / "a.db") as made:
-            (session,) = (await made.desk.bring(tmp_path / "a.json")).sessions
+            (session,) = (await made.exchange.import_file(tmp_path / "a.json")).sessions
             assert await spoken(made, session) == ["go on"] * 3
 
     asyncio.run(main())
@@ -79,7 +79,7 @@ def test_a_request_that_does_not_name_its_operation(tmp_path: Path) -> None:
 
     async def main() -> None:
         async with home(tmp_path / "a.db") as made:
-            (session,) = (await made.desk.bring(tmp_path / "a.json")).sessions
+            (session,) = (await made.exchange.import_file(tmp_path / "a.json")).sessions
             events = await made.events(session)
             assert await spoken(made, session) == ["hi"]
             assert [event.usage.input for event in events if isinstance(event, Replied)] == [12]
@@ -88,34 +88,34 @@ def test_a_request_that_does_not_name_its_operation(tmp_path: Path) -> None:
     asyncio.run(main())
 
 
-def test_our_own_words_title_and_folder_come_back(tmp_path: Path) -> None:
+def test_our_own_messages_title_and_folder_are_restored(tmp_path: Path) -> None:
     async def main() -> None:
         async with home(tmp_path / "a.db") as made:
             session = await worked(made)
             mine = made.reader.session(session)
             path = tmp_path / "a.json"
-            await made.desk.export(session, "otlp", path, keep_secrets=True)
+            await made.exchange.export(session, "otlp", path, keep_secrets=True)
             async with home(tmp_path / "b.db") as other:
-                back = other.reader.session((await other.desk.bring(path)).sessions[0])
+                back = other.reader.session((await other.exchange.import_file(path)).sessions[0])
                 assert mine and back and (back.title, back.folder) == (mine.title, mine.folder)
 
     asyncio.run(main())
 
 
-def test_requests_of_ours_carry_only_what_is_new(tmp_path: Path) -> None:
+def test_our_requests_contain_only_new_messages(tmp_path: Path) -> None:
     spans = [chat("a9", place, [user("go on")], "yes") for place in range(3)]
     scope = {"scope": {"name": "journeyman"}, "spans": spans}
     (tmp_path / "a.json").write_text(json.dumps({"resourceSpans": [{"scopeSpans": [scope]}]}))
 
     async def main() -> None:
         async with home(tmp_path / "a.db") as made:
-            (session,) = (await made.desk.bring(tmp_path / "a.json")).sessions
+            (session,) = (await made.exchange.import_file(tmp_path / "a.json")).sessions
             assert await spoken(made, session) == ["go on"] * 3
 
     asyncio.run(main())
 
 
-def test_what_the_model_was_told_to_be_is_kept_once(tmp_path: Path) -> None:
+def test_the_system_prompt_is_stored_once(tmp_path: Path) -> None:
     system = {"key": "gen_ai.system_instructions", "value": {"stringValue": '[{"content": "Be kind."}]'}}
     spans = turns("a8", ["one", "two"])
     for each in spans:
@@ -125,9 +125,9 @@ def test_what_the_model_was_told_to_be_is_kept_once(tmp_path: Path) -> None:
 
     async def main() -> None:
         async with home(tmp_path / "a.db") as made:
-            brought = await made.desk.bring(tmp_path / "a.json")
-            kept = [e for e in await made.events(brought.sessions[0]) if isinstance(e, RecordKept)]
-            assert [(e.form, e.raw.head) for e in kept] == [
+            brought = await made.exchange.import_file(tmp_path / "a.json")
+            kept = [e for e in await made.events(brought.sessions[0]) if isinstance(e, UnrecognizedRecordsKept)]
+            assert [(e.record_type, e.raw.head) for e in kept] == [
                 ("system", '[{"content": "Be kind."}]'), ("system", "Be short."),
             ]  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""Lines are read quickly and say the same as `json.loads` says; what is no UTF-8 is replaced."""
+"""The fast parser gives the same values as `json.loads`, and invalid UTF-8 is replaced."""
 
 import json
 from typing import Any
@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.exchange.importers.record import parsed
+from core.exchange.importers.record import parse_line
 
 ODD = (
     "NaN", "-NaN", "Infinity", "[-Infinity, NaN]", "+1", "01", "1.", ".5", "-", "-0", "-0.0", "1e400", "1e-400",
@@ -41,28 +41,28 @@ def _same(line: bytes) -> None:
         expected = json.loads(text)
     except (ValueError, RecursionError):
         expected = None
-    raw, value = parsed(line)
+    raw, value = parse_line(line)
     assert raw == text.encode()
     assert _exactly(value) == _exactly(expected)
 
 
 def _exactly(value: Any) -> str:
-    """To the last bit of a number, with the kind of each and the order of keys."""
+    """Compare numbers to the last bit, with types and the order of keys."""
     return repr(value)
 
 
 @pytest.mark.parametrize("text", ODD, ids=range(len(ODD)))
-def test_what_is_odd(text: str) -> None:
+def test_unusual_json(text: str) -> None:
     _same(text.encode())
 
 
 @pytest.mark.parametrize("line", NO_UTF_8, ids=range(len(NO_UTF_8)))
-def test_what_is_no_utf_8(line: bytes) -> None:
+def test_invalid_utf_8(line: bytes) -> None:
     _same(line)
 
 
 @given(PLAIN, st.booleans())
-def test_what_programs_write(value: Any, ascii: bool) -> None:
+def test_json_written_by_programs(value: Any, ascii: bool) -> None:
     _same(json.dumps(value, ensure_ascii=ascii).encode("utf-8", "surrogatepass"))
 
 
@@ -73,7 +73,7 @@ def test_numbers(minus: bool, whole: int, part: int, power: int) -> None:
 
 
 @given(PLAIN, st.data())
-def test_what_was_damaged(value: Any, data: st.DataObject) -> None:
+def test_damaged_json(value: Any, data: st.DataObject) -> None:
     line = json.dumps(value, ensure_ascii=False).encode("utf-8", "surrogatepass")
     at = data.draw(st.integers(0, len(line)))
     _same(line[:at] + data.draw(st.binary(max_size=3)) + line[at + data.draw(st.integers(0, 2)) :])

@@ -1,4 +1,4 @@
-"""Traces as they come: protobuf and JSON, in pieces, packed; sessions grow live, and nobody from elsewhere is heard."""
+"""Received traces: protobuf and JSON, chunked and compressed; sessions grow live; other computers are refused."""
 
 import asyncio
 import gzip
@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from core.domain.events import PersonSpoke, Replied, RunEnded, RunEvent, ToolReturned
-from core.exchange.receiver import Receiver
-from core.exchange.spans import from_json, from_protobuf
+from core.domain.events import Replied, RunEnded, SessionEvent, ToolReturned, UserMessage
+from core.exchange.otlp_spans import from_json, from_protobuf
+from core.exchange.trace_receiver import TraceReceiver
 from tests.core.exchange.home import Home, home
 from tests.core.exchange.test_exporters import worked
 from tests.core.exchange.test_importers import FOREIGN
@@ -44,13 +44,13 @@ async def counted(made: Home, session: str) -> tuple[int, ...]:
     events = await made.events(session)
     replies = [event for event in events if isinstance(event, Replied)]
     return (
-        sum(isinstance(event, PersonSpoke) for event in events), len(replies), sum(len(e.calls) for e in replies),
+        sum(isinstance(event, UserMessage) for event in events), len(replies), sum(len(e.calls) for e in replies),
         sum(isinstance(event, ToolReturned) for event in events), sum(e.usage.input for e in replies),
         sum(e.usage.output for e in replies),
     )  # fmt: skip
 
 
-def test_both_forms_say_the_same() -> None:
+def test_both_encodings_give_the_same() -> None:
     told = from_json(json.loads((PLACE / "pydantic-ai.json").read_text()))
     assert told == from_protobuf((PLACE / "pydantic-ai.pb").read_bytes()) and len(told) == 4
 
@@ -61,14 +61,14 @@ def test_a_real_trace_becomes_a_session(name: str, tmp_path: Path) -> None:
 
     async def main() -> None:
         async with home(tmp_path / "a.db") as made:
-            receiver = Receiver(made.journal)
-            await receiver.open(0)
+            receiver = TraceReceiver(made.journal)
+            await receiver.listen(0)
             try:
                 assert await send(receiver.port, body, "application/x-protobuf") == (200, b"")
-                assert (await send(receiver.port, body, "application/x-protobuf"))[0] == 200  # once more, by mistake
+                assert (await send(receiver.port, body, "application/x-protobuf"))[0] == 200  # sent twice by mistake
                 (row,) = made.reader.sessions()
                 assert await counted(made, row.id) == ANSWERS[name]
-                assert row.source.startswith("OpenTelemetry:") and row.status == "done"
+                assert row.imported_from.startswith("OpenTelemetry:") and row.status == "done"
             finally:
                 await receiver.close()
 
@@ -82,8 +82,8 @@ def test_a_trace_grows_span_by_span(chunks: int, packed: bool, tmp_path: Path) -
 
     async def main() -> None:
         async with home(tmp_path / "a.db") as made:
-            receiver = Receiver(made.journal)
-            await receiver.open(0)
+            receiver = TraceReceiver(made.journal)
+            await receiver.listen(0)
             try:
                 spans = whole["resourceSpans"][0]["scopeSpans"][0]["spans"]
                 seen = []
@@ -103,7 +103,7 @@ def test_a_trace_grows_span_by_span(chunks: int, packed: bool, tmp_path: Path) -
     asyncio.run(main())
 
 
-def calls_of(events: Sequence[RunEvent]) -> list[tuple[str, object]]:
+def calls_of(events: Sequence[SessionEvent]) -> list[tuple[str, object]]:
     replies = [event for event in events if isinstance(event, Replied)]
     return [(call.tool, json.loads(call.arguments.head)) for reply in replies for call in reply.calls]
 
@@ -112,12 +112,12 @@ def test_what_we_export_we_read_back_equal(tmp_path: Path) -> None:
     async def main() -> None:
         async with home(tmp_path / "a.db") as made:
             session = await worked(made)
-            told = (await made.told(session, "otlp", keep_secrets=True)).encode()
-            receiver = Receiver(made.journal)
-            await receiver.open(0)
+            told = (await made.export_text(session, "otlp", keep_secrets=True)).encode()
+            receiver = TraceReceiver(made.journal)
+            await receiver.listen(0)
             try:
                 assert (await send(receiver.port, told, "application/json"))[0] == 200
-                back = next(row for row in made.reader.sessions() if row.source)
+                back = next(row for row in made.reader.sessions() if row.imported_from)
                 before, after = await made.events(session), await made.events(back.id)
                 replies = [(e.text.head, e.reasoning.head, e.usage, e.cost) for e in before if isinstance(e, Replied)]
                 again = [(e.text.head, e.reasoning.head, e.usage, e.cost) for e in after if isinstance(e, Replied)]
@@ -137,11 +137,11 @@ def test_what_we_export_we_read_back_equal(tmp_path: Path) -> None:
     asyncio.run(main())
 
 
-def test_only_programs_on_this_machine_are_heard_and_nonsense_is_answered(tmp_path: Path) -> None:
+def test_only_local_programs_are_accepted_and_invalid_data_is_answered(tmp_path: Path) -> None:
     async def main() -> None:
         async with home(tmp_path / "a.db") as made:
-            receiver = Receiver(made.journal)
-            await receiver.open(0)
+            receiver = TraceReceiver(made.journal)
+            await receiver.listen(0)
             port, kind = receiver.port, "application/json"
             try:
                 assert (await send(port, b"{}", kind, host="evil.example"))[0] == 403

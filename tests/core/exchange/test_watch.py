@@ -1,4 +1,4 @@
-"""Other agents are watched: their sessions grow here as they are written, once, and at little cost."""
+"""Followed sessions of other agents grow here as they are written, without duplicates and at little cost."""
 
 import asyncio
 import os
@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from core.domain.events import PersonSpoke, Replied, RunEnded
+from core.domain.events import Replied, RunEnded, UserMessage
 from core.domain.problems import Problem
 from core.domain.sessions import SessionRow
-from core.exchange import following
-from core.exchange.looking import COLD, WARM_S, Look
+from core.exchange import session_follower
+from core.exchange.transcript_poller import FULL_SCAN_INTERVAL, RECENT_S, TranscriptPoller
 from tests.core.exchange.home import Home, home
 from tests.core.exchange.test_importers import CLAUDE, CODEX, OLDER, held
 
@@ -28,7 +28,7 @@ PLACES = {
 
 
 class Watched:
-    """A home with somebody's folder that is watched."""
+    """A data file with a home folder of a user whose agents are followed."""
 
     def __init__(self, made: Home, folder: Path) -> None:
         self.made, self.folder = made, folder
@@ -58,7 +58,7 @@ async def watched(tmp_path: Path) -> AsyncIterator[Watched]:
     async with home(tmp_path / "data" / "a.db") as made:
         person = Watched(made, tmp_path / "person")
         person.folder.mkdir(exist_ok=True)
-        task = asyncio.create_task(made.desk.watch(person.folder, person.trouble))
+        task = asyncio.create_task(made.exchange.follow_sessions(person.folder, person.trouble))
         try:
             yield person
         finally:
@@ -68,8 +68,8 @@ async def watched(tmp_path: Path) -> AsyncIterator[Watched]:
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(following, "TICK_S", 0.02)
-    monkeypatch.setattr(following, "SHARE", 1)
+    monkeypatch.setattr(session_follower, "TICK_S", 0.02)
+    monkeypatch.setattr(session_follower, "IDLE_RATIO", 1)
 
 
 def run(tmp_path: Path, act: Callable[[Watched], Awaitable[None]]) -> None:
@@ -82,11 +82,11 @@ def run(tmp_path: Path, act: Callable[[Watched], Awaitable[None]]) -> None:
 
 async def imported(tmp_path: Path, path: Path) -> tuple[int, ...]:
     async with home(tmp_path / "at once.db") as made:
-        return await held(made, (await made.desk.bring(path)).sessions)
+        return await held(made, (await made.exchange.import_file(path)).sessions)
 
 
 @pytest.mark.parametrize("sample", [CLAUDE, CODEX, OLDER], ids=["Claude Code", "Codex", "between the lines"])
-def test_a_session_grows_line_by_line_and_is_what_an_import_says(sample: Path, tmp_path: Path) -> None:
+def test_a_session_grows_line_by_line_and_equals_an_import(sample: Path, tmp_path: Path) -> None:
     lines = sample.read_bytes().splitlines(keepends=True)
 
     async def act(person: Watched) -> None:
@@ -97,7 +97,7 @@ def test_a_session_grows_line_by_line_and_is_what_an_import_says(sample: Path, t
                 await asyncio.sleep(0)
                 file.write(line[20:])
                 if place == len(lines) // 2:
-                    await person.until(len)  # it is there before its end is written
+                    await person.until(len)  # the session is shown before the transcript is complete
                 await asyncio.sleep(0)
         if (beside := sample.with_suffix("")).is_dir():
             shutil.copytree(beside, path.with_suffix(""))
@@ -107,23 +107,23 @@ def test_a_session_grows_line_by_line_and_is_what_an_import_says(sample: Path, t
         await person.until(lambda rows: len(rows) == whole[0] and sum(row.tokens for row in rows) == used)
         rows = await person.until(lambda rows: all(row.status == "done" for row in rows))
         found = await held(person.made, tuple(row.id for row in rows))
-        # A reply whose lines came apart is told as two; nothing else is there twice.
+        # A reply whose lines were read apart is imported as two; nothing else is duplicated.
         assert (found[:2], found[3:]) == (whole[:2], whole[3:]) and found[2] - whole[2] in range(3)
         assert not person.troubles
-        row = person.made.reader.imported(rows[0].source)
+        row = person.made.reader.imported_session(rows[0].imported_from)
         assert row
-        again = await person.made.desk.bring(path)  # by hand, while it is watched
-        assert again.added == 0
+        again = await person.made.exchange.import_file(path)  # a manual import of a followed file
+        assert again.added_events == 0
 
     run(tmp_path, act)
 
 
-def test_it_is_running_while_a_call_is_open_and_done_after_the_last_words(tmp_path: Path) -> None:
+def test_a_session_runs_while_a_call_is_open_and_is_done_after_the_last_message(tmp_path: Path) -> None:
     async def act(person: Watched) -> None:
         path, lines = person.place(OLDER), OLDER.read_bytes().splitlines(keepends=True)
         first = next(place for place, line in enumerate(lines) if b"tool_use" in line)
         path.write_bytes(b"".join(lines[: first + 1]))
-        (row,) = await person.until(lambda rows: rows and rows[0].doing_kind not in ("", "thinking", "reply"))
+        (row,) = await person.until(lambda rows: rows and rows[0].activity_kind not in ("", "thinking", "reply"))
         assert row.status == "running"
         with path.open("ab") as file:
             file.writelines(lines[first + 1 :])
@@ -134,16 +134,16 @@ def test_it_is_running_while_a_call_is_open_and_done_after_the_last_words(tmp_pa
     run(tmp_path, act)
 
 
-def test_what_is_old_is_left_until_it_changes(tmp_path: Path) -> None:
+def test_old_files_are_skipped_until_they_change(tmp_path: Path) -> None:
     async def act(person: Watched) -> None:
         old, new = person.place(CLAUDE), person.place(CODEX)
         shutil.copy(CODEX, new)
         await person.until(len)
-        assert [row.source.split(":")[0] for row in person.made.reader.sessions()] == ["Codex"]
+        assert [row.imported_from.split(":")[0] for row in person.made.reader.sessions()] == ["Codex"]
         with old.open("ab") as file:
             file.write(b'{"type": "summary", "summary": "so it went", "leafUuid": "u"}\n')
         rows = await person.until(lambda rows: len(rows) > 1)
-        assert {row.source.split(":")[0] for row in rows} == {"Codex", "Claude Code"}
+        assert {row.imported_from.split(":")[0] for row in rows} == {"Codex", "Claude Code"}
 
     place = tmp_path / "person" / PLACES[CLAUDE]
     place.mkdir(parents=True)
@@ -152,7 +152,7 @@ def test_what_is_old_is_left_until_it_changes(tmp_path: Path) -> None:
     run(tmp_path, act)
 
 
-def test_a_file_that_was_begun_anew_is_told_in_words_and_brings_nothing_twice(tmp_path: Path) -> None:
+def test_a_rewritten_file_is_reported_and_imports_nothing_twice(tmp_path: Path) -> None:
     async def act(person: Watched) -> None:
         path = person.place(CODEX)
         shutil.copy(CODEX, path)
@@ -165,16 +165,16 @@ def test_a_file_that_was_begun_anew_is_told_in_words_and_brings_nothing_twice(tm
         path.with_suffix(".new").replace(path)
         await person.until(lambda rows: False)
         (trouble,) = person.troubles
-        assert isinstance(trouble, Problem) and "not what it was" in str(trouble)
+        assert isinstance(trouble, Problem) and "has changed since" in str(trouble)
         after = await person.made.events(row.id)
-        assert [e for e in after if isinstance(e, PersonSpoke | Replied)] == [
-            e for e in before if isinstance(e, PersonSpoke | Replied)
+        assert [e for e in after if isinstance(e, UserMessage | Replied)] == [
+            e for e in before if isinstance(e, UserMessage | Replied)
         ]
 
     run(tmp_path, act)
 
 
-def test_what_is_stopped_and_watched_again_goes_on(tmp_path: Path) -> None:
+def test_a_watch_that_is_stopped_and_restarted_continues(tmp_path: Path) -> None:
     lines = CLAUDE.read_bytes().splitlines(keepends=True)
 
     async def first(person: Watched) -> None:
@@ -184,16 +184,16 @@ def test_what_is_stopped_and_watched_again_goes_on(tmp_path: Path) -> None:
     async def then(person: Watched) -> None:
         with person.place(CLAUDE).open("ab") as file:
             file.writelines(lines[8:])
-        (row, *_) = await person.until(lambda rows: rows and rows[0].status == "done" and rows[0].seq > 30)
+        (row, *_) = await person.until(lambda rows: rows and rows[0].status == "done" and rows[0].last_seq > 30)
         events = await person.made.events(row.id)
-        said = [event.text.head for event in events if isinstance(event, PersonSpoke)]
+        said = [event.text.head for event in events if isinstance(event, UserMessage)]
         assert len(said) == len(set(said)) == 2
 
     run(tmp_path, first)
     run(tmp_path, then)
 
 
-def test_where_nothing_can_be_written_it_is_told_and_nothing_is_left_out(tmp_path: Path) -> None:
+def test_a_write_error_is_reported_and_nothing_is_skipped(tmp_path: Path) -> None:
     lines = CLAUDE.read_bytes().splitlines(keepends=True)
     data, away = tmp_path / "data" / "a.db", tmp_path / "away.db"
 
@@ -209,7 +209,7 @@ def test_where_nothing_can_be_written_it_is_told_and_nothing_is_left_out(tmp_pat
         away.rename(data)
         with path.open("ab") as file:
             file.writelines(lines[12:])
-        (row, *_) = await person.until(lambda rows: rows and rows[0].status == "done" and rows[0].seq > 30)
+        (row, *_) = await person.until(lambda rows: rows and rows[0].status == "done" and rows[0].last_seq > 30)
         whole = await imported(tmp_path, path)
         assert (await held(person.made, (row.id,)))[1:] == whole[1:] and not person.troubles
 
@@ -240,15 +240,15 @@ def test_opencode_grows_in_its_database(tmp_path: Path) -> None:
                 'INSERT INTO message VALUES (\'m2\', \'s\', 2, \'{"role": "assistant", "time": {"completed": 3}}\')'
             )
             db.execute('INSERT INTO part VALUES (\'p2\', \'m2\', \'{"type": "text", "text": "done"}\')')
-            db.commit()  # grows in the log beside the file
-            (row,) = await person.until(lambda rows: rows[0].status == "done" and rows[0].rounds)
+            db.commit()  # written to the WAL file
+            (row,) = await person.until(lambda rows: rows[0].status == "done" and rows[0].turns)
             assert [e.text.head for e in await person.made.events(row.id) if isinstance(e, Replied)] == ["done"]
 
     run(tmp_path, act)
 
 
-def test_looking_costs_little(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of a thousand old sessions in a hundred folders, only the folders above are looked at, but now and then."""
+def test_polling_is_cheap(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a thousand old sessions in a hundred folders, only the top folders are checked at most polls."""
     for folder in range(100):
         place = tmp_path / ".claude" / "projects" / f"p{folder}"
         place.mkdir(parents=True)
@@ -263,10 +263,10 @@ def test_looking_costs_little(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
         looks += 1
         return stat(path, **more)
 
-    look = Look(tmp_path, (".claude/projects/*/*.jsonl",))
-    assert look.changed() == []
+    look = TranscriptPoller(tmp_path, (".claude/projects/*/*.jsonl",))
+    assert look.changed_files() == []
     monkeypatch.setattr("pathlib.Path.stat", counted)
-    assert look.changed() == [] and looks < 10
+    assert look.changed_files() == [] and looks < 10
     (tmp_path / ".claude" / "projects" / "p7" / "3.jsonl").write_text("{}\n{}\n")
-    found = [path.name for _ in range(COLD) for path in look.changed()]
-    assert found == ["3.jsonl"] and looks < 10_000 and WARM_S > 60
+    found = [path.name for _ in range(FULL_SCAN_INTERVAL) for path in look.changed_files()]
+    assert found == ["3.jsonl"] and looks < 10_000 and RECENT_S > 60

@@ -1,1 +1,1 @@
-"""Tests of looking back."""
+"""Tests of session reviews."""

@@ -1,7 +1,7 @@
-"""A small world for runs to learn in: a model that knows only what it is sent, on a server of this machine.
+"""A small world for runs to learn in, with a model on a local server that knows only what it is sent.
 
-Only one of the doors of the greenhouse opens. The model tries one after the other, unless something it is sent says
-which one; looking back at a run, it proposes to remember the door that opened.
+Only one of the doors of the greenhouse opens. The model tries one after another, unless a request says which one; a
+review of the run proposes to remember the door that opened.
 """
 
 import json
@@ -11,7 +11,15 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from tests.servers.scripted import Act, Received, Scripted, answer, chunk, scripted, stream
+from tests.servers.scripted_server import (
+    ReceivedRequest,
+    ScriptedServer,
+    ServerAction,
+    answer,
+    chunk,
+    scripted_server,
+    stream,
+)
 
 DOORS = ("right", "back", "roof", "cellar", "side", "left")
 OPENS = "left"
@@ -22,16 +30,16 @@ Message = Mapping[str, Any]
 
 
 def lay_out(folder: Path) -> None:
-    """The greenhouse."""
+    """Create the files of the greenhouse."""
     (folder / "doors").mkdir(parents=True)
     (folder / "doors" / OPENS).write_text("It opens.")
 
 
 def reply(messages: Sequence[Message]) -> dict[str, Any]:
-    """What the model says next: words, or the one call it wants."""
+    """Return the model's next reply: text, or a single call."""
     texts = [_text(one) for one in messages]
     results = [text for one, text in zip(messages, texts, strict=True) if one["role"] == "tool"]
-    if any("Look back at this session" in text for text in texts):
+    if any("Review this session" in text for text in texts):
         return _looking_back("\n".join(texts), done=bool(results))
     if any("It opens." in text for text in results):
         return {"text": "The bed is watered."}
@@ -43,7 +51,7 @@ def reply(messages: Sequence[Message]) -> dict[str, Any]:
 
 
 def _looking_back(told: str, *, done: bool) -> dict[str, Any]:
-    """It keeps what it sees in the transcript, not what it was born with."""
+    """Propose a lesson only if the transcript shows it."""
     opened = f"doors/{OPENS}" in told and "It opens." in told
     if done or not opened or KNOWN.search(told):
         return {"text": "Nothing more to keep."}
@@ -55,10 +63,10 @@ def _text(message: Message) -> str:
     return content if isinstance(content, str) else "".join(part.get("text", "") for part in content)
 
 
-class World(Scripted):
-    """Answers each request by what stands in it."""
+class World(ScriptedServer):
+    """Answers each request from its contents alone."""
 
-    def answer_to(self, asked: Received, place: int) -> Sequence[Act]:
+    def answer_to(self, asked: ReceivedRequest, place: int) -> Sequence[ServerAction]:
         if asked.method == "GET":
             return MODELS
         said = reply(asked.json["messages"])
@@ -71,6 +79,6 @@ class World(Scripted):
 
 @asynccontextmanager
 async def world() -> AsyncIterator[World]:
-    async with scripted(kind=World) as served:
+    async with scripted_server(kind=World) as served:
         assert isinstance(served, World)
         yield served

@@ -1,1 +1,1 @@
-"""Tests of memory."""
+"""Tests of core/memory."""

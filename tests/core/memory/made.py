@@ -1,4 +1,4 @@
-"""Memories for tests: on a real file, with a clock that a test turns."""
+"""Creates memories for tests, in a real data file and with a clock that the test controls."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator
@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-from core.domain.memory import DAY, Author, Kind, Reach, Said
-from core.memory.index import indexed
-from core.memory.keep import Kept, Source
-from core.memory.memory import Memories
+from core.domain.memory import DAY, MemoryAuthor, MemoryContent, MemoryKind, MemoryScope
+from core.memory.index_terms import index_terms
+from core.memory.memories import Memories
+from core.memory.saving import MemorySource, SaveResult
 from core.store.database import Database
-from core.store.memory_book import MemoryBook
+from core.store.memory_store import MemoryStore
 
 T = TypeVar("T")
 START = 1_700_000_000_000_000
@@ -20,7 +20,7 @@ START = 1_700_000_000_000_000
 
 @dataclass(slots=True)
 class Days:
-    """A clock that stands still until it is turned."""
+    """A clock that only advances when a test says so."""
 
     at: int = START
 
@@ -33,9 +33,9 @@ class Days:
 
 @contextmanager
 def memories_at(folder: Path, clock: Days | None = None, *, quick: bool = False) -> Iterator[Memories]:
-    """What is remembered in a folder; where it is quick, a power cut could lose it."""
+    """Yield the memories of a folder. If `quick` is set, writes are not synced to the disk."""
     database = Database(folder / "journeyman.db", synchronous="OFF" if quick else "FULL")
-    book = MemoryBook(folder / "journeyman.db", database, indexed)
+    book = MemoryStore(folder / "journeyman.db", database, index_terms)
     try:
         yield Memories(book, clock or Days())
     finally:
@@ -44,7 +44,7 @@ def memories_at(folder: Path, clock: Days | None = None, *, quick: bool = False)
 
 
 def done(work: Awaitable[T]) -> T:
-    """Run it to its end."""
+    """Run a coroutine to completion and return its result."""
 
     async def main() -> T:
         return await work
@@ -53,14 +53,19 @@ def done(work: Awaitable[T]) -> T:
 
 
 def keep(
-    memories: Memories, text: str, kind: Kind = "knowledge", by: Author = "agent", reach: Reach = "everywhere",
-    place: str = "", session: str = "",
-) -> Kept:  # fmt: skip
-    """Keep a sentence."""
-    return done(memories.keep(Said(kind, text, reach, place), Source(by, session)))
+    memories: Memories,
+    text: str,
+    kind: MemoryKind = "knowledge",
+    by: MemoryAuthor = "agent",
+    reach: MemoryScope = "everywhere",
+    place: str = "",
+    session: str = "",
+) -> SaveResult:
+    """Save a sentence as a memory."""
+    return done(memories.save(MemoryContent(kind, text, reach, place), MemorySource(by, session)))
 
 
 def within(work: Callable[[Memories], T], folder: Path) -> T:
-    """Open, work, close."""
+    """Open the memories, run `work` and close them."""
     with memories_at(folder) as memories:
         return work(memories)

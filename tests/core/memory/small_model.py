@@ -1,4 +1,4 @@
-"""A model as small as can be, in the form in which large ones are published: words of one meaning have one vector."""
+"""A tiny model in the format of published ones, in which words with the same meaning have the same vector."""
 
 import json
 import struct
@@ -18,7 +18,7 @@ MARKS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 
 
 def small_model(folder: Path, seed: int = 1) -> Path:
-    """Nothing but the vectors of words: what its layers add is nothing."""
+    """Write a model that consists of its word vectors only: its layers add nothing."""
     chance = np.random.default_rng(seed)
     pieces, rows = list(MARKS), [np.zeros(WIDTH)] * len(MARKS)
     for one in MEANINGS:
@@ -37,14 +37,14 @@ def small_model(folder: Path, seed: int = 1) -> Path:
 
 
 def random_model(folder: Path, layers: int = 2) -> tuple[Path, dict[str, Any]]:
-    """One whose layers all do something, and what it is made of."""
+    """Write a model whose layers all have an effect, and return its configuration and tensors."""
     chance = np.random.default_rng(5)
     tensors = named(lambda shape: chance.normal(scale=0.3, size=shape), 5 + 26, layers)
     return written(folder, tensors, [*MARKS, *"abcdefghijklmnopqrstuvwxyz"], layers), tensors
 
 
 def named(made: Any, pieces: int, layers: int) -> dict[str, Any]:
-    """Every tensor of such a model, as its authors name it."""
+    """Return every tensor of a model under its published name."""
     shapes: dict[str, Sequence[int]] = {
         "embeddings.word_embeddings.weight": (pieces, WIDTH),
         "embeddings.position_embeddings.weight": (64, WIDTH),

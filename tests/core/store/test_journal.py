@@ -1,4 +1,4 @@
-"""The journal writes first, tells afterwards, and reads back what it wrote, whatever happens beside."""
+"""The journal commits before it notifies, and reads back what it wrote, whatever happens at the same time."""
 
 import asyncio
 import sqlite3
@@ -10,21 +10,21 @@ from typing import Any
 
 import pytest
 
-from core.domain.events import CallStarted, PersonSpoke, Replied, RunEnded, RunStarted, SessionOpened, ToolReturned
+from core.domain.events import CallStarted, Replied, RunEnded, RunStarted, SessionCreated, ToolReturned, UserMessage
 from core.domain.problems import Problem
 from core.domain.question import Answer, Question, QuestionAnswered, QuestionAsked
 from core.domain.text import Text
 from core.store.database import Database
-from core.store.journal import OPEN_SESSIONS, Journal
+from core.store.journal import MAX_CACHED_SESSIONS, Journal
+from core.store.journal_update import JournalUpdate
 from core.store.reader import Reader
-from core.store.told import Told
 from tests.core.store.made import journal_at
 
 Work = Callable[[Journal, Reader, Database], Coroutine[Any, Any, None]]
 
 
 def play(path: Path, work: Work, clock: Callable[[], int] | None = None) -> None:
-    """Do `work` with a journal on a real file."""
+    """Run `work` with a journal on a real file."""
     with journal_at(path) as (journal, reader, database):
         asyncio.run(work(Journal(database, reader, clock) if clock else journal, reader, database))
 
@@ -34,15 +34,15 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "journeyman.db"
 
 
-def said(text: str) -> PersonSpoke:
-    return PersonSpoke(Text(text))
+def said(text: str) -> UserMessage:
+    return UserMessage(Text(text))
 
 
-def test_facts_come_back_as_they_were(path: Path) -> None:
+def test_events_are_read_back_unchanged(path: Path) -> None:
     async def work(journal: Journal, reader: Reader, _: Database) -> None:
-        told: list[Told] = []
+        told: list[JournalUpdate] = []
         journal.listen(told.append)
-        name = await journal.open("/tmp", "Say hi")
+        name = await journal.create_session("/tmp", "Say hi")
         long = "x" * 10_000
         await journal.append(name, said("hi"), RunStarted("scripted"))
         await journal.append(name, CallStarted("r1c1", "run", "command", "ls"))
@@ -53,19 +53,19 @@ def test_facts_come_back_as_they_were(path: Path) -> None:
         assert [entry.seq for entry in entries] == [1, 2, 3, 4, 5, 6, 7]
         assert entries == [each.entry for each in told]
         assert [entry.run for entry in entries] == [0, 1, 1, 1, 1, 1, 1]
-        assert reader.words(name, 5, "output") == long
+        assert reader.full_text(name, 5, "output") == long
         returned = entries[4].event
         assert isinstance(returned, ToolReturned) and len(returned.output.head) < 5000
         row = reader.session(name)
         assert row is not None and row == told[-1].session and row.status == "done"
         assert reader.find("half")[0].seq == 6
-        assert [s.kind for s in reader.steps(name, 0, 100)] == ["person", "run", "command", "reply", "end"]
+        assert [s.kind for s in reader.steps(name, 0, 100)] == ["user", "run", "command", "reply", "end"]
 
     play(path, work)
 
 
 def commits(path: Path) -> int:
-    """How many transactions stand in the log: frames that say how large the file is after them."""
+    """Count the transactions in the WAL: frames that state the file size after the commit."""
     log = path.with_name(path.name + "-wal").read_bytes()
     page = int.from_bytes(log[8:12])
     frames = range(32, len(log), 24 + page)
@@ -73,12 +73,12 @@ def commits(path: Path) -> int:
 
 
 class Gate:
-    """Holds the writing thread until `open`, so that what is put meanwhile waits together."""
+    """Blocks the writing thread until `open` is called, so that jobs queue up behind it."""
 
     def __init__(self, database: Database) -> None:
         self._open = threading.Event()
         self._waits = threading.Event()
-        self._held = asyncio.ensure_future(database.do(self._wait, alone=True))
+        self._held = asyncio.ensure_future(database.run(self._wait, no_transaction=True))
 
     def _wait(self, db: sqlite3.Connection) -> None:
         self._waits.set()
@@ -92,10 +92,10 @@ class Gate:
         await self._held
 
 
-def test_facts_that_wait_together_share_a_commit_and_keep_their_order(path: Path) -> None:
+def test_events_queued_together_share_a_commit_and_keep_their_order(path: Path) -> None:
     async def work(journal: Journal, reader: Reader, database: Database) -> None:
-        name = await journal.open("/tmp", "t")
-        told: list[Told] = []
+        name = await journal.create_session("/tmp", "t")
+        told: list[JournalUpdate] = []
         journal.listen(told.append)
         gate = Gate(database)
         await gate.held()
@@ -111,39 +111,39 @@ def test_facts_that_wait_together_share_a_commit_and_keep_their_order(path: Path
     play(path, work)
 
 
-def test_facts_of_one_turn_of_the_loop_share_a_commit(path: Path) -> None:
+def test_events_of_one_loop_iteration_share_a_commit(path: Path) -> None:
     async def work(journal: Journal, reader: Reader, _: Database) -> None:
-        name = await journal.open("/tmp", "t")
+        name = await journal.create_session("/tmp", "t")
         before = commits(path)
-        first = journal.begin(name, said("first"))
-        threading.Event().wait(0.05)  # the writing thread has all the time to take it, and does not
-        second = journal.begin(name, said("second"))
+        first = journal.start_append(name, said("first"))
+        threading.Event().wait(0.05)  # There is enough time for the writing thread to take the job, but it must not.
+        second = journal.start_append(name, said("second"))
         assert [(await each).seq for each in (first, second)] == [2, 3]
         assert commits(path) == before + 1
 
     play(path, work)
 
 
-def test_what_was_put_in_the_last_turn_is_written_at_the_end(path: Path) -> None:
+def test_jobs_queued_just_before_close_are_written(path: Path) -> None:
     async def work(journal: Journal, reader: Reader, database: Database) -> None:
-        name = await journal.open("/tmp", "t")
-        journal.note(name, said("farewell"))
+        name = await journal.create_session("/tmp", "t")
+        journal.append_in_background(name, said("farewell"))
         database.close()
-        assert [line[0] for line in reader.raw(name)] == [1, 2]
+        assert [line[0] for line in reader.raw_events(name)] == [1, 2]
 
     play(path, work)
 
 
-def test_a_job_that_fails_spoils_no_other(path: Path) -> None:
+def test_a_failing_job_affects_no_other(path: Path) -> None:
     async def work(journal: Journal, reader: Reader, database: Database) -> None:
-        name = await journal.open("/tmp", "t")
+        name = await journal.create_session("/tmp", "t")
         gate = Gate(database)
         await gate.held()
         jobs: list[Coroutine[Any, Any, Any]] = [
             journal.append(name, said("before")),
             journal.append("nobody", said("lost")),
-            database.do(lambda db: 1 // 0),
-            database.do(lambda db: db.execute("INSERT INTO entry VALUES (1 << 32 | 1, 1, 1, 'x', 'x')")),
+            database.run(lambda db: 1 // 0),
+            database.run(lambda db: db.execute("INSERT INTO event VALUES (1 << 32 | 1, 1, 1, 'x', 'x')")),
             journal.append(name, said("after")),
         ]
         waiting = [asyncio.ensure_future(job) for job in jobs]
@@ -151,29 +151,29 @@ def test_a_job_that_fails_spoils_no_other(path: Path) -> None:
         await gate.open()
         ends: list[Any] = await asyncio.gather(*waiting, return_exceptions=True)
         assert [type(end).__name__ for end in ends] == [
-            "Entry", "Problem", "ZeroDivisionError", "IntegrityError", "Entry",
+            "EventRecord", "Problem", "ZeroDivisionError", "IntegrityError", "EventRecord",
         ]  # fmt: skip
         assert [ends[0].seq, ends[4].seq] == [2, 3]
-        assert [line[0] for line in reader.raw(name)] == [1, 2, 3]
+        assert [line[0] for line in reader.raw_events(name)] == [1, 2, 3]
 
     play(path, work)
 
 
-def test_of_facts_appended_together_all_are_kept_or_none(path: Path) -> None:
+def test_events_appended_together_are_all_stored_or_none(path: Path) -> None:
     async def work(journal: Journal, reader: Reader, _: Database) -> None:
-        name = await journal.open("/tmp", "t")
+        name = await journal.create_session("/tmp", "t")
         with pytest.raises(OverflowError):
-            await journal.append(name, said("one"), RunStarted("m", max_rounds=2**70))
+            await journal.append(name, said("one"), RunStarted("m", max_turns=2**70))
         assert (await journal.append(name, said("two"))).seq == 2
         assert [hit.seq for hit in reader.find("one")] == []
 
     play(path, work)
 
 
-def test_a_cancelled_wait_still_tells_the_listeners(path: Path) -> None:
+def test_a_canceled_wait_still_notifies_the_listeners(path: Path) -> None:
     async def work(journal: Journal, reader: Reader, database: Database) -> None:
-        name = await journal.open("/tmp", "t")
-        told: list[Told] = []
+        name = await journal.create_session("/tmp", "t")
+        told: list[JournalUpdate] = []
         journal.listen(told.append)
         gate = Gate(database)
         await gate.held()
@@ -189,14 +189,14 @@ def test_a_cancelled_wait_still_tells_the_listeners(path: Path) -> None:
     play(path, work)
 
 
-def test_a_listener_that_fails_takes_nothing_from_the_others(path: Path) -> None:
+def test_a_failing_listener_does_not_affect_others(path: Path) -> None:
     async def work(journal: Journal, reader: Reader, _: Database) -> None:
         reports: list[dict[str, Any]] = []
         asyncio.get_running_loop().set_exception_handler(lambda loop, context: reports.append(context))
-        told: list[Told] = []
+        told: list[JournalUpdate] = []
         forget = journal.listen(lambda each: 1 // 0)  # type: ignore[arg-type]
         journal.listen(told.append)
-        name = await journal.open("/tmp", "t")
+        name = await journal.create_session("/tmp", "t")
         forget()
         await journal.append(name, said("hi"))
         assert len(told) == 2 and [type(report["exception"]) for report in reports] == [ZeroDivisionError]
@@ -204,24 +204,24 @@ def test_a_listener_that_fails_takes_nothing_from_the_others(path: Path) -> None
     play(path, work)
 
 
-def test_a_hundred_at_once_from_many_sessions_leave_no_gap(path: Path) -> None:
+def test_concurrent_appends_of_many_sessions_leave_no_gap(path: Path) -> None:
     async def work(journal: Journal, reader: Reader, _: Database) -> None:
-        names = [await journal.open("/tmp", str(n)) for n in range(4)]
+        names = [await journal.create_session("/tmp", str(n)) for n in range(4)]
         await asyncio.gather(*(journal.append(names[n % 4], said(str(n))) for n in range(100)))
         for name in names:
-            assert [line[0] for line in reader.raw(name)] == list(range(1, 27))
+            assert [line[0] for line in reader.raw_events(name)] == list(range(1, 27))
 
     play(path, work)
 
 
-def test_a_clock_that_goes_backwards_does_not_take_the_journal_along(path: Path) -> None:
+def test_a_clock_that_goes_backwards_does_not_affect_the_event_log(path: Path) -> None:
     times = iter([100, 50, 70, 2_592_000_000_000, 120])
 
     async def work(journal: Journal, reader: Reader, _: Database) -> None:
-        name = await journal.open("/tmp", "t")
+        name = await journal.create_session("/tmp", "t")
         for text in "abcd":
             await journal.append(name, said(text))
-        assert [line[2] for line in reader.raw(name)] == [100, 100, 100, 2_592_000_000_000, 2_592_000_000_000]
+        assert [line[2] for line in reader.raw_events(name)] == [100, 100, 100, 2_592_000_000_000, 2_592_000_000_000]
 
     play(path, work, lambda: next(times))
 
@@ -239,28 +239,28 @@ def test_a_clock_that_goes_backwards_does_not_take_the_journal_along(path: Path)
     ],
     ids=["half", "nul", "halves", "long half", "long", "empty", "controls"],
 )
-def test_any_text_is_kept(path: Path, text: str, kept: str) -> None:
+def test_any_text_is_stored(path: Path, text: str, kept: str) -> None:
     async def work(journal: Journal, reader: Reader, _: Database) -> None:
-        told: list[Told] = []
+        told: list[JournalUpdate] = []
         journal.listen(told.append)
-        name = await journal.open("/tmp\ud800", "t")
+        name = await journal.create_session("/tmp\ud800", "t")
         await journal.append(name, said(text))
-        assert reader.words(name, 2) == kept
-        assert [reader.words(name, 2, limit=most) for most in (0, 1, 9_999)] == [kept[:0], kept[:1], kept[:9_999]]
+        assert reader.full_text(name, 2) == kept
+        assert [reader.full_text(name, 2, limit=most) for most in (0, 1, 9_999)] == [kept[:0], kept[:1], kept[:9_999]]
         assert [entry async for entry in journal.read(name)] == [each.entry for each in told]
 
     play(path, work)
 
 
-def test_the_head_of_a_very_long_text_is_read_without_the_rest(path: Path) -> None:
-    """A window that shows a page of a reply must not stand still for all of it."""
+def test_the_start_of_a_very_long_text_is_read_without_the_rest(path: Path) -> None:
+    """A window that shows one page of a reply must not block until the whole reply is read."""
 
     async def work(journal: Journal, reader: Reader, _: Database) -> None:
-        name = await journal.open("/tmp", "t")
+        name = await journal.create_session("/tmp", "t")
         await journal.append(name, said("x" * (16 << 20)))
         tracemalloc.start()
         try:
-            assert reader.words(name, 2, limit=20_000) == "x" * 20_000
+            assert reader.full_text(name, 2, limit=20_000) == "x" * 20_000
             assert tracemalloc.get_traced_memory()[1] < 1 << 20
         finally:
             tracemalloc.stop()
@@ -268,18 +268,18 @@ def test_the_head_of_a_very_long_text_is_read_without_the_rest(path: Path) -> No
     play(path, work)
 
 
-def test_many_sessions_are_written_to_and_few_are_held(path: Path) -> None:
-    """The open end of one that was written to long ago is read back from its rows."""
+def test_many_sessions_are_written_and_few_are_cached(path: Path) -> None:
+    """The write state of a session that left the cache is reloaded from its rows."""
 
     async def work(journal: Journal, reader: Reader, _: Database) -> None:
-        names = [await journal.open("/tmp", f"t{number}") for number in range(OPEN_SESSIONS + 6)]
+        names = [await journal.create_session("/tmp", f"t{number}") for number in range(MAX_CACHED_SESSIONS + 6)]
         for turn in range(2):
             for name in names:
                 await journal.append(name, RunStarted("scripted"), said(f"words {turn}"))
                 await journal.append(name, CallStarted("c", "run", "command", "sleep"))
             for name in names:
                 await journal.append(name, ToolReturned("c", Text("done")), RunEnded("completed"))
-        assert len(journal._open) <= OPEN_SESSIONS
+        assert len(journal._open) <= MAX_CACHED_SESSIONS
         for name in names:
             rows = reader.steps(name, 0, 99)
             assert [row.run for row in rows if row.kind == "run"] == [1, 2]
@@ -288,18 +288,18 @@ def test_many_sessions_are_written_to_and_few_are_held(path: Path) -> None:
     play(path, work)
 
 
-def test_contents_are_kept_once(path: Path) -> None:
+def test_contents_are_stored_once(path: Path) -> None:
     async def work(journal: Journal, reader: Reader, database: Database) -> None:
-        name = await journal.open("/tmp", "t")
+        name = await journal.create_session("/tmp", "t")
         for _ in range(3):
             await journal.append(name, said("the same " * 1000), blobs={"a" * 64: b"bytes"})
-        found = await database.do(lambda db: db.execute("SELECT size FROM blob ORDER BY size").fetchall())
+        found = await database.run(lambda db: db.execute("SELECT size FROM blob ORDER BY size").fetchall())
         assert found == [(5,), (9000,)] and reader.blob("a" * 64) == b"bytes"
 
     play(path, work)
 
 
-def test_readers_meet_no_lock_while_a_thousand_facts_are_written(path: Path) -> None:
+def test_readers_meet_no_lock_while_a_thousand_events_are_written(path: Path) -> None:
     ended = threading.Event()
     pages: list[int] = []
     errors: list[BaseException] = []
@@ -308,14 +308,14 @@ def test_readers_meet_no_lock_while_a_thousand_facts_are_written(path: Path) -> 
         reader = Reader(path)
         try:
             while not ended.is_set():
-                pages.append(len(list(reader.raw(name))) + len(reader.sessions()) + len(reader.find("word")))
+                pages.append(len(list(reader.raw_events(name))) + len(reader.sessions()) + len(reader.find("word")))
         except sqlite3.Error as error:
             errors.append(error)
         finally:
             reader.close()
 
     async def work(journal: Journal, reader: Reader, _: Database) -> None:
-        name = await journal.open("/tmp", "t")
+        name = await journal.create_session("/tmp", "t")
         threads = [threading.Thread(target=read, args=(name,)) for _ in range(2)]
         for thread in threads:
             thread.start()
@@ -327,24 +327,24 @@ def test_readers_meet_no_lock_while_a_thousand_facts_are_written(path: Path) -> 
             for thread in threads:
                 thread.join()
         assert len(pages) > 2
-        assert [line[0] for line in reader.raw(name)] == list(range(1, 1002))
+        assert [line[0] for line in reader.raw_events(name)] == list(range(1, 1002))
 
     play(path, work)
     assert not errors
 
 
-def test_the_journal_is_append_only(path: Path) -> None:
+def test_the_event_log_is_append_only(path: Path) -> None:
     async def work(journal: Journal, reader: Reader, database: Database) -> None:
-        await journal.open("/tmp", "t")
+        await journal.create_session("/tmp", "t")
         with pytest.raises(sqlite3.IntegrityError, match="append-only"):
-            await database.do(lambda db: db.execute("UPDATE entry SET payload = ''"))
+            await database.run(lambda db: db.execute("UPDATE event SET payload = ''"))
 
     play(path, work)
 
 
 def test_open_questions_are_listed_until_they_are_answered(path: Path) -> None:
     async def work(journal: Journal, reader: Reader, _: Database) -> None:
-        name = await journal.open("/tmp", "t")
+        name = await journal.create_session("/tmp", "t")
         asked = [QuestionAsked(Question(f"q{n}", "Which?"), f"c{n}") for n in range(3)]
         await journal.append(name, RunStarted("m"), *asked)
         await journal.append(name, QuestionAnswered("q1", "c1", Answer(text="this")))
@@ -355,28 +355,28 @@ def test_open_questions_are_listed_until_they_are_answered(path: Path) -> None:
     play(path, work)
 
 
-def test_a_session_needs_its_opening(path: Path) -> None:
+def test_a_session_needs_its_first_event(path: Path) -> None:
     async def work(journal: Journal, reader: Reader, _: Database) -> None:
         with pytest.raises(Problem, match="There is no session abcd"):
             await journal.append("abcd", said("hi"))
-        assert (await journal.append("abcd", SessionOpened("abcd", "/tmp", "t"))).seq == 1
+        assert (await journal.append("abcd", SessionCreated("abcd", "/tmp", "t"))).seq == 1
 
     play(path, work)
 
 
-def test_after_the_end_nobody_waits_for_ever(path: Path) -> None:
+def test_nothing_waits_forever_after_close(path: Path) -> None:
     database = Database(path)
     database.close()
     database.close()
 
     async def late() -> None:
         with pytest.raises(Problem, match="data file is closed"):
-            await database.do(lambda db: None)
+            await database.run(lambda db: None)
 
     asyncio.run(late())
 
 
-def test_a_loop_that_ended_does_not_end_the_writing(path: Path) -> None:
+def test_an_event_loop_that_ended_does_not_stop_the_writer(path: Path) -> None:
     database = Database(path)
     reader = Reader(path)
     journal = Journal(database, reader)
@@ -387,20 +387,20 @@ def test_a_loop_that_ended_does_not_end_the_writing(path: Path) -> None:
         go_on.wait(10)
 
     async def leave() -> None:
-        waiting = asyncio.ensure_future(database.do(slow))
+        waiting = asyncio.ensure_future(database.run(slow))
         await asyncio.get_running_loop().run_in_executor(None, begun.wait, 10)
         waiting.cancel()
 
     asyncio.run(leave())
     go_on.set()
-    assert len(asyncio.run(journal.open("/tmp", "t"))) == 8
+    assert len(asyncio.run(journal.create_session("/tmp", "t"))) == 8
     reader.close()
     database.close()
 
 
-def test_a_file_that_was_taken_away_is_not_written_to(path: Path) -> None:
+def test_a_removed_file_is_not_written_to(path: Path) -> None:
     with journal_at(path) as (journal, _, _):
-        name = asyncio.run(journal.open("/tmp", "t"))
+        name = asyncio.run(journal.create_session("/tmp", "t"))
         path.rename(path.with_name("away"))
         with pytest.raises(Problem, match="removed while Journeyman was open"):
             asyncio.run(journal.append(name, said("where to?")))

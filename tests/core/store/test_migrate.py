@@ -1,4 +1,4 @@
-"""Numbered changes: each whole or not at all, and a copy of what was before."""
+"""Migrations: after a backup, each one is applied completely or not at all."""
 
 import sqlite3
 from contextlib import closing
@@ -9,7 +9,7 @@ import pytest
 from core.store import migrate as migrate_module
 from core.store.backup import verify
 from core.store.database import Database
-from core.store.migrate import changes, migrate, newest, statements, version
+from core.store.migrate import latest_version, list_migrations, migrate, schema_version, statements
 from tests.core.store.made import dump, fill
 
 FIRST = "CREATE TABLE a (x INTEGER PRIMARY KEY);\nINSERT INTO a VALUES (1), (2);\n"
@@ -26,21 +26,21 @@ def folder(tmp_path: Path) -> Path:
     return made
 
 
-def test_statements_are_cut_where_they_end() -> None:
+def test_statements_are_split_where_they_end() -> None:
     assert len(statements(SECOND)) == 2
     trigger = "CREATE TRIGGER t BEFORE UPDATE ON a\nBEGIN\n    SELECT 1;\n    SELECT 2;\nEND;\nSELECT 3;\n"
     assert len(statements(trigger)) == 2
 
 
-def test_each_change_is_made_once_in_order(folder: Path) -> None:
+def test_each_migration_runs_once_in_order(folder: Path) -> None:
     with closing(sqlite3.connect(":memory:", isolation_level=None)) as db:
         migrate(db, folder)
         (folder / "0003_more.py").write_text(THIRD)
         (folder / "0002_add.sql").write_text(SECOND)
-        assert [number for number, _ in changes(folder)] == [1, 2, 3] and newest(folder) == 3
+        assert [number for number, _ in list_migrations(folder)] == [1, 2, 3] and latest_version(folder) == 3
         for _ in range(2):
             migrate(db, folder)
-            assert version(db) == 3
+            assert schema_version(db) == 3
             found = db.execute("SELECT x, y FROM a ORDER BY x").fetchall()
             assert found == [(1, "semi;colon"), (2, "semi;colon"), (11, "SEMI;COLON"), (12, "SEMI;COLON")]
 
@@ -52,38 +52,38 @@ def test_each_change_is_made_once_in_order(folder: Path) -> None:
         "CREATE TABLE b (z REFERENCES a (x));\nINSERT INTO b VALUES (99);\n",
     ],
 )
-def test_a_change_that_fails_leaves_the_form_before(folder: Path, broken: str) -> None:
+def test_a_failing_migration_leaves_the_previous_schema(folder: Path, broken: str) -> None:
     with closing(sqlite3.connect(":memory:", isolation_level=None)) as db:
         migrate(db, folder)
         before = list(db.iterdump())
         (folder / "0002_bad.sql").write_text(broken)
         with pytest.raises(sqlite3.Error):
             migrate(db, folder)
-        assert list(db.iterdump()) == before and version(db) == 1
+        assert list(db.iterdump()) == before and schema_version(db) == 1
         (folder / "0002_bad.sql").write_text(SECOND)
         migrate(db, folder)
-        assert version(db) == 2
+        assert schema_version(db) == 2
 
 
-def test_an_older_file_is_copied_first_and_a_new_one_is_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_older_file_is_backed_up_first_and_a_new_one_is_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "journeyman.db"
     fill(path, 3)
     assert not (tmp_path / "backups").exists()
     before = dump(path)
-    real = migrate_module.changes()
+    real = migrate_module.list_migrations()
     known = real[-1][0]
     second = (known + 1, lambda db: db.execute("ALTER TABLE session ADD COLUMN made_up INTEGER NOT NULL DEFAULT 0"))
-    monkeypatch.setattr(migrate_module, "changes", lambda folder=None: [*real, second])
+    monkeypatch.setattr(migrate_module, "list_migrations", lambda folder=None: [*real, second])
     Database(path).close()
     (made,) = (tmp_path / "backups").iterdir()
     assert made.name.endswith(f"-before-v{known + 1:04}.db")
-    assert verify(made).good and verify(made).health.version == known
+    assert verify(made).is_valid and verify(made).health.version == known
     assert dump(made) == before
     assert dump(path)["session"][0] == (*before["session"][0], 0)
     Database(path).close()
     assert len(list((tmp_path / "backups").iterdir())) == 1
 
 
-def test_no_number_is_used_twice_and_files_are_of_a_known_kind() -> None:
-    found = [number for number, _ in changes()]
+def test_no_number_is_used_twice_and_migration_files_are_of_a_known_kind() -> None:
+    found = [number for number, _ in list_migrations()]
     assert found == sorted(set(found)) and found[0] == 1

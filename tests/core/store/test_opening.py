@@ -1,4 +1,4 @@
-"""Opening the data folder: whatever state the file is in, nothing is lost silently and the words say what is."""
+"""Opening the data folder: whatever state the file is in, nothing is lost silently and the messages are accurate."""
 
 import os
 import shutil
@@ -10,47 +10,47 @@ from pathlib import Path
 
 import pytest
 
-from core.domain.problems import Problem, Trouble
-from core.store.backup import back_up, restore
+from core.domain.problems import ErrorDetails, Problem
+from core.store.backup import back_up, quantity, restore
+from core.store.data_folder import DATABASE_FILE, DataFolder, open_data_folder
 from core.store.database import Database
-from core.store.marker import marker_of, read_marker
-from core.store.opening import FILE, Opened, open_data
+from core.store.marker import marker_path, read_marker
 from core.store.reader import Reader
 from tests.core.store.made import dump, every_kind, fill
 
-FACTS = 1 + len(every_kind())  # of a made session without more lines
+FACTS = 1 + len(every_kind())  # events of a session made without extra ones
 ALL = 300 + FACTS
-PAGE_GONE = (ALL - 7, ALL - 1)  # one page holds this few
+PAGE_GONE = (ALL - 7, ALL - 1)  # A page holds one to seven of these events.
 
 
-def opened_and_closed(folder: Path) -> Opened:
-    opened = open_data(folder)
+def opened_and_closed(folder: Path) -> DataFolder:
+    opened = open_data_folder(folder)
     assert opened.database is not None
     opened.database.close()
     return opened
 
 
 def made(folder: Path, facts: int = 0, sessions: int = 1) -> Path:
-    """A folder with data, closed in order."""
+    """Return the path of a data file in a folder that was closed cleanly."""
     opened_and_closed(folder)
-    path = folder / FILE
+    path = folder / DATABASE_FILE
     fill(path, facts, sessions=sessions)
     opened_and_closed(folder)
     return path
 
 
 def crashed(path: Path) -> None:
-    """Leave the files as a kill does: the marker says open, the newest facts are in the log only."""
+    """Leave the files as after a kill: the marker says open, and the newest events are in the WAL only."""
     copies = path.parent / "copies"
     copies.mkdir()
-    opened = open_data(path.parent)
+    opened = open_data_folder(path.parent)
     assert opened.database is not None
     reader = sqlite3.connect(path)
     reader.execute("BEGIN")
     reader.execute("SELECT count(*) FROM session").fetchone()
     writer = sqlite3.connect(path, isolation_level=None)
     writer.execute("PRAGMA wal_autocheckpoint = 0")
-    writer.execute("INSERT INTO question VALUES ('late', 1, 13)")
+    writer.execute("INSERT INTO pending_request VALUES ('late', 1, 13)")
     for file in path.parent.glob("journeyman.*"):
         shutil.copy2(file, copies)
     reader.close()
@@ -61,49 +61,55 @@ def crashed(path: Path) -> None:
     shutil.rmtree(copies)
 
 
-def words(notes: tuple[Trouble, ...]) -> str:
-    return " ".join(f"{note.what} {note.why} {note.do}" for note in notes)
+def words(notes: tuple[ErrorDetails, ...]) -> str:
+    return " ".join(f"{note.message} {note.cause} {note.fix}" for note in notes)
 
 
 def test_a_new_folder_is_private_and_so_is_every_file(tmp_path: Path) -> None:
     folder = tmp_path / "deep" / "data"
-    opened = open_data(folder)
-    assert opened.notes == () and opened.database is not None
+    opened = open_data_folder(folder)
+    assert opened.warnings == () and opened.database is not None
     assert folder.stat().st_mode & 0o777 == 0o700
     files = {file.name: file.stat().st_mode & 0o777 for file in folder.iterdir()}
     assert set(files.values()) == {0o600}
-    assert {FILE, f"{FILE}-wal", f"{FILE}-shm", "journeyman.mark", "journeyman.ballast"} == files.keys()
+    assert {
+        DATABASE_FILE,
+        f"{DATABASE_FILE}-wal",
+        f"{DATABASE_FILE}-shm",
+        "journeyman.mark",
+        "journeyman.ballast",
+    } == files.keys()
     opened.database.close()
-    assert not (folder / f"{FILE}-wal").exists()
+    assert not (folder / f"{DATABASE_FILE}-wal").exists()
 
 
-def test_a_folder_that_others_use_keeps_its_rights(tmp_path: Path) -> None:
+def test_a_shared_folder_keeps_its_permissions(tmp_path: Path) -> None:
     (tmp_path / "theirs").write_text("x")
     tmp_path.chmod(0o755)
     opened_and_closed(tmp_path)
     assert tmp_path.stat().st_mode & 0o777 == 0o755
 
 
-def test_a_clean_end_is_noted_and_the_next_start_says_nothing(tmp_path: Path) -> None:
+def test_a_clean_close_is_recorded_and_the_next_start_reports_nothing(tmp_path: Path) -> None:
     path = made(tmp_path)
     marker = read_marker(path)
-    assert marker is not None and marker.closed and marker.facts == FACTS
+    assert marker is not None and marker.closed and marker.events == FACTS
     before = dump(path)
-    assert opened_and_closed(tmp_path).notes == ()
+    assert opened_and_closed(tmp_path).warnings == ()
     assert dump(path) == before
 
 
-def test_after_a_crash_the_log_is_read_and_nothing_is_said(tmp_path: Path) -> None:
+def test_after_a_crash_the_write_ahead_log_is_read_and_nothing_is_reported(tmp_path: Path) -> None:
     path = made(tmp_path)
     crashed(path)
     marker = read_marker(path)
     assert marker is not None and not marker.closed
-    assert opened_and_closed(tmp_path).notes == ()
-    assert ("late", 1, 13) in dump(path)["question"]
+    assert opened_and_closed(tmp_path).warnings == ()
+    assert ("late", 1, 13) in dump(path)["pending_request"]
 
 
 @pytest.mark.parametrize("hot", [False, True])
-def test_a_newer_file_is_refused_and_not_a_byte_changes(tmp_path: Path, hot: bool) -> None:
+def test_a_newer_file_is_refused_unchanged(tmp_path: Path, hot: bool) -> None:
     path = made(tmp_path)
     with sqlite3.connect(path) as db:
         db.execute("PRAGMA user_version = 999")
@@ -112,34 +118,34 @@ def test_a_newer_file_is_refused_and_not_a_byte_changes(tmp_path: Path, hot: boo
         reader = sqlite3.connect(path, isolation_level=None)
         reader.execute("PRAGMA wal_autocheckpoint = 0")
         reader.execute("PRAGMA user_version = 998")
-        for file in tmp_path.glob(f"{FILE}*"):
+        for file in tmp_path.glob(f"{DATABASE_FILE}*"):
             shutil.copy(file, tmp_path / file.name.replace("journeyman", "kept"))
         reader.close()
         for file in tmp_path.glob("kept*"):
             file.replace(tmp_path / file.name.replace("kept", "journeyman"))
-    before = {file: file.read_bytes() for file in (path, tmp_path / f"{FILE}-wal") if file.exists()}
+    before = {file: file.read_bytes() for file in (path, tmp_path / f"{DATABASE_FILE}-wal") if file.exists()}
     assert len(before) == 1 + hot
-    with pytest.raises(Problem, match=r"newer Journeyman \(form 99.*nothing was changed.*Update"):
-        open_data(tmp_path)
+    with pytest.raises(Problem, match=r"newer Journeyman \(schema 99.*nothing was changed.*Update"):
+        open_data_folder(tmp_path)
     with pytest.raises(Problem, match="newer Journeyman"):
         Database(path)
     assert {file: file.read_bytes() for file in before} == before
 
 
 def test_a_file_of_another_program_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / FILE
+    path = tmp_path / DATABASE_FILE
     with sqlite3.connect(path) as db:
         db.execute("CREATE TABLE theirs (a)")
     db.close()
     before = path.read_bytes()
     with pytest.raises(Problem, match="does not belong to Journeyman"):
-        open_data(tmp_path)
+        open_data_folder(tmp_path)
     assert path.read_bytes() == before
 
 
 @pytest.mark.parametrize("how", ["missing", "empty"])
 @pytest.mark.parametrize("backup", [False, True])
-def test_a_file_that_is_gone_is_not_made_anew(tmp_path: Path, how: str, backup: bool) -> None:
+def test_a_missing_file_is_not_recreated(tmp_path: Path, how: str, backup: bool) -> None:
     path = made(tmp_path)
     before = dump(path)
     if backup:
@@ -147,25 +153,25 @@ def test_a_file_that_is_gone_is_not_made_anew(tmp_path: Path, how: str, backup: 
     path.unlink()
     if how == "empty":
         path.touch()
-    says = rf"backup, journeyman-.*\.db \({FACTS} facts in 1 sessions\)" if backup else "There is no good backup"
+    says = rf"backup, journeyman-.*\.db \({FACTS} events in 1 session\)" if backup else "There is no valid backup"
     for _ in range(2):
         with pytest.raises(Problem, match=says) as caught:
-            open_data(tmp_path)
-    assert ("gone" if how == "missing" else "empty") in caught.value.trouble.what
+            open_data_folder(tmp_path)
+    assert how in caught.value.details.message
     assert path.exists() == (how == "empty")
     if backup:
         restore(path, next((tmp_path / "backups").iterdir()))
-        assert opened_and_closed(tmp_path).notes == ()
+        assert opened_and_closed(tmp_path).warnings == ()
         assert dump(path) == before
     else:
-        marker_of(path).rename(tmp_path / "away")
-        assert opened_and_closed(tmp_path).notes == ()
+        marker_path(path).rename(tmp_path / "away")
+        assert opened_and_closed(tmp_path).warnings == ()
 
 
-def test_a_folder_where_nothing_was_kept_yet_may_begin_again(tmp_path: Path) -> None:
+def test_an_empty_folder_may_start_again(tmp_path: Path) -> None:
     opened_and_closed(tmp_path)
-    (tmp_path / FILE).unlink()
-    assert opened_and_closed(tmp_path).notes == ()
+    (tmp_path / DATABASE_FILE).unlink()
+    assert opened_and_closed(tmp_path).warnings == ()
 
 
 def _half(path: Path) -> None:
@@ -187,7 +193,7 @@ def _text(path: Path) -> None:
 
 
 def _one_page(path: Path) -> None:
-    """Overwrite a page that holds facts."""
+    """Overwrite a page that contains events."""
     body = path.read_bytes()
     at = body.rindex(b'"line 100 word') // 4096 * 4096
     with path.open("r+b") as file:
@@ -200,7 +206,7 @@ def _one_page(path: Path) -> None:
     [(_half, 20, 300), (_no_header, ALL, ALL), (_no_first_page, ALL, ALL), (_text, 0, 0), (_one_page, *PAGE_GONE)],
 )
 @pytest.mark.parametrize("backup", [False, True])
-def test_a_damaged_file_is_set_aside_and_what_can_be_read_is_saved(
+def test_a_damaged_file_is_set_aside_and_readable_data_is_salvaged(
     tmp_path: Path, damage: Callable[[Path], None], least: int, most: int, backup: bool
 ) -> None:
     path = made(tmp_path, 300)
@@ -210,105 +216,105 @@ def test_a_damaged_file_is_set_aside_and_what_can_be_read_is_saved(
     damage(path)
     broken = path.read_bytes()
     opened = opened_and_closed(tmp_path)
-    (note,) = opened.notes
-    (aside,) = (file for file in tmp_path.glob(f"{FILE}.damaged-*") if file.name[-4:] not in {"-wal", "-shm"})
-    assert aside.read_bytes() == broken and aside.name in note.do and "mended" in note.what
+    (note,) = opened.warnings
+    (aside,) = (file for file in tmp_path.glob(f"{DATABASE_FILE}.damaged-*") if file.name[-4:] not in {"-wal", "-shm"})
+    assert aside.read_bytes() == broken and aside.name in note.fix and "repaired" in note.message
     after = dump(path)
-    assert set(after["entry"]) <= set(before["entry"])
+    assert set(after["event"]) <= set(before["event"])
     if backup:
         assert after == before
     else:
-        assert least <= len(after["entry"]) <= most
-        assert f"{len(after['entry'])} facts" in note.why
+        assert least <= len(after["event"]) <= most
+        assert f"Recovered: {quantity(len(after['event']), 'event')} in" in note.cause
     if not backup:
-        lost = ALL - len(after["entry"])
-        assert (f"{lost} are known to be lost" if lost else "none is known to be lost") in note.why
+        lost = ALL - len(after["event"])
+        assert f"known to be lost: {quantity(lost, 'event') if lost else 'none'}" in note.cause
     if damage is _one_page and not backup:
-        seqs = [row[0] & 0xFFFFFFFF for row in after["entry"]]
-        assert seqs[-1] == ALL and seqs == sorted(seqs)  # the gap stays a gap
+        seqs = [row[0] & 0xFFFFFFFF for row in after["event"]]
+        assert seqs[-1] == ALL and seqs == sorted(seqs)  # The gap in the sequence remains.
         assert after["session"][0][1] == before["session"][0][1]
-    assert opened_and_closed(tmp_path).notes == ()
+    assert opened_and_closed(tmp_path).warnings == ()
 
 
-def test_damage_is_found_although_the_last_end_was_clean(tmp_path: Path) -> None:
+def test_damage_is_found_after_a_clean_close(tmp_path: Path) -> None:
     path = made(tmp_path, 300)
     found = path.stat()
     _one_page(path)
-    assert "mended" in words(opened_and_closed(tmp_path).notes), found
+    assert "repaired" in words(opened_and_closed(tmp_path).warnings), found
 
 
-def test_a_damaged_file_takes_its_log_along(tmp_path: Path) -> None:
+def test_a_damaged_file_is_set_aside_with_its_log(tmp_path: Path) -> None:
     path = made(tmp_path, 20)
     crashed(path)
     _no_header(path)
-    log = path.with_name(f"{FILE}-wal").read_bytes()
+    log = path.with_name(f"{DATABASE_FILE}-wal").read_bytes()
     opened = opened_and_closed(tmp_path)
-    assert f"{20 + FACTS} facts" in words(opened.notes)
-    assert next(tmp_path.glob(f"{FILE}.damaged-*-wal")).read_bytes() == log
+    assert f"{20 + FACTS} events" in words(opened.warnings)
+    assert next(tmp_path.glob(f"{DATABASE_FILE}.damaged-*-wal")).read_bytes() == log
 
 
 @pytest.mark.parametrize("moved", [1, 2])
-def test_a_mending_that_a_crash_cut_is_ended(tmp_path: Path, moved: int) -> None:
+def test_an_interrupted_repair_is_completed(tmp_path: Path, moved: int) -> None:
     path = made(tmp_path)
     before = dump(path)
     crashed(path)
-    shutil.copy(path, tmp_path / f"{FILE}.next")
-    path.rename(tmp_path / f"{FILE}.damaged-20250131-120000")
+    shutil.copy(path, tmp_path / f"{DATABASE_FILE}.next")
+    path.rename(tmp_path / f"{DATABASE_FILE}.damaged-20250131-120000")
     if moved == 2:
-        (tmp_path / f"{FILE}-wal").rename(tmp_path / f"{FILE}.damaged-20250131-120000-wal")
-    assert "set aside" not in words(opened_and_closed(tmp_path).notes)
+        (tmp_path / f"{DATABASE_FILE}-wal").rename(tmp_path / f"{DATABASE_FILE}.damaged-20250131-120000-wal")
+    assert "repaired" not in words(opened_and_closed(tmp_path).warnings)
     assert dump(path) == before
-    assert (tmp_path / f"{FILE}.damaged-20250131-120000-wal").exists()
+    assert (tmp_path / f"{DATABASE_FILE}.damaged-20250131-120000-wal").exists()
 
 
-def test_a_log_that_is_gone_is_told(tmp_path: Path) -> None:
+def test_a_missing_log_is_reported(tmp_path: Path) -> None:
     path = made(tmp_path)
     crashed(path)
-    (tmp_path / f"{FILE}-wal").unlink()
-    assert "newest facts may be missing" in words(opened_and_closed(tmp_path).notes)
-    assert opened_and_closed(tmp_path).notes == ()
+    (tmp_path / f"{DATABASE_FILE}-wal").unlink()
+    assert "newest events may be missing" in words(opened_and_closed(tmp_path).warnings)
+    assert opened_and_closed(tmp_path).warnings == ()
 
 
-def test_a_garbled_index_of_the_log_does_no_harm(tmp_path: Path) -> None:
+def test_a_garbled_log_index_does_no_harm(tmp_path: Path) -> None:
     path = made(tmp_path)
     crashed(path)
-    (tmp_path / f"{FILE}-shm").write_bytes(b"\xa5" * 32768)
-    assert opened_and_closed(tmp_path).notes == ()
-    assert ("late", 1, 13) in dump(path)["question"]
+    (tmp_path / f"{DATABASE_FILE}-shm").write_bytes(b"\xa5" * 32768)
+    assert opened_and_closed(tmp_path).warnings == ()
+    assert ("late", 1, 13) in dump(path)["pending_request"]
 
 
-def test_a_marker_that_cannot_be_read_only_costs_a_closer_look(tmp_path: Path) -> None:
+def test_an_unreadable_marker_only_causes_a_full_check(tmp_path: Path) -> None:
     path = made(tmp_path)
-    marker_of(path).write_text("{half")
-    assert "mended" not in words(opened_and_closed(tmp_path).notes)
+    marker_path(path).write_text("{half")
+    assert "repaired" not in words(opened_and_closed(tmp_path).warnings)
 
 
-def test_a_folder_that_cannot_be_made_is_said_in_words(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_created_is_reported(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x")
-    with pytest.raises(Problem, match="data folder cannot be used"):
-        open_data(tmp_path / "file" / "data")
+    with pytest.raises(Problem, match="data folder is not accessible"):
+        open_data_folder(tmp_path / "file" / "data")
 
 
 VIEW = """
 import sys
 from pathlib import Path
-from core.store.opening import open_data
+from core.store.data_folder import open_data_folder
 from core.store.reader import Reader
 from core.domain.problems import Problem
 try:
-    opened = open_data(Path(sys.argv[1]))
+    opened = open_data_folder(Path(sys.argv[1]))
 except Problem as problem:
     print("problem", problem)
 else:
-    reader = Reader(opened.path, frozen=opened.frozen)
-    print(opened.database, len(reader.sessions()), opened.notes[0].what)
+    reader = Reader(opened.path, immutable=opened.immutable)
+    print(opened.database, len(reader.sessions()), opened.warnings[0].message)
 """
 
 
 def seen_read_only(folder: Path) -> str:
-    """What a program finds that may read the folder and not write to it."""
+    """Return the output of a process that may read the folder but not write to it."""
     command = [sys.executable, "-c", VIEW, str(folder)]
-    if os.geteuid() == 0:  # rights do not bind root; a mount does
+    if os.geteuid() == 0:  # Permissions do not restrict root, but a read-only mount does.
         script = 'mount --bind "$0" "$0" && mount -o remount,ro,bind "$0" && shift && exec "$@"'
         command = ["unshare", "--mount", "sh", "-c", script, str(folder), "", *command]
     else:
@@ -324,20 +330,20 @@ def test_a_folder_that_cannot_be_written_can_be_viewed(tmp_path: Path) -> None:
     folder = tmp_path / "data"
     path = made(folder)
     before = {file.name: file.read_bytes() for file in folder.iterdir()}
-    assert seen_read_only(folder) == "None 1 You can look, but nothing can be changed or run."
+    assert seen_read_only(folder) == "None 1 The data is read-only. Nothing can be changed or run."
     assert {file.name: file.read_bytes() for file in folder.iterdir()} == before
     crashed(path)
-    assert seen_read_only(folder) == "None 1 You can look, but nothing can be changed or run."
-    path.with_name(f"{FILE}-shm").unlink()
-    assert seen_read_only(folder).startswith("problem The newest facts cannot be read here.")
-    path.with_name(f"{FILE}-wal").unlink()
+    assert seen_read_only(folder) == "None 1 The data is read-only. Nothing can be changed or run."
+    path.with_name(f"{DATABASE_FILE}-shm").unlink()
+    assert seen_read_only(folder).startswith("problem The newest events cannot be read here.")
+    path.with_name(f"{DATABASE_FILE}-wal").unlink()
     _half(path)
-    assert seen_read_only(folder).startswith("problem The data file is damaged and cannot be mended here.")
+    assert seen_read_only(folder).startswith("problem The data file is damaged and cannot be repaired here.")
     path.unlink()
     assert seen_read_only(folder).startswith("problem There is no data to show.")
 
 
-def test_what_was_mended_can_be_gone_on_with(tmp_path: Path) -> None:
+def test_a_repaired_session_can_be_continued(tmp_path: Path) -> None:
     path = made(tmp_path, 300, sessions=2)
     _one_page(path)
     opened_and_closed(tmp_path)

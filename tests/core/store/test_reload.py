@@ -1,4 +1,4 @@
-"""What is read back from the file equals what was in memory, after any journal; and all of it can be made again."""
+"""State reloaded from the file equals the state in memory for any events, and can be rebuilt from the events."""
 
 import asyncio
 import sqlite3
@@ -10,7 +10,15 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 
 import core.store.journal as journal_module
-from core.domain.events import Entry, PersonSpoke, RunEnded, RunEvent, RunStarted, SessionOpened, ToolReturned
+from core.domain.events import (
+    EventRecord,
+    RunEnded,
+    RunStarted,
+    SessionCreated,
+    SessionEvent,
+    ToolReturned,
+    UserMessage,
+)
 from core.domain.sessions import SessionRow
 from core.domain.steps import Outline
 from core.domain.text import Text
@@ -19,15 +27,15 @@ from core.store.journal import Journal, load_outline
 from core.store.migrate import migrate
 from core.store.reader import Reader
 from core.store.rebuild import rebuild
-from core.store.rows import SESSION_COLUMNS, read_session
-from tests.core.domain.facts import journals
+from core.store.row_mapping import SESSION_COLUMNS, read_session
+from tests.core.domain.event_strategies import journals
 from tests.core.store.made import dump, fill, journal_at
 
 FEW = settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 
 
 class Bench:
-    """The journal's own writing, on this thread, in memory."""
+    """Runs the journal's write path on this thread, with a database in memory."""
 
     def __init__(self, forgets: bool) -> None:
         self.db = sqlite3.connect(":memory:", isolation_level=None)
@@ -36,7 +44,7 @@ class Bench:
         self.journal._open = {}
         self._forgets = forgets
 
-    def write(self, event: RunEvent, at: int) -> None:
+    def write(self, event: SessionEvent, at: int) -> None:
         if self._forgets:
             self.journal._open.clear()
         self.journal._write(self.db, "s", ((at, event),), {})
@@ -55,16 +63,16 @@ def bench(*, forgets: bool = False) -> Iterator[Bench]:
         made.db.close()
 
 
-def write_all(to: Bench, entries: list[Entry]) -> None:
-    to.write(SessionOpened("s", "/tmp", "t"), 1)
+def write_all(to: Bench, entries: list[EventRecord]) -> None:
+    to.write(SessionCreated("s", "/tmp", "t"), 1)
     for entry in entries:
         to.write(entry.event, entry.at)
 
 
-def check_what_is_stored(entries: list[Entry]) -> None:
-    """Compare memory and file after each fact."""
+def check_what_is_stored(entries: list[EventRecord]) -> None:
+    """Compare the state in memory with the file after each event."""
     with bench() as live:
-        live.write(SessionOpened("s", "/tmp", "t"), 1)
+        live.write(SessionCreated("s", "/tmp", "t"), 1)
         for entry in entries:
             live.write(entry.event, entry.at)
             row, outline, run = live.live()
@@ -72,19 +80,19 @@ def check_what_is_stored(entries: list[Entry]) -> None:
             assert stored == row
             again = load_outline(live.db, 1, row.rows)
             assert again == outline and list(again.open) == list(outline.open)
-            loaded = journal_module._load(live.db, "s")
+            loaded = journal_module._load_write_state(live.db, "s")
             assert loaded is not None and (loaded.row, loaded.outline, loaded.run) == (row, outline, run)
 
 
 @FEW
 @given(journals(25))
-def test_after_every_fact_the_file_says_what_memory_says(entries: list[Entry]) -> None:
+def test_after_every_event_the_file_equals_memory(entries: list[EventRecord]) -> None:
     check_what_is_stored(entries)
 
 
 @FEW
 @given(journals(25))
-def test_a_journal_that_forgets_after_each_fact_writes_the_same(entries: list[Entry]) -> None:
+def test_a_journal_without_a_cache_writes_the_same(entries: list[EventRecord]) -> None:
     with bench() as live, bench(forgets=True) as forgetful:
         write_all(live, entries)
         write_all(forgetful, entries)
@@ -93,31 +101,31 @@ def test_a_journal_that_forgets_after_each_fact_writes_the_same(entries: list[En
 
 @FEW
 @given(journals(25))
-def test_what_is_made_again_is_what_was_there(entries: list[Entry]) -> None:
+def test_rebuild_restores_everything(entries: list[EventRecord]) -> None:
     with bench() as live:
         write_all(live, entries)
-        tables = [f"SELECT * FROM {table} ORDER BY 1" for table in ("session", "step", "question", "entry")]
+        tables = [f"SELECT * FROM {table} ORDER BY 1" for table in ("session", "step", "pending_request", "event")]
         before = [live.db.execute(table).fetchall() for table in tables]
         done = rebuild(live.db)
         assert [live.db.execute(table).fetchall() for table in tables] == before
-        assert (done.sessions, done.facts, done.gaps) == (1, len(entries) + 1, 0)
+        assert (done.sessions, done.events, done.gaps) == (1, len(entries) + 1, 0)
 
 
-def test_a_fold_that_forgets_something_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_fold_that_omits_something_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(journal_module, "write_steps", lambda db, number, steps: None)
     tried = settings(FEW, phases=[Phase.generate], database=None)(given(journals(25))(check_what_is_stored))
     with pytest.raises(AssertionError):
         tried()
 
 
-def test_words_and_contents_are_found_again_too(tmp_path: Path) -> None:
+def test_rebuild_restores_search_and_blobs(tmp_path: Path) -> None:
     path = tmp_path / "journeyman.db"
     fill(path, 30, sessions=3)
     long = "begin " + "middle " * 2000 + "finish"
 
     async def work(journal: Journal) -> None:
-        name = await journal.open("/tmp", "long")
-        await journal.append(name, PersonSpoke(Text(long)), RunStarted("m"))
+        name = await journal.create_session("/tmp", "long")
+        await journal.append(name, UserMessage(Text(long)), RunStarted("m"))
         kept = Text(long[:10], len(long), "f" * 64)
         await journal.append(
             name, ToolReturned("c", kept), RunEnded("completed"), blobs={"f" * 64: b"outermost " * 900}
@@ -130,28 +138,32 @@ def test_words_and_contents_are_found_again_too(tmp_path: Path) -> None:
         assert len(before["search"]) > 1000
 
         async def again() -> None:
-            await database.do(rebuild)
+            await database.run(rebuild)
 
         asyncio.run(again())
         assert dump(path) == before
 
 
-def test_a_session_without_its_beginning_says_so(tmp_path: Path) -> None:
+def test_a_session_without_its_first_event_is_reported(tmp_path: Path) -> None:
     path = tmp_path / "journeyman.db"
     (name,) = fill(path, 5)
     Database(path).close()
     db = sqlite3.connect(path, isolation_level=None)
-    db.execute("DELETE FROM entry WHERE id & 0xFFFFFFFF IN (1, 2, 7)")
-    kept = db.execute("SELECT * FROM entry").fetchall()
+    db.execute("DELETE FROM event WHERE id & 0xFFFFFFFF IN (1, 2, 7)")
+    kept = db.execute("SELECT * FROM event").fetchall()
     done = rebuild(db)
-    assert (done.sessions, done.facts, done.gaps) == (1, len(kept), 3)
+    assert (done.sessions, done.events, done.gaps) == (1, len(kept), 3)
     db.execute("DELETE FROM session")
     rebuild(db)
     db.close()
     reader = Reader(path)
     try:
         (row,) = reader.sessions()
-        assert row.id == "lost0001" and row.title == "Session without its beginning" and row.seq == kept[-1][0] & 0xFFFF
+        assert (
+            row.id == "lost0001"
+            and row.title == "Recovered session (beginning lost)"
+            and row.last_seq == kept[-1][0] & 0xFFFF
+        )
     finally:
         reader.close()
     assert name != row.id

@@ -1,4 +1,4 @@
-"""The classes say what the migrations made; the figures count it."""
+"""The SQLModel tables match the migrations, and the statistics count them."""
 
 import sqlite3
 import subprocess
@@ -11,35 +11,35 @@ import pytest
 from sqlmodel import SQLModel, create_engine
 
 from core.store import tables
+from core.store.data_folder import DATABASE_FILE, open_data_folder
 from core.store.migrate import migrate
-from core.store.opening import FILE, open_data
 from tests.core.store.made import GOLDEN, fill
 
 NAMES = [
     "blob",
-    "entry",
+    "event",
     "memory",
-    "memory_place",
+    "memory_embedding",
+    "memory_scope",
     "memory_use",
-    "memory_vector",
     "memory_version",
+    "pending_request",
     "proposal",
-    "question",
     "rule",
     "schedule",
+    "search_backlog",
     "session",
     "skill",
     "skill_use",
     "skill_version",
     "step",
-    "unsearched",
 ]
 
 
 def form(db: sqlite3.Connection, table: str) -> dict[str, Any]:
-    """A table's columns (type, may be null, key), what it refers to, and its indexes."""
+    """Return a table's columns (type, nullability, default, key), foreign keys and indexes."""
     columns = {
-        # A whole number that is the key is never null, said or not.
+        # An INTEGER PRIMARY KEY is never null, declared so or not.
         name: (type_, bool(notnull) or (bool(key) and type_ == "INTEGER"), default, key)
         for _, name, type_, notnull, default, key, _ in db.execute(f"PRAGMA table_xinfo({table})")
     }
@@ -67,20 +67,20 @@ def test_every_table_is_declared() -> None:
     with closing(sqlite3.connect(":memory:", isolation_level=None)) as db:
         migrate(db)
         found = db.execute("SELECT name FROM sqlite_schema WHERE type = 'table'").fetchall()
-    made = [name for (name,) in found if not name.startswith(("sqlite_", "search"))]
+    made = [name for (name,) in found if not name.startswith(("sqlite_", "event_search", "memory_search"))]
     assert sorted(made) == NAMES
 
 
 @pytest.mark.parametrize("table", NAMES)
-def test_a_class_says_what_the_migrations_made(declared: Path, table: str) -> None:
+def test_a_class_matches_the_migrated_schema(declared: Path, table: str) -> None:
     with closing(sqlite3.connect(":memory:", isolation_level=None)) as db, closing(sqlite3.connect(declared)) as other:
         migrate(db)
         assert form(other, table) == form(db, table)
 
 
-def test_a_file_of_the_first_form_becomes_what_a_new_one_is(tmp_path: Path) -> None:
-    (tmp_path / FILE).write_bytes((GOLDEN / "databases" / "v0001.db").read_bytes())
-    opened = open_data(tmp_path)
+def test_a_file_of_the_first_schema_becomes_equal_to_a_new_one(tmp_path: Path) -> None:
+    (tmp_path / DATABASE_FILE).write_bytes((GOLDEN / "databases" / "v0001.db").read_bytes())
+    opened = open_data_folder(tmp_path)
     assert opened.database is not None
     opened.database.close()
     with closing(sqlite3.connect(":memory:", isolation_level=None)) as db, closing(sqlite3.connect(opened.path)) as old:
@@ -90,18 +90,19 @@ def test_a_file_of_the_first_form_becomes_what_a_new_one_is(tmp_path: Path) -> N
 
 
 def test_figures(tmp_path: Path) -> None:
-    path = tmp_path / FILE
+    path = tmp_path / DATABASE_FILE
     names = fill(path, 10, sessions=2)
-    found = tables.figures(path)
-    assert found.rows["session"] == 2 and found.rows["entry"] == 56 and found.rows["blob"] == 1
-    assert found.stored == path.stat().st_size and found.contents == 11_000
-    assert {(row.id, row.facts) for row in found.largest} == {(name, 28) for name in names}
+    found = tables.collect_stats(path)
+    assert found.rows["session"] == 2 and found.rows["event"] == 56 and found.rows["blob"] == 1
+    assert found.disk_bytes == path.stat().st_size and found.blob_bytes == 11_000
+    assert {(row.id, row.events) for row in found.largest} == {(name, 28) for name in names}
 
 
-def test_an_ordinary_start_does_without_the_classes_and_the_codec(tmp_path: Path) -> None:
+def test_an_ordinary_start_loads_neither_the_classes_nor_the_codec(tmp_path: Path) -> None:
     script = (
-        "import sys\nfrom pathlib import Path\nfrom core.store.opening import open_data\nimport core.store.reader\n"
-        f"open_data(Path({str(tmp_path)!r})).database.close()\n"
+        "import sys\nfrom pathlib import Path\n"
+        "from core.store.data_folder import open_data_folder\nimport core.store.reader\n"
+        f"open_data_folder(Path({str(tmp_path)!r})).database.close()\n"
         "print(sorted({'sqlmodel', 'sqlalchemy', 'pydantic', 'asyncio'} & sys.modules.keys()))"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=30, check=True)

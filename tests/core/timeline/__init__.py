@@ -1,1 +1,1 @@
-"""Questions to the past."""
+"""Tests of core/timeline."""

@@ -1,4 +1,4 @@
-"""Two runs side by side."""
+"""Alignment of two runs."""
 
 from pathlib import Path
 
@@ -6,67 +6,69 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.domain.steps import Step
-from core.timeline.align import align, totals
-from tests.core.engine.scenes import bounded, calling, opened, played
+from core.timeline.run_alignment import align_runs, totals
+from tests.core.engine.harness import call_reply, open_engine, run_bounded, scripted_replies
 
 WHAT = st.lists(st.tuples(st.sampled_from(["read", "write", "command"]), st.sampled_from("abc")), max_size=12)
 
 
 def steps(what: list[tuple[str, str]]) -> list[Step]:
     return [
-        Step(row, kind, "done", row * 10, row + 1, object=name, ended=row * 10 + 5, tokens=1)
+        Step(row, kind, "done", row * 10, row + 1, object=name, ended_at=row * 10 + 5, tokens=1)
         for row, (kind, name) in enumerate(what)
     ]
 
 
 @given(WHAT, WHAT)
-def test_nothing_is_lost_and_order_is_kept(one: list[tuple[str, str]], other: list[tuple[str, str]]) -> None:
+def test_alignment_loses_nothing_and_keeps_the_order(one: list[tuple[str, str]], other: list[tuple[str, str]]) -> None:
     a, b = steps(one), steps(other)
-    found = align(a, b)
+    found = align_runs(a, b)
     assert [pair.a for pair in found.pairs if pair.a] == a
     assert [pair.b for pair in found.pairs if pair.b] == b
     for pair in found.pairs:
         same = pair.a and pair.b and (pair.a.kind, pair.a.object) == (pair.b.kind, pair.b.object)
         assert bool(same) or not pair.equal
-    assert (found.first is None) == (one == other)
+    assert (found.first_difference is None) == (one == other)
 
 
 @given(WHAT)
-def test_a_run_beside_itself_is_equal(one: list[tuple[str, str]]) -> None:
-    found = align(steps(one), steps(one))
-    assert found.first is None and found.equal == len(one) and found.a == found.b
+def test_a_run_compared_with_itself_is_equal(one: list[tuple[str, str]]) -> None:
+    found = align_runs(steps(one), steps(one))
+    assert found.first_difference is None and found.equal == len(one) and found.a == found.b
 
 
-def test_one_more_step_moves_the_rest() -> None:
+def test_an_additional_step_shifts_the_rest() -> None:
     a = steps([("read", "a"), ("write", "b"), ("command", "c")])
     b = steps([("read", "a"), ("read", "x"), ("write", "b"), ("command", "c")])
-    found = align(a, b)
-    assert found.first == 1 and found.equal == 3 and found.pairs[1].a is None
+    found = align_runs(a, b)
+    assert found.first_difference == 1 and found.equal == 3 and found.pairs[1].a is None
     assert (found.b.steps - found.a.steps, found.b.tokens - found.a.tokens) == (1, 1)
 
 
-def test_the_same_step_with_another_end_is_a_difference() -> None:
+def test_the_same_step_with_another_result_is_a_difference() -> None:
     a = steps([("command", "make")])
-    b = [Step(0, "command", "failed", 0, 1, object="make", ended=5)]
-    found = align(a, b)
-    assert found.pairs[0].equal and found.first == 0 and totals(b).failed == 1
+    b = [Step(0, "command", "failed", 0, 1, object="make", ended_at=5)]
+    found = align_runs(a, b)
+    assert found.pairs[0].equal and found.first_difference == 0 and totals(b).failed == 1
 
 
-def test_V11_long_runs_that_differ_little_are_compared_quickly() -> None:
+def test_V11_long_similar_runs_are_compared_quickly() -> None:
     what = [("read", f"file {n}") for n in range(20_000)]
-    found = align(steps(what), steps([*what[:10_000], ("write", "x"), *what[10_000:]]))
-    assert found.first == 10_000 and found.equal == 20_000
+    found = align_runs(steps(what), steps([*what[:10_000], ("write", "x"), *what[10_000:]]))
+    assert found.first_difference == 10_000 and found.equal == 20_000
 
 
-def test_V11_a_run_tried_again_is_compared_with_the_first(tmp_path: Path) -> None:
+def test_V11_a_repeated_run_is_compared_with_the_first(tmp_path: Path) -> None:
     async def main() -> None:
-        async with opened(tmp_path) as scene:
-            first = await scene.run(played(calling("read", path="no"), {"text": "Done", "usage": {"input": 5}}))
-            beginning = await scene.engine.history.again(first, 1, script=played({"text": "Done"}))
-            await scene.engine.history.begin(beginning)
-            await scene.engine.wait(beginning.session)
-            found = scene.engine.past.compare(first, beginning.session)
-            assert found.first == 1 and found.a.tokens == 5 and found.a.failed == 1 and found.b.failed == 0
-            assert scene.engine.past.compare(first, first).first is None
+        async with open_engine(tmp_path) as scene:
+            first = await scene.run(
+                scripted_replies(call_reply("read", path="no"), {"text": "Done", "usage": {"input": 5}})
+            )
+            beginning = await scene.engine.history.fork_to_rerun(first, 1, script=scripted_replies({"text": "Done"}))
+            await scene.engine.history.start_fork(beginning)
+            await scene.engine.wait_idle(beginning.session_id)
+            found = scene.engine.analytics.compare(first, beginning.session_id)
+            assert found.first_difference == 1 and found.a.tokens == 5 and found.a.failed == 1 and found.b.failed == 0
+            assert scene.engine.analytics.compare(first, first).first_difference is None
 
-    bounded(main())
+    run_bounded(main())

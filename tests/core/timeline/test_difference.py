@@ -1,17 +1,17 @@
-"""Two texts and what parts them: the rows rebuild both, a part can be taken back, large files take their time only."""
+"""Diffs: the rows reproduce both texts, a hunk can be reverted, and large files stay fast."""
 
 from time import perf_counter
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.timeline.difference import Difference, difference, is_text
+from core.timeline.text_diff import TextDiff, diff_texts, is_text
 
 LINES = st.lists(st.sampled_from(["a\n", "b\n", "c\n", "", "d", "é\n"]), max_size=40).map("".join)
 
 
-def old_of(found: Difference) -> str:
-    """The old text again, from the rows and the lines that they hide."""
+def old_of(found: TextDiff) -> str:
+    """Rebuild the old text from the rows and the lines they hide."""
     lines, at = list[str](), 0
     for row in found.rows():
         if row.sign == "head":
@@ -24,7 +24,7 @@ def old_of(found: Difference) -> str:
     return "".join(lines) if found.blocks else "".join(found.old)
 
 
-def new_of(found: Difference) -> str:
+def new_of(found: TextDiff) -> str:
     lines, at = list[str](), 0
     for row in found.rows():
         if row.sign == "head":
@@ -38,37 +38,37 @@ def new_of(found: Difference) -> str:
 
 
 @given(LINES, LINES)
-def test_the_rows_tell_both_texts(old: str, new: str) -> None:
-    found = difference(old, new)
+def test_diff_rows_contain_both_texts(old: str, new: str) -> None:
+    found = diff_texts(old, new)
     assert (old_of(found), new_of(found)) == (old, new)
 
 
 @given(LINES, LINES)
-def test_without_all_its_parts_the_new_text_is_the_old(old: str, new: str) -> None:
+def test_reverting_all_hunks_gives_the_old_text(old: str, new: str) -> None:
     text = new
-    for _ in range(len(difference(old, new).parts())):
-        text = difference(old, text).without(0)
+    for _ in range(len(diff_texts(old, new).hunks())):
+        text = diff_texts(old, text).without_hunk(0)
     assert text == old
 
 
-def test_parts_that_touch_are_one() -> None:
+def test_adjacent_hunks_are_one() -> None:
     old = "".join(f"{n}\n" for n in range(40))
-    found = difference(old, old.replace("5\n", "five\n", 1).replace("8\n", "eight\n", 1).replace("30\n", "x\n"))
-    assert len(found.parts()) == 2 and (found.added, found.removed) == (3, 3)
-    heads = [(row.text, row.part) for row in found.rows() if row.sign == "head"]
+    found = diff_texts(old, old.replace("5\n", "five\n", 1).replace("8\n", "eight\n", 1).replace("30\n", "x\n"))
+    assert len(found.hunks()) == 2 and (found.added, found.removed) == (3, 3)
+    heads = [(row.text, row.hunk) for row in found.rows() if row.sign == "head"]
     assert heads == [("2", 0), ("15", 1), ("6", -1)]
-    assert found.without(1) == old.replace("5\n", "five\n", 1).replace("8\n", "eight\n", 1)
+    assert found.without_hunk(1) == old.replace("5\n", "five\n", 1).replace("8\n", "eight\n", 1)
 
 
 def test_a_large_file_is_compared_in_time() -> None:
     old = [f"line {n}\n" for n in range(60_000)]
     new = [line if n % 5_000 else f"changed {n}\n" for n, line in enumerate(old)]
     began = perf_counter()
-    found = difference("".join(old), "".join(new))
+    found = diff_texts("".join(old), "".join(new))
     assert (found.added, found.removed) == (12, 12) and perf_counter() - began < 5
-    alike = difference("same\n" * 20_000 + "a\n", "same\n" * 19_000 + "b\n")
+    alike = diff_texts("same\n" * 20_000 + "a\n", "same\n" * 19_000 + "b\n")
     assert "".join(alike.new).endswith("b\n") and alike.removed - alike.added == 1_000
 
 
-def test_what_is_no_text_is_known() -> None:
+def test_binary_content_is_detected() -> None:
     assert is_text("Grüße\n".encode()) and is_text(b"") and not is_text(b"\x89PNG\0\0")

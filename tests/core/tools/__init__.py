@@ -1,1 +1,1 @@
-"""What an agent can do, in temporary folders."""
+"""Tests of the tools, in temporary folders."""

@@ -1,4 +1,4 @@
-"""Call a tool as a run does: arguments as JSON, what was seen before, the result."""
+"""Helpers that call a tool as a run does, with arguments as JSON and the files that were read before."""
 
 import asyncio
 import json
@@ -9,46 +9,48 @@ from typing import Any
 
 from core.domain.problems import Problem
 from core.tools.catalogue import TOOLS, read_arguments
-from core.tools.place import Hear, Place, open_place
-from core.tools.seen import digest
-from core.tools.tool import Result, Tool
+from core.tools.read_before_edit import content_digest
+from core.tools.tool import Tool, ToolResult
+from core.tools.tool_context import CallOutputListener, ToolContext, open_context
 from core.workspace.sandbox import Sandbox
 
 
-def call(workspace: Path, name: str, seen: Mapping[str, str] | None = None, **arguments: Any) -> Result:
-    """The result of a call; a Problem is a result that failed, as it is for a model."""
+def call(workspace: Path, name: str, seen: Mapping[str, str] | None = None, **arguments: Any) -> ToolResult:
+    """Return the result of a call; a Problem becomes a failed result, as for the model."""
     try:
         tool, parameters = TOOLS[name], read_arguments(name, json.dumps(arguments))
-        if tool.knowing:
-            parameters = tool.knowing(parameters, seen or {})
+        if tool.with_known_files:
+            parameters = tool.with_known_files(parameters, seen or {})
         return asyncio.run(use(tool, parameters, workspace))
     except Problem as problem:
-        return Result(str(problem), failed=True)
+        return ToolResult(str(problem), failed=True)
 
 
 @asynccontextmanager
-async def placed(folder: Path, sandbox: Sandbox | None = None, hear: Hear | None = None) -> AsyncIterator[Place]:
-    """A place as a run has one."""
-    place = open_place(folder, folder.parent, hear, (lambda: sandbox) if sandbox else None)
+async def placed(
+    folder: Path, sandbox: Sandbox | None = None, hear: CallOutputListener | None = None
+) -> AsyncIterator[ToolContext]:
+    """Open the context of a run."""
+    place = open_context(folder, folder.parent, hear, (lambda: sandbox) if sandbox else None)
     try:
         yield place
     finally:
         await place.close()
 
 
-async def use(tool: Tool, parameters: Any, folder: Path, sandbox: Sandbox | None = None) -> Result:
-    """What a tool makes of parameters that were read."""
+async def use(tool: Tool, parameters: Any, folder: Path, sandbox: Sandbox | None = None) -> ToolResult:
+    """Run a tool with parameters that were read already."""
     async with placed(folder, sandbox) as place:
         return await tool.run(parameters, place)
 
 
 def seen(workspace: Path, *names: str) -> dict[str, str]:
-    """As if these files had just been read."""
-    return {name: digest((workspace / name).read_bytes()) for name in names}
+    """Return the digests of files, as if they had just been read."""
+    return {name: content_digest((workspace / name).read_bytes()) for name in names}
 
 
 def lay(folder: Path, **files: str | bytes) -> None:
-    """Files of a folder; `__` in a keyword is a slash, `_dot_` a dot."""
+    """Create files in a folder; `__` in a keyword stands for a slash, `_dot_` for a dot."""
     for keyword, body in files.items():
         put(folder, keyword.replace("__", "/").replace("_dot_", "."), body)
 

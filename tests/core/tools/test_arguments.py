@@ -1,21 +1,21 @@
-"""The arguments of a call are read, or refused so that a model can mend them."""
+"""The arguments of a call are read, or refused with an error that the model can act on."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from core.domain.problems import Problem
-from core.tools.ask import AskUser
+from core.tools.ask_user import AskUserArguments
 from core.tools.catalogue import ASK, TOOLS, read_arguments
-from core.tools.read import Read
-from core.tools.run import Run
+from core.tools.read import ReadArguments
+from core.tools.run import RunArguments
 
 
-def test_good_arguments_are_read() -> None:
-    assert read_arguments("read", '{"path": "a", "start": 2, "end": 3}') == Read("a", 2, 3)
-    assert read_arguments("run", '{"command": "ls", "timeout_s": 3}') == Run("ls", 3.0)
+def test_valid_arguments_are_read() -> None:
+    assert read_arguments("read", '{"path": "a", "start": 2, "end": 3}') == ReadArguments("a", 2, 3)
+    assert read_arguments("run", '{"command": "ls", "timeout_s": 3}') == RunArguments("ls", 3.0)
     asked = read_arguments(ASK, '{"question": "?", "options": [{"label": "A"}]}')
-    assert isinstance(asked, AskUser) and asked.options[0].label == "A"
+    assert isinstance(asked, AskUserArguments) and asked.options[0].label == "A"
 
 
 @pytest.mark.parametrize(
@@ -34,8 +34,8 @@ def test_good_arguments_are_read() -> None:
         ("read", '{"path": "a", "start": 1e999}', "start: |arguments"),
         ("write", '{"path": "a"}', "content: "),
         ("run", '{"command": "ls", "timeout_s": 0}', "timeout_s: "),
-        ("run", '{"command": "ls", "timeout_s": NaN}', "NaN is no number"),
-        ("run", '{"command": "ls", "timeout_s": Infinity}', "Infinity is no number"),
+        ("run", '{"command": "ls", "timeout_s": NaN}', "NaN is not a JSON number"),
+        ("run", '{"command": "ls", "timeout_s": Infinity}', "Infinity is not a JSON number"),
         (ASK, '{"question": ""}', "question: "),
         (ASK, '{"question": "?", "options": [{}]}', "options.0.label: "),
         (ASK, '{"question": "?", "options": ' + str([{"label": "x"}] * 5).replace("'", '"') + "}", "options: "),
@@ -43,13 +43,13 @@ def test_good_arguments_are_read() -> None:
         ("read", '{"path": "\\ud800"}', "arguments|path"),
     ],
 )
-def test_wrong_arguments_are_named(tool: str, arguments: str, words: str) -> None:
+def test_invalid_arguments_are_named(tool: str, arguments: str, words: str) -> None:
     with pytest.raises(Problem, match=words):
         read_arguments(tool, arguments)
 
 
 @given(st.sampled_from([*TOOLS, ASK]), st.text())
-def test_no_text_is_a_bug(tool: str, arguments: str) -> None:
+def test_no_text_causes_an_internal_error(tool: str, arguments: str) -> None:
     try:
         read_arguments(tool, arguments)
     except Problem:

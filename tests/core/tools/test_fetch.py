@@ -1,4 +1,4 @@
-"""Fetching: what a server may do, what an address may say, and where nothing is fetched from."""
+"""The `fetch` tool: responses of servers, invalid URLs, and hosts that are refused."""
 
 import asyncio
 import contextlib
@@ -9,20 +9,20 @@ import pytest
 
 import core.tools.fetch as fetch_module
 from core.domain.problems import Problem
-from core.tools.fetch import FETCH, Fetch, as_text, fetch, read_url
-from core.tools.tool import Result
+from core.tools.fetch import FETCH, FetchArguments, fetch, html_to_text, parse_url
+from core.tools.tool import ToolResult
 from tests.core.tools.calls import use
 
 HTML = b"Content-Type: text/html; charset=utf-8\r\n\r\n"
 
 
 async def here(name: str) -> tuple[str, ...]:
-    """As if every name led to this machine, and that were allowed."""
+    """Resolve every name to this machine, and allow it."""
     return ("127.0.0.1",)
 
 
-def served(answer: Callable[[str], bytes], path: str = "/", host: str = "example.org") -> tuple[Result, list[str]]:
-    """What fetching makes of a server's answers, and what the server was asked."""
+def served(answer: Callable[[str], bytes], path: str = "/", host: str = "example.org") -> tuple[ToolResult, list[str]]:
+    """Return the result of a fetch from a server with these responses, and the requests it received."""
     heard: list[str] = []
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -33,7 +33,7 @@ def served(answer: Callable[[str], bytes], path: str = "/", host: str = "example
 
     port = ""
 
-    async def main() -> Result:
+    async def main() -> ToolResult:
         nonlocal port
         server = await asyncio.start_server(serve, "127.0.0.1", 0)
         port = str(server.sockets[0].getsockname()[1])
@@ -43,7 +43,7 @@ def served(answer: Callable[[str], bytes], path: str = "/", host: str = "example
     return asyncio.run(main()), heard
 
 
-def test_a_page_comes_as_its_words() -> None:
+def test_a_page_is_returned_as_text() -> None:
     page = (
         "<html><style>x{}</style><script>if (a<b) evil()</script><h1>T\u00efll &amp; co</h1><p>one\n two</p>".encode()
     )
@@ -52,14 +52,14 @@ def test_a_page_comes_as_its_words() -> None:
     assert heard[0].startswith("GET /a?b=%C3%BC HTTP/1.0\r\nHost: example.org:") and "#" not in heard[0]
 
 
-def test_a_move_stays_at_its_host() -> None:
+def test_redirects_stay_on_the_host() -> None:
     moves = {"/": b"HTTP/1.1 302 F\r\nLocation: /there\r\n\r\n", "/there": b"HTTP/1.1 200 OK\r\n" + HTML + b"here"}
     done, heard = served(lambda path: moves[path])
     assert done.output.endswith("here") and len(heard) == 2
     for target in (b"http://other.example/x", b"//other.example/x", b"http://example.org:1/x"):
         done, heard = served(lambda path, to=target: b"HTTP/1.1 301 M\r\nLocation: " + to + b"\r\n\r\n")  # type: ignore[misc]
-        assert done.failed and "has moved to" in done.output and len(heard) == 1
-    with pytest.raises(Problem, match="moves on and on"):
+        assert done.failed and "redirects to" in done.output and len(heard) == 1
+    with pytest.raises(Problem, match="redirects too often"):
         served(lambda path: b"HTTP/1.1 302 F\r\nLocation: " + path.encode() + b"x\r\n\r\n")
     with pytest.raises(Problem):
         served(lambda path: b"HTTP/1.1 302 F\r\nLocation: file:///etc/passwd\r\n\r\n")
@@ -69,13 +69,13 @@ def test_a_move_stays_at_its_host() -> None:
     ("answer", "said"),
     [
         (b"HTTP/1.1 404 No\r\n" + HTML + b"gone", "404"),
-        (b"HTTP/1.1 200 OK\r\nContent-Type: image/png\r\n\r\n\x89PNG", "no text"),
-        (b"HTTP/1.1 200 OK\r\n" + HTML + b"a\0b", "no text"),
+        (b"HTTP/1.1 200 OK\r\nContent-Type: image/png\r\n\r\n\x89PNG", "not text"),
+        (b"HTTP/1.1 200 OK\r\n" + HTML + b"a\0b", "not text"),
         (b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\nx", "not asked for"),
         (b"SSH-2.0-x\r\n\r\n", "does not speak HTTP"),
         (b"HTTP/1.1 200 OK\r\nx: " + b"a" * 200_000 + b"\r\n\r\n", "could not be fetched"),
         (b"HTTP/1.1 200 OK\r\n", "could not be fetched"),
-        (b"HTTP/1.1 200 OK\r\n" + HTML + b"a" * (3 << 20), "[cut: the page is longer]"),
+        (b"HTTP/1.1 200 OK\r\n" + HTML + b"a" * (3 << 20), "[truncated: the page is longer]"),
         (b"HTTP/1.1 200 OK\r\n" + HTML + b"a&#" + b"9" * 5_000 + b";b", "a\ufffdb"),
         (b"HTTP/1.1 200 OK\r\nContent-Type: text/plain; charset=idna\r\n\r\nwords", "words"),
         (b"HTTP/1.1 200 OK\r\nContent-Type: text/plain; charset=punycode\r\n\r\na-" + b"zz9" * 600_000, "zz9"),
@@ -84,7 +84,7 @@ def test_a_move_stays_at_its_host() -> None:
     ],
     ids=range(13),
 )
-def test_what_servers_do(answer: bytes, said: str) -> None:
+def test_responses_of_servers(answer: bytes, said: str) -> None:
     try:
         done = served(lambda path: answer)[0]
         assert said in done.output and len(done.output) < 250_000
@@ -92,10 +92,10 @@ def test_what_servers_do(answer: bytes, said: str) -> None:
         assert said in str(problem)
 
 
-def test_a_server_that_says_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_silent_server(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fetch_module, "SECONDS", 0.2)
 
-    async def main() -> Result:
+    async def main() -> ToolResult:
         gone = asyncio.Event()
 
         async def hang(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -120,9 +120,9 @@ def test_a_server_that_says_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     ["file:///etc/passwd", "ftp://a.b/", "http:///x", "http://a:b@c.d/", "http://a@c.d/", "http://a.b:99999/", "a.b",
      "http://a b.c/", "http://a.b/\r\nX: y", "http://a.b\\@c.d/", "javascript:alert(1)", "http://[::1", "http://a.b/\u202e"],
 )  # fmt: skip
-def test_what_is_no_address(url: str) -> None:
+def test_invalid_addresses(url: str) -> None:
     with pytest.raises(Problem):
-        read_url(url)
+        parse_url(url)
 
 
 @pytest.mark.parametrize(
@@ -131,11 +131,11 @@ def test_what_is_no_address(url: str) -> None:
      "[::ffff:127.0.0.1]", "169.254.169.254", "10.0.0.1", "192.168.1.1",
      "[64:ff9b::7f00:1]", "a.localhost", "printer.local"],
 )  # fmt: skip
-def test_nothing_is_fetched_from_here_or_next_door(host: str, tmp_path: Path) -> None:
+def test_local_and_private_addresses_are_refused(host: str, tmp_path: Path) -> None:
     with pytest.raises(Problem):
-        asyncio.run(use(FETCH, Fetch(f"http://{host}/"), tmp_path))
+        asyncio.run(use(FETCH, FetchArguments(f"http://{host}/"), tmp_path))
 
 
-def test_no_page_is_slow_to_read() -> None:
+def test_no_page_takes_long_to_parse() -> None:
     for page in ("<" * 1_000_000, "<script>" * 100_000, "<p " * 300_000, "&#x41" * 200_000):
-        assert len(as_text(page)) <= 1_000_000
+        assert len(html_to_text(page)) <= 1_000_000

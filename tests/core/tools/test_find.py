@@ -1,13 +1,13 @@
-"""Files found by name: what is ignored, what is hostile, what is too much."""
+"""The `find` tool: patterns, ignored files, hostile names and limits."""
 
 import os
 from pathlib import Path
 
 import pytest
 
-from core.domain.globs import matches, parts_of
-from core.tools.ignored import is_ignored, read_patterns
-from core.tools.walk import Walk
+from core.domain.globs import matches, pattern_parts
+from core.tools.folder_walk import FolderWalk
+from core.tools.gitignore import is_ignored, parse_gitignore
 from tests.core.tools.calls import call, put
 
 
@@ -24,10 +24,10 @@ def test_names_and_paths(tmp_path: Path) -> None:
     assert found(tmp_path, "./a.py") == ["a.py"]
     assert found(tmp_path, "*.py", "src/deep") == ["src/deep/c.py"]
     assert found(tmp_path, "**") == [".hidden", "a.py", "src/b.py", "src/deep/c.py", "src/deep/c.txt"]
-    assert found(tmp_path, "no*") == ["[nothing found]"]
+    assert found(tmp_path, "no*") == ["[no matches]"]
 
 
-def test_what_gitignore_names_is_left_out(tmp_path: Path) -> None:
+def test_ignored_files_are_omitted(tmp_path: Path) -> None:
     for name in (
         "a.log",
         "keep.log",
@@ -64,17 +64,17 @@ def test_links_pipes_and_bad_names(tmp_path: Path) -> None:
     assert call(folder, "find", pattern="").failed and call(folder, "find", pattern="x" * 2_000).failed
 
 
-def test_there_is_an_end_to_it(tmp_path: Path) -> None:
+def test_the_number_of_results_is_limited(tmp_path: Path) -> None:
     for number in range(600):
         put(tmp_path, f"{number:03}.txt", "")
     lines = found(tmp_path, "*.txt")
     assert len(lines) == 501 and lines[-1] == "[100 more]"
-    walk = Walk(tmp_path, _left=100)
-    assert len(list(walk.files())) <= 100 and walk.cut
+    walk = FolderWalk(tmp_path, _left=100)
+    assert len(list(walk.files())) <= 100 and walk.incomplete
     deep = tmp_path / "/".join(["d"] * 70)
     deep.mkdir(parents=True)
     (deep / "x").touch()
-    assert any("deeper" in line for line in found(tmp_path, "x"))
+    assert any("levels deep" in line for line in found(tmp_path, "x"))
 
 
 @pytest.mark.parametrize(
@@ -89,11 +89,11 @@ def test_there_is_an_end_to_it(tmp_path: Path) -> None:
     ],
 )
 def test_patterns(pattern: str, path: str, fits: bool) -> None:
-    assert matches(parts_of(pattern), path.split("/")) is fits
+    assert matches(pattern_parts(pattern), path.split("/")) is fits
 
 
 def test_no_pattern_takes_long() -> None:
     nasty = "a*" * 200 + "b"
     assert not matches((nasty,), ("a" * 250,))
     assert not matches(("**", "a") * 200, ("a",) * 150 + ("b",))
-    assert not is_ignored(("a" * 250,), False, [read_patterns(f"{nasty}\n" * 50, ())])
+    assert not is_ignored(("a" * 250,), False, [parse_gitignore(f"{nasty}\n" * 50, ())])

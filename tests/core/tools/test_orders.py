@@ -1,4 +1,4 @@
-"""What a command leaves behind gives no orders to git, editors or shells of the person: shown by their own git."""
+"""Commands leave no files behind that make the user's git, editor or shell start a program; checked by running git."""
 
 import asyncio
 import subprocess
@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from core.tools.commands import Ended
-from core.tools.place import Word, open_place
-from core.tools.run import Run, run
-from core.tools.taken_back import KEPT
+from core.tools.background import CommandEnd
+from core.tools.revert_unapproved import COPIES_FOLDER
+from core.tools.run import RunArguments, run
+from core.tools.tool_context import CallGrant, open_context
 from core.workspace.sandbox import Sandbox
 from tests.core.tools.test_run import bench
 from tests.core.workspace.commands import Ear, walls
@@ -20,7 +20,7 @@ from tests.core.workspace.ground import Ground, lay
 EVIL = "'[core]\\n\\tfsmonitor = touch '\"$PWD\"'/OBEYED; false\\n'"
 COPY = f"mkdir evil; cp -r .git/. evil/; printf {EVIL} >> evil/config; "
 NAME = ("-c", "user.name=a", "-c", "user.email=a@b", "-c", "protocol.file.allow=always")
-# What the folder is, what the command does, and where the person then asks git for the status.
+# The kind of folder, the command, and the folder in which the user then runs `git status`.
 REPOSITORIES = {
     "another common folder": ("git", COPY + "echo ../evil > .git/commondir", "."),
     "that of a worktree": ("worktree", COPY + "echo $PWD/evil > .git/worktrees/tree/commondir", "../tree"),
@@ -71,8 +71,8 @@ def ground(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ground:
 
 @pytest.mark.parametrize("rung", ["bubblewrap", "landlock"])
 @pytest.mark.parametrize("case", sorted(REPOSITORIES))
-def test_p13_git_of_the_person_obeys_nothing_that_a_command_wrote(case: str, rung: str, ground: Ground) -> None:
-    """Each of these made `git status`, as a prompt or an editor asks for it, run a program outside the walls."""
+def test_p13_git_of_the_user_starts_no_program_that_a_command_configured(case: str, rung: str, ground: Ground) -> None:
+    """Each command made `git status`, as run by a prompt or an editor, start a program outside the sandbox."""
     kind, command, place = REPOSITORIES[case]
     subprocess.run(["sh", "-c", MAKE[kind]], cwd=ground.folder, check=True, capture_output=True)
     with walls(rung) as sandbox, bench(sandbox, ground.folder) as made:
@@ -84,7 +84,7 @@ def test_p13_git_of_the_person_obeys_nothing_that_a_command_wrote(case: str, run
 
 
 def test_a_linked_worktree_leads_to_no_other_settings(ground: Ground) -> None:
-    """Its git folder lies outside, so nothing in it could be taken back."""
+    """The git folder of a linked worktree is outside the workspace, so changes in it could not be reverted."""
     subprocess.run(["sh", "-c", MAKE["extended"]], cwd=ground.folder, check=True)
     tree = ground.folder.parent / "tree"
     subprocess.run(["git", "worktree", "add", "-q", str(tree)], cwd=ground.folder, check=True, capture_output=True)
@@ -97,7 +97,7 @@ def test_a_linked_worktree_leads_to_no_other_settings(ground: Ground) -> None:
     assert not list(tree.rglob("OBEYED")) and (own / "commondir").read_text() == "../..\n"
 
 
-def test_worktrees_and_new_repositories_of_a_command_are_whole(ground: Ground) -> None:
+def test_worktrees_and_repositories_created_by_a_command_work(ground: Ground) -> None:
     subprocess.run(["sh", "-c", MAKE["git"]], cwd=ground.folder, check=True)
     with walls("bubblewrap") as sandbox, bench(sandbox, ground.folder) as made:
         for command in (
@@ -107,10 +107,10 @@ def test_worktrees_and_new_repositories_of_a_command_are_whole(ground: Ground) -
             "git -C new remote -v | grep example && git init -q --bare bare && git -C bare rev-parse --git-dir",
         ):
             done = made.use(command)
-            assert not done.failed and "taken back" not in done.output, done.output
+            assert not done.failed and "reverted" not in done.output, done.output
 
 
-def test_p14_a_link_to_a_place_that_others_obey_is_kept_too(ground: Ground) -> None:
+def test_p14_a_link_to_a_protected_path_is_protected_too(ground: Ground) -> None:
     (ground.folder / "conf").mkdir()
     (ground.folder / "conf/tasks.json").write_text("mine")
     (ground.folder / ".vscode").symlink_to("conf")
@@ -123,48 +123,50 @@ def test_p14_a_link_to_a_place_that_others_obey_is_kept_too(ground: Ground) -> N
     assert (ground.folder / "conf/tasks.json").read_text() == "mine"
 
 
-def test_p14_what_a_command_makes_is_gone_while_it_still_runs(ground: Ground) -> None:
+def test_p14_protected_files_created_by_a_command_vanish_while_it_runs(ground: Ground) -> None:
     with walls("bubblewrap") as sandbox, bench(sandbox, ground.folder) as made:
         command = "mkdir .vscode; echo evil > .envrc; echo evil > .vscode/tasks.json; "
         done = made.use(command + "while [ -e .envrc ] || [ -e .vscode/tasks.json ]; do sleep 0.05; done; echo gone")
-        assert done.output.startswith("gone\n\n[taken back") and ".envrc, .vscode/tasks.json" in done.output
-        copies = sorted((made.place.data / KEPT).iterdir())
+        assert done.output.startswith("gone\n\n[reverted") and ".envrc, .vscode/tasks.json" in done.output
+        copies = sorted((made.place.data / COPIES_FOLDER).iterdir())
         assert [path.read_text() for path in copies] == ["evil\n", "evil\n"]
         assert {path.stat().st_mode & 0o777 for path in copies} == {0o600}
 
 
-def test_a_folder_that_moves_takes_along_what_lies_in_it(ground: Ground) -> None:
+def test_a_moved_folder_keeps_its_contents(ground: Ground) -> None:
     (ground.folder / "one/.vscode").mkdir(parents=True)
     (ground.folder / "one/.vscode/settings.json").write_text("{}")
     with walls("landlock") as sandbox, bench(sandbox, ground.folder) as made:
-        assert "taken back" not in made.use("mv one two").output
+        assert "reverted" not in made.use("mv one two").output
         assert (ground.folder / "two/.vscode/settings.json").read_text() == "{}"
-        assert "taken back" in made.use("mv two one; echo evil > one/.vscode/settings.json").output
+        assert "reverted" in made.use("mv two one; echo evil > one/.vscode/settings.json").output
     left = [path.read_text() for path in ground.folder.rglob("settings.json")]
     assert left == ["{}"]
 
 
-def test_a_yes_opens_while_something_runs_in_the_background_too(ground: Ground) -> None:
-    """What another call of the run was allowed is not the doing of what runs beside it; what that made itself goes."""
-    told: list[Ended] = []
+def test_an_approval_applies_while_a_background_command_runs(ground: Ground) -> None:
+    """A background command is not held responsible for approved changes of other calls; its own are reverted."""
+    told: list[CommandEnd] = []
 
     async def main(sandbox: Sandbox) -> None:
         ear = Ear()
-        place = open_place(ground.folder, ground.folder.parent, lambda _, piece: ear(piece), lambda: sandbox)
+        place = open_context(ground.folder, ground.folder.parent, lambda _, piece: ear(piece), lambda: sandbox)
         tasks: list[asyncio.Task[None]] = []
 
         def spawn(work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
             tasks.append(asyncio.get_running_loop().create_task(work))
             return tasks[-1]
 
-        async def tell(ended: Ended) -> None:
+        async def tell(ended: CommandEnd) -> None:
             told.append(ended)
 
         place.commands.connect(spawn, tell)
-        await run(Run("echo evil > .mcp.json; echo up; sleep 60", background=True), place.acting("c1"))
+        await run(RunArguments("echo evil > .mcp.json; echo up; sleep 60", background=True), place.for_call("c1"))
         await ear.until(b"up")
-        done = await run(Run("echo mine > .envrc"), place.acting("c2", Word(opens=(".envrc",))))
-        place.commands.note((change.path, change.after) for change in done.changes)
+        done = await run(
+            RunArguments("echo mine > .envrc"), place.for_call("c2", CallGrant(protected_paths=(".envrc",)))
+        )
+        place.commands.note_foreign_changes((change.path, change.after) for change in done.changes)
         await place.close()
 
     with walls("bubblewrap") as sandbox:

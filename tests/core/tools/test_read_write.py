@@ -1,4 +1,4 @@
-"""Reading and writing as tools: what the model is told, and what is recorded as changed."""
+"""`read` and `write`: the result for the model, and the recorded changes."""
 
 import asyncio
 import os
@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from core.domain.problems import Problem
-from core.tools.patch import PATCH, Patch
-from core.tools.read import READ, Read
-from core.tools.tool import Change, Result, Tool
-from core.tools.write import WRITE, Write
+from core.tools.patch import PATCH, PatchArguments
+from core.tools.read import READ, ReadArguments
+from core.tools.tool import FileChange, Tool, ToolResult
+from core.tools.write import WRITE, WriteArguments
 from tests.core.tools import calls
 from tests.core.workspace.ground import Ground, lay, odd_spellings, set_traps
 
@@ -20,45 +20,45 @@ def ground(tmp_path: Path) -> Ground:
     return lay(tmp_path)
 
 
-def use(tool: Tool, parameters: object, folder: Path) -> Result:
+def use(tool: Tool, parameters: object, folder: Path) -> ToolResult:
     return asyncio.run(calls.use(tool, parameters, folder))
 
 
 def test_a_write_is_recorded_and_read(ground: Ground) -> None:
-    made = use(WRITE, Write("notes/a.txt", "one\ntwo\nthree\n"), ground.folder)
-    assert made.changes == (Change("notes/a.txt", None, b"one\ntwo\nthree\n"),)
-    assert use(READ, Read("notes/a.txt"), ground.folder).output == "one\ntwo\nthree\n"
-    assert use(READ, Read("notes/a.txt", 2, 3), ground.folder).output == "two\nthree\n"
-    again = use(WRITE, Write("notes/a.txt", "one\n"), ground.folder)
-    assert again.changes == (Change("notes/a.txt", b"one\ntwo\nthree\n", b"one\n"),)
-    assert use(WRITE, Write("notes/a.txt", "one\n"), ground.folder).changes == ()
+    made = use(WRITE, WriteArguments("notes/a.txt", "one\ntwo\nthree\n"), ground.folder)
+    assert made.changes == (FileChange("notes/a.txt", None, b"one\ntwo\nthree\n"),)
+    assert use(READ, ReadArguments("notes/a.txt"), ground.folder).output == "one\ntwo\nthree\n"
+    assert use(READ, ReadArguments("notes/a.txt", 2, 3), ground.folder).output == "two\nthree\n"
+    again = use(WRITE, WriteArguments("notes/a.txt", "one\n"), ground.folder)
+    assert again.changes == (FileChange("notes/a.txt", b"one\ntwo\nthree\n", b"one\n"),)
+    assert use(WRITE, WriteArguments("notes/a.txt", "one\n"), ground.folder).changes == ()
 
 
-def test_lines_that_end_before_they_start_are_a_fault_and_not_an_empty_file(ground: Ground) -> None:
-    use(WRITE, Write("notes/a.txt", "one\ntwo\nthree\n"), ground.folder)
-    read = use(READ, Read("notes/a.txt", 5, 2), ground.folder)
+def test_a_line_range_that_ends_before_its_start_is_an_error(ground: Ground) -> None:
+    use(WRITE, WriteArguments("notes/a.txt", "one\ntwo\nthree\n"), ground.folder)
+    read = use(READ, ReadArguments("notes/a.txt", 5, 2), ground.folder)
     assert read.failed and read.output == "Nothing was read: start 5 is after end 2."
-    assert use(READ, Read("notes/a.txt", 2, 2), ground.folder).output == "two\n"
-    assert use(READ, Read("notes/a.txt", 2, 0), ground.folder).output == "two\nthree\n"
+    assert use(READ, ReadArguments("notes/a.txt", 2, 2), ground.folder).output == "two\n"
+    assert use(READ, ReadArguments("notes/a.txt", 2, 0), ground.folder).output == "two\nthree\n"
 
 
-def test_no_way_out(ground: Ground) -> None:
-    """P1–P7, P10, P11 by the tools."""
+def test_no_path_leads_outside_by_read_or_write(ground: Ground) -> None:
+    """Cases P1–P7, P10 and P11 with the tools."""
     for name in set_traps(ground) + odd_spellings(ground):
         with pytest.raises(Problem):
-            use(READ, Read(name), ground.folder)
+            use(READ, ReadArguments(name), ground.folder)
     for name in set_traps_again(ground):
         with pytest.raises(Problem):
-            use(WRITE, Write(name, "mine"), ground.folder)
+            use(WRITE, WriteArguments(name, "mine"), ground.folder)
     assert ground.intact()
 
 
-def test_nothing_is_written_or_removed_under_a_name_that_is_no_text(ground: Ground) -> None:
-    """It could not be recorded, so it could not be taken back."""
+def test_nothing_is_written_or_removed_under_a_name_that_is_not_text(ground: Ground) -> None:
+    """The change could not be recorded and therefore not be reverted."""
     odd = ground.folder / os.fsdecode(b"q\xff")
     odd.write_text("original\n")
     removal = f"--- {odd.name}\n+++ /dev/null\n@@ -1 +0,0 @@\n-original\n"
-    for tool, parameters in ((WRITE, Write(odd.name, "x")), (PATCH, Patch(removal))):
+    for tool, parameters in ((WRITE, WriteArguments(odd.name, "x")), (PATCH, PatchArguments(removal))):
         with pytest.raises(Problem) as raised:
             use(tool, parameters, ground.folder)
         assert "UTF-8" in str(raised.value) and "q⟦U+DCFF⟧" in str(raised.value)
@@ -66,7 +66,7 @@ def test_nothing_is_written_or_removed_under_a_name_that_is_no_text(ground: Grou
 
 
 def set_traps_again(ground: Ground) -> list[str]:
-    """The same names; their links are there already."""
+    """Set the same traps again, after removing their links."""
     for path in ground.folder.iterdir():
         if path.is_symlink():
             path.unlink()
@@ -75,16 +75,16 @@ def set_traps_again(ground: Ground) -> list[str]:
 
 def test_protected_and_linked_files(ground: Ground) -> None:
     with pytest.raises(Problem, match="protected"):
-        use(WRITE, Write(".git/hooks/pre-commit", "#!/bin/sh\n"), ground.folder)
+        use(WRITE, WriteArguments(".git/hooks/pre-commit", "#!/bin/sh\n"), ground.folder)
     os.link(ground.canary, ground.folder / "twin")
-    assert "another name" in use(WRITE, Write("twin", "mine"), ground.folder).output
+    assert "Another hard link" in use(WRITE, WriteArguments("twin", "mine"), ground.folder).output
     assert ground.intact()
 
 
-def test_what_is_no_text(ground: Ground) -> None:
+def test_binary_contents(ground: Ground) -> None:
     (ground.folder / "picture").write_bytes(b"\x89PNG\0\0")
-    told = use(READ, Read("picture"), ground.folder)
-    assert told.failed and "no text file (6 bytes)" in told.output
+    told = use(READ, ReadArguments("picture"), ground.folder)
+    assert told.failed and "not a text file (6 bytes)" in told.output
     os.mkfifo(ground.folder / "fifo")
-    with pytest.raises(Problem, match="no ordinary file"):
-        use(READ, Read("fifo"), ground.folder)
+    with pytest.raises(Problem, match="not a regular file"):
+        use(READ, ReadArguments("fifo"), ground.folder)

@@ -1,4 +1,4 @@
-"""The run tool: walls, exit codes, words for the model, and changes for the record."""
+"""The `run` tool: sandbox, exit codes, output for the model, and recorded changes."""
 
 import asyncio
 import contextlib
@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 
 from core.domain.problems import Problem
-from core.tools.place import UNSAID, Place, Word, open_place
-from core.tools.run import Run, run
-from core.tools.tool import Change, Result
-from core.workspace.sandbox import Sandbox, choose
-from core.workspace.toolchains import python
+from core.tools.run import RunArguments, run
+from core.tools.tool import FileChange, ToolResult
+from core.tools.tool_context import NO_GRANT, CallGrant, ToolContext, open_context
+from core.workspace.readable_system import interpreter
+from core.workspace.sandbox import Sandbox, choose_sandbox
 from tests.core.workspace.commands import walls
 from tests.core.workspace.ground import Ground, lay
 
@@ -32,19 +32,19 @@ def sandbox(request: pytest.FixtureRequest) -> Iterator[Sandbox]:
 
 
 class Bench:
-    """A place that lasts for some commands."""
+    """A context in which several commands are run."""
 
-    def __init__(self, runner: asyncio.Runner, place: Place, heard: list[tuple[str, bytes]]) -> None:
+    def __init__(self, runner: asyncio.Runner, place: ToolContext, heard: list[tuple[str, bytes]]) -> None:
         self._runner, self.place, self.heard = runner, place, heard
 
-    def use(self, command: str, timeout_s: float = 20, word: Word = UNSAID) -> Result:
-        return self._runner.run(run(Run(command, timeout_s), self.place.acting("c1", word)))
+    def use(self, command: str, timeout_s: float = 20, word: CallGrant = NO_GRANT) -> ToolResult:
+        return self._runner.run(run(RunArguments(command, timeout_s), self.place.for_call("c1", word)))
 
 
 @contextlib.contextmanager
 def bench(sandbox: Sandbox, folder: Path) -> Iterator[Bench]:
     heard: list[tuple[str, bytes]] = []
-    place = open_place(folder, folder.parent, lambda call, piece: heard.append((call, piece)), lambda: sandbox)
+    place = open_context(folder, folder.parent, lambda call, piece: heard.append((call, piece)), lambda: sandbox)
     with asyncio.Runner() as runner:
         try:
             yield Bench(runner, place, heard)
@@ -56,10 +56,10 @@ def test_changes_are_recorded(sandbox: Sandbox, ground: Ground) -> None:
     with bench(sandbox, ground.folder) as made:
         done = made.use("sed -i s/inside/INSIDE/ real/file; echo made > new; echo said")
         assert (done.output, done.failed, done.exit_code) == ("said\n", False, 0) and made.heard == [("c1", b"said\n")]
-        assert done.changes == (Change("new", None, b"made\n"), Change("real/file", b"inside", b"INSIDE"))
+        assert done.changes == (FileChange("new", None, b"made\n"), FileChange("real/file", b"inside", b"INSIDE"))
         assert made.use("rm -r real new; exit 3").changes == (
-            Change("new", b"made\n", None),
-            Change("real/file", b"INSIDE", None),
+            FileChange("new", b"made\n", None),
+            FileChange("real/file", b"INSIDE", None),
         )
 
 
@@ -68,68 +68,68 @@ def test_failures_say_why(sandbox: Sandbox, ground: Ground) -> None:
         assert made.use("exit 3").exit_code == 3
         late = made.use("echo before > half; sleep 60", 3)
         assert late.failed and "stopped after 3 s" in late.output
-        assert late.changes == (Change("half", None, b"before\n"),)
+        assert late.changes == (FileChange("half", None, b"before\n"),)
         (ground.folder / "big").write_bytes(b"x" * (2 << 20))
-        assert "cannot be taken back: big" in made.use("rm big").output
-        assert "protected: sitecustomize.py" in made.use("echo x > sitecustomize.py").output
+        assert "cannot be reverted: big" in made.use("rm big").output
+        assert "protected files: sitecustomize.py" in made.use("echo x > sitecustomize.py").output
 
 
-def test_a_command_with_a_nul_is_none(sandbox: Sandbox, ground: Ground) -> None:
-    with bench(sandbox, ground.folder) as made, pytest.raises(Problem, match="There is a NUL in it"):
+def test_a_command_with_a_nul_byte_is_rejected(sandbox: Sandbox, ground: Ground) -> None:
+    with bench(sandbox, ground.folder) as made, pytest.raises(Problem, match="It contains a NUL byte"):
         made.use("echo a\0b")
 
 
-def test_protected_files_found_on_the_way(ground: Ground) -> None:
+def test_protected_files_touched_by_a_command(ground: Ground) -> None:
     subprocess.run(["git", "init", "-q", ground.folder / "deep/er"], check=True)
     (ground.folder / "deep/.env").write_text("KEY=canary")
     command = "cat deep/.env; echo x > deep/er/.git/hooks/pre-commit"
     with walls("bubblewrap") as sandbox, bench(sandbox, ground.folder) as made:
         done = made.use(command)
         assert done.failed and "canary" not in done.output and "read-only here" in done.output and done.changes == ()
-        allowed = made.use(command, word=Word(opens=("deep/er/.git/hooks",), secrets=True))
+        allowed = made.use(command, word=CallGrant(protected_paths=("deep/er/.git/hooks",), secrets=True))
         assert not allowed.failed and "KEY=canary" in allowed.output
         assert [change.path for change in allowed.changes] == ["deep/er/.git/hooks/pre-commit"]
 
 
-def test_words_are_run_without_a_shell(sandbox: Sandbox, ground: Ground) -> None:
+def test_a_list_of_words_runs_without_a_shell(sandbox: Sandbox, ground: Ground) -> None:
     said = ("printf", "%s|", "$HOME", "a b", "`id`", "; exit 9", "-x", "")
     with bench(sandbox, ground.folder) as made:
-        assert made.use("not this", word=Word(argv=said)).output == "$HOME|a b|`id`|; exit 9|-x||"
-        assert made.use("echo x", word=Word(argv=("no-such-program",))).exit_code == 127
+        assert made.use("not this", word=CallGrant(argv=said)).output == "$HOME|a b|`id`|; exit 9|-x||"
+        assert made.use("echo x", word=CallGrant(argv=("no-such-program",))).exit_code == 127
 
 
-def test_without_walls_a_person_says_so(ground: Ground) -> None:
-    with contextlib.closing(choose(ladder=[])) as none, bench(none, ground.folder) as made:
-        with pytest.raises(Problem, match="Commands are off"):
+def test_without_a_sandbox_a_command_needs_approval(ground: Ground) -> None:
+    with contextlib.closing(choose_sandbox(launchers=[])) as none, bench(none, ground.folder) as made:
+        with pytest.raises(Problem, match="Commands are disabled"):
             made.use("echo x > y")
-        assert made.use("echo said", word=Word(unconfined=True)).output == "said\n"
+        assert made.use("echo said", word=CallGrant(unsandboxed=True)).output == "said\n"
         assert made.place.level == "none" and not (ground.folder / "y").exists()
 
 
-def test_hosts_that_a_person_allowed(ground: Ground) -> None:
-    """What knocks at a closed door is named; a second rung cannot open one, and says so."""
+def test_hosts_allowed_by_the_user(ground: Ground) -> None:
+    """Refused hosts are reported; Landlock cannot allow single hosts and says so."""
 
     with walls("bubblewrap") as sandbox, bench(sandbox, ground.folder) as made:
         assert "PROXY" not in made.use("env").output
-        made.place.out.allow("example.org")
-        asked = f"{shlex.quote(python())} -c 'import urllib.request as u; u.urlopen(\"http://example.com/\")'"
-        assert "wanted to reach what is not allowed in this run: example.com:80" in made.use(asked).output
+        made.place.egress.allow("example.org")
+        asked = f"{shlex.quote(interpreter())} -c 'import urllib.request as u; u.urlopen(\"http://example.com/\")'"
+        assert "tried to reach hosts that are not allowed in this run: example.com:80" in made.use(asked).output
     with walls("landlock") as sandbox, bench(sandbox, ground.folder) as made:
-        made.place.out.allow("example.org")
-        with pytest.raises(Problem, match="No host can be allowed"):
+        made.place.egress.allow("example.org")
+        with pytest.raises(Problem, match="cannot be given network access"):
             made.use("true")
 
 
-def test_nothing_is_proven_before_a_command_runs(ground: Ground) -> None:
+def test_a_sandbox_is_unproven_before_a_command_runs(ground: Ground) -> None:
     def fail() -> Sandbox:
         raise AssertionError("not yet")
 
     began = time.perf_counter()
-    place = open_place(ground.folder, ground.outside, choose=fail)
+    place = open_context(ground.folder, ground.outside, choose_sandbox=fail)
     assert time.perf_counter() - began < 0.1 and place.broker.read("real/file") == b"inside"
     asyncio.run(place.close())
     with pytest.raises(Problem, match="cannot be opened"):
-        open_place(ground.folder / "none", ground.outside)
+        open_context(ground.folder / "none", ground.outside)
 
 
 HOLES = {
@@ -147,23 +147,23 @@ HOLES = {
 
 
 @pytest.mark.parametrize("case", sorted(HOLES))
-def test_p14_what_others_obey_does_not_stay_behind(case: str, sandbox: Sandbox, ground: Ground) -> None:
-    """Walls hold what is there; what a command makes anew is gone when it ends, and the model is told why."""
+def test_p14_new_protected_files_are_removed(case: str, sandbox: Sandbox, ground: Ground) -> None:
+    """Files that configure other programs are removed when the command that created them ends; its output says so."""
     with bench(sandbox, ground.folder) as made:
         done = made.use(HOLES[case] + "; echo kept > plain.txt")
         left = [path for path in ground.folder.rglob("*") if path.is_file() or path.is_symlink()]
         evil = (".mcp.json", ".envrc", "tasks.json", "S.md", "pre-commit", "settings.json")
         assert [path for path in left if path.name in evil] == [], done.output
         assert (
-            "taken back" in done.output and (ground.folder / ("n" if case == "new hook" else "") / "plain.txt").exists()
+            "reverted" in done.output and (ground.folder / ("n" if case == "new hook" else "") / "plain.txt").exists()
         )
         assert all(not change.path.endswith(evil) for change in done.changes)
 
 
-def test_p14_a_yes_or_a_checkout_leaves_it(sandbox: Sandbox, ground: Ground) -> None:
+def test_p14_a_protected_file_is_kept_if_approved_or_checked_out_by_git(sandbox: Sandbox, ground: Ground) -> None:
     with bench(sandbox, ground.folder) as made:
-        done = made.use("echo x > .envrc", word=Word(opens=(".envrc",)))
-        assert (ground.folder / ".envrc").exists() and "taken back" not in done.output
+        done = made.use("echo x > .envrc", word=CallGrant(protected_paths=(".envrc",)))
+        assert (ground.folder / ".envrc").exists() and "reverted" not in done.output
         name = "git -c user.name=a -c user.email=a@b"
         words = [
             "sh",
@@ -172,12 +172,12 @@ def test_p14_a_yes_or_a_checkout_leaves_it(sandbox: Sandbox, ground: Ground) -> 
         ]
         subprocess.run(words, cwd=ground.folder, check=True)
         done = made.use("git checkout -q HEAD~1")
-        assert (ground.folder / ".envrc").read_text() == "x\n" and "protected: .envrc" in done.output
+        assert (ground.folder / ".envrc").read_text() == "x\n" and "protected files: .envrc" in done.output
 
 
-def test_p14_a_low_wall_s_change_is_put_back(ground: Ground) -> None:
-    """Where the walls do not keep a command from what is there, it is as it was afterwards."""
+def test_p14_landlock_restores_changed_protected_files(ground: Ground) -> None:
+    """Landlock cannot protect single existing files, so they are restored when the command has ended."""
     (ground.folder / ".envrc").write_text("old")
     with walls("landlock") as low, bench(low, ground.folder) as made:
         done = made.use("python3 -c \"open('.env'+'rc','w').write('evil')\"")
-        assert (ground.folder / ".envrc").read_text() == "old" and "taken back" in done.output
+        assert (ground.folder / ".envrc").read_text() == "old" and "reverted" in done.output

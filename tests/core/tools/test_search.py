@@ -1,4 +1,4 @@
-"""Searching: the same with and without ripgrep, and no pattern can hang it."""
+"""The `search` tool: the same results with and without ripgrep, and no pattern makes it hang."""
 
 import asyncio
 import os
@@ -13,21 +13,21 @@ import pytest
 
 import core.tools.search as search_module
 from core.domain.problems import Problem
-from core.tools.search import Search, search
-from core.tools.tool import Result
+from core.tools.search import SearchArguments, search
+from core.tools.tool import ToolResult
 from tests.core.tools.calls import call, placed, put
 
-RACE_S = float(os.environ.get("JOURNEYMAN_RACE_S", "2"))  # read early: tests run without such words
-PATIENCE_S = 60.0  # for a look that finds the folder as it should be, where the machine is busy
+RACE_S = float(os.environ.get("JOURNEYMAN_RACE_S", "2"))  # read at import: tests run without this variable
+PATIENCE_S = 60.0  # until a search finds the folder in its proper state on a busy machine
 RIPGREP = shutil.which("rg")
 needs_ripgrep = pytest.mark.skipif(RIPGREP is None, reason="ripgrep is not installed here")
 ENGINES = [pytest.param(None, id="ours"), pytest.param(RIPGREP, id="ripgrep", marks=needs_ripgrep)]
 
 
 def look(folder: Path, pattern: str, engine: str | None, path: str = ".", glob: str = "") -> list[str]:
-    async def once() -> Result:
+    async def once() -> ToolResult:
         async with placed(folder) as place:
-            return await search(Search(pattern, path, glob), place, engine)
+            return await search(SearchArguments(pattern, path, glob), place, engine)
 
     return asyncio.run(once()).output.splitlines()
 
@@ -43,8 +43,8 @@ def test_lines_with_their_numbers(tmp_path: Path, engine: str | None) -> None:
     assert look(tmp_path, "^import", engine, glob="*.py") == ["b.py:1: import os", "b.py:4: import sys"]
     assert look(tmp_path, "(?i)^import$", engine, path="a") == ["a/c.txt:1: Import"]
     assert look(tmp_path, "sys", engine, path="b.py") == ["b.py:4: import sys"]
-    assert look(tmp_path, "nowhere", engine) == ["[nothing found]"]
-    assert look(tmp_path, "1\\s+import", engine) == ["[nothing found]"]
+    assert look(tmp_path, "nowhere", engine) == ["[no matches]"]
+    assert look(tmp_path, "1\\s+import", engine) == ["[no matches]"]
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -53,7 +53,7 @@ def test_files_with_keys_are_not_searched(tmp_path: Path, engine: str | None) ->
         put(tmp_path, name, "canary\n")
     put(tmp_path, ".env.example", "canary\n")
     assert look(tmp_path, "canary", engine) == [".env.example:1: canary"]
-    assert look(tmp_path, "canary", engine, path=".env") == ["[nothing found]"]
+    assert look(tmp_path, "canary", engine, path=".env") == ["[no matches]"]
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -83,14 +83,14 @@ def test_hostile_files(tmp_path: Path, engine: str | None) -> None:
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_there_is_an_end_to_it(tmp_path: Path, engine: str | None) -> None:
+def test_the_number_of_matches_is_limited(tmp_path: Path, engine: str | None) -> None:
     for number in range(300):
         put(tmp_path, f"{number:03}.txt", "needle\n" * 10)
     lines = look(tmp_path, "needle", engine)
     assert len(lines) == 201 and lines[0] == "000.txt:1: needle" and "only the first 200" in lines[-1]
 
 
-def test_a_pattern_that_would_run_for_ever_is_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_catastrophic_pattern_is_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(search_module, "SECONDS", 0.5)
     put(tmp_path, "a.txt", "a" * 40 + "!\n")
     began = time.monotonic()
@@ -98,9 +98,9 @@ def test_a_pattern_that_would_run_for_ever_is_killed(tmp_path: Path, monkeypatch
     assert time.monotonic() - began < 5 and "stopped after 0.5 s" in lines[-1]
 
 
-def test_what_is_no_pattern_is_said(tmp_path: Path) -> None:
+def test_an_invalid_pattern_is_reported(tmp_path: Path) -> None:
     done = call(tmp_path, "search", pattern="(")
-    assert done.failed and "no regular expression" in done.output
+    assert done.failed and "not a valid regular expression" in done.output
     assert call(tmp_path, "search", pattern="x", path="nowhere").failed
 
 
@@ -117,7 +117,7 @@ while swap() == 0: pass
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="the number of renameat2")
 @pytest.mark.parametrize("engine", ENGINES)
 def test_a_swap_race_shows_nothing_from_outside(tmp_path: Path, engine: str | None) -> None:
-    """P8, for list and search; JOURNEYMAN_RACE_S makes it longer."""
+    """Case P8 for `find` and `search`; the environment variable JOURNEYMAN_RACE_S prolongs it."""
     folder, outside = tmp_path / "work", tmp_path / "outside"
     put(folder, "real/file.txt", "inside\n")
     put(outside, "secret-name.txt", "canary\n")

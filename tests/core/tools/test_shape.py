@@ -1,10 +1,10 @@
-"""The shape of a value: what a schema says is checked, what is not checked here is refused as a schema."""
+"""Validation by JSON Schema: supported keywords are checked, schemas with others are refused."""
 
 from typing import Any
 
 import pytest
 
-from core.tools.shape import misfits, value_in, wrong_schema
+from core.tools.json_schema import extract_json, schema_error, validation_errors
 
 
 @pytest.mark.parametrize(
@@ -28,10 +28,10 @@ from core.tools.shape import misfits, value_in, wrong_schema
         (True, [1, None], []),
     ],
 )
-def test_what_a_schema_says_is_checked(schema: Any, good: list[Any], bad: list[Any]) -> None:
-    assert wrong_schema(schema) == ""
-    assert [value for value in good if misfits(value, schema)] == []
-    assert [value for value in bad if not misfits(value, schema)] == []
+def test_a_schema_is_checked(schema: Any, good: list[Any], bad: list[Any]) -> None:
+    assert schema_error(schema) == ""
+    assert [value for value in good if validation_errors(value, schema)] == []
+    assert [value for value in bad if not validation_errors(value, schema)] == []
 
 
 @pytest.mark.parametrize(
@@ -58,21 +58,21 @@ def test_what_a_schema_says_is_checked(schema: Any, good: list[Any], bad: list[A
         {"pattern": "(a{1000}){1000}"},
     ],
 )
-def test_what_is_not_checked_is_no_schema(schema: Any) -> None:
-    assert wrong_schema(schema)
+def test_unsupported_keywords_are_rejected(schema: Any) -> None:
+    assert schema_error(schema)
 
 
-def test_the_value_of_a_reply() -> None:
-    assert value_in(' {"a": 1} ') == value_in('Here:\n```json\n{"a": 1}\n```\n') == {"a": 1}
+def test_the_value_of_a_reply_is_parsed() -> None:
+    assert extract_json(' {"a": 1} ') == extract_json('Here:\n```json\n{"a": 1}\n```\n') == {"a": 1}
     for text in ("It is 1.", "```\n1\n```\n```\n2\n```"):
         with pytest.raises(ValueError):
-            value_in(text)
+            extract_json(text)
 
 
-def test_a_schema_and_a_reply_made_to_hold_us_up_do_not() -> None:
-    """A sub-agent's schema and reply are both words of a model; each of these took minutes, or the run with it."""
-    assert misfits("a" * 200 + "!", {"pattern": "^(a+)+$"})
-    assert misfits(10**400, {"multipleOf": 0.5})
+def test_a_malicious_schema_or_reply_does_not_block() -> None:
+    """A sub-agent's schema and reply both come from a model; each of these took minutes or ended the run."""
+    assert validation_errors("a" * 200 + "!", {"pattern": "^(a+)+$"})
+    assert validation_errors(10**400, {"multipleOf": 0.5})
     for text in ("```x\n" * 100_000, "[" * 100_000):
         with pytest.raises(ValueError):
-            value_in(text)
+            extract_json(text)

@@ -1,1 +1,1 @@
-"""Folders and processes."""
+"""Tests of the workspace: file access, sandbox, scans and commands."""

@@ -1,4 +1,4 @@
-"""How tests run a command between walls, as whoever they run as."""
+"""Helpers that run a command in a sandbox, as the user who runs the tests."""
 
 import asyncio
 import contextlib
@@ -11,33 +11,33 @@ import pytest
 
 from core.workspace.bubblewrap import Bubblewrap
 from core.workspace.landlock import Landlock
-from core.workspace.launch import Asked, Limits
-from core.workspace.plain import Plain
-from core.workspace.process import Finished
-from core.workspace.sandbox import Rung, Sandbox
-from core.workspace.selftest import Proof, prove
+from core.workspace.launcher import CommandLimits, CommandRequest
+from core.workspace.running_command import FinishedCommand
+from core.workspace.sandbox import Sandbox, SandboxLauncher
+from core.workspace.sandbox_selftest import SandboxProof, prove_sandbox
+from core.workspace.unsandboxed import Unsandboxed
 
 T = TypeVar("T")
-RUNGS: dict[str, Callable[[], Rung]] = {"bubblewrap": Bubblewrap, "landlock": Landlock, "none": Plain}
+RUNGS: dict[str, Callable[[], SandboxLauncher]] = {"bubblewrap": Bubblewrap, "landlock": Landlock, "none": Unsandboxed}
 
 
 @functools.cache
-def proof_of(name: str) -> Proof | None:
-    """What this rung is worth here; none for the one without walls."""
+def proof_of(name: str) -> SandboxProof | None:
+    """Return the self-test result of a launcher on this machine; None without a sandbox."""
     launcher = RUNGS[name]()
     with contextlib.closing(launcher):
-        if name == "none" or not launcher.possible:
+        if name == "none" or not launcher.available:
             return None
-        return prove(launcher)
+        return prove_sandbox(launcher)
 
 
 @contextlib.contextmanager
 def walls(name: str) -> Iterator[Sandbox]:
-    """A sandbox of one rung; the test is left out where this machine does not offer it."""
+    """Open a sandbox with one launcher; skip the test if this machine does not support it."""
     proof = proof_of(name)
     if name != "none" and (proof is None or not proof.works):
         pytest.skip(f"this machine offers no {name}")
-    with contextlib.closing(Sandbox(RUNGS[name](), proof, unconfined=True)) as made:
+    with contextlib.closing(Sandbox(RUNGS[name](), proof, allow_unsandboxed=True)) as made:
         yield made
 
 
@@ -46,12 +46,12 @@ def await_(work: Coroutine[Any, Any, T]) -> T:
         return runner.run(work)
 
 
-def run(sandbox: Sandbox, command: str, folder: Path, limits: Limits | None = None) -> Finished:
-    return await_(sandbox.run(Asked(command, folder, limits or Limits(time_s=30))))
+def run(sandbox: Sandbox, command: str, folder: Path, limits: CommandLimits | None = None) -> FinishedCommand:
+    return await_(sandbox.run(CommandRequest(command, folder, limits or CommandLimits(time_s=30))))
 
 
 class Ear:
-    """Hears what a command prints, and can be waited by."""
+    """Collects the output of a command, and can wait until a given text was printed."""
 
     def __init__(self) -> None:
         self.heard = b""
@@ -62,7 +62,7 @@ class Ear:
         self._more.set()
 
     async def until(self, words: bytes) -> None:
-        """Wait until these words were printed."""
+        """Wait until this text was printed."""
         async with asyncio.timeout(20):
             while words not in self.heard:
                 self._more.clear()

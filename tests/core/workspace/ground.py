@@ -1,4 +1,4 @@
-"""What the tests of the workspace stand on: a folder with an outside, and traps in it."""
+"""Fixtures of the workspace tests: a folder, files outside it, and links that lead there."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,7 +8,7 @@ CANARY = b"canary-7f3a"
 
 @dataclass(frozen=True, slots=True)
 class Ground:
-    """`folder` is the workspace; what lies in `outside` must never be seen or changed."""
+    """`folder` is the workspace; the files in `outside` must never be read or changed."""
 
     folder: Path
     outside: Path
@@ -18,17 +18,17 @@ class Ground:
         return self.outside / "canary"
 
     def intact(self) -> bool:
-        """Nothing outside came, went or changed."""
+        """Return whether nothing outside was created, deleted or changed."""
         return names(self.outside) == ["canary", "inner"] and self.canary.read_bytes() == CANARY
 
 
 def names(folder: Path) -> list[str]:
-    """What a folder holds."""
+    """Return the sorted names in a folder."""
     return sorted(path.name for path in folder.iterdir())
 
 
 def lay(base: Path) -> Ground:
-    """A workspace and an outside beside it."""
+    """Create a workspace and a folder outside it."""
     folder, outside = base / "work folder", base / "outside"
     folder.mkdir()
     (outside / "inner").mkdir(parents=True)
@@ -39,7 +39,7 @@ def lay(base: Path) -> Ground:
 
 
 def set_traps(ground: Ground) -> list[str]:
-    """Names that lead outside, each in its own way; the links are made in the folder."""
+    """Create links in the folder, and return paths that lead outside in different ways."""
     folder, canary = ground.folder, str(ground.canary)
     (folder / "link").symlink_to(canary)
     (folder / "near").symlink_to("../outside/canary")
@@ -59,7 +59,7 @@ def set_traps(ground: Ground) -> list[str]:
 
 
 def odd_spellings(ground: Ground) -> list[str]:
-    """Names that only a decoder would take for a way out: here they are names, and nothing is there."""
+    """Return paths that lead outside only if they are decoded; taken literally, none of them exists."""
     tail = "outside/canary"
     return [
         *(f"%2e%2e/{tail}", f"%2e%2e%2f{tail}", f"..%2f{tail}", "..\\outside\\canary", f"..%5c{tail}", f"..;/{tail}"),
@@ -76,7 +76,7 @@ def odd_spellings(ground: Ground) -> list[str]:
 
 
 def traversals(ground: Ground) -> list[str]:
-    """Two thousand ways to write `up`, built as the published lists build theirs: dots, slashes, depth and tail."""
+    """Return two thousand path traversals, combined from dots, slashes, depths and tails like published lists."""
     dots = ("..", "%2e%2e", "%2e.", ".%2e", "..%00", "%252e%252e", "....", "..;", "\u2025", "%c0%ae%c0%ae", ".\u200b.")
     slashes = ("/", "\\", "%2f", "%5c", "//", "/./", "\\/", "%252f", "\u2215", "%c0%af", "..//", ";/", "/real/../")
     tails = ("outside/canary", "outside/canary\0.png", "outside/canary%00.txt", "etc/passwd")

@@ -1,4 +1,4 @@
-"""What people do every day works between walls as it does without them."""
+"""Everyday commands work in the sandbox as they do outside."""
 
 import contextlib
 import re
@@ -11,11 +11,11 @@ from typing import NamedTuple
 
 import pytest
 
-from core.workspace import toolchains
+from core.workspace import readable_system
 from core.workspace.bubblewrap import Bubblewrap
-from core.workspace.launch import Asked, Limits
+from core.workspace.folder_scan import FolderScan
+from core.workspace.launcher import CommandLimits, CommandRequest
 from core.workspace.sandbox import Sandbox
-from core.workspace.scan import Scan
 from tests.core.workspace.commands import await_, walls
 
 HERE = Path(__file__).parent
@@ -31,7 +31,7 @@ class Line(NamedTuple):
 
 
 def lines() -> list[Line]:
-    """The list; a bar inside a command is written with a backslash."""
+    """Read the list; a bar inside a command is escaped with a backslash."""
     found = []
     for text in (HERE / "everyday.txt").read_text(encoding="utf-8").splitlines():
         if text and not text.startswith("#"):
@@ -41,20 +41,20 @@ def lines() -> list[Line]:
 
 
 def program(name: str) -> str | None:
-    """Where a program is; those of the house are the ones beside our own Python."""
+    """Return the path of a program; names in capitals are programs next to our own Python."""
     return shutil.which(name) if name.islower() or name.isdigit() else shutil.which(name.lower(), path=TOOLS)
 
 
 @pytest.fixture(scope="module")
 def sandbox(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbox]:
-    """With a person's name in git's settings, as anybody's home has it."""
+    """A sandbox with a user name in the git configuration, as most home folders have one."""
     home = tmp_path_factory.mktemp("person")
     with pytest.MonkeyPatch.context() as patch:
         if subprocess.run(["git", "config", "--global", "user.name"], capture_output=True, check=False).returncode:
             (home / ".gitconfig").write_text("[user]\n\tname = Ada\n\temail = ada@example.org\n")
             patch.setenv("HOME", str(home))
         with walls("bubblewrap"):
-            launcher = Bubblewrap([*toolchains.python_parts(), Path(sys.prefix)])
+            launcher = Bubblewrap([*readable_system.interpreter_folders(), Path(sys.prefix)])
         with contextlib.closing(Sandbox(launcher, None)) as made:
             yield made
 
@@ -65,7 +65,7 @@ def test_the_list_is_long_enough() -> None:
 
 @pytest.mark.parametrize("line", lines(), ids=[f"{number}" for number in range(len(lines()))])
 def test_an_everyday_command(line: Line, sandbox: Sandbox, tmp_path: Path) -> None:
-    """It succeeds, where it succeeds outside; a refusal of its own is no matter of the walls."""
+    """The command succeeds in the sandbox if it succeeds outside; the test is skipped if it fails outside too."""
     command = line.command
     for name in line.needs:
         place = program(name)
@@ -76,8 +76,10 @@ def test_an_everyday_command(line: Line, sandbox: Sandbox, tmp_path: Path) -> No
     folder = tmp_path / "folder"
     folder.mkdir()
     subprocess.run(["/bin/sh", "-c", line.setup], cwd=folder, check=True, capture_output=True)
-    guarded = Scan(folder).before()
-    asked = Asked(command, folder, Limits(time_s=100), protected=guarded.protected, hidden=guarded.hidden)
+    guarded = FolderScan(folder).scan_before()
+    asked = CommandRequest(
+        command, folder, CommandLimits(time_s=100), protected=guarded.protected, hidden=guarded.hidden
+    )
     done = await_(sandbox.run(asked))
     if done.exit_code != 0:
         again = tmp_path / "again"
@@ -85,4 +87,4 @@ def test_an_everyday_command(line: Line, sandbox: Sandbox, tmp_path: Path) -> No
         subprocess.run(["/bin/sh", "-c", line.setup], cwd=again, check=True, capture_output=True)
         outside = subprocess.run(["/bin/sh", "-c", command], cwd=again, capture_output=True, text=True, check=False)
         assert outside.returncode != 0, f"{command}\n{done.output}"
-        pytest.skip(f"it fails here without walls too: {outside.stderr[-100:]}")
+        pytest.skip(f"it also fails without a sandbox: {outside.stderr[-100:]}")

@@ -1,4 +1,4 @@
-"""The way out: closed, or open for some hosts; and addresses that no spelling makes public."""
+"""Network access of commands: none, or allowed hosts only; and private addresses in every notation."""
 
 import asyncio
 import http.server
@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from core.domain.problems import Problem
-from core.workspace.egress import allowed_address, host_name, is_public
-from core.workspace.launch import Asked, Limits, Permit
-from core.workspace.process import Finished
-from core.workspace.proxy import Knock, Proxy
+from core.workspace.launcher import CommandLimits, CommandRequest, SandboxPermissions
+from core.workspace.outbound_hosts import allowed_address, is_public, normalized_host
+from core.workspace.proxy import ConnectionAttempt, Proxy
+from core.workspace.running_command import FinishedCommand
 from core.workspace.sandbox import Sandbox
 from tests.core.workspace.commands import await_, walls
 
@@ -43,8 +43,8 @@ INWARD = [
 
 
 @pytest.mark.parametrize("host", INWARD)
-def test_no_spelling_leads_inward(host: str) -> None:
-    """D6: the thirteen known spellings and more; none asks a resolver."""
+def test_no_notation_reaches_a_private_address(host: str) -> None:
+    """D6: the thirteen known notations and more, without asking a resolver."""
     with pytest.raises(Problem, match="cannot be reached"):
         await_(allowed_address(host))
 
@@ -57,8 +57,8 @@ def answers(*found: str) -> "object":
 
 
 @pytest.mark.parametrize("found", [("10.1.1.1",), ("93.184.216.34", "127.0.0.1"), ("::ffff:10.0.0.1",), ()])
-def test_a_name_that_leads_inward(found: tuple[str, ...]) -> None:
-    """Rebinding, and one bad address among good ones."""
+def test_a_name_that_resolves_to_a_private_address(found: tuple[str, ...]) -> None:
+    """DNS rebinding, and one private address among public ones."""
     with pytest.raises(Problem):
         await_(allowed_address("example.org", answers(*found)))  # type: ignore[arg-type]  # a resolver that knows it all
 
@@ -67,7 +67,7 @@ def test_a_public_host() -> None:
     told = answers("93.184.216.34", "2606:2800:220:1::1")
     assert await_(allowed_address("Example.ORG.", told)) == ("93.184.216.34", "2606:2800:220:1::1")  # type: ignore[arg-type]  # as above
     assert await_(allowed_address("93.184.216.34")) == ("93.184.216.34",)
-    assert host_name("B\u00fccher.example") == "xn--bcher-kva.example" and is_public("8.8.8.8")
+    assert normalized_host("B\u00fccher.example") == "xn--bcher-kva.example" and is_public("8.8.8.8")
 
 
 class Page(http.server.BaseHTTPRequestHandler):
@@ -79,7 +79,7 @@ class Page(http.server.BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, *_: object) -> None:
-        """Be quiet."""
+        """Log nothing."""
 
 
 @pytest.fixture
@@ -98,18 +98,18 @@ def sandbox() -> Iterator[Sandbox]:
         yield made
 
 
-def through(sandbox: Sandbox, command: str, folder: Path, port: int) -> tuple[Finished, list[Knock]]:
-    """Run with one host allowed; for this test its name is known to lead to our own server."""
-    knocks: list[Knock] = []
+def through(sandbox: Sandbox, command: str, folder: Path, port: int) -> tuple[FinishedCommand, list[ConnectionAttempt]]:
+    """Run a command with allowed hosts, whose names resolve to the server of the test."""
+    knocks: list[ConnectionAttempt] = []
 
     async def known(name: str) -> tuple[str, ...]:
         if name == "inward.test":
             return await allowed_address("127.0.0.1")
         return ("127.0.0.1",)
 
-    async def go() -> Finished:
+    async def go() -> FinishedCommand:
         async with Proxy([("allowed.test", port), ("inward.test", port)], knocks.append, known) as proxy:
-            asked = Asked(command, folder, Limits(time_s=20), Permit(proxy=proxy.path))
+            asked = CommandRequest(command, folder, CommandLimits(time_s=20), SandboxPermissions(proxy=proxy.path))
             return await sandbox.run(asked)
 
     return await_(go()), knocks
@@ -118,7 +118,7 @@ def through(sandbox: Sandbox, command: str, folder: Path, port: int) -> tuple[Fi
 def test_an_allowed_host(sandbox: Sandbox, tmp_path: Path, port: int) -> None:
     done, knocks = through(sandbox, f"curl -sS http://allowed.test:{port}/a?b=c", tmp_path, port)
     assert done.output == "page /a?b=c", done
-    assert knocks == [Knock("allowed.test", port, "allowed")]
+    assert knocks == [ConnectionAttempt("allowed.test", port, "allowed")]
     done, _ = through(sandbox, f"curl -sSp http://allowed.test:{port}/tunnel; exit 3", tmp_path, port)
     assert (done.output, done.exit_code) == ("page /tunnel", 3)
 
@@ -139,14 +139,14 @@ def test_an_allowed_host(sandbox: Sandbox, tmp_path: Path, port: int) -> None:
         ),
     ],
 )
-def test_other_hosts_are_refused_and_told(way: str, sandbox: Sandbox, tmp_path: Path, port: int) -> None:
+def test_other_hosts_are_refused_and_reported(way: str, sandbox: Sandbox, tmp_path: Path, port: int) -> None:
     done, knocks = through(sandbox, f"curl -sS -m 5 --noproxy '' {way.format(port=port)}", tmp_path, port)
     assert "page" not in done.output
     assert [knock.result for knock in knocks] == ["refused"], knocks
 
 
 def test_nothing_goes_past_the_proxy(sandbox: Sandbox, tmp_path: Path, port: int) -> None:
-    """I18: neither directly, nor by a name that is looked up."""
+    """I18: neither directly nor through a DNS query."""
     command = f"curl -sS -m 3 --noproxy '*' http://127.0.0.1:{port}/; getent hosts canary.example.org; echo end"
     done, knocks = through(sandbox, command, tmp_path, port)
     assert "page" not in done.output and done.output.endswith("end\n") and knocks == []
@@ -155,8 +155,8 @@ def test_nothing_goes_past_the_proxy(sandbox: Sandbox, tmp_path: Path, port: int
 @pytest.mark.parametrize(
     "head", [b"GARBAGE\r\n\r\n", b"GET / HTTP/1.1\r\n\r\n", b"x" * 100_000, b"CONNECT a:b HTTP/1.1\r\n\r\n"]
 )
-def test_what_is_no_request(head: bytes, tmp_path: Path) -> None:
-    knocks: list[Knock] = []
+def test_invalid_requests(head: bytes, tmp_path: Path) -> None:
+    knocks: list[ConnectionAttempt] = []
 
     async def go() -> bytes:
         async with Proxy([], knocks.append) as proxy:
@@ -170,7 +170,7 @@ def test_what_is_no_request(head: bytes, tmp_path: Path) -> None:
 
 
 def test_open_connections_end_with_the_run() -> None:
-    """At their end or by a reset, whichever the moment gives; they never hang."""
+    """Connections are closed or reset, depending on the moment; they never hang."""
 
     async def go() -> bytes:
         async with Proxy([], lambda knock: None) as proxy:

@@ -1,4 +1,4 @@
-"""What a killed program can leave of a command that had not begun yet, and how the next one ends it."""
+"""Half-started sandboxes that a killed process leaves behind are killed by the next one."""
 
 import os
 import shutil
@@ -8,28 +8,28 @@ from pathlib import Path
 
 import pytest
 
-from core.workspace.process import MARK
-from core.workspace.usage import descendants, end_orphans
-from tests.e2e.screen import until
+from core.workspace.process_tree import descendants, kill_orphans
+from core.workspace.running_command import MARKER_VARIABLE
+from tests.e2e.screen import wait_until
 
 
 @pytest.mark.skipif(shutil.which("bwrap") is None, reason="only bubblewrap sets up in two halves")
-def test_a_half_made_sandbox_of_a_dead_program_is_ended_and_no_other() -> None:
-    """Held where its outer half waits for the user namespace, and killed there."""
+def test_a_half_created_sandbox_of_a_dead_process_is_ended_and_no_other() -> None:
+    """bubblewrap is blocked while it waits for the user namespace, and killed there."""
     reading, writing = os.pipe()
     words = ["bwrap", "--unshare-user", "--unshare-pid", "--die-with-parent", "--ro-bind", "/", "/"]
     words += ["--userns-block-fd", str(reading), "--info-fd", "1", "sleep", "60"]
-    marked = {**os.environ, MARK: "of-a-test"}
-    needle = f"{MARK}=of-a-test".encode()
+    marked = {**os.environ, MARKER_VARIABLE: "of-a-test"}
+    needle = f"{MARKER_VARIABLE}=of-a-test".encode()
     outer = subprocess.Popen(words, env=marked, pass_fds=(reading,), stdout=subprocess.DEVNULL)
     try:
-        (inner,) = until(lambda: descendants(outer.pid), "the half inside")
-        assert end_orphans(needle) == [], "one whose program lives is none of these"
+        (inner,) = wait_until(lambda: descendants(outer.pid), "the child of bubblewrap")
+        assert kill_orphans(needle) == [], "its parent is alive"
         outer.send_signal(signal.SIGKILL)
         outer.wait()
-        until(lambda: _parent(inner) == 1 or None, "it is left")
-        assert end_orphans(needle) == [inner]
-        until(lambda: not Path(f"/proc/{inner}").exists() or _state(inner) == "Z", "it is gone")
+        wait_until(lambda: _parent(inner) == 1 or None, "it is an orphan")
+        assert kill_orphans(needle) == [inner]
+        wait_until(lambda: not Path(f"/proc/{inner}").exists() or _state(inner) == "Z", "it is gone")
     finally:
         os.close(reading)
         os.close(writing)

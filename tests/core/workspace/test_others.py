@@ -1,4 +1,4 @@
-"""The launchers of other systems: what they would hand to macOS and Windows, looked at here."""
+"""The launchers for macOS and Windows: the profiles and structures they would pass to the system."""
 
 import struct
 import sys
@@ -7,19 +7,19 @@ from pathlib import Path
 import pytest
 
 from core.domain.problems import Problem
-from core.workspace.jobobject import JobObject, job_limits
-from core.workspace.launch import Asked, Limits, Permit
-from core.workspace.sandbox import choose
+from core.workspace.job_object import JobObject, job_limits
+from core.workspace.launcher import CommandLimits, CommandRequest, SandboxPermissions
+from core.workspace.sandbox import choose_sandbox
 from core.workspace.seatbelt import Seatbelt
 
 
 def rules(folder: Path, **more: object) -> list[str]:
-    """The profile's lines for a folder."""
-    return Seatbelt().rules(Asked("true", folder, **more)).splitlines()  # type: ignore[arg-type]  # fields of Asked
+    """Return the lines of the profile for a folder."""
+    return Seatbelt().profile_text(CommandRequest("true", folder, **more)).splitlines()  # type: ignore[arg-type]  # fields of Asked
 
 
 def test_the_profile_of_macos(tmp_path: Path) -> None:
-    """It denies by default, opens the folder, and its last words close what is protected, secret, and the network."""
+    """The profile denies by default, allows the folder, and last denies protected files, secrets and the network."""
     lines = rules(tmp_path, protected=("sub/.git",), hidden=("a/.env",))
     assert lines[:2] == ["(version 1)", "(deny default)"] and lines[-1] == "(deny network*)"
     opened = next(number for number, line in enumerate(lines) if line.startswith("(allow file-write* "))
@@ -32,15 +32,15 @@ def test_the_profile_of_macos(tmp_path: Path) -> None:
     assert all(line.count("(") == line.count(")") for line in lines)
 
 
-def test_what_a_person_allowed_on_macos(tmp_path: Path) -> None:
-    lines = rules(tmp_path, permit=Permit(secrets=True, protected=(".envrc",)))
+def test_hosts_allowed_by_the_user_on_macos(tmp_path: Path) -> None:
+    lines = rules(tmp_path, permit=SandboxPermissions(secrets=True, protected_paths=(".envrc",)))
     assert not any(".envrc" in line or f"{tmp_path}/.env" in line for line in lines if line.startswith("(deny"))
-    with pytest.raises(Problem, match="No host"):
-        Seatbelt().prepare(Asked("true", tmp_path, permit=Permit(proxy=tmp_path)))
+    with pytest.raises(Problem, match="network access"):
+        Seatbelt().prepare(CommandRequest("true", tmp_path, permit=SandboxPermissions(proxy=tmp_path)))
 
 
 @pytest.mark.parametrize("name", ['with "quotes"', "back\\slash", "(allow default)"])
-def test_a_name_cannot_write_rules(name: str, tmp_path: Path) -> None:
+def test_a_file_name_cannot_inject_rules(name: str, tmp_path: Path) -> None:
     folder = tmp_path / name
     folder.mkdir()
     spelled = str(folder).replace("\\", "\\\\").replace('"', '\\"')
@@ -48,15 +48,15 @@ def test_a_name_cannot_write_rules(name: str, tmp_path: Path) -> None:
     assert f'(subpath "{spelled}")' in text and text.count("\n(allow default)") == 0
 
 
-def test_the_job_of_windows() -> None:
-    """The layout the system takes: sizes and places are those of its headers."""
-    body = job_limits(Limits(processes=7, memory=1 << 30))
+def test_the_job_object_of_windows() -> None:
+    """The structure has the size and offsets of the Windows headers."""
+    body = job_limits(CommandLimits(processes=7, memory=1 << 30))
     assert len(body) == 144
     assert struct.unpack_from("<I", body, 16)[0] == 0x8 | 0x200 | 0x400 | 0x2000
     assert struct.unpack_from("<I", body, 40)[0] == 7 and struct.unpack_from("<Q", body, 120)[0] == 1 << 30
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there it is possible")
-def test_windows_is_honest_about_its_level() -> None:
-    assert JobObject().level == "none" and not JobObject().possible
-    assert choose(ladder=[JobObject]).name == "none"
+def test_windows_reports_its_true_level() -> None:
+    assert JobObject().level == "none" and not JobObject().available
+    assert choose_sandbox(launchers=[JobObject]).name == "none"

@@ -1,4 +1,4 @@
-"""Commands: whatever they do, their end is known, their output is bounded and nothing of them is left."""
+"""Commands: whatever they do, their end is noticed, their output is limited and no process is left."""
 
 import asyncio
 import os
@@ -13,27 +13,27 @@ from pathlib import Path
 import pytest
 
 from core.domain.problems import Problem
-from core.workspace import usage
-from core.workspace.launch import Asked, Limits
-from core.workspace.plain import Plain
-from core.workspace.process import KEEP, Finished, Kept, begin
+from core.workspace import process_tree
+from core.workspace.launcher import CommandLimits, CommandRequest
+from core.workspace.running_command import KEPT_BYTES, FinishedCommand, OutputBuffer, start_command
+from core.workspace.unsandboxed import Unsandboxed
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="process groups and /bin/sh are POSIX")
 
 
-async def run_command(command: str, folder: Path, timeout_s: float) -> Finished:
-    """Without walls: what they add is tried elsewhere."""
-    asked = Asked(command, folder, Limits(time_s=timeout_s))
-    running = await begin(Plain().prepare(asked), asked.limits)
-    return await running.until_end()
+async def run_command(command: str, folder: Path, timeout_s: float) -> FinishedCommand:
+    """Run a command without a sandbox, which other tests cover."""
+    asked = CommandRequest(command, folder, CommandLimits(time_s=timeout_s))
+    running = await start_command(Unsandboxed().prepare(asked), asked.limits)
+    return await running.wait_or_kill()
 
 
-def done(command: str, folder: Path, timeout_s: float = 20) -> Finished:
+def done(command: str, folder: Path, timeout_s: float = 20) -> FinishedCommand:
     return asyncio.run(run_command(command, folder, timeout_s))
 
 
 def left(folder: Path) -> list[str]:
-    """Processes that still work in the folder."""
+    """Return the command lines of processes whose working directory is the folder."""
     found = []
     for place in Path("/proc").iterdir():
         if place.name.isdigit() and int(place.name) != os.getpid():
@@ -51,26 +51,26 @@ def eventually(condition: Callable[[], object], bound_s: float = 10) -> bool:
     while not condition():
         if time.monotonic() > end:
             return False
-        pause.wait(0.01)  # other processes end without a signal to us
+        pause.wait(0.01)  # the end of other processes is not signaled to us
     return True
 
 
 def test_output_and_exit_code_come_back(tmp_path: Path) -> None:
-    assert done("echo out; echo err >&2; exit 3", tmp_path) == Finished("out\nerr\n", 3)
+    assert done("echo out; echo err >&2; exit 3", tmp_path) == FinishedCommand("out\nerr\n", 3)
 
 
-def test_a_flood_is_stopped(tmp_path: Path) -> None:  # T1
+def test_a_flood_of_output_is_truncated(tmp_path: Path) -> None:  # T1
     found = done("yes", tmp_path)
-    assert "64 MB" in found.ended and len(found.output) < 2 * KEEP + 100
+    assert "64 MB" in found.killed_because and len(found.output) < 2 * KEPT_BYTES + 100
 
 
-def test_one_long_line_is_kept_head_and_tail(tmp_path: Path) -> None:  # T2, smaller
+def test_one_long_line_keeps_its_start_and_end(tmp_path: Path) -> None:  # T2, smaller
     found = done("head -c 3000000 /dev/zero | tr '\\0' x; echo end", tmp_path)
-    assert found.exit_code == 0 and "bytes left out" in found.output and found.output.endswith("xend\n")
-    assert len(found.output) < 2 * KEEP + 100
+    assert found.exit_code == 0 and "bytes omitted" in found.output and found.output.endswith("xend\n")
+    assert len(found.output) < 2 * KEPT_BYTES + 100
 
 
-def test_closing_the_output_is_no_end(tmp_path: Path) -> None:  # T3
+def test_closing_the_output_does_not_end_the_command(tmp_path: Path) -> None:  # T3
     assert done("exec >&- 2>&-; sleep 0.2; touch late; exit 4", tmp_path).exit_code == 4
     assert (tmp_path / "late").exists()
 
@@ -80,49 +80,49 @@ def test_closing_the_output_is_no_end(tmp_path: Path) -> None:  # T3
     ["sleep 600 & echo x", "setsid sleep 600 & echo x", "(setsid sh -c 'sleep 600 & sleep 600' &) ; echo x"],
     ids=["T4 background", "T5 daemon", "T5 daemon's children"],
 )
-def test_nothing_is_left_behind(tmp_path: Path, command: str) -> None:
+def test_no_process_is_left_behind(tmp_path: Path, command: str) -> None:
     assert done(command, tmp_path).output == "x\n"
     assert eventually(lambda: not left(tmp_path)), left(tmp_path)
 
 
-def test_a_deaf_process_is_ended_at_its_time(tmp_path: Path) -> None:  # T6
+def test_a_process_that_ignores_signals_is_killed_at_its_timeout(tmp_path: Path) -> None:  # T6
     found = done("trap '' TERM INT HUP; echo on; sleep 600", tmp_path, 0.3)
-    assert (found.ended, found.output, found.exit_code) == ("stopped after 0.3 s", "on\n", -signal.SIGKILL)
+    assert (found.killed_because, found.output, found.exit_code) == ("stopped after 0.3 s", "on\n", -signal.SIGKILL)
     assert eventually(lambda: not left(tmp_path))
 
 
-def test_stdin_is_empty_and_no_terminal(tmp_path: Path) -> None:  # T10, T11
+def test_stdin_is_empty_and_there_is_no_terminal(tmp_path: Path) -> None:  # T10, T11
     assert done("cat; read x; test -t 0 || echo none", tmp_path).output == "none\n"
 
 
-def test_an_end_by_signal_is_told(tmp_path: Path) -> None:  # T12
+def test_an_end_by_signal_is_reported(tmp_path: Path) -> None:  # T12
     assert done("kill -TERM $$", tmp_path).exit_code == -signal.SIGTERM
 
 
-def test_binary_output_is_text_with_marks(tmp_path: Path) -> None:  # T13
+def test_binary_output_becomes_text_with_placeholders(tmp_path: Path) -> None:  # T13
     assert done("printf '\\377\\000a'", tmp_path).output == "\ufffd\0a"
 
 
-def test_a_folder_may_go_away(tmp_path: Path) -> None:  # T14
+def test_the_working_folder_may_be_removed(tmp_path: Path) -> None:  # T14
     folder = tmp_path / "work"
     folder.mkdir()
     assert done("rm -rf ../work; echo gone", folder).output == "gone\n"
-    with pytest.raises(Problem, match="folder is still there"):
+    with pytest.raises(Problem, match="folder still exists"):
         done("true", folder)
 
 
-def test_waiting_for_children_ends(tmp_path: Path) -> None:
-    """The watcher in the group is no child that a command's own `wait` waits for."""
+def test_waiting_for_children_returns(tmp_path: Path) -> None:
+    """The watcher in the process group is not a child that `wait` in a command waits for."""
     assert done("true & wait; echo ended", tmp_path).output == "ended\n"
 
 
-def test_keys_stay_with_us(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_keys_are_not_passed_to_commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "canary")
     assert "canary" not in done("env; cat /proc/$PPID/environ 2>/dev/null | head -c 0", tmp_path).output
 
 
 @pytest.mark.parametrize("after_s", [0, 0.001, 0.005, 0.02, 0.1])
-def test_a_stop_at_any_moment_leaves_nothing(tmp_path: Path, after_s: float) -> None:
+def test_a_stop_at_any_moment_leaves_no_process(tmp_path: Path, after_s: float) -> None:
     async def main() -> None:
         task = asyncio.create_task(run_command("sleep 600 & setsid sleep 600 & sleep 600", tmp_path, 60))
         await asyncio.sleep(after_s)
@@ -152,23 +152,23 @@ def test_a_command_dies_with_us(tmp_path: Path) -> None:  # C16
     assert eventually(lambda: not left(tmp_path)), left(tmp_path)
 
 
-def test_characters_are_not_torn() -> None:
-    kept = Kept()
-    text = "a" + "é" * KEEP
+def test_split_characters_are_joined() -> None:
+    kept = OutputBuffer()
+    text = "a" + "é" * KEPT_BYTES
     for start in range(0, len(text.encode()), 1000):
         kept.add(text.encode()[start : start + 1000])
     assert kept.text().startswith("aéé") and kept.text().endswith("éé")
-    short = Kept()
-    whole = "a" + "é" * (KEEP // 2 + 10)
+    short = OutputBuffer()
+    whole = "a" + "é" * (KEPT_BYTES // 2 + 10)
     short.add(whole.encode())
     assert short.text() == whole
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="processes are found by their environment on Linux only")
-def test_what_is_just_turning_into_another_program_is_ended_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    """For that moment the kernel shows no environment of it."""
+def test_a_process_in_exec_is_ended_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    """During exec the kernel shows an empty environment."""
     child = subprocess.Popen(["sleep", "60"], env={"MARK": "turning"})
-    seen = usage._environment
+    seen = process_tree._environment
     looked: list[Path] = []
 
     def turning(place: Path) -> bytes | None:
@@ -177,9 +177,9 @@ def test_what_is_just_turning_into_another_program_is_ended_too(monkeypatch: pyt
             return b""
         return seen(place)
 
-    monkeypatch.setattr(usage, "_environment", turning)
+    monkeypatch.setattr(process_tree, "_environment", turning)
     try:
-        usage.end_marked(b"MARK=turning")
+        process_tree.kill_marked(b"MARK=turning")
         assert child.wait(10) == -signal.SIGKILL
     finally:
         child.kill()

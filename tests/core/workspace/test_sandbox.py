@@ -1,4 +1,4 @@
-"""Commands between walls: what they cannot reach, where they are stopped, and that nothing of them is left."""
+"""Commands in a sandbox: what they cannot reach, their limits, and that no process is left."""
 
 import asyncio
 import contextlib
@@ -16,20 +16,22 @@ from tempfile import TemporaryDirectory, gettempdir
 import pytest
 
 from core.domain.problems import Problem
-from core.workspace import seccomp, toolchains
-from core.workspace.bubblewrap import MANY, Bubblewrap
+from core.workspace import readable_system, seccomp_filter
+from core.workspace.bubblewrap import MAX_MOUNTS, Bubblewrap
 from core.workspace.landlock import Landlock
-from core.workspace.launch import Asked, Limits, Permit
-from core.workspace.plain import Plain
-from core.workspace.process import KEEP, Finished
-from core.workspace.sandbox import Sandbox, choose
-from core.workspace.selftest import SAID, prove
+from core.workspace.launcher import CommandLimits, CommandRequest, SandboxPermissions
+from core.workspace.running_command import KEPT_BYTES, FinishedCommand
+from core.workspace.sandbox import Sandbox, choose_sandbox
+from core.workspace.sandbox_selftest import ATTACK_DESCRIPTIONS, prove_sandbox
+from core.workspace.unsandboxed import Unsandboxed
 from tests.core.workspace.commands import RUNGS, Ear, await_, proof_of, run, walls
 from tests.core.workspace.ground import Ground, lay
 
 ROOT = Path(__file__).parents[3]
-LEFT = [f"{60 + number}.{os.getpid()}" for number in range(5)]  # how long those sleep who should not be left
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the rungs of Linux")
+LEFT = [
+    f"{60 + number}.{os.getpid()}" for number in range(5)
+]  # unique durations for `sleep` processes that must not be left
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="launchers for Linux only")
 
 
 @pytest.fixture
@@ -49,12 +51,12 @@ def wrapped() -> Iterator[Sandbox]:
         yield made
 
 
-def test_the_rungs_prove_themselves() -> None:
-    """D3: nine attacks, none works; on the second rung one is open by design, and said to be."""
+def test_the_rungs_pass_their_self_test() -> None:
+    """D3: none of nine attacks works; Landlock does not prevent one by design, which its result says."""
     for name, known in (("bubblewrap", ()), ("landlock", ("protected",))):
         proof = proof_of(name)
         if proof is not None and proof.works:
-            assert (proof.open, proof.known) == ((), known)
+            assert (proof.escapes, proof.known_gaps) == ((), known)
 
 
 @pytest.mark.parametrize(
@@ -66,53 +68,58 @@ def test_the_rungs_prove_themselves() -> None:
     ],
     ids=["network", "processes", "files"],
 )
-def test_t21_a_weak_profile_switches_commands_off(
+def test_t21_a_weak_profile_disables_commands(
     weaken: Callable[[list[str]], list[str]], said: set[str], ground: Ground
 ) -> None:
-    """T21: with words that name what it let through."""
+    """T21: the error names the attacks that worked."""
     with walls("bubblewrap"):
-        made = choose(ladder=[lambda: Bubblewrap(weaken=weaken)])
+        made = choose_sandbox(launchers=[lambda: Bubblewrap(weaken=weaken)])
     with contextlib.closing(made):
-        assert made.proof and set(made.proof.open) >= said
-        with pytest.raises(Problem, match="Commands are off") as told:
+        assert made.proof and set(made.proof.escapes) >= said
+        with pytest.raises(Problem, match="Commands are disabled") as told:
             run(made, "true", ground.folder)
-        assert all(SAID[name] in str(told.value) for name in said)
+        assert all(ATTACK_DESCRIPTIONS[name] in str(told.value) for name in said)
 
 
-def test_a_weak_second_rung_is_noticed_too() -> None:
-    with walls("landlock"), contextlib.closing(choose(ladder=[lambda: Landlock(weaken=lambda _: ["/"])])) as made:
-        assert made.proof and "read_outside" in made.proof.open and made.off(Permit())
+def test_a_weak_second_rung_is_detected_too() -> None:
+    with (
+        walls("landlock"),
+        contextlib.closing(choose_sandbox(launchers=[lambda: Landlock(weaken=lambda _: ["/"])])) as made,
+    ):
+        assert made.proof and "read_outside" in made.proof.escapes and made.disabled_reason(SandboxPermissions())
 
 
-def test_t20_a_broken_rung_is_passed_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ground: Ground) -> None:
-    """T20: a bubblewrap that fails, then none at all; the level says so, and without walls nothing runs unasked."""
+def test_t20_a_failing_rung_is_skipped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ground: Ground) -> None:
+    """T20: a bubblewrap that fails, then none. The level shows it, and without a sandbox nothing runs unapproved."""
     stub = tmp_path / "bwrap"
     stub.write_text("#!/bin/sh\necho 'no permission' >&2\nexit 1\n")
     stub.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
-    with contextlib.closing(choose(ladder=[Bubblewrap, Landlock])) as made:
+    with contextlib.closing(choose_sandbox(launchers=[Bubblewrap, Landlock])) as made:
         assert made.level in ("reduced", "none") and made.name != "bubblewrap"
     monkeypatch.setenv("PATH", str(tmp_path / "nothing"))
-    with contextlib.closing(choose(ladder=[Bubblewrap])) as made:
+    with contextlib.closing(choose_sandbox(launchers=[Bubblewrap])) as made:
         assert made.level == "none"
         with pytest.raises(Problem, match="no sandbox"):
             run(made, "true", ground.folder)
 
 
-def test_a_good_proof_is_remembered(tmp_path: Path) -> None:
+def test_a_passed_self_test_is_cached(tmp_path: Path) -> None:
     cache = tmp_path / "proof"
     with walls("bubblewrap"), contextlib.closing(Bubblewrap()) as launcher:
-        first = prove(launcher, cache)
+        first = prove_sandbox(launcher, cache)
         began = time.monotonic()
-        assert prove(launcher, cache) == first and time.monotonic() - began < 0.1
+        assert prove_sandbox(launcher, cache) == first and time.monotonic() - began < 0.1
         cache.write_text(json.dumps({**json.loads(cache.read_text()), "profile": "another"}))
-        assert prove(launcher, cache) == first
+        assert prove_sandbox(launcher, cache) == first
         cache.write_text("no proof")
-        assert prove(launcher, cache) == first
+        assert prove_sandbox(launcher, cache) == first
 
 
-def test_what_a_command_sees(wrapped: Sandbox, ground: Ground, monkeypatch: pytest.MonkeyPatch) -> None:
-    """S1, I22: no key of ours in any environment; the rest of the home, and /tmp, are its own."""
+def test_environment_and_folders_of_a_command(
+    wrapped: Sandbox, ground: Ground, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """S1, I22: no API key in any environment; the home folder and /tmp are its own."""
     monkeypatch.setenv("OPENAI_API_KEY", "canary-key")
     Path("/tmp/journeyman-visible").touch()
     command = "env; cat /proc/*/environ | tr '\\0' '\\n'; ls -a ~ /tmp /home; cat /proc/*/cmdline | tr '\\0' ' '"
@@ -121,15 +128,15 @@ def test_what_a_command_sees(wrapped: Sandbox, ground: Ground, monkeypatch: pyte
     Path("/tmp/journeyman-visible").unlink()
 
 
-def test_the_folder_is_its_own(sandbox: Sandbox, ground: Ground) -> None:
+def test_the_folder_is_writable(sandbox: Sandbox, ground: Ground) -> None:
     done = run(sandbox, "echo hello > new && cat new real/file && pwd", ground.folder)
-    assert (done.exit_code, done.ended) == (0, "")
+    assert (done.exit_code, done.killed_because) == (0, "")
     assert done.output == f"hello\ninside{ground.folder}\n" and (ground.folder / "new").exists()
 
 
 @pytest.mark.parametrize("name", ["bubblewrap", "landlock"])
-def test_no_way_out(name: str, ground: Ground) -> None:
-    """P1–P7 inside commands."""
+def test_no_path_leads_outside(name: str, ground: Ground) -> None:
+    """P1–P7 with commands."""
     (ground.folder / "away").symlink_to(ground.outside)
     tries = [f"{ground.canary}", "../outside/canary", "away/canary", f"/proc/self/root{ground.canary}"]
     with walls(name) as sandbox:
@@ -139,8 +146,8 @@ def test_no_way_out(name: str, ground: Ground) -> None:
     assert ground.intact()
 
 
-def test_protected_places(wrapped: Sandbox, ground: Ground) -> None:
-    """P12–P14, I11: neither changed nor moved away and made anew, also in a folder below; a person may allow one."""
+def test_protected_paths(wrapped: Sandbox, ground: Ground) -> None:
+    """P12–P14, I11: neither changed nor moved away and replaced, also in subfolders; the user can allow a path."""
     for place in ("", "sub/"):
         subprocess.run(["git", "init", "-q", ground.folder / place], check=True)
     for name in (".mcp.json", ".envrc"):
@@ -151,11 +158,11 @@ def test_protected_places(wrapped: Sandbox, ground: Ground) -> None:
         *("rm -rf .git/hooks", "echo x > .mcp.json", "rm -f .envrc", "echo x > e && mv e .envrc", "mv sub/.git s"),
         "echo x > sub/.git/hooks/post-checkout",
     ):
-        asked = Asked(command, ground.folder, protected=("sub/.git",))
+        asked = CommandRequest(command, ground.folder, protected=("sub/.git",))
         assert await_(wrapped.run(asked)).exit_code != 0, command
     assert (ground.folder / ".git/config").read_text() == config
     assert (ground.folder / ".mcp.json").read_text() == (ground.folder / ".envrc").read_text() == "mine"
-    allowed = Asked("echo x > .envrc", ground.folder, permit=Permit(protected=(".envrc",)))
+    allowed = CommandRequest("echo x > .envrc", ground.folder, permit=SandboxPermissions(protected_paths=(".envrc",)))
     assert await_(wrapped.run(allowed)).exit_code == 0
 
 
@@ -167,7 +174,7 @@ def test_a_git_folder_that_is_a_link(wrapped: Sandbox, ground: Ground) -> None:
 
 
 def test_a_linked_worktree_works(wrapped: Sandbox, tmp_path: Path) -> None:
-    """Its git folder lies elsewhere; it is opened only where it points back, and its hooks stay closed."""
+    """The git folder is elsewhere; accessible only if it points back to the worktree; its hooks stay protected."""
     main, tree = tmp_path / "main", tmp_path / "tree"
     name = ["-c", "user.name=A", "-c", "user.email=a@b.c"]
     subprocess.run(["git", "init", "-q", main], check=True)
@@ -177,60 +184,63 @@ def test_a_linked_worktree_works(wrapped: Sandbox, tmp_path: Path) -> None:
     assert done.exit_code == 0 and "two" in done.output, done.output
     assert run(wrapped, f"echo x > {main}/.git/hooks/pre-commit", tree).exit_code != 0
     (tree / ".git").write_text(f"gitdir: {tmp_path}\n")
-    assert toolchains.git_folder_of(tree) is None
+    assert readable_system.worktree_git_folders(tree) is None
 
 
-def test_a_folder_opens_none_above_it_by_calling_it_a_repository(tmp_path: Path) -> None:
+def test_a_folder_does_not_open_its_parents_by_naming_them_a_repository(tmp_path: Path) -> None:
     folder = tmp_path / "brought"
     (folder / "own").mkdir(parents=True)
     (tmp_path / "objects").mkdir()
     (folder / ".git").write_text("gitdir: own\n")
     (folder / "own" / "gitdir").write_text(f"{folder / '.git'}\n")
     (folder / "own" / "commondir").write_text("../..\n")
-    assert toolchains.git_folder_of(folder) is None
+    assert readable_system.worktree_git_folders(folder) is None
 
 
-def test_secrets_stay_unread(wrapped: Sandbox, ground: Ground) -> None:
+def test_secrets_are_unreadable(wrapped: Sandbox, ground: Ground) -> None:
     (ground.folder / ".env").write_text("KEY=canary-key")
     assert "canary" not in run(wrapped, "cat .env; cp .env x; cat x; git add .env", ground.folder).output
-    asked = Asked("cat .env", ground.folder, permit=Permit(secrets=True))
+    asked = CommandRequest("cat .env", ground.folder, permit=SandboxPermissions(secrets=True))
     assert await_(wrapped.run(asked)).output == "KEY=canary-key"
 
 
-def test_more_secrets_than_can_be_hidden_are_said(wrapped: Sandbox, ground: Ground) -> None:
-    names = tuple(f".env.{number}" for number in range(MANY + 1))
+def test_too_many_secrets_are_reported(wrapped: Sandbox, ground: Ground) -> None:
+    names = tuple(f".env.{number}" for number in range(MAX_MOUNTS + 1))
     for name in names:
         (ground.folder / name).touch()
-    with pytest.raises(Problem, match="keys"):
-        await_(wrapped.run(Asked("true", ground.folder, hidden=names)))
+    with pytest.raises(Problem, match="secrets"):
+        await_(wrapped.run(CommandRequest("true", ground.folder, hidden=names)))
 
 
-def test_what_is_made_of_memory_has_a_size(wrapped: Sandbox, ground: Ground) -> None:
-    """A6: neither the root of the view nor its devices can be filled; a place for shared memory is as small as /tmp."""
+def test_memory_file_systems_have_a_size_limit(wrapped: Sandbox, ground: Ground) -> None:
+    """A6: neither the root nor /dev can be filled; shared memory has the same limit as /tmp."""
     tries = "for f in /x /run/x /dev/x /var/x; do echo x > $f; done 2>/dev/null; ls -d /x /run/x /dev/x /var/x"
     done = run(
-        wrapped, f"{tries} 2>/dev/null; head -c 3M /dev/zero > /dev/shm/x", ground.folder, Limits(scratch=1 << 20)
+        wrapped,
+        f"{tries} 2>/dev/null; head -c 3M /dev/zero > /dev/shm/x",
+        ground.folder,
+        CommandLimits(scratch=1 << 20),
     )
     assert done.exit_code != 0 and "No space left" in done.output and "/x\n" not in done.output
 
 
-def test_the_kernel_cannot_be_set(ground: Ground) -> None:
-    """Root owns /proc/sys, and bubblewrap leaves it open to an owner without power."""
+def test_kernel_settings_are_read_only(ground: Ground) -> None:
+    """Root owns /proc/sys, and bubblewrap leaves it writable for an owner without capabilities."""
     for name in ("bubblewrap", "landlock"):
         with walls(name) as sandbox:
             for place in ("/proc/sys/kernel/core_pattern", "/proc/sys/kernel/hostname", "/proc/sysrq-trigger"):
                 assert "open" not in run(sandbox, f": >> {place} && echo open", ground.folder).output
 
 
-def test_the_home_is_no_workspace(wrapped: Sandbox) -> None:
-    home = toolchains.home()
+def test_the_home_is_not_a_workspace(wrapped: Sandbox) -> None:
+    home = readable_system.home_folder()
     assert home
     with pytest.raises(Problem, match="home"):
         run(wrapped, "true", home)
 
 
 @pytest.mark.parametrize("name", ["bubblewrap", "landlock"])
-def test_programs_of_the_home_without_their_keys(
+def test_programs_in_the_home_are_available_without_their_keys(
     name: str, ground: Ground, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     home = tmp_path / "ada"
@@ -250,19 +260,19 @@ def test_programs_of_the_home_without_their_keys(
 
 
 @pytest.mark.parametrize("key", ["a.key", "inner/private/a", "inner/b.key"])
-def test_settings_of_the_system_without_keys(key: str, tmp_path: Path) -> None:
-    """A large folder is seen as it is, but not where a key lies anywhere in it."""
+def test_system_settings_are_available_without_keys(key: str, tmp_path: Path) -> None:
+    """A large folder is mounted, unless it contains a private key at any depth."""
     etc = tmp_path / "etc"
-    plain = {"alternatives/inner/c", "ssl/cert", *(f"alternatives/{number}" for number in range(toolchains.LARGE))}
+    plain = {"alternatives/inner/c", "ssl/cert", *(f"alternatives/{number}" for number in range(readable_system.LARGE))}
     for name in (*plain, "ssl/private/d", "shadow"):
         (etc / name).parent.mkdir(parents=True, exist_ok=True)
         (etc / name).touch()
     (etc / "alternatives" / "link").symlink_to("inner/c")
-    assert toolchains.lay_settings(tmp_path / "seen", etc) == [etc / "alternatives"]
+    assert readable_system.copy_etc(tmp_path / "seen", etc) == [etc / "alternatives"]
     assert _files(tmp_path / "seen") == {"ssl/cert"}
     (etc / "alternatives" / key).parent.mkdir(parents=True, exist_ok=True)
     (etc / "alternatives" / key).touch()
-    assert toolchains.lay_settings(tmp_path / "copied", etc) == []
+    assert readable_system.copy_etc(tmp_path / "copied", etc) == []
     assert _files(tmp_path / "copied") == {*plain, "alternatives/link"}
     assert (tmp_path / "copied/alternatives/link").is_symlink()
 
@@ -274,33 +284,33 @@ def _files(folder: Path) -> set[str]:
 def test_git_settings_without_secrets() -> None:
     text = """[user]\n\tname = Ada\n[credential]\n\thelper = store\n[url "https://t0ken@host/"]\n\tinsteadOf = x
 [http]\n\textraHeader = AUTHORIZATION: t0ken\n\tpostBuffer = 1\n[alias]\n\tst = status\n[include]\n\tpath = t0ken\n"""
-    kept = "\n".join(toolchains.public_lines(text))
+    kept = "\n".join(readable_system.public_config_lines(text))
     assert "Ada" in kept and "st = status" in kept and "postBuffer" in kept
     assert "t0ken" not in kept and "store" not in kept
 
 
-@pytest.mark.parametrize("machine", seccomp.MACHINES)
+@pytest.mark.parametrize("machine", seccomp_filter.MACHINES)
 def test_the_filter_is_well_formed(machine: str) -> None:
-    """Every jump lands inside, and the last line allows."""
-    program = seccomp.program(machine)
+    """Every jump stays in the program, and the last instruction allows."""
+    program = seccomp_filter.filter_program(machine)
     lines = [program[start : start + 8] for start in range(0, len(program), 8)]
-    assert len(program) % 8 == 0 and len(lines) < 4096 and lines[-1] == seccomp._line(6, 0x7FFF0000)
+    assert len(program) % 8 == 0 and len(lines) < 4096 and lines[-1] == seccomp_filter._line(6, 0x7FFF0000)
     for number, line in enumerate(lines):
         if line[0] & 7 == 5:
             assert number + 1 + max(line[2], line[3]) < len(lines)
 
 
-def test_a_flood(sandbox: Sandbox, ground: Ground) -> None:
+def test_a_flood_of_output(sandbox: Sandbox, ground: Ground) -> None:
     """T1."""
-    done = run(sandbox, "yes", ground.folder, Limits(output=8 << 20))
-    assert done.ended == "stopped after 8 MB of output" and len(done.output) < 3 * KEEP
+    done = run(sandbox, "yes", ground.folder, CommandLimits(output=8 << 20))
+    assert done.killed_because == "stopped after 8 MB of output" and len(done.output) < 3 * KEPT_BYTES
 
 
 def test_a_long_line_and_bytes(sandbox: Sandbox, ground: Ground) -> None:
-    """T2, T13: head and tail, what lies between is counted."""
+    """T2, T13: start and end are kept, and the omitted bytes are counted."""
     done = run(sandbox, "printf start; head -c 20000000 /dev/zero | tr '\\0' x; printf '\\377end'", ground.folder)
     assert done.output.startswith("startxxx") and done.output.endswith("x\ufffdend")
-    assert "bytes left out" in done.output and len(done.output) < 3 * KEEP
+    assert "bytes omitted" in done.output and len(done.output) < 3 * KEPT_BYTES
 
 
 @pytest.mark.parametrize(
@@ -309,7 +319,7 @@ def test_a_long_line_and_bytes(sandbox: Sandbox, ground: Ground) -> None:
     ids=["T3", "T6", "pipe"],
 )
 def test_a_time_limit(command: str, sandbox: Sandbox, ground: Ground) -> None:
-    assert run(sandbox, command, ground.folder, Limits(time_s=0.3)).ended == "stopped after 0.3 s"
+    assert run(sandbox, command, ground.folder, CommandLimits(time_s=0.3)).killed_because == "stopped after 0.3 s"
 
 
 @pytest.mark.parametrize(
@@ -321,8 +331,8 @@ def test_a_time_limit(command: str, sandbox: Sandbox, ground: Ground) -> None:
     ],
     ids=["T4", "T5", "twice"],
 )
-def test_nothing_is_left(leaving: str, sandbox: Sandbox, ground: Ground) -> None:
-    """T4, T5: it does not wait for them either."""
+def test_no_process_is_left(leaving: str, sandbox: Sandbox, ground: Ground) -> None:
+    """T4, T5: the call does not wait for remaining processes either."""
     began = time.monotonic()
     done = run(sandbox, leaving, ground.folder)
     assert done.exit_code == 0 and time.monotonic() - began < 10
@@ -330,7 +340,7 @@ def test_nothing_is_left(leaving: str, sandbox: Sandbox, ground: Ground) -> None
 
 
 def assert_nobody(*words: str) -> None:
-    """No process with these words, within a moment: those killed last are still being collected."""
+    """Assert that soon no process has these words in its command line: the last ones may not be reaped yet."""
     until_ = time.monotonic() + 5
     while found := [
         place for place in Path("/proc").glob("[0-9]*/cmdline") if all(word in words_of(place) for word in words)
@@ -345,28 +355,28 @@ def words_of(place: Path) -> str:
 
 
 def test_too_many_processes(sandbox: Sandbox, ground: Ground) -> None:
-    """T7, bounded."""
+    """T7, with a limited fork bomb."""
     bomb = f"i=0; while [ $i -lt 200 ]; do sleep {LEFT[1]} & i=$((i+1)); done; wait"
-    done = run(sandbox, bomb, ground.folder, Limits(time_s=20, processes=40))
-    assert done.exit_code != 0 or "processes" in done.ended or "fork" in done.output.lower(), done
+    done = run(sandbox, bomb, ground.folder, CommandLimits(time_s=20, processes=40))
+    assert done.exit_code != 0 or "processes" in done.killed_because or "fork" in done.output.lower(), done
     assert_nobody(LEFT[1])
 
 
 def test_t8_too_much_memory(sandbox: Sandbox, ground: Ground) -> None:
-    """T8: what is used counts, what is only reserved does not."""
+    """T8: used memory counts, memory that is only reserved does not."""
     python = "/usr/bin/python3"
     if not Path(python).exists():
         pytest.skip("no Python of the system here")
     reserve = "import mmap; m = mmap.mmap(-1, 4 << 30); print('reserved')"
-    assert run(sandbox, f'{python} -c "{reserve}"', ground.folder, Limits(memory=256 << 20)).exit_code == 0
+    assert run(sandbox, f'{python} -c "{reserve}"', ground.folder, CommandLimits(memory=256 << 20)).exit_code == 0
     fill = "import time; b = [bytearray(b'x' * (16 << 20)) for _ in range(64)]; time.sleep(30)"
-    done = run(sandbox, f'{python} -c "{fill}"', ground.folder, Limits(memory=256 << 20, time_s=20))
-    assert "256 MB are allowed" in done.ended
+    done = run(sandbox, f'{python} -c "{fill}"', ground.folder, CommandLimits(memory=256 << 20, time_s=20))
+    assert "the limit is 256 MB" in done.killed_because
 
 
 def test_files_too_large(sandbox: Sandbox, ground: Ground) -> None:
-    """T9: a sparse one and a filled one."""
-    limits = Limits(file_size=1 << 20)
+    """T9: a sparse file and a filled one."""
+    limits = CommandLimits(file_size=1 << 20)
     assert run(sandbox, "truncate -s 10G sparse", ground.folder, limits).exit_code != 0
     assert run(sandbox, "head -c 5000000 /dev/zero > big", ground.folder, limits).exit_code != 0
     assert (ground.folder / "big").stat().st_size <= 1 << 20
@@ -375,7 +385,7 @@ def test_files_too_large(sandbox: Sandbox, ground: Ground) -> None:
 def test_no_input_and_no_terminal(sandbox: Sandbox, ground: Ground) -> None:
     """T10, T11."""
     done = run(sandbox, "cat; (read x < /dev/tty) 2>/dev/null || echo no terminal", ground.folder)
-    assert done.output == "no terminal\n" and done.ended == ""
+    assert done.output == "no terminal\n" and done.killed_because == ""
 
 
 def test_ends_by_a_signal(sandbox: Sandbox, ground: Ground) -> None:
@@ -384,23 +394,21 @@ def test_ends_by_a_signal(sandbox: Sandbox, ground: Ground) -> None:
     assert run(sandbox, "exit 7", ground.folder).exit_code == 7
 
 
-def test_spoils_its_folder(sandbox: Sandbox, ground: Ground) -> None:
+def test_a_command_that_spoils_its_folder(sandbox: Sandbox, ground: Ground) -> None:
     """T14, T15, T18."""
     sub = ground.folder / "sub"
     sub.mkdir()
     run(sandbox, "rmdir ../sub 2>/dev/null; rm -rf ./*; cd /; echo still here", sub)
-    done = run(
-        sandbox, "mkdir shut; touch shut/x; chmod 000 shut; ln -s round round; cat round; echo on", ground.folder
-    )
+    done = run(sandbox, "mkdir shut; touch shut/x; chmod 000 shut; ln -s self self; cat self; echo on", ground.folder)
     assert done.output.endswith("on\n")
     (ground.folder / "shut").chmod(0o755)
 
 
-def test_a_stop_ends_all(sandbox: Sandbox, ground: Ground) -> None:
-    """K4, D20: a cancelled wait returns when nothing is left."""
+def test_a_stop_ends_all_processes(sandbox: Sandbox, ground: Ground) -> None:
+    """K4, D20: a canceled wait returns when no process is left."""
 
     async def stop() -> None:
-        ear, asked = Ear(), Asked(f"sleep {LEFT[2]} & setsid sleep {LEFT[2]} & echo up; wait", ground.folder)
+        ear, asked = Ear(), CommandRequest(f"sleep {LEFT[2]} & setsid sleep {LEFT[2]} & echo up; wait", ground.folder)
         work = asyncio.ensure_future(sandbox.run(asked, ear))
         await ear.until(b"up")
         work.cancel()
@@ -412,10 +420,10 @@ def test_a_stop_ends_all(sandbox: Sandbox, ground: Ground) -> None:
 
 
 def test_a_stop_at_any_moment(wrapped: Sandbox, ground: Ground) -> None:
-    """K4: also before bubblewrap has told its child to die with it."""
+    """K4: also before bubblewrap has set the parent-death signal of its child."""
 
     async def stop(after: int) -> None:
-        work = asyncio.ensure_future(wrapped.run(Asked(f"setsid sleep {LEFT[2]} & wait", ground.folder)))
+        work = asyncio.ensure_future(wrapped.run(CommandRequest(f"setsid sleep {LEFT[2]} & wait", ground.folder)))
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(after / 1000):
                 await asyncio.shield(work)
@@ -429,24 +437,24 @@ def test_a_stop_at_any_moment(wrapped: Sandbox, ground: Ground) -> None:
     assert_nobody("--die-with-parent", str(ground.folder))
 
 
-def test_in_the_background(sandbox: Sandbox, ground: Ground) -> None:
-    """Started, looked at later, heard as it prints, ended."""
+def test_a_background_command(sandbox: Sandbox, ground: Ground) -> None:
+    """A background command is started, checked and ended, and its output is received."""
     ear = Ear()
 
-    async def watch() -> Finished | None:
-        asked = Asked(f"echo one; read x < fifo; echo two; sleep {LEFT[3]}", ground.folder)
+    async def watch() -> FinishedCommand | None:
+        asked = CommandRequest(f"echo one; read x < fifo; echo two; sleep {LEFT[3]}", ground.folder)
         running = await sandbox.start(asked, ear)
         await ear.until(b"one")
         assert running.finished is None and running.output() == "one\n"
         with (ground.folder / "fifo").open("w") as fifo:
             fifo.write("on\n")
         await ear.until(b"two")
-        await running.end()
+        await running.kill_and_wait()
         return running.finished
 
     os.mkfifo(ground.folder / "fifo")
     done = await_(watch())
-    assert done and done.ended == "stopped" and ear.heard == b"one\ntwo\n"
+    assert done and done.killed_because == "stopped" and ear.heard == b"one\ntwo\n"
     assert_nobody(LEFT[3])
 
 
@@ -454,19 +462,19 @@ KILLED = """
 import asyncio, sys
 from pathlib import Path
 from core.workspace.sandbox import Sandbox
-from core.workspace.launch import Asked
+from core.workspace.launcher import CommandRequest
 from tests.core.workspace.commands import RUNGS
 async def go():
-    sandbox = Sandbox(RUNGS[sys.argv[1]](), None, unconfined=True)
-    await sandbox.run(Asked("echo up; sleep LEFT & setsid sleep LEFT & sleep LEFT", Path(sys.argv[2])),
+    sandbox = Sandbox(RUNGS[sys.argv[1]](), None, allow_unsandboxed=True)
+    await sandbox.run(CommandRequest("echo up; sleep LEFT & setsid sleep LEFT & sleep LEFT", Path(sys.argv[2])),
                       lambda text: print(text, flush=True))
 asyncio.run(go())
 """
 
 
 @pytest.mark.parametrize("name", ["bubblewrap", "landlock"])
-def test_our_own_death_ends_all(name: str, ground: Ground) -> None:
-    """C16: killed without a word."""
+def test_our_own_death_ends_all_processes(name: str, ground: Ground) -> None:
+    """C16: our process is killed by SIGKILL."""
     with walls(name):
         pass
     words = [sys.executable, "-c", KILLED.replace("LEFT", LEFT[4]), name, str(ground.folder)]
@@ -476,33 +484,34 @@ def test_our_own_death_ends_all(name: str, ground: Ground) -> None:
     assert_nobody(LEFT[4])
 
 
-def test_without_walls_the_group_dies_with_us(ground: Ground) -> None:
+def test_without_a_sandbox_the_process_group_dies_with_us(ground: Ground) -> None:
     words = [sys.executable, "-c", KILLED.replace("setsid ", "").replace("LEFT", LEFT[4]), "none", str(ground.folder)]
     with subprocess.Popen(words, cwd=ROOT, stdout=subprocess.PIPE) as ours:
         assert ours.stdout and ours.stdout.readline()
         ours.send_signal(signal.SIGKILL)
     assert_nobody(LEFT[4])
-    assert Plain().level == "none"
+    assert Unsandboxed().level == "none"
 
 
 ORDINARY = """
 import os, sys
 sys.path.insert(0, sys.argv[1])
-from core.workspace.bubblewrap import MANY, Bubblewrap
+from core.workspace.bubblewrap import MAX_MOUNTS, Bubblewrap
 from core.workspace.landlock import Landlock
-from core.workspace.selftest import prove
-print(os.getuid(), *[(proof.launcher, proof.works, proof.open) for proof in map(prove, (Bubblewrap(), Landlock()))])
+from core.workspace.sandbox_selftest import prove_sandbox
+proofs = map(prove_sandbox, (Bubblewrap(), Landlock()))
+print(os.getuid(), *[(proof.launcher, proof.works, proof.escapes) for proof in proofs])
 """
 
 
-@pytest.mark.skipif(os.geteuid() != 0 or not shutil.which("setpriv"), reason="only root can become somebody else")
-def test_as_an_ordinary_user_too() -> None:
-    """The same proof, by the system's Python, as somebody without any right."""
+@pytest.mark.skipif(os.geteuid() != 0 or not shutil.which("setpriv"), reason="only root can switch users")
+def test_the_self_test_passes_for_an_ordinary_user_too() -> None:
+    """The same self-test with the Python of the system, as an unprivileged user."""
     python = "/usr/bin/python3"
     ready = Path(python).exists() and subprocess.run([python, "-c", "import sys; sys.exit(sys.version_info < (3, 11))"])
     if not ready or ready.returncode:
         pytest.skip("no Python of the system here that is new enough")
-    # Not below tmp_path: pytest closes that to others, again and again.
+    # Not below tmp_path, which pytest makes inaccessible to other users.
     with TemporaryDirectory(prefix="journeyman-ada-") as base:
         Path(base).chmod(0o755)
         shutil.copytree(ROOT / "core", Path(base, "core"), ignore=shutil.ignore_patterns("__pycache__"))
@@ -514,5 +523,5 @@ def test_as_an_ordinary_user_too() -> None:
         answer = subprocess.run(words, env=mine, cwd="/", capture_output=True, text=True, check=False)
         bare = [*words[:4], "bwrap", "--ro-bind", "/", "/", "true"]
         walls = subprocess.run(bare, env=mine, cwd="/", capture_output=True, check=False).returncode == 0
-    # Inside a chroot the kernel gives an ordinary user no name space: then the proof must say so.
+    # In a chroot the kernel denies user namespaces to ordinary users; the self-test must then report it.
     assert answer.stdout.strip() == f"4321 ('bubblewrap', {walls}, ()) ('landlock', True, ())", answer

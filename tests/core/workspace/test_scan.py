@@ -1,4 +1,4 @@
-"""What a command did to the files is found, whatever it did, and what was not kept is named."""
+"""All file changes of a command are detected, and those without kept contents are named."""
 
 import os
 import subprocess
@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from core.domain.problems import Problem
-from core.workspace import scan as scanning
-from core.workspace.scan import Altered, Contents, Missed, Scan, look
+from core.workspace import folder_scan as scanning
+from core.workspace.folder_scan import ContentCache, FolderScan, ScannedChange, UnrecordedChanges, take_snapshot
 from tests.core.workspace.ground import Ground, lay
 
 
@@ -17,119 +17,119 @@ def ground(tmp_path: Path) -> Ground:
     return lay(tmp_path)
 
 
-def done_by(scan: Scan, command: str) -> tuple[list[Altered], Missed]:
-    """What this command did."""
-    scan.before()
+def done_by(scan: FolderScan, command: str) -> tuple[list[ScannedChange], UnrecordedChanges]:
+    """Return the changes that a command made."""
+    scan.scan_before()
     subprocess.run(["/bin/sh", "-c", command], cwd=scan.folder, check=False, capture_output=True)
-    changes, missed = scan.after()
+    changes, missed = scan.changes_since()
     return list(changes), missed
 
 
-def test_made_changed_removed(ground: Ground) -> None:
+def test_created_changed_and_removed_files(ground: Ground) -> None:
     (ground.folder / "gone").write_bytes(b"old")
-    scan = Scan(ground.folder)
+    scan = FolderScan(ground.folder)
     found, missed = done_by(scan, "sed -i s/inside/INSIDE/ real/file; rm gone; echo new > 'new file'; mkdir -p a/b")
-    assert missed == Missed()
+    assert missed == UnrecordedChanges()
     assert found == [
-        Altered("gone", b"old", None),
-        Altered("new file", None, b"new\n"),
-        Altered("real/file", b"inside", b"INSIDE"),
+        ScannedChange("gone", b"old", None),
+        ScannedChange("new file", None, b"new\n"),
+        ScannedChange("real/file", b"inside", b"INSIDE"),
     ]
-    assert done_by(scan, "true") == ([], Missed())
-    assert done_by(scan, "echo x > real/file")[0] == [Altered("real/file", b"INSIDE", b"x\n")]
+    assert done_by(scan, "true") == ([], UnrecordedChanges())
+    assert done_by(scan, "echo x > real/file")[0] == [ScannedChange("real/file", b"INSIDE", b"x\n")]
 
 
-def test_moved_and_touched(ground: Ground) -> None:
-    scan = Scan(ground.folder)
+def test_moved_and_touched_files(ground: Ground) -> None:
+    scan = FolderScan(ground.folder)
     assert done_by(scan, "touch real/file")[0] == []
     (made,) = done_by(scan, "chmod 700 real/file")[0]
     assert (made.before, made.after, made.modes) == (b"inside", b"inside", (0o644, 0o700))
     found, _ = done_by(scan, "mv real/file real/other")
-    assert found == [Altered("real/file", b"inside", None), Altered("real/other", None, b"inside")]
+    assert found == [ScannedChange("real/file", b"inside", None), ScannedChange("real/other", None, b"inside")]
 
 
-def test_the_time_of_change_set_back(ground: Ground) -> None:
-    """Same size, same inode, same time of the contents."""
-    scan = Scan(ground.folder)
+def test_a_modification_time_that_was_set_back(ground: Ground) -> None:
+    """The size, the inode and the modification time are unchanged."""
+    scan = FolderScan(ground.folder)
     found, _ = done_by(scan, "touch -r real/file ref; printf INSIDE > real/file; touch -r ref real/file; rm ref")
-    assert found == [Altered("real/file", b"inside", b"INSIDE")]
+    assert found == [ScannedChange("real/file", b"inside", b"INSIDE")]
 
 
-def test_changed_a_moment_after_the_look(ground: Ground) -> None:
-    scan = Scan(ground.folder)
+def test_a_file_changed_right_after_the_scan(ground: Ground) -> None:
+    scan = FolderScan(ground.folder)
     for number in range(30):
         (ground.folder / "real/file").write_bytes(b"a%05d" % number)
-        scan.before()
+        scan.scan_before()
         (ground.folder / "real/file").write_bytes(b"b%05d" % number)
-        assert scan.after()[0] == (Altered("real/file", b"a%05d" % number, b"b%05d" % number),)
+        assert scan.changes_since()[0] == (ScannedChange("real/file", b"a%05d" % number, b"b%05d" % number),)
 
 
-def test_git_works_and_its_own_files_do_not_show(ground: Ground) -> None:
+def test_git_works_and_its_own_files_are_omitted(ground: Ground) -> None:
     name = "git -c user.name=A -c user.email=a@b.c"
-    scan = Scan(ground.folder)
+    scan = FolderScan(ground.folder)
     found, missed = done_by(scan, f"git init -q && git add . && {name} commit -qm one")
     assert [change.path for change in found if not change.path.startswith(".git/")] == []
     assert missed.protected == ()
     (ground.folder / "real/file").write_bytes(b"edited")
     found, missed = done_by(scan, "git checkout -q -- .")
-    assert (found, missed) == ([Altered("real/file", b"edited", b"inside")], Missed())
+    assert (found, missed) == ([ScannedChange("real/file", b"edited", b"inside")], UnrecordedChanges())
     found, missed = done_by(scan, "echo evil > .git/hooks/pre-commit; git config a.b c")
     assert missed.protected == (".git/config", ".git/hooks/pre-commit")
 
 
-def test_what_is_protected_is_named(ground: Ground) -> None:
-    assert done_by(Scan(ground.folder), "echo x > .envrc; mkdir .vscode; echo y > .vscode/tasks.json")[1] == Missed(
-        protected=(".envrc", ".vscode/tasks.json")
-    )
+def test_protected_changes_are_named(ground: Ground) -> None:
+    assert done_by(FolderScan(ground.folder), "echo x > .envrc; mkdir .vscode; echo y > .vscode/tasks.json")[
+        1
+    ] == UnrecordedChanges(protected=(".envrc", ".vscode/tasks.json"))
 
 
-def test_what_is_not_kept_is_named(ground: Ground) -> None:
-    """Too large, too many, closed, secret, or no file at all."""
+def test_contents_that_are_not_kept_are_named(ground: Ground) -> None:
+    """Files that are too large, too many or secret, generated files, and everything but regular files."""
     (ground.folder / "large").write_bytes(b"x" * (scanning.FILE_SIZE + 1))
     (ground.folder / ".env").write_bytes(b"KEY=1")
     (ground.folder / "link").symlink_to("real/file")
     (ground.folder / "node_modules").mkdir()
     (ground.folder / "node_modules" / "a.js").write_bytes(b"x")
-    scan = Scan(ground.folder)
+    scan = FolderScan(ground.folder)
     found, missed = done_by(scan, "rm large .env link; echo y > node_modules/a.js; mkfifo pipe")
-    assert found == [] and missed.contents == (".env", "large", "link", "node_modules/a.js", "pipe")
-    small = Scan(ground.folder, Contents(total=3))
-    assert done_by(small, "echo more > real/file")[1].contents == ("real/file",)
+    assert found == [] and missed.unrecorded == (".env", "large", "link", "node_modules/a.js", "pipe")
+    small = FolderScan(ground.folder, ContentCache(total=3))
+    assert done_by(small, "echo more > real/file")[1].unrecorded == ("real/file",)
 
 
-def test_a_name_that_is_no_text_is_named_and_its_contents_are_not_kept(ground: Ground) -> None:
-    """No journal can hold it: kept under another name it would stand for a file that may exist."""
+def test_a_name_that_is_not_text_is_named_and_its_contents_are_not_kept(ground: Ground) -> None:
+    """Events cannot store such a name; with replacement characters it could be confused with another file."""
     odd, made, beneath = (os.fsdecode(name) for name in (b"q\xff", b"new\xff", b"d\xff/a"))
     for name in (odd, "q?", beneath):
         (ground.folder / name).parent.mkdir(exist_ok=True)
         (ground.folder / name).write_text("original")
     told: list[str] = []
-    scan = Scan(ground.folder, keep=lambda path, body: told.append(path))
+    scan = FolderScan(ground.folder, on_content=lambda path, body: told.append(path))
     found, missed = done_by(scan, "printf x | tee \"$(printf 'q\\377')\" \"$(printf 'new\\377')\"; rm d*/a")
-    assert found == [] and missed.contents == (beneath, made, odd) and missed.made == (made,)
+    assert found == [] and missed.unrecorded == (beneath, made, odd) and missed.created == (made,)
     assert sorted(told) == ["q?", "real/file"]
 
 
-def test_contents_are_told_once(ground: Ground) -> None:
+def test_contents_are_reported_once(ground: Ground) -> None:
     told: list[tuple[str, bytes]] = []
-    scan = Scan(ground.folder, keep=lambda path, body: told.append((path, body)))
+    scan = FolderScan(ground.folder, on_content=lambda path, body: told.append((path, body)))
     done_by(scan, "true")
     done_by(scan, "echo x > y")
     assert told == [("real/file", b"inside"), ("y", b"x\n")]
 
 
-def test_places_that_need_walls(ground: Ground) -> None:
+def test_paths_that_need_a_sandbox(ground: Ground) -> None:
     for place in ("a/.git/hooks", "b/c", ".vscode"):
         (ground.folder / place).mkdir(parents=True)
     for name in ("b/.env", "b/c/.mcp.json", "b/c/id_rsa", ".vscode/tasks.json", "b/\uff0eenvrc"):
         (ground.folder / name).write_text("x")
-    found = Scan(ground.folder).before()
+    found = FolderScan(ground.folder).scan_before()
     assert found.protected == (".vscode/tasks.json", "a/.git", "b/c/.mcp.json", "b/\uff0eenvrc")
     assert found.hidden == ("b/.env", "b/c/id_rsa")
 
 
 @pytest.mark.skipif(not scanning._find(), reason="no GNU find here")
-def test_both_ways_of_looking_agree(ground: Ground, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_both_ways_of_scanning_agree(ground: Ground, monkeypatch: pytest.MonkeyPatch) -> None:
     for number in range(60):
         (ground.folder / f"d{number}" / "e").mkdir(parents=True)
         (ground.folder / f"d{number}" / "e" / "file\nwith line").write_text("x")
@@ -138,14 +138,14 @@ def test_both_ways_of_looking_agree(ground: Ground, monkeypatch: pytest.MonkeyPa
     os.mkfifo(ground.folder / "d2" / "pipe")
     (ground.folder / "d3" / "link").symlink_to("/")
     subprocess.run(["git", "init", "-q", ground.folder / "d4"], check=True)
-    ours = look(ground.folder)
-    monkeypatch.setattr(scanning, "ENOUGH", 1)
-    assert look(ground.folder) == ours
+    ours = take_snapshot(ground.folder)
+    monkeypatch.setattr(scanning, "SCAN_LIMIT", 1)
+    assert take_snapshot(ground.folder) == ours
 
 
-def test_a_folder_without_end(ground: Ground, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_endless_folder(ground: Ground, monkeypatch: pytest.MonkeyPatch) -> None:
     (ground.folder / "real" / "up").symlink_to("..")
-    assert len(look(ground.folder)[0]) == 2
+    assert len(take_snapshot(ground.folder)[0]) == 2
     monkeypatch.setattr(scanning, "FILES", 1)
-    with pytest.raises(Problem, match="too large to watch"):
-        look(ground.folder)
+    with pytest.raises(Problem, match="too large to scan"):
+        take_snapshot(ground.folder)

@@ -1,4 +1,4 @@
-"""What killed programs left in the system's folder for such things is taken away; what is used is not."""
+"""Temporary folders that killed processes left behind are deleted; those in use are not."""
 
 import os
 import subprocess
@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("fcntl", reason="the rungs of Linux")
+pytest.importorskip("fcntl", reason="launchers for Linux only")
 
-from core.workspace.scratch import PREFIX, YOUNG_S, Scratch
+from core.workspace.scratch_folder import PREFIX, YOUNG_S, ScratchFolder
 
 HOLDS = """
 import time
-from core.workspace.scratch import Scratch
-held = Scratch()
+from core.workspace.scratch_folder import ScratchFolder
+held = ScratchFolder()
 print(held.path, flush=True)
 time.sleep(60)
 """
@@ -35,31 +35,31 @@ def aged(path: Path) -> Path:
     return path
 
 
-def test_it_is_gone_when_it_is_closed(place: Path) -> None:
-    made = Scratch()
+def test_a_scratch_folder_is_removed_when_it_is_closed(place: Path) -> None:
+    made = ScratchFolder()
     assert made.path.is_dir() and made.path.parent == place
     made.close()
     made.close()
     assert list(place.iterdir()) == []
 
 
-def test_what_a_killed_program_left_is_taken_away_and_what_is_held_stays(place: Path) -> None:
+def test_folders_of_a_killed_process_are_removed_and_held_ones_stay(place: Path) -> None:
     program = subprocess.Popen([sys.executable, "-c", HOLDS], stdout=subprocess.PIPE, text=True)
     with program:
         assert program.stdout is not None
         held = aged(Path(program.stdout.readline().strip()))
-        Scratch().close()
-        assert held.is_dir(), "its program is there"
+        ScratchFolder().close()
+        assert held.is_dir(), "its process is alive"
         program.kill()
         program.wait()
-        Scratch().close()
+        ScratchFolder().close()
     assert not held.exists()
 
 
-def test_folders_that_were_closed_go_too_and_what_links_lead_to_stays(place: Path) -> None:
+def test_unreadable_folders_are_removed_too_and_link_targets_stay(place: Path) -> None:
     outside = _folder(place / "outside")
     (outside / "file").touch(0o600)
-    made = Scratch()
+    made = ScratchFolder()
     closed = _folder(made.path / "closed")
     (closed / "inner").mkdir()
     (closed / "inner" / "file").touch()
@@ -75,7 +75,7 @@ def test_nothing_else_is_touched(place: Path) -> None:
     (place / f"{PREFIX}link").symlink_to(target)
     (place / f"{PREFIX}file").touch()
     young = _folder(place / f"{PREFIX}young")
-    Scratch().close()
+    ScratchFolder().close()
     assert {other, target, young, place / f"{PREFIX}link", place / f"{PREFIX}file"} == set(place.iterdir())
     assert (target / "etc").is_dir()
 

@@ -1,4 +1,4 @@
-"""The question as a dialog: it answers like the card, and never takes the keyboard from somebody who types."""
+"""The question dialog: it answers like the card and never takes the focus from a user who is typing."""
 
 import pytest
 from PySide6.QtCore import Qt
@@ -8,8 +8,8 @@ from pytestqt.qtbot import QtBot
 from core.domain.question import Answer
 from tests.ui.ask.questions import LONG, TONE, noon
 from tests.ui.hands import click, find, press, write
-from ui.ask.dialog import QuestionDialog
-from ui.theme import Look, load_fonts, load_theme
+from ui.ask.dialogs import QuestionDialog
+from ui.style.theme import Look, load_fonts, load_theme
 
 
 @pytest.fixture
@@ -21,43 +21,43 @@ def dialog(look: Look, qtbot: QtBot) -> QuestionDialog:
     return made
 
 
-def test_it_says_who_asks_and_since_when(dialog: QuestionDialog) -> None:
+def test_the_dialog_names_the_asker_and_the_age(dialog: QuestionDialog) -> None:
     assert find(dialog, QLabel, "question.age").text() == "Letter {} · step 23 · asked 2 min ago"
     assert find(dialog, QLabel, "question.text").text() == TONE.text
-    assert "also after a restart" in find(dialog, QLabel, "question.note").text()
+    assert "even after a restart" in find(dialog, QLabel, "question.note").text()
 
 
-def test_keys_choose_and_answer(dialog: QuestionDialog, qtbot: QtBot) -> None:
+def test_keys_select_and_answer(dialog: QuestionDialog, qtbot: QtBot) -> None:
     press(dialog.form, Qt.Key.Key_1)
-    with qtbot.waitSignal(dialog.answered) as answered, qtbot.assertNotEmitted(dialog.later):
+    with qtbot.waitSignal(dialog.answered) as answered, qtbot.assertNotEmitted(dialog.postponed):
         press(dialog.form, Qt.Key.Key_Return)
     assert answered.args == ["q1", Answer(option="Firm, with a deadline")]
     assert not dialog.isVisible()
 
 
-def test_escape_and_closing_mean_later(dialog: QuestionDialog, qtbot: QtBot) -> None:
-    with qtbot.assertNotEmitted(dialog.answered), qtbot.waitSignal(dialog.later) as later:
+def test_escape_and_closing_postpone(dialog: QuestionDialog, qtbot: QtBot) -> None:
+    with qtbot.assertNotEmitted(dialog.answered), qtbot.waitSignal(dialog.postponed) as later:
         press(dialog.form, Qt.Key.Key_Escape)
     assert later.args == ["q1"] and not dialog.isVisible()
     dialog.open()
-    with qtbot.assertNotEmitted(dialog.answered), qtbot.waitSignal(dialog.later):
+    with qtbot.assertNotEmitted(dialog.answered), qtbot.waitSignal(dialog.postponed):
         dialog.close()
 
 
-def test_later_by_the_button_tells_once(dialog: QuestionDialog) -> None:
+def test_the_later_button_postpones_once(dialog: QuestionDialog) -> None:
     told: list[str] = []
-    dialog.later.connect(told.append)
+    dialog.postponed.connect(told.append)
     click(find(dialog, QPushButton, "question.later"))
     assert told == ["q1"]
 
 
-def test_declining_closes_and_is_no_later(dialog: QuestionDialog, qtbot: QtBot) -> None:
-    with qtbot.waitSignal(dialog.answered) as answered, qtbot.assertNotEmitted(dialog.later):
+def test_declining_closes_and_does_not_postpone(dialog: QuestionDialog, qtbot: QtBot) -> None:
+    with qtbot.waitSignal(dialog.answered) as answered, qtbot.assertNotEmitted(dialog.postponed):
         click(find(dialog, QPushButton, "question.decline"))
     assert answered.args == ["q1", Answer(declined=True)]
 
 
-def test_it_never_takes_the_keyboard_from_typing(look: Look, qtbot: QtBot) -> None:
+def test_the_dialog_never_takes_the_focus_while_typing(look: Look, qtbot: QtBot) -> None:
     window = QWidget()
     qtbot.addWidget(window)
     field = QLineEdit()
@@ -86,7 +86,7 @@ def test_a_long_question_stays_on_the_screen(look: Look, qtbot: QtBot) -> None:
 
 
 @pytest.mark.parametrize("width", [360, 480, 560, 900])
-def test_every_option_is_as_high_as_its_words(look: Look, qtbot: QtBot, width: int) -> None:
+def test_every_option_is_as_high_as_its_text(look: Look, qtbot: QtBot, width: int) -> None:
     dialog = QuestionDialog(look, LONG, clock=noon)
     qtbot.addWidget(dialog)
     dialog.resize(width, 500)
@@ -96,8 +96,8 @@ def test_every_option_is_as_high_as_its_words(look: Look, qtbot: QtBot, width: i
     assert not wrong
 
 
-def test_a_word_without_end_does_not_widen_it(look: Look, qtbot: QtBot) -> None:
-    question = type(TONE)("q9", "x" * 400, "/a/very/long/path" * 30, asked=TONE.asked)
+def test_a_very_long_word_does_not_widen_the_dialog(look: Look, qtbot: QtBot) -> None:
+    question = type(TONE)("q9", "x" * 400, "/a/very/long/path" * 30, asked_at=TONE.asked_at)
     dialog = QuestionDialog(look, question, clock=noon)
     qtbot.addWidget(dialog)
     dialog.open()
@@ -105,7 +105,7 @@ def test_a_word_without_end_does_not_widen_it(look: Look, qtbot: QtBot) -> None:
     assert dialog.width() <= 600
 
 
-def test_what_was_typed_comes_back(look: Look, dialog: QuestionDialog, qtbot: QtBot) -> None:
+def test_typed_text_is_restored(look: Look, dialog: QuestionDialog, qtbot: QtBot) -> None:
     press(dialog.form, Qt.Key.Key_4)
     focused = QApplication.focusWidget()
     assert focused is not None

@@ -1,1 +1,1 @@
-"""Tests of the page that compares."""
+"""Tests of the Compare page."""

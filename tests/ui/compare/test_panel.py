@@ -1,4 +1,4 @@
-"""Two sessions side by side: what is alike is folded, the first difference is marked, no cause is claimed."""
+"""The Compare page: equal steps are folded, the first difference is marked, no cause is claimed."""
 
 from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import replace
@@ -11,25 +11,25 @@ from pytestqt.qtbot import QtBot
 
 from core.domain.sessions import SessionRow
 from core.domain.steps import Step
-from core.timeline.align import Alignment, align
-from core.timeline.learnt import Learnt
+from core.timeline.run_alignment import Alignment, align_runs
+from core.timeline.used_knowledge import UsedKnowledge
 from tests.ui.hands import click, find, press
-from ui.compare.lines import lines
+from ui.compare.lines import comparison_lines
 from ui.compare.panel import ComparePanel
-from ui.compare.words import spoken
-from ui.theme import Look
+from ui.compare.texts import accessible_line_text
+from ui.style.theme import Look
 
 SECOND = 1_000_000
 
 
 def step(number: int, what: str, kind: str = "command", status: str = "done", tokens: int = 0) -> Step:
     return Step(
-        number, kind, status, number * SECOND, number, "", what, (number + 1) * SECOND, tokens=tokens, first=number
+        number, kind, status, number * SECOND, number, "", what, (number + 1) * SECOND, tokens=tokens, first_seq=number
     )
 
 
 def found(a: list[str], b: list[str]) -> Alignment:
-    return align([step(n, w) for n, w in enumerate(a, 1)], [step(n, w, tokens=5) for n, w in enumerate(b, 1)])
+    return align_runs([step(n, w) for n, w in enumerate(a, 1)], [step(n, w, tokens=5) for n, w in enumerate(b, 1)])
 
 
 ALIKE = [f"same {n}" for n in range(8)]
@@ -37,23 +37,23 @@ PARTED = found([*ALIKE, "one", "x", *ALIKE], [*ALIKE, "other", *ALIKE])
 
 
 def shape(of: Alignment, *opened: int) -> list[tuple[int, bool, bool]]:
-    return [(line.steps, line.pair is None, line.first) for line in lines(of, opened)]
+    return [(line.steps, line.pair is None, line.first) for line in comparison_lines(of, opened)]
 
 
-def test_equal_steps_are_one_line_and_the_first_difference_is_marked() -> None:
+def test_equal_steps_are_collapsed_and_the_first_difference_is_marked() -> None:
     pair, opened = (1, False, False), shape(PARTED, 3)
     assert shape(PARTED) == [pair, pair, pair, (5, True, True), pair, pair, (8, True, False)]
     assert opened[3] == (5, True, False) and opened[4:9] == [pair] * 5 and opened[9] == (0, True, True)
 
 
-def test_what_differs_at_once_or_never_is_said() -> None:
+def test_an_immediate_or_missing_difference_is_stated() -> None:
     assert shape(found(["a"], ["b"])) == [(0, True, True), (1, False, False)]
     assert shape(found(["a", "b"], ["a", "b"])) == [(1, False, False)] * 2
-    assert lines(found([], []), ()) == []
+    assert comparison_lines(found([], []), ()) == []
 
 
-def test_a_line_is_read_aloud_with_both_sides() -> None:
-    said = [spoken(line, PARTED) for line in lines(PARTED, ())]
+def test_the_accessible_text_of_a_row_has_both_sides() -> None:
+    said = [accessible_line_text(line, PARTED) for line in comparison_lines(PARTED, ())]
     assert said[0] == "Step 1, in both: Ran same 0, 1.0s, done"
     assert said[3] == "5 equal steps · first difference at step 9"
     assert said[4] == "Step 9, different. left: Ran one, 1.0s, done, right: Ran other, 1.0s, done"
@@ -61,7 +61,7 @@ def test_a_line_is_read_aloud_with_both_sides() -> None:
 
 
 class Scene:
-    """A panel between two sessions, and what it wished."""
+    """A Compare page with two sessions, recording what it requests."""
 
     def __init__(self, look: Look) -> None:
         self.gone: list[tuple[str, int]] = []
@@ -69,9 +69,14 @@ class Scene:
         self.started: list[str] = []
         self.told: list[str] = []
         self.panel = ComparePanel(
-            look=look, bridge=self, start=self.start, say=self.say, row=self.row,
-            pick=lambda _, act: self.picks.append(act), go_to=lambda name, seq: self.gone.append((name, seq)),
-        )  # fmt: skip
+            look=look,
+            bridge=self,
+            start_task=self.start,
+            show_toast=self.say,
+            row=self.row,
+            pick_session=lambda _, act: self.picks.append(act),
+            show_event=lambda name, seq: self.gone.append((name, seq)),
+        )
 
     async def ask(self, work: Callable[[Any], Awaitable[Any]]) -> Any:
         raise LookupError
@@ -99,12 +104,12 @@ def scene(look: Look, qtbot: QtBot) -> Scene:
     return made
 
 
-def test_the_deltas_are_those_of_the_right_run_and_no_cause_is_claimed(scene: Scene) -> None:
-    scene.panel.open_on(("s1", "s2"))
+def test_deltas_are_those_of_the_right_run_and_claim_no_cause(scene: Scene) -> None:
+    scene.panel.activate(("s1", "s2"))
     assert scene.started == ["compare"]
     scene.panel.show_alignment(PARTED)
     said = scene.said("compare.said")
-    assert said == "16 of 18 steps are equal. The right one has −1 steps · −1.0s · +85 tok · ±$0.00."
+    assert said == "16 of 18 steps are equal. The right session has −1 step · −1.0s · +85 tok · ±$0.00."
     assert "because" not in said
     assert find(scene.panel, QLabel, "compare.left.title").accessibleName() == "Title of s1"
     click(find(scene.panel, QPushButton, "compare.swap"))
@@ -113,15 +118,15 @@ def test_the_deltas_are_those_of_the_right_run_and_no_cause_is_claimed(scene: Sc
 
 
 def test_one_session_asks_for_the_other(scene: Scene) -> None:
-    scene.panel.open_on(("s1",))
+    scene.panel.activate(("s1",))
     assert scene.started == [] and len(scene.picks) == 1
     scene.picks[0]("s9")
     assert scene.started == ["compare"]
     assert find(scene.panel, QLabel, "compare.right.title").accessibleName() == "Title of s9"
 
 
-def test_enter_opens_equal_steps_and_goes_to_a_step(scene: Scene) -> None:
-    scene.panel.open_on(("s1", "s2"))
+def test_enter_expands_equal_steps_and_goes_to_a_step(scene: Scene) -> None:
+    scene.panel.activate(("s1", "s2"))
     scene.panel.show_alignment(PARTED)
     view = find(scene.panel, QListView, "compare.steps")
     rows = view.model().rowCount()
@@ -133,36 +138,36 @@ def test_enter_opens_equal_steps_and_goes_to_a_step(scene: Scene) -> None:
     assert scene.gone == [("s1", 1)]
 
 
-def test_the_same_twice_and_nothing_at_all_are_said_in_words(scene: Scene) -> None:
-    scene.panel.open_on(())
-    assert "laid side by side" in scene.said("compare.said")
-    scene.panel.open_on(("s1", "s2"))
+def test_comparing_a_session_with_itself_or_nothing_is_explained(scene: Scene) -> None:
+    scene.panel.activate(())
+    assert "Choose two sessions" in scene.said("compare.said")
+    scene.panel.activate(("s1", "s2"))
     scene.panel.show_alignment(found(ALIKE, ALIKE))
-    assert scene.said("compare.said") == "Both did the same: 8 of 8 steps are equal."
+    assert scene.said("compare.said") == "Both sessions did the same: 8 of 8 steps are equal."
     scene.panel.show_alignment(found([], []))
-    assert scene.said("compare.said") == "Neither of them has a step yet."
+    assert scene.said("compare.said") == "Neither session has any steps yet."
 
 
-def test_what_only_one_had_of_memory_and_skills_is_said(scene: Scene) -> None:
-    had = Learnt({"m1": "The test database is reset at 02:00.", "m2": "Ask first."}, {"db-reset": 3})
-    both = Learnt({"m2": "Ask first."}, {"db-reset": 2})
-    scene.panel.open_on(("s1", "s2"))
-    scene.panel.show_alignment(replace(PARTED, learnt_a=both, learnt_b=had))
+def test_memories_and_skills_of_only_one_run_are_listed(scene: Scene) -> None:
+    had = UsedKnowledge({"m1": "The test database is reset at 02:00.", "m2": "Ask first."}, {"db-reset": 3})
+    both = UsedKnowledge({"m2": "Ask first."}, {"db-reset": 2})
+    scene.panel.activate(("s1", "s2"))
+    scene.panel.show_alignment(replace(PARTED, used_a=both, used_b=had))
     lines = scene.said("compare.said").split("\n")[1:]
     assert lines == [
-        "Only the left one had the skill db-reset 2.",
-        "Only the right one had the memory “The test database is reset at 02:00” and the skill db-reset 3.",
+        "Only the left session used the skill db-reset 2.",
+        "Only the right session used the memory “The test database is reset at 02:00” and the skill db-reset 3.",
     ]
-    many = Learnt({str(n): f"Memory {n}" for n in range(9)})
-    scene.panel.show_alignment(replace(PARTED, learnt_a=many, learnt_b=many))
+    many = UsedKnowledge({str(n): f"Memory {n}" for n in range(9)})
+    scene.panel.show_alignment(replace(PARTED, used_a=many, used_b=many))
     assert "\n" not in scene.said("compare.said")
-    scene.panel.show_alignment(replace(PARTED, learnt_a=many))
+    scene.panel.show_alignment(replace(PARTED, used_a=many))
     assert scene.said("compare.said").endswith("“Memory 0”, the memory “Memory 1” and 7 more memories and skills.")
 
 
-def test_a_comparison_is_exported_where_there_is_one(scene: Scene) -> None:
+def test_a_comparison_can_be_exported_once_there_is_one(scene: Scene) -> None:
     export = find(scene.panel, QPushButton, "compare.export")
-    scene.panel.open_on(("s1", "s2"))
+    scene.panel.activate(("s1", "s2"))
     assert not export.isEnabled()
     scene.panel.show_alignment(PARTED)
     click(export)

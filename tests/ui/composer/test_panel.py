@@ -1,4 +1,4 @@
-"""The composer: what is sent, what is kept, and when it takes no words."""
+"""The composer: sending, drafts, and the disabled state."""
 
 import pytest
 from PySide6.QtCore import Qt
@@ -8,7 +8,7 @@ from pytestqt.qtbot import QtBot
 
 from tests.ui.hands import click, find, press, write
 from ui.composer.panel import ComposerPanel
-from ui.theme import Look, load_fonts, load_theme
+from ui.style.theme import Look, load_fonts, load_theme
 
 
 @pytest.fixture
@@ -30,7 +30,7 @@ def field(panel: ComposerPanel) -> QPlainTextEdit:
 
 def test_enter_sends_and_clears(panel: ComposerPanel, field: QPlainTextEdit, qtbot: QtBot) -> None:
     write(field, "  write the letter ")
-    with qtbot.waitSignal(panel.said) as said:
+    with qtbot.waitSignal(panel.submitted) as said:
         press(field, Qt.Key.Key_Return)
     assert said.args == ["write the letter"]
     assert field.toPlainText() == ""
@@ -38,30 +38,30 @@ def test_enter_sends_and_clears(panel: ComposerPanel, field: QPlainTextEdit, qtb
 
 def test_the_keypad_and_the_button_send_too(panel: ComposerPanel, field: QPlainTextEdit, qtbot: QtBot) -> None:
     write(field, "one")
-    with qtbot.waitSignal(panel.said):
+    with qtbot.waitSignal(panel.submitted):
         press(field, Qt.Key.Key_Enter, Qt.KeyboardModifier.KeypadModifier)
     write(field, "two")
-    with qtbot.waitSignal(panel.said) as said:
+    with qtbot.waitSignal(panel.submitted) as said:
         click(find(panel, QToolButton, "composer.send"))
     assert said.args == ["two"]
 
 
-def test_shift_enter_starts_a_line(panel: ComposerPanel, field: QPlainTextEdit, qtbot: QtBot) -> None:
-    with qtbot.assertNotEmitted(panel.said):
+def test_shift_enter_inserts_a_line_break(panel: ComposerPanel, field: QPlainTextEdit, qtbot: QtBot) -> None:
+    with qtbot.assertNotEmitted(panel.submitted):
         write(field, "one")
         press(field, Qt.Key.Key_Return, Qt.KeyboardModifier.ShiftModifier)
         write(field, "two")
     assert field.toPlainText() == "one\ntwo"
 
 
-def test_blanks_are_not_a_message(panel: ComposerPanel, field: QPlainTextEdit, qtbot: QtBot) -> None:
-    with qtbot.assertNotEmitted(panel.said):
+def test_whitespace_is_not_a_message(panel: ComposerPanel, field: QPlainTextEdit, qtbot: QtBot) -> None:
+    with qtbot.assertNotEmitted(panel.submitted):
         write(field, "   ")
         press(field, Qt.Key.Key_Return)
     assert not find(panel, QToolButton, "composer.send").isEnabled()
 
 
-def test_it_grows_to_eight_lines(panel: ComposerPanel, field: QPlainTextEdit) -> None:
+def test_the_field_grows_to_eight_lines(panel: ComposerPanel, field: QPlainTextEdit) -> None:
     heights = []
     for count in (1, 4, 8, 30):
         field.setPlainText("\n".join("line" for _ in range(count)))
@@ -76,13 +76,15 @@ def test_long_lines_wrap_and_count(panel: ComposerPanel, field: QPlainTextEdit) 
     assert field.height() > before
 
 
-def test_the_draft_is_told_for_its_session(panel: ComposerPanel, field: QPlainTextEdit, qtbot: QtBot) -> None:
+def test_the_draft_is_reported_for_its_session(panel: ComposerPanel, field: QPlainTextEdit, qtbot: QtBot) -> None:
     with qtbot.waitSignal(panel.draft_changed) as changed:
         write(field, "half a thou")
     assert changed.args == ["s1", "half a thou"]
 
 
-def test_turning_to_another_session_keeps_the_draft(panel: ComposerPanel, field: QPlainTextEdit, qtbot: QtBot) -> None:
+def test_switching_to_another_session_keeps_the_draft(
+    panel: ComposerPanel, field: QPlainTextEdit, qtbot: QtBot
+) -> None:
     write(field, "for one")
     with qtbot.waitSignal(panel.draft_changed) as changed:
         panel.set_session("s2", "for two")
@@ -109,27 +111,27 @@ def test_hiding_keeps_the_draft(panel: ComposerPanel, field: QPlainTextEdit, qtb
 
 def test_a_closed_session_says_why(panel: ComposerPanel, field: QPlainTextEdit, qtbot: QtBot) -> None:
     write(field, "too late")
-    panel.set_closed("This session was imported: read only.")
+    panel.set_disabled_reason("This session was imported: read only.")
     assert not field.isEnabled()
     assert find(panel, QLabel, "composer.note").accessibleName() == "This session was imported: read only."
     assert field.placeholderText() == "This session was imported: read only."
-    with qtbot.assertNotEmitted(panel.said):
-        panel.say()
-    panel.set_closed("")
+    with qtbot.assertNotEmitted(panel.submitted):
+        panel.submit()
+    panel.set_disabled_reason("")
     assert field.isEnabled() and field.toPlainText() == "too late"
 
 
-def test_while_running_words_are_queued(panel: ComposerPanel, field: QPlainTextEdit, qtbot: QtBot) -> None:
+def test_messages_are_queued_while_running(panel: ComposerPanel, field: QPlainTextEdit, qtbot: QtBot) -> None:
     panel.set_running(True)
     assert "queues" in field.placeholderText()
     write(field, "also this")
     assert "queued" in find(panel, QLabel, "composer.note").accessibleName()
-    with qtbot.waitSignal(panel.said):
+    with qtbot.waitSignal(panel.submitted):
         press(field, Qt.Key.Key_Return)
     assert find(panel, QLabel, "composer.note").accessibleName() == ""
 
 
-def test_a_new_run_is_invited(panel: ComposerPanel, field: QPlainTextEdit) -> None:
+def test_a_new_session_is_suggested(panel: ComposerPanel, field: QPlainTextEdit) -> None:
     panel.set_session("", "")
     assert "Enter starts" in field.placeholderText()
 
@@ -141,11 +143,11 @@ def test_the_model_is_named_when_there_is_one(panel: ComposerPanel) -> None:
     assert name.isVisible() and name.text() == "<b>scripted</b>"
 
 
-def test_another_model_is_chosen_from_the_lists(panel: ComposerPanel, qtbot: QtBot) -> None:
+def test_another_model_is_selected_from_the_lists(panel: ComposerPanel, qtbot: QtBot) -> None:
     panel.set_model("box/one")
-    with qtbot.waitSignal(panel.model.wanted):
+    with qtbot.waitSignal(panel.model.models_requested):
         click(find(panel, QPushButton, "composer.model"))
-    menu = panel.model.menu_of_models
+    menu = panel.model.model_menu
     assert [action.text() for action in menu.actions()] == ["Looking for models…"]
     panel.model.show_models({"Box": ["box/one", "box/two"], "Many": [f"many/{n}" for n in range(40)]}, "high")
     actions = {action.objectName(): action for action in menu.findChildren(QAction)}
@@ -157,11 +159,11 @@ def test_another_model_is_chosen_from_the_lists(panel: ComposerPanel, qtbot: QtB
         actions["composer.effort.own"].trigger()
     assert chosen.args == ["box/two"] and effort.args == [""]
     panel.model.show_models({}, "")
-    assert "No server lists a model" in menu.actions()[0].text()
+    assert "No provider offers a model" in menu.actions()[0].text()
     menu.close()
 
 
-def test_the_frame_shows_where_one_types(panel: ComposerPanel, field: QPlainTextEdit, qtbot: QtBot) -> None:
+def test_the_frame_shows_the_focus(panel: ComposerPanel, field: QPlainTextEdit, qtbot: QtBot) -> None:
     box = find(panel, QFrame, "composer.box")
     field.clearFocus()
     assert not box.property("focused")
@@ -169,12 +171,12 @@ def test_the_frame_shows_where_one_types(panel: ComposerPanel, field: QPlainText
     qtbot.waitUntil(lambda: bool(box.property("focused")))
 
 
-def test_what_is_queued_gives_way_to_the_mode(panel: ComposerPanel, field: QPlainTextEdit, qtbot: QtBot) -> None:
+def test_the_queue_hint_gives_way_to_the_mode(panel: ComposerPanel, field: QPlainTextEdit, qtbot: QtBot) -> None:
     panel.restyle(Look(load_theme("dark"), load_fonts(2.0)))
-    panel.set_mode("edits")
+    panel.set_mode("ask")
     panel.set_model("provider/model")
     panel.set_running(True)
-    panel.window().setFixedWidth(900)
+    panel.window().setFixedWidth(1100)
     write(field, "and then")
     mode, note = find(panel, QPushButton, "composer.mode"), find(panel, QLabel, "composer.note")
     qtbot.waitUntil(lambda: note.minimumSizeHint().width() < note.width() < note.sizeHint().width())
@@ -185,4 +187,4 @@ def test_theme_and_size_change_at_run_time(panel: ComposerPanel, field: QPlainTe
     before = field.height()
     panel.restyle(Look(load_theme("dark"), load_fonts(2.0)))
     assert field.height() > before
-    assert field.viewport().font().pixelSize() == field.font().pixelSize(), "the words in the empty field grow too"
+    assert field.viewport().font().pixelSize() == field.font().pixelSize(), "the placeholder grows too"

@@ -1,4 +1,4 @@
-"""The Decisions tab: every choice with its cause, narrowed, looked into, and rules taken back."""
+"""The Decisions tab: the list with causes, filters, details, and revoking rules."""
 
 from typing import Any
 
@@ -7,15 +7,15 @@ from PySide6.QtTest import QAbstractItemModelTester
 from PySide6.QtWidgets import QLabel, QListView, QPushButton
 from pytestqt.qtbot import QtBot
 
-from core.timeline.past import Past
+from core.timeline.session_activity import SessionActivity
 from tests.ui.hands import click, find
+from ui.decisions.decision_rows import DecisionRows
 from ui.decisions.panel import DecisionsPanel
-from ui.decisions.rows import ChoiceRows
-from ui.theme import Look
+from ui.style.theme import Look
 
 
-class Entries:
-    def entry(self, session: str, seq: int) -> dict[str, Any]:
+class MemoryEvents:
+    def event(self, session: str, seq: int) -> dict[str, Any]:
         return {"kind": "call_started", "call_id": "c1", "tool": "run", "object": "exiftool *.jpg"} if seq == 2 else {}
 
     def row_of(self, session: str, seq: int) -> int | None:
@@ -23,27 +23,30 @@ class Entries:
 
 
 LINES: list[dict[str, Any]] = [
-    {"kind": "call_allowed", "call_id": "c1", "cause": "your rule", "rule": "r1"},
-    {"kind": "consent_asked", "request": {"id": "a", "tool": "run", "object": "make deploy"}},
+    {"kind": "call_allowed", "call_id": "c1", "reason": "your rule", "rule_id": "r1"},
+    {"kind": "permission_requested", "request": {"id": "a", "tool": "run", "object": "make deploy"}},
     {
         "kind": "decision_made", "intent": "Which law?", "choice": "The Act", "reason": "It is stronger.",
         "options": [{"label": "The Act", "pros": ["clear"], "confidence": 80}, {"label": "The clause"}],
     },
-    {"kind": "problem_reported", "severity": "high", "what": "No pandoc", "cause": "not there", "fix": "install it"},
-    {"kind": "limit_met", "limit": "rounds", "used": 48, "allowed": 60},
+    {
+        "kind": "issue_reported", "severity": "high", "description": "No pandoc", "cause": "not there",
+        "fix": "install it",
+    },
+    {"kind": "limit_threshold_reached", "limit": "turns", "used": 48, "allowed": 60},
 ]  # fmt: skip
 
 
 @pytest.fixture
 def panel(qtbot: QtBot, look: Look) -> DecisionsPanel:
-    made = DecisionsPanel(look, Entries())
+    made = DecisionsPanel(look, MemoryEvents())
     qtbot.addWidget(made)
     made.resize(800, 500)
     with qtbot.waitExposed(made):
         made.show()
-    past = Past()
-    past.hear({"seq": seq, "run": 1, "at": 0} | line for seq, line in enumerate(LINES, 1))
-    made.show_past("s", past, reading=False)
+    past = SessionActivity()
+    past.apply({"seq": seq, "run": 1, "at": 0} | line for seq, line in enumerate(LINES, 1))
+    made.show_past("s", past, loading=False)
     return made
 
 
@@ -52,19 +55,19 @@ def said(panel: DecisionsPanel) -> list[str]:
     return [model.index(place, 0).data() for place in range(model.rowCount())]
 
 
-@pytest.mark.colours
-def test_every_choice_stands_with_its_cause(panel: DecisionsPanel) -> None:
+@pytest.mark.colors
+def test_every_decision_is_shown_with_its_cause(panel: DecisionsPanel) -> None:
     assert said(panel) == [
         "Allowed: run exiftool *.jpg, by your rule",
-        "Consent: run make deploy, waits for you",
+        "Permission request: run make deploy, waiting for you",
         "Decision: Which law?, The Act · by the agent · It is stronger.",
-        "Problem: No pandoc, high · by the agent · not there · install it",
-        "Limit: 48 of 60 rounds, ",
+        "Issue: No pandoc, high · by the agent · not there · install it",
+        "Limit: 48 of 60 turns, ",
     ]
     panel.grab()
 
 
-def test_the_list_is_narrowed(panel: DecisionsPanel) -> None:
+def test_the_list_is_filtered(panel: DecisionsPanel) -> None:
     click(find(panel, QPushButton, "decisions.filter.consents"))
     assert len(said(panel)) == 2
     click(find(panel, QPushButton, "decisions.filter.answers"))
@@ -73,12 +76,12 @@ def test_the_list_is_narrowed(panel: DecisionsPanel) -> None:
     assert len(said(panel)) == 5
 
 
-def test_a_choice_is_looked_into_and_shown_in_the_run(panel: DecisionsPanel, qtbot: QtBot) -> None:
+def test_a_decision_is_shown_in_detail_and_in_the_run(panel: DecisionsPanel, qtbot: QtBot) -> None:
     listed = find(panel, QListView, "decisions.list")
     listed.setCurrentIndex(listed.model().index(2, 0))
-    assert find(panel, QLabel, "decisions.options").text() == "● The Act — + clear · 80 % sure\n○ The clause"
+    assert find(panel, QLabel, "decisions.options").text() == "● The Act — + clear · 80% confident\n○ The clause"
     assert not find(panel, QPushButton, "decisions.revoke").isVisible()
-    with qtbot.waitSignal(panel.row_wanted) as told:
+    with qtbot.waitSignal(panel.row_requested) as told:
         click(find(panel, QPushButton, "decisions.show"))
     assert told.args == [30]
 
@@ -87,19 +90,19 @@ def test_a_rule_is_revoked(panel: DecisionsPanel, qtbot: QtBot, look: Look) -> N
     listed = find(panel, QListView, "decisions.list")
     listed.setCurrentIndex(listed.model().index(0, 0))
     revoke = find(panel, QPushButton, "decisions.revoke")
-    with qtbot.waitSignal(panel.revoke_wanted) as told:
+    with qtbot.waitSignal(panel.revoke_requested) as told:
         click(revoke)
     assert told.args == ["r1"]
-    panel.tell_revoked("r1")
+    panel.mark_revoked("r1")
     assert revoke.text() == "Revoked" and not revoke.isEnabled()
     panel.restyle(look)
 
 
-def test_the_model_grows_soundly(qtbot: QtBot) -> None:
-    model = ChoiceRows(lambda choice: "")
+def test_the_model_passes_the_model_tester_while_growing(qtbot: QtBot) -> None:
+    model = DecisionRows(lambda choice: "")
     QAbstractItemModelTester(model, QAbstractItemModelTester.FailureReportingMode.Fatal)
-    past = Past()
+    past = SessionActivity()
     for seq, line in enumerate(LINES * 3, 1):
-        past.hear([{"seq": seq, "run": 1, "at": 0} | line])
-        model.show(list(past.choices))
-        assert model.rowCount() == len(past.choices)
+        past.apply([{"seq": seq, "run": 1, "at": 0} | line])
+        model.show(list(past.decisions))
+        assert model.rowCount() == len(past.decisions)

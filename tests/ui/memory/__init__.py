@@ -1,1 +1,1 @@
-"""Tests of the page of memories."""
+"""Tests of the Memory page."""

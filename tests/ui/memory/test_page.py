@@ -1,4 +1,4 @@
-"""The page of memories in the whole program: written, found, changed, forgotten, taken back, decided on by keys."""
+"""The Memory page in the complete program: add, find, edit, forget, undo and decide proposals."""
 
 import json
 from collections.abc import Sequence
@@ -8,18 +8,18 @@ from PySide6.QtCore import QModelIndex, Qt
 from PySide6.QtWidgets import QApplication, QComboBox, QLabel, QLineEdit, QMenu, QPlainTextEdit, QPushButton, QWidget
 
 from core.domain.events import RunStarted
-from core.domain.memory import Said
+from core.domain.memory import MemoryContent
 from core.domain.proposal import Proposal
 from core.domain.text import Text
-from core.engine.engine import Engine
-from core.memory.portable import about
+from core.engine.api.engine import Engine
+from core.memory.serialization import to_proposal_details
 from tests.ui.hands import click, find, press, write
 from tests.ui.test_desktop import Person, live, until
+from ui.memory.memory_dialog import MemoryDialog
+from ui.memory.memory_lines import MemoryLine
 from ui.memory.panel import MemoryPanel
-from ui.memory.rows import Line
-from ui.memory.versions import Versions
-from ui.memory.write_dialog import WriteDialog
-from ui.widgets.confirm import Confirm
+from ui.memory.version_history import VersionHistory
+from ui.widgets.confirm_dialog import ConfirmDialog
 
 CONTROL = Qt.KeyboardModifier.ControlModifier
 SHIFT = Qt.KeyboardModifier.ShiftModifier
@@ -35,7 +35,7 @@ async def opened(person: Person, *about: str) -> MemoryPanel:
     return page
 
 
-def lines(page: MemoryPanel) -> Sequence[Line]:
+def lines(page: MemoryPanel) -> Sequence[MemoryLine]:
     rows = page.list.rows
     return [line for at in range(rows.rowCount(QModelIndex())) if (line := rows.item(rows.index(at)))]
 
@@ -51,60 +51,68 @@ async def kept(person: Person, text: str) -> str:
 
 async def proposed(person: Person, text: str, *, target: str = "", session: str = "") -> Proposal:
     wanted = Proposal(
-        "", "memory", "patch" if target else "create", target, text, "it came up twice", base=1 if target else 0,
-        about="" if target else about(Said("heuristic", "")), session=session, by="review",
-    )  # fmt: skip
-    return await person.program.engine.ask(lambda engine: engine.proposals.make(wanted))
+        "",
+        "memory",
+        "patch" if target else "create",
+        target,
+        text,
+        "it came up twice",
+        base_version=1 if target else 0,
+        details="" if target else to_proposal_details(MemoryContent("heuristic", "")),
+        session=session,
+        author="review",
+    )
+    return await person.program.engine.ask(lambda engine: engine.proposals.add(wanted))
 
 
 async def shown(page: MemoryPanel, text: str) -> None:
     def there() -> bool:
-        return page.card.memory is not None and page.card.isVisible() and page.card.memory.said.text == text
+        return page.card.memory is not None and page.card.isVisible() and page.card.memory.content.text == text
 
-    await until(there, f"{text} beside the list")
+    await until(there, f"the details of {text}")
 
 
-def test_a_memory_is_written_pinned_and_forgotten_by_keys_and_comes_back(qapp: QApplication, home: Path) -> None:
+def test_a_memory_is_added_pinned_forgotten_and_restored_with_the_keyboard(qapp: QApplication, home: Path) -> None:
     async def act(person: Person) -> None:
         page = await opened(person)
-        assert page._empty.isVisible() and "Nothing is remembered yet" in page._empty.text()
+        assert page._empty.isVisible() and "There are no memories yet" in page._empty.text()
         press(page, Qt.Key.Key_N, CONTROL | SHIFT)
-        dialog = find(page, WriteDialog, "memory.write")
+        dialog = find(page, MemoryDialog, "memory.write")
         kinds = find(dialog, QComboBox, "memory.write.kind")
         kinds.setCurrentIndex(kinds.findData("heuristic"))
         yes = find(dialog, QPushButton, "memory.write.yes")
         write(find(dialog, QLineEdit, "memory.write.when"), "a letter is formal")
-        assert not yes.isEnabled(), "what to do is missing"
+        assert not yes.isEnabled(), "the field Do is required"
         write(find(dialog, QLineEdit, "memory.write.do"), "attach dated evidence")
         click(yes)
-        said = "When a letter is formal: attach dated evidence."
-        await shown(page, said)
-        assert texts(page) == [said]
+        text = "When a letter is formal: attach dated evidence."
+        await shown(page, text)
+        assert texts(page) == [text]
         page.list.setFocus()
         press(page.list, Qt.Key.Key_P)
         await until(lambda: lines(page)[0].pinned, "the pin")
         press(page.list, Qt.Key.Key_Delete)
-        await until(lambda: not lines(page), "it is gone")
-        assert "Forgotten" in person.window.toast.accessibleName()
+        await until(lambda: not lines(page), "it is forgotten")
+        assert "Memory forgotten" in person.window.toast.accessibleName()
         person.window.toast.undo()
-        await until(lambda: texts(page) == [said], "it is back")
+        await until(lambda: texts(page) == [text], "it is restored")
 
     live(qapp, home, act)
 
 
-def test_what_is_refused_is_not_lost(qapp: QApplication, home: Path) -> None:
+def test_rejected_input_can_be_corrected(qapp: QApplication, home: Path) -> None:
     async def act(person: Person) -> None:
         page = await opened(person)
         secret = "The key of the box is sk-proj-" + "abcdefghijklmnopqrstuvwxyz0123456789"
-        page.doing.write()
+        page.memory_actions.open_dialog()
         field = find(page, QPlainTextEdit, "memory.write.text")
         write(field, secret)
         press(field, Qt.Key.Key_Return)
-        await until(lambda: open_dialogs(page), "the words again")
+        await until(lambda: open_dialogs(page), "the dialog with the rejected text")
         dialog = open_dialogs(page)[0]
         again = find(dialog, QPlainTextEdit, "memory.write.text")
         assert again.toPlainText() == secret
-        assert "holds a secret" in find(dialog, QLabel, "memory.write.wrong").text()
+        assert "contains a secret" in find(dialog, QLabel, "memory.write.wrong").text()
         again.clear()
         write(again, "The key lies in the blue folder.")
         press(again, Qt.Key.Key_Return)
@@ -113,46 +121,46 @@ def test_what_is_refused_is_not_lost(qapp: QApplication, home: Path) -> None:
     live(qapp, home, act)
 
 
-def open_dialogs(page: MemoryPanel) -> list[WriteDialog]:
-    return [one for one in page.findChildren(WriteDialog) if one.isVisible()]
+def open_dialogs(page: MemoryPanel) -> list[MemoryDialog]:
+    return [one for one in page.findChildren(MemoryDialog) if one.isVisible()]
 
 
-def test_what_is_edited_shows_what_it_was_and_can_be_taken_back(qapp: QApplication, home: Path) -> None:
+def test_an_edit_shows_its_diff_and_can_be_undone(qapp: QApplication, home: Path) -> None:
     async def act(person: Person) -> None:
         name = await kept_when_ready(person, "Tests run with pytest.")
         page = await opened(person, name)
         await shown(page, "Tests run with pytest.")
         press(page.list, Qt.Key.Key_E)
-        dialog = find(page, WriteDialog, "memory.write")
+        dialog = find(page, MemoryDialog, "memory.write")
         field = find(dialog, QPlainTextEdit, "memory.write.text")
         field.clear()
         write(field, "Tests run with pytest -q.")
         press(field, Qt.Key.Key_Return)
         await shown(page, "Tests run with pytest -q.")
-        versions = find(page.card, Versions, "memory.versions")
-        assert versions.number == 2 and versions._lines.isVisible()
+        versions = find(page.card, VersionHistory, "memory.versions")
+        assert versions.selected_number == 2 and versions._lines.isVisible()
         click(find(versions, QPushButton, "memory.versions.back"))
         await shown(page, "Tests run with pytest.")
-        assert versions.number == 3
+        assert versions.selected_number == 3
 
     live(qapp, home, act)
 
 
-def test_what_has_the_words_as_they_were_typed_stands_first_and_stays_there(qapp: QApplication, home: Path) -> None:
+def test_literal_matches_come_first_and_stay_there(qapp: QApplication, home: Path) -> None:
     async def act(person: Person) -> None:
         await kept_when_ready(person, "Date, delivery date, due date.")
-        said = "In letters and lists, invoices and offers to people abroad the date is written in full."
-        await kept(person, said)
+        text = "In letters and lists, invoices and offers to people abroad the date is written in full."
+        await kept(person, text)
         page = await opened(person)
-        await until(lambda: len(lines(page)) == 2, "both")
+        await until(lambda: len(lines(page)) == 2, "both memories")
         write(find(page, QLineEdit, "memory.search"), "the date is")
-        await until(lambda: page._found is not None and len(lines(page)) == 2, "the others")
-        assert texts(page)[0] == said
+        await until(lambda: page._found is not None and len(lines(page)) == 2, "the search results")
+        assert texts(page)[0] == text
 
     live(qapp, home, act)
 
 
-def test_other_lines_begin_at_the_top_and_the_one_that_is_wanted_is_in_sight(qapp: QApplication, home: Path) -> None:
+def test_a_search_scrolls_to_the_top_and_an_opened_memory_into_view(qapp: QApplication, home: Path) -> None:
     async def act(person: Person) -> None:
         await until(lambda: person.window._bridge, "the engine")
         names = [await kept(person, f"Drawer {n:02} holds the {'letters' if n % 2 else 'bills'}.") for n in range(40)]
@@ -161,12 +169,12 @@ def test_other_lines_begin_at_the_top_and_the_one_that_is_wanted_is_in_sight(qap
         bar = page.list.verticalScrollBar()
         bar.setValue(bar.maximum())
         write(find(page, QLineEdit, "memory.search"), "letters")
-        await until(lambda: len(lines(page)) == 20, "those with the word")
+        await until(lambda: len(lines(page)) == 20, "the matching ones")
         assert bar.value() == 0 < bar.maximum()
         for name in (names[1], names[39]):
-            page.open_on((name,))
-            await until(lambda: page.card.memory and page.card.memory.id == name, "beside the list")  # noqa: B023 - now
-            assert page.list.key() == name
+            page.activate((name,))
+            await until(lambda: page.card.memory and page.card.memory.id == name, "its details")  # noqa: B023 - awaited in the loop
+            assert page.list.current_key() == name
             assert page.list.viewport().rect().contains(page.list.visualRect(page.list.currentIndex()))
 
     live(qapp, home, act)
@@ -177,126 +185,124 @@ async def kept_when_ready(person: Person, text: str) -> str:
     return await kept(person, text)
 
 
-def test_words_find_tabs_sort_and_the_archive_gives_back(qapp: QApplication, home: Path) -> None:
+def test_search_tabs_and_archive(qapp: QApplication, home: Path) -> None:
     async def act(person: Person) -> None:
         await kept_when_ready(person, "The shop database is reset at night.")
         await kept(person, "Invoices carry the date of delivery.")
         page = await opened(person)
-        await until(lambda: len(lines(page)) == 2, "both")
+        await until(lambda: len(lines(page)) == 2, "both memories")
         search = find(page, QLineEdit, "memory.search")
         write(search, "invoice")
-        await until(lambda: texts(page) == ["Invoices carry the date of delivery."], "the one that fits")
+        await until(lambda: texts(page) == ["Invoices carry the date of delivery."], "the match")
         await shown(page, "Invoices carry the date of delivery.")
         search.clear()
-        await until(lambda: len(lines(page)) == 2, "both again")
+        await until(lambda: len(lines(page)) == 2, "both memories again")
         await shown(page, texts(page)[0])
-        gone = texts(page)[0]
+        archived = texts(page)[0]
         page.list.setFocus()
         press(page.list, Qt.Key.Key_A)
-        await until(lambda: len(lines(page)) == 1, "one is in the archive")
-        page.head.choose("preference")
-        assert not lines(page) and "Nothing of this kind" in page._empty.text()
-        page.head.choose("archive")
-        assert texts(page) == [gone]
-        await shown(page, gone)
+        await until(lambda: len(lines(page)) == 1, "one is archived")
+        page.header.choose_tab("preference")
+        assert not lines(page) and "no memories of this kind" in page._empty.text()
+        page.header.choose_tab("archive")
+        assert texts(page) == [archived]
+        await shown(page, archived)
         press(page.list, Qt.Key.Key_R)
-        await until(lambda: not lines(page), "it is back")
+        await until(lambda: not lines(page), "it is restored")
 
     live(qapp, home, act)
 
 
-def test_proposals_are_counted_kept_edited_first_rejected_and_undone(qapp: QApplication, home: Path) -> None:
+def test_proposals_are_counted_edited_accepted_rejected_and_undone(qapp: QApplication, home: Path) -> None:
     async def act(person: Person) -> None:
         name = await kept_when_ready(person, "Tests run with pytest.")
         await proposed(person, "When a date is written: use the long form.")
         await proposed(person, "Tests run with pytest -n 2.", target=name)
         page = await opened(person, "proposed")
-        foot = person.window.sessions.foot
+        foot = person.window.sessions.footer
         await until(lambda: len(lines(page)) == 2, "both proposals")
         assert find(foot, QWidget, "sessions.memory").toolTip() == "2 waiting for you"
-        await until(lambda: page.review.isVisible() and page.review.proposal, "the first")
+        await until(lambda: page.proposal_card.isVisible() and page.proposal_card.proposal, "the first proposal")
         page.list.setFocus()
         press(page.list, Qt.Key.Key_E)
-        field = find(page.review, QPlainTextEdit, "memory.proposal.field")
-        assert page.unsaved() and field.isVisible()
+        field = find(page.proposal_card, QPlainTextEdit, "memory.proposal.field")
+        assert page.unsaved_changes() and field.isVisible()
         field.clear()
-        assert not find(page.review, QPushButton, "memory.proposal.keep").isEnabled()
+        assert not find(page.proposal_card, QPushButton, "memory.proposal.keep").isEnabled()
         write(field, "Write dates in full.")
         press(field, Qt.Key.Key_Return)
-        await until(lambda: len(page._proposals) == 1, "kept")
-        assert len(lines(page)) == 1 and page.head.tab == "proposed", "the next one is at hand"
+        await until(lambda: len(page._proposals) == 1, "it is accepted")
+        assert len(lines(page)) == 1 and page.header.tab == "proposed", "the next proposal is shown"
         engine = person.program.engine
-        said = {one.memory.said.text for one in await engine.ask(lambda e: e.memory.listed())}
-        assert said == {"Tests run with pytest.", "Write dates in full."} and not page.unsaved()
+        said = {one.memory.content.text for one in await engine.ask(lambda e: e.memory.list_memories())}
+        assert said == {"Tests run with pytest.", "Write dates in full."} and not page.unsaved_changes()
         person.window.toast.undo()
-        await until(lambda: "Write dates in full." not in [one.memory.said.text for one in page._listed
-                                                           if one.memory.standing == "active"], "undone")  # fmt: skip
-        page.head.choose("proposed")
-        await until(lambda: page.review.isVisible() and page.review.proposal, "the other")
-        await until(page.review._lines.isVisible, "what it would change")
+        await until(lambda: "Write dates in full." not in [one.memory.content.text for one in page._listed
+                                                           if one.memory.status == "active"], "undone")  # fmt: skip
+        page.header.choose_tab("proposed")
+        await until(lambda: page.proposal_card.isVisible() and page.proposal_card.proposal, "the other proposal")
+        await until(page.proposal_card._lines.isVisible, "the diff")
         page.list.setFocus()
         press(page.list, Qt.Key.Key_N)
-        await until(lambda: not page._proposals, "rejected")
+        await until(lambda: not page._proposals, "it is rejected")
         person.window.toast.undo()
-        await until(lambda: len(page._proposals) == 1, "open again")
+        await until(lambda: len(page._proposals) == 1, "it is pending again")
 
     live(qapp, home, act)
 
 
-def test_what_a_session_taught_is_forgotten_with_its_skills_and_comes_back(qapp: QApplication, home: Path) -> None:
+def test_forgetting_a_session_includes_its_skills_and_can_be_undone(qapp: QApplication, home: Path) -> None:
     text = "---\nname: notes\ndescription: Writes notes.\n---\nWrite."
     skill = Proposal("", "skill", "create", "library/notes", text, "seen", session="one")
     made: list[str] = []
 
     async def state(engine: Engine) -> str:
-        return engine.proposals.one(made[0]).state
+        return engine.proposals.get(made[0]).state
 
     async def act(person: Person) -> None:
         engine = person.program.engine
         page = await opened(person)
         await proposed(person, "When a date is written: use the long form.", session="one")
-        made.append((await engine.ask(lambda engine: engine.proposals.make(skill))).id)
-        await engine.ask(lambda engine: engine.proposals.keep(made[0]))
-        page.doing.forget_all(session="one")
-        told = "0 memories are forgotten. Proposals rejected with it: 1. Skills taken back with it: 1."
-        await until(lambda: told in person.window.toast.accessibleName(), "it is said")
+        made.append((await engine.ask(lambda engine: engine.proposals.add(skill))).id)
+        await engine.ask(lambda engine: engine.proposals.accept(made[0]))
+        page.memory_actions.forget_all(session="one")
+        toast = "Forgot 0 memories. Proposals rejected: 1. Skill changes undone: 1."
+        await until(lambda: toast in person.window.toast.accessibleName(), "the toast")
         person.window.toast.undo()
-        await until(lambda: len(page._proposals) == 1, "open again")
-        assert await engine.ask(state) == "kept"
+        await until(lambda: len(page._proposals) == 1, "it is pending again")
+        assert await engine.ask(state) == "accepted"
 
     live(qapp, home, act)
 
 
-def test_what_goes_out_comes_in_again_and_those_that_differ_are_shown(
-    qapp: QApplication, home: Path, tmp_path: Path
-) -> None:
+def test_memories_are_exported_and_imported(qapp: QApplication, home: Path, tmp_path: Path) -> None:
     async def act(person: Person) -> None:
         await kept_when_ready(person, "The answer goes to the landlord.")
         page = await opened(person)
         await until(lambda: len(lines(page)) == 1, "one")
         file = tmp_path / "memories.json"
-        page.doing.export(str(file))
+        page.memory_actions.export(str(file))
         await until(file.exists, "the file")
-        await until(lambda: "memories.json" in person.window.toast.accessibleName(), "it is said")
+        await until(lambda: "memories.json" in person.window.toast.accessibleName(), "the toast")
         notes = tmp_path / "MEMORY.md"
         notes.write_text("# Notes\n- Deploys happen on Mondays.\n- Prices are in euros.\n", "utf-8")
-        page.doing.take_in(str(notes))
+        page.memory_actions.import_file(str(notes))
         await until(lambda: len(lines(page)) == 3, "two more")
         person.window.toast.undo()
-        await until(lambda: len(lines(page)) == 1, "forgotten again")
-        page.doing.take_in(str(tmp_path / "nothing.json"))
-        await until(person.notice, "a file that is not there is told")
+        await until(lambda: len(lines(page)) == 1, "the import is undone")
+        page.memory_actions.import_file(str(tmp_path / "nothing.json"))
+        await until(person.notice, "the error of a missing file")
         assert "cannot be read" in person.notice()
 
     live(qapp, home, act)
 
 
-def test_after_a_run_a_chip_leads_to_what_it_proposed(qapp: QApplication, home: Path) -> None:
+def test_a_chip_after_a_run_opens_its_proposal(qapp: QApplication, home: Path) -> None:
     async def act(person: Person) -> None:
         window = person.window
         await until(lambda: window._bridge, "the engine")
         session = await person.start(json.dumps({"replies": [{"text": "It is written."}]}))()
-        window.go_to(session)
+        window.show_session(session)
 
         def chip() -> QPushButton | None:
             found = window.view.findChildren(QPushButton, "end.proposals")
@@ -310,45 +316,45 @@ def test_after_a_run_a_chip_leads_to_what_it_proposed(qapp: QApplication, home: 
         click(button)
         page = window.pages.page("memory")
         assert isinstance(page, MemoryPanel)
-        await until(lambda: page.review.isVisible() and page.review.proposal, "what was proposed")
+        await until(lambda: page.proposal_card.isVisible() and page.proposal_card.proposal, "the proposal")
         press(page, Qt.Key.Key_Y)
-        await until(lambda: not page._proposals, "it is decided")
-        page.head.choose("heuristic")
+        await until(lambda: not page._proposals, "it is accepted")
+        page.header.choose_tab("heuristic")
         assert texts(page) == ["When a date is written: use the long form."]
         window.selection.leave_page()
-        await until(lambda: chip() is None, "nothing waits any more")
+        await until(lambda: chip() is None, "there are no proposals left")
 
     live(qapp, home, act)
 
 
-def test_a_run_is_tried_again_without_a_memory_and_both_stand_side_by_side(qapp: QApplication, home: Path) -> None:
+def test_a_run_is_repeated_without_a_memory_and_compared(qapp: QApplication, home: Path) -> None:
     async def act(person: Person) -> None:
         name = await kept_when_ready(person, "Invoices are written with the blue stamp.")
         script = json.dumps({"replies": [{"text": "With the blue stamp."}]})
-        began = RunStarted("scripted", 60, Text(script), mode="trust")
+        began = RunStarted("scripted", 60, Text(script), mode="auto")
         work = home.parent / "work"
         work.mkdir()
 
         async def run(engine: Engine) -> str:
             session = await engine.start("Write the invoices with the stamp.", work, began)
-            await engine.wait(session)
+            await engine.wait_idle(session)
             return session
 
         session = await person.program.engine.ask(run)
         page = await opened(person, name)
-        await until(lambda: page.card.shown is not None and page.card.shown.uses, "that it was told")
+        await until(lambda: page.card.details is not None and page.card.details.uses, "the use of the memory")
         page._open_menu(page.rect().center())
         menu = find(page, QMenu, "memory.menu")
-        (deed,) = [one for one in menu.actions() if "without it" in one.text()]
-        deed.trigger()
-        dialog = find(page, Confirm, "confirm")
+        (action,) = [one for one in menu.actions() if "without this memory" in one.text()]
+        action.trigger()
+        dialog = find(page, ConfirmDialog, "confirm")
         assert "Write the invoices" in find(dialog, QLabel, "confirm.text").text()
         click(find(dialog, QPushButton, "confirm.yes"))
         await until(lambda: person.window.selection.page == "compare", "the comparison")
         compare = person.window.pages.page("compare")
         said = find(compare, QLabel, "compare.said")
-        wanted = "Only the left one had the memory “Invoices are written with the blue stamp”."
+        wanted = "Only the left session used the memory “Invoices are written with the blue stamp”."
         await until(lambda: wanted in said.text(), "what only one of them was told")
-        assert person.window.selection.about[0] == session
+        assert person.window.selection.target[0] == session
 
     live(qapp, home, act)

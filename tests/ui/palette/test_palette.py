@@ -1,4 +1,4 @@
-"""The palette by keys: what fits first, what was used last, and back to where the keyboard was."""
+"""The palette by keyboard: ranking, recently used entries, and restoring the focus."""
 
 import pytest
 from PySide6.QtCore import Qt
@@ -8,55 +8,58 @@ from PySide6.QtWidgets import QApplication, QLineEdit, QListView, QVBoxLayout, Q
 from pytestqt.qtbot import QtBot
 
 from tests.ui.hands import find, press, write
-from ui.palette.entries import Entry, sort
-from ui.palette.fuzzy import match
-from ui.palette.panel import Entries, Palette
-from ui.theme import Look, load_fonts
+from ui.palette.fuzzy import fuzzy_match
+from ui.palette.panel import Palette, PaletteModel
+from ui.palette.ranking import PaletteEntry, rank_entries
+from ui.style.theme import Look, load_fonts
 
 ENTRIES = [
-    Entry("new", "New run", keys="Ctrl+N"),
-    Entry("next", "Go to the next question"),
-    Entry("stop", "Stop the run", can=False),
-    Entry("theme", "Light or dark"),
+    PaletteEntry("new", "New runner", keys="Ctrl+N"),
+    PaletteEntry("next", "Go to the next question"),
+    PaletteEntry("stop", "Stop the run", enabled=False),
+    PaletteEntry("theme", "Light or dark"),
 ]
 
 
 def ids(typed: str, recent: tuple[str, ...] = ()) -> list[str]:
-    return [found.entry.id for found in sort(ENTRIES, typed, recent)]
+    return [found.entry.id for found in rank_entries(ENTRIES, typed, recent)]
 
 
-def test_the_best_fit_is_first_and_what_does_not_fit_is_gone() -> None:
+def test_the_best_match_is_first_and_others_are_hidden() -> None:
     assert ids("run") == ["new", "stop"]
     assert ids("ld") == ["theme"]
     assert ids("question next") == ["next"]
     assert ids("xyz") == []
 
 
-def test_nothing_typed_shows_what_was_used_last_first() -> None:
+def test_an_empty_query_lists_recently_used_entries_first() -> None:
     assert ids("", ("theme", "stop")) == ["theme", "stop", "new", "next"]
 
 
-def test_what_was_typed_as_a_title_is_not_the_detail_of_another() -> None:
-    named = [Entry("eight", "Talk number 8", "~/work · 2 steps"), Entry("two", "Talk number 2", "~/work · stopped")]
-    assert [found.entry.id for found in sort(named, "Talk number 2")] == ["two", "eight"]
-    assert [found.entry.id for found in sort(named, "stopped")] == ["two"]
+def test_a_match_in_a_title_precedes_one_in_a_detail() -> None:
+    named = [
+        PaletteEntry("eight", "Talk number 8", "~/work · 2 steps"),
+        PaletteEntry("two", "Talk number 2", "~/work · stopped"),
+    ]
+    assert [found.entry.id for found in rank_entries(named, "Talk number 2")] == ["two", "eight"]
+    assert [found.entry.id for found in rank_entries(named, "stopped")] == ["two"]
 
 
 @pytest.mark.parametrize(
     ("typed", "text", "places"),
-    [("nr", "New run", (0, 4)), ("run", "Prune a run", (8, 9, 10)), ("", "x", ()), ("ß", "Straße", (4,))],
+    [("nr", "New runner", (0, 4)), ("run", "Prune a run", (8, 9, 10)), ("", "x", ()), ("ß", "Straße", (4,))],
 )
-def test_letters_are_found_rather_at_starts_of_words(typed: str, text: str, places: tuple[int, ...]) -> None:
-    found = match(typed, text)
-    assert found is not None and found.places == places
+def test_letters_match_preferably_at_starts_of_words(typed: str, text: str, places: tuple[int, ...]) -> None:
+    found = fuzzy_match(typed, text)
+    assert found is not None and found.positions == places
 
 
 @pytest.mark.parametrize(
     ("typed", "wanted", "other"),
     [("Talk number 1", "Talk number 1", "Talk number 13"), ("number 3", "Number 3, 30 pages", "Number 30")],
 )
-def test_a_whole_word_fits_better_than_the_start_of_one(typed: str, wanted: str, other: str) -> None:
-    better, worse = match(typed, wanted), match(typed, other)
+def test_a_whole_word_matches_better_than_a_prefix(typed: str, wanted: str, other: str) -> None:
+    better, worse = fuzzy_match(typed, wanted), fuzzy_match(typed, other)
     assert better is not None and worse is not None and better.score > worse.score
 
 
@@ -73,10 +76,10 @@ def around(look: Look, qtbot: QtBot) -> QWidget:
     return made
 
 
-def test_type_choose_and_come_back(look: Look, around: QWidget) -> None:
+def test_type_select_and_return(look: Look, around: QWidget) -> None:
     palette, done = Palette(look, around), list[str]()
     QAbstractItemModelTester(
-        palette.findChildren(Entries)[0], QAbstractItemModelTester.FailureReportingMode.Warning, palette
+        palette.findChildren(PaletteModel)[0], QAbstractItemModelTester.FailureReportingMode.Warning, palette
     )
     palette.open_with(ENTRIES, "What shall be done?", done.append)
     field = find(palette, QLineEdit, "palette.field")
@@ -87,8 +90,10 @@ def test_type_choose_and_come_back(look: Look, around: QWidget) -> None:
 
 
 @pytest.mark.parametrize("worked", [True, False])
-def test_the_keyboard_comes_back_by_no_other_way(look: Look, around: QWidget, qapp: QApplication, worked: bool) -> None:
-    """Hidden with the keyboard in it, Qt hands that to whatever comes next: the other of two sessions."""
+def test_the_focus_returns_directly_to_the_previous_widget(
+    look: Look, around: QWidget, qapp: QApplication, worked: bool
+) -> None:
+    """Hiding a focused widget makes Qt focus the next one, which would activate the other session."""
     palette, before = Palette(look, around), find(around, QLineEdit, "before")
     QLineEdit(around).show()
     if not worked:
@@ -105,7 +110,7 @@ def test_the_keyboard_comes_back_by_no_other_way(look: Look, around: QWidget, qa
     assert not palette.isVisible() and heard == [before if worked else None]
 
 
-def test_arrows_pass_over_what_cannot_be_done_and_go_round(look: Look, around: QWidget) -> None:
+def test_arrows_skip_disabled_entries_and_wrap_around(look: Look, around: QWidget) -> None:
     palette, done = Palette(look, around), list[str]()
     palette.open_with(ENTRIES, "What shall be done?", done.append)
     field, listed = find(palette, QLineEdit, "palette.field"), find(palette, QListView, "palette.list")
@@ -119,13 +124,13 @@ def test_arrows_pass_over_what_cannot_be_done_and_go_round(look: Look, around: Q
     assert done == ["theme"]
 
 
-def test_a_pointer_that_rests_where_lines_come_up_chooses_nothing(look: Look, around: QWidget) -> None:
+def test_a_resting_pointer_selects_nothing(look: Look, around: QWidget) -> None:
     palette = Palette(look, around)
     palette.open_with(ENTRIES, "What shall be done?", str)
     listed = find(palette, QListView, "palette.list")
     last = listed.visualRect(listed.model().index(3, 0)).center()
     QCursor.setPos(listed.viewport().mapToGlobal(last))
-    palette.leave()
+    palette.dismiss()
     palette.open_with(ENTRIES, "What shall be done?", str)
     for moved in (False, True):
         if moved:
@@ -137,7 +142,7 @@ def test_a_pointer_that_rests_where_lines_come_up_chooses_nothing(look: Look, ar
     assert listed.currentIndex().row() == 0
 
 
-@pytest.mark.colours
+@pytest.mark.colors
 def test_escape_and_the_same_key_again_close_it(look: Look, around: QWidget) -> None:
     palette = Palette(look, around)
     for _ in range(2):
@@ -150,7 +155,7 @@ def test_escape_and_the_same_key_again_close_it(look: Look, around: QWidget) -> 
     assert not palette.isVisible()
 
 
-def test_nothing_fits_is_said(look: Look, around: QWidget) -> None:
+def test_a_message_is_shown_if_nothing_matches(look: Look, around: QWidget) -> None:
     palette = Palette(look, around)
     palette.open_with(ENTRIES, "What?", lambda _: None)
     field = find(palette, QLineEdit, "palette.field")

@@ -1,4 +1,4 @@
-"""The model keeps Qt's contract, and changes as little as it can when one session moves."""
+"""The model fulfills the contract of Qt's item models and changes as few rows as possible when a session moves."""
 
 import random
 
@@ -10,12 +10,12 @@ from pytestqt.qtbot import QtBot
 
 from core.domain.sessions import SessionRow
 from tests.ui.sessions.test_rows import DAY, MINUTE, NOON, row
-from ui.sessions.model import Role, SessionsModel
-from ui.sessions.rows import Heading, Hit
+from ui.sessions.session_rows import SessionHeading, SessionHit
+from ui.sessions.sessions_model import Role, SessionsModel
 
 
-class Wall:
-    """A clock that stands where it is put."""
+class FakeClock:
+    """A clock that shows the time it is set to."""
 
     def __init__(self) -> None:
         self.now = NOON
@@ -25,14 +25,14 @@ class Wall:
 
 
 @pytest.fixture
-def wall() -> Wall:
-    return Wall()
+def wall() -> FakeClock:
+    return FakeClock()
 
 
 @pytest.fixture
-def model(qapp: QApplication, wall: Wall) -> SessionsModel:
+def model(qapp: QApplication, wall: FakeClock) -> SessionsModel:
     made = SessionsModel(home="/home/me", clock=wall)
-    # Kept as a child: the tester complains at the moment a signal breaks the contract.
+    # Kept alive as a child of the model: the tester reports a signal that breaks the contract.
     QAbstractItemModelTester(made, QAbstractItemModelTester.FailureReportingMode.Warning, made)
     return made
 
@@ -41,11 +41,13 @@ def texts(model: SessionsModel) -> list[str]:
     found = []
     for number in range(model.rowCount()):
         item = model.item(model.index(number))
-        found.append(f"[{item.title}]" if isinstance(item, Heading) else str(model.index(number).data(Role.SESSION)))
+        found.append(
+            f"[{item.title}]" if isinstance(item, SessionHeading) else str(model.index(number).data(Role.SESSION))
+        )
     return found
 
 
-def test_headings_cannot_be_chosen(model: SessionsModel) -> None:
+def test_headings_cannot_be_selected(model: SessionsModel) -> None:
     model.show_sessions([row("a", "waiting")])
     heading, line = model.index(0), model.index(1)
     assert model.flags(heading) == Qt.ItemFlag.NoItemFlags
@@ -54,13 +56,13 @@ def test_headings_cannot_be_chosen(model: SessionsModel) -> None:
     assert line.data() == "Title a" and line.data(Role.SESSION) == "a"
 
 
-def test_lines_are_read_aloud_whole(model: SessionsModel) -> None:
-    model.show_sessions([row("a", "waiting", folder="/home/me/letters", doing="which tone?")])
+def test_rows_have_a_complete_accessible_text(model: SessionsModel) -> None:
+    model.show_sessions([row("a", "waiting", folder="/home/me/letters", activity="which tone?")])
     said = model.index(1).data(Qt.ItemDataRole.AccessibleTextRole)
     assert said == "Title a, waiting for you, ~/letters · asks: which tone?"
 
 
-def test_a_change_in_place_touches_one_line(model: SessionsModel, qtbot: QtBot) -> None:
+def test_a_change_in_place_updates_one_row(model: SessionsModel, qtbot: QtBot) -> None:
     model.show_sessions([row("a", "running"), row("b"), row("c")])
     with qtbot.waitSignal(model.dataChanged) as changed, qtbot.assertNotEmitted(model.modelReset):
         model.update_session(row("a", "running", steps=7))
@@ -79,14 +81,14 @@ def test_a_session_moves_to_its_new_group(model: SessionsModel, qtbot: QtBot) ->
         assert texts(model) == ["[Running]", "new", "[Today]", "a", "b"]
 
 
-def test_a_new_day_lays_the_list_out_again(model: SessionsModel, wall: Wall) -> None:
+def test_a_new_day_rebuilds_the_list(model: SessionsModel, wall: FakeClock) -> None:
     model.show_sessions([row("a"), row("b")])
     wall.now += DAY
-    model.update_session(SessionRow(id="c", title="c", updated=wall.now))
+    model.update_session(SessionRow(id="c", title="c", updated_at=wall.now))
     assert texts(model) == ["[Today]", "c", "[Yesterday]", "b", "a"]
 
 
-def test_any_order_of_changes_ends_like_a_fresh_list(model: SessionsModel, wall: Wall) -> None:
+def test_any_order_of_changes_equals_a_fresh_list(model: SessionsModel, wall: FakeClock) -> None:
     chance = random.Random(7)
     known = {name: row(name) for name in "abcdefgh"}
     model.show_sessions(known.values())
@@ -99,16 +101,16 @@ def test_any_order_of_changes_ends_like_a_fresh_list(model: SessionsModel, wall:
         assert texts(model) == texts(fresh)
 
 
-def test_search_narrows_and_ends(model: SessionsModel) -> None:
+def test_search_filters_and_ends(model: SessionsModel) -> None:
     model.show_sessions([row("a"), row("b")])
-    model.search("title b", [Hit("a", "found here")])
+    model.search("title b", [SessionHit("a", "found here")])
     assert texts(model) == ["[Today]", "b", "[Found in the text]", "a"]
     assert "found here" in str(model.index(3).data(Qt.ItemDataRole.AccessibleTextRole))
     model.search("")
     assert texts(model) == ["[Today]", "b", "a"]
 
 
-def test_place_of_a_session(model: SessionsModel) -> None:
+def test_row_of_a_session(model: SessionsModel) -> None:
     model.show_sessions([row("a"), row("b", age=2 * MINUTE)])
-    assert model.place("b").row() == 2
-    assert not model.place("gone").isValid()
+    assert model.index_of("b").row() == 2
+    assert not model.index_of("gone").isValid()

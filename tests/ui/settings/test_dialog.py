@@ -1,4 +1,4 @@
-"""The settings by hand: every field of the schema is there, searched, told when changed."""
+"""The Settings window: every setting has a control, can be searched, and reports its changes."""
 
 from pathlib import Path
 
@@ -19,26 +19,26 @@ from PySide6.QtWidgets import (
 )
 from pytestqt.qtbot import QtBot
 
-from core.domain.rules import Rule
+from core.domain.rules import PermissionRule
 from core.domain.tiers import Tiers
-from core.settings.schema import MEMORY, MODELS, WEB, Settings
-from core.store.weights import Weight
+from core.settings.schema import MCP_SERVERS, MEMORY, MODELS, WEB, Settings
+from core.store.session_sizes import SessionSize
 from tests.ui.hands import click, find, press, write
-from ui.settings.agents import AgentsPage
-from ui.settings.dialog import UNMOVED, SettingsDialog, Shown
-from ui.settings.fields import settable
-from ui.settings.page import SettingsPage
-from ui.settings.pages import DataState
-from ui.settings.tool_servers import ToolServersPage
-from ui.theme import Look, dress, load_fonts, load_theme
-from ui.widgets.number import NumberField
+from ui.settings.external_agents_page import ExternalAgentsPage
+from ui.settings.mcp_servers_page import McpServersPage
+from ui.settings.rules_and_data_pages import DataState
+from ui.settings.setting_controls import settings_with_control
+from ui.settings.settings_dialog import AGENTS, FOLDERS, HIDDEN_SETTINGS, RULES, SettingsDialog, SettingsSnapshot
+from ui.settings.settings_page import SYNONYMS, SettingsPage
+from ui.style.theme import Look, apply_theme, load_fonts, load_theme
+from ui.widgets.number_field import NumberField
 
-RULE = Rule("r1", "allow", "run", "command", "pytest *")
+RULE = PermissionRule("r1", "allow", "run", "command", "pytest *")
 DATA = DataState(
     "/home/me/data", 3_000_000, 1200, 3, 1, ("2026-11-20",),
-    (Weight("s1", "A large one", 900, 40, 2_000_000, (("tool_returned", 1_900_000), ("replied", 100))),),
+    (SessionSize("s1", "A large one", 900, 40, 2_000_000, (("tool_returned", 1_900_000), ("replied", 100))),),
 )  # fmt: skip
-SHOWN = Shown(Settings(theme="dark", max_rounds=12), [RULE])
+SHOWN = SettingsSnapshot(Settings(theme="dark", max_turns=12), [RULE])
 
 
 @pytest.fixture
@@ -51,15 +51,15 @@ def dialog(look: Look, qtbot: QtBot) -> SettingsDialog:
 
 
 def test_every_setting_has_a_control_with_a_name(dialog: SettingsDialog) -> None:
-    for name, about in settable():
-        if name not in UNMOVED:
+    for name, about in settings_with_control():
+        if name not in HIDDEN_SETTINGS:
             dialog.show_page(about.page)
             field = find(dialog, QWidget, f"settings.{name}")
             assert field.accessibleName() == about.label and field.accessibleDescription() == about.help
 
 
-@pytest.mark.colours
-def test_changes_are_told_when_they_are_finished(dialog: SettingsDialog) -> None:
+@pytest.mark.colors
+def test_changes_are_emitted_when_editing_ends(dialog: SettingsDialog) -> None:
     told: list[tuple[str, object]] = []
     dialog.changed.connect(lambda name, value: told.append((name, value)))
     theme = find(dialog, QComboBox, "settings.theme")
@@ -67,7 +67,7 @@ def test_changes_are_told_when_they_are_finished(dialog: SettingsDialog) -> None
     theme.setFocus()
     press(theme, Qt.Key.Key_Down)
     dialog.show_page("Limits")
-    rounds = find(dialog, QDoubleSpinBox, "settings.max_rounds")
+    rounds = find(dialog, QDoubleSpinBox, "settings.max_turns")
     rounds.setFocus()
     rounds.selectAll()
     write(rounds, "30")
@@ -81,7 +81,7 @@ def test_changes_are_told_when_they_are_finished(dialog: SettingsDialog) -> None
     write(small, "a/b, c/d")
     press(small, Qt.Key.Key_Return)
     assert told == [
-        ("theme", "contrast"), ("max_rounds", 30), ("model", "ollama/qwen3"), ("tiers", Tiers(small=("a/b", "c/d"))),
+        ("theme", "contrast"), ("max_turns", 30), ("model", "ollama/qwen3"), ("tiers", Tiers(small=("a/b", "c/d"))),
     ]  # fmt: skip
     assert not dialog.findChildren(QCheckBox, "settings.reduced_motion")
 
@@ -90,18 +90,18 @@ def test_a_folder_is_typed_or_chosen(dialog: SettingsDialog, tmp_path: Path) -> 
     told: list[tuple[str, object]] = []
     dialog.changed.connect(lambda name, value: told.append((name, value)))
     dialog.show_page(MEMORY)
-    field = find(dialog, QLineEdit, "settings.meaning.path")
+    field = find(dialog, QLineEdit, "settings.embedding_model.path")
     write(field, "/models/small")
     press(field, Qt.Key.Key_Return)
-    click(find(dialog, QPushButton, "settings.meaning.choose"))
-    asked = find(dialog, QFileDialog, "settings.meaning.folders")
+    click(find(dialog, QPushButton, "settings.embedding_model.choose"))
+    asked = find(dialog, QFileDialog, "settings.embedding_model.folders")
     asked.fileSelected.emit(str(tmp_path))
     asked.close()
     assert field.text() == str(tmp_path)
-    assert told == [("meaning", "/models/small"), ("meaning", str(tmp_path))]
+    assert told == [("embedding_model", "/models/small"), ("embedding_model", str(tmp_path))]
 
 
-def test_numbers_and_words_are_written_as_people_do(dialog: SettingsDialog) -> None:
+def test_numbers_and_texts_are_formatted_for_people(dialog: SettingsDialog) -> None:
     dialog.show_page("Limits")
     money = find(dialog, QDoubleSpinBox, "settings.max_cost")
     shown = []
@@ -114,7 +114,7 @@ def test_numbers_and_words_are_written_as_people_do(dialog: SettingsDialog) -> N
     assert [learning.itemText(at) for at in range(3)] == ["Ask", "Add", "Off"]
 
 
-def test_the_search_leaves_what_fits_and_says_when_nothing_does(dialog: SettingsDialog) -> None:
+def test_the_search_filters_and_says_when_nothing_matches(dialog: SettingsDialog) -> None:
     search, pages = find(dialog, QLineEdit, "settings.search"), find(dialog, QListWidget, "settings.pages")
     QTest.keyClicks(search, "proxy")
     shown = [pages.item(n).text() for n in range(pages.count()) if not pages.item(n).isHidden()]
@@ -125,72 +125,100 @@ def test_the_search_leaves_what_fits_and_says_when_nothing_does(dialog: Settings
     assert not find(dialog, QLabel, "settings.none").isVisible()
 
 
-def test_a_page_is_built_when_it_is_looked_at_and_found_before(dialog: SettingsDialog) -> None:
+@pytest.mark.parametrize(
+    ("typed", "fields", "pages"),
+    [
+        ("API key", [], [MODELS, WEB, MCP_SERVERS]),
+        ("timeout", ["connect_timeout_s", "first_token_timeout_s", "idle_timeout_s"], []),
+        ("permission", [], [RULES, FOLDERS]),
+        ("sandbox", [], [RULES]),
+        ("MCP", [], [MCP_SERVERS]),
+        ("embedding", ["embedding_model"], []),
+        ("budget", ["max_cost", "max_tokens"], []),
+        ("proxy", ["proxy"], []),
+    ],
+)
+def test_the_search_finds_synonyms(dialog: SettingsDialog, typed: str, fields: list[str], pages: list[str]) -> None:
+    known = dict(settings_with_control())
+    listed = find(dialog, QListWidget, "settings.pages")
+    QTest.keyClicks(find(dialog, QLineEdit, "settings.search"), typed)
+    shown = [listed.item(n).text() for n in range(listed.count()) if not listed.item(n).isHidden()]
+    assert {*pages, *(known[name].page for name in fields)} <= set(shown)
+    for name in fields:
+        dialog.show_page(known[name].page)
+        assert find(dialog, QWidget, f"settings.{name}").isVisible()
+
+
+def test_synonyms_belong_to_settings_that_exist() -> None:
+    assert SYNONYMS.keys() <= dict(settings_with_control()).keys()
+
+
+def test_a_page_is_built_when_shown_and_searchable_before(dialog: SettingsDialog) -> None:
     search, pages = find(dialog, QLineEdit, "settings.search"), find(dialog, QListWidget, "settings.pages")
-    assert len(dialog.findChildren(SettingsPage)) == 1, "the one that is shown"
+    assert len(dialog.findChildren(SettingsPage)) == 1, "only the current page"
     QTest.keyClicks(search, "opencode")
-    assert pages.currentItem().text() == "Other agents" and dialog.findChildren(AgentsPage)
+    assert pages.currentItem().text() == AGENTS and dialog.findChildren(ExternalAgentsPage)
     search.clear()
-    QTest.keyClicks(search, "round")
+    QTest.keyClicks(search, "turn")
     dialog.show_page("Limits")
-    assert find(dialog, QWidget, "settings.max_rounds").isVisible(), "it is built as narrow as the search wants it"
+    assert find(dialog, QWidget, "settings.max_turns").isVisible(), "a new page is filtered like the others"
     assert not find(dialog, QWidget, "settings.max_minutes").isVisible()
-    assert not dialog.findChildren(ToolServersPage)
+    assert not dialog.findChildren(McpServersPage)
 
 
-def test_what_changed_elsewhere_is_shown_and_the_keyboard_stays_where_it_was(dialog: SettingsDialog) -> None:
+def test_external_changes_are_shown_and_the_focus_stays(dialog: SettingsDialog) -> None:
     dialog.show_page(WEB)
-    engine = find(dialog, QComboBox, "settings.web_search")
+    engine = find(dialog, QComboBox, "settings.search_engine")
     engine.setFocus()
-    dialog.refill(Shown(Settings(web_search="brave", max_rounds=12), [RULE]))
+    dialog.refresh(SettingsSnapshot(Settings(search_engine="brave", max_turns=12), [RULE]))
     QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
-    again = find(dialog, QComboBox, "settings.web_search")
+    again = find(dialog, QComboBox, "settings.search_engine")
     assert again.currentText() == "Brave Search" and again.hasFocus()
     press(again, Qt.Key.Key_Down)
     assert "Tavily" in find(dialog, QLabel, "settings.web.needs").text()
     dialog.show_page("Limits")
-    assert find(dialog, QDoubleSpinBox, "settings.max_rounds").value() == 12
+    assert find(dialog, QDoubleSpinBox, "settings.max_turns").value() == 12
 
 
-def test_rules_are_taken_back_and_what_weighs_is_shown_with_its_reason(dialog: SettingsDialog, qtbot: QtBot) -> None:
-    dialog.show_page("Rules")
-    with qtbot.waitSignal(dialog.revoked) as revoked:
+def test_rules_are_revoked_and_risky_ones_are_shown_with_their_reason(dialog: SettingsDialog, qtbot: QtBot) -> None:
+    dialog.show_page(RULES)
+    with qtbot.waitSignal(dialog.revoke_requested) as revoked:
         click(find(dialog, QPushButton, "settings.revoke.r1"))
     assert revoked.args == ["r1"]
     dialog.show_page("Data")
     assert find(dialog, QLabel, "settings.data.counting").isVisible()
     dialog.show_data(DATA)
     words = " ".join(label.text() for label in dialog.findChildren(QLabel))
-    assert "A large one" in words and "mostly what tools returned" in words and "3 sessions" in words
-    with qtbot.waitSignal(dialog.session_wanted) as wanted:
+    assert "A large one" in words and "mostly tool results" in words and "3 sessions" in words
+    with qtbot.waitSignal(dialog.session_requested) as wanted:
         click(find(dialog, QPushButton, "settings.weight.s1"))
     assert wanted.args == ["s1"]
 
 
-@pytest.mark.colours
-def test_it_holds_at_the_largest_letters_and_without_rules(look: Look, qtbot: QtBot) -> None:
+@pytest.mark.colors
+def test_the_dialog_works_at_the_largest_text_size_and_without_rules(look: Look, qtbot: QtBot) -> None:
     large = Look(look.theme, load_fonts(2.0))
-    dialog = SettingsDialog(large, Shown(Settings(), None, "They cannot be read."))
+    dialog = SettingsDialog(large, SettingsSnapshot(Settings(), None, "They cannot be read."))
     dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose, False)
     qtbot.addWidget(dialog)
     dialog.show()
-    dialog.show_page("Rules")
+    dialog.show_page(RULES)
     assert find(dialog, QLabel, "settings.rules.trouble").text() == "They cannot be read."
 
 
-@pytest.mark.colours
-def test_a_number_keeps_its_frame_in_another_theme(qapp: QApplication, look: Look, qtbot: QtBot) -> None:
+@pytest.mark.colors
+def test_a_number_field_keeps_its_frame_in_another_theme(qapp: QApplication, look: Look, qtbot: QtBot) -> None:
     made = NumberField()
     qtbot.addWidget(made)
     made.show()
-    dress(qapp, load_theme("contrast"), look.fonts)
+    apply_theme(qapp, load_theme("contrast"), look.fonts)
     QCoreApplication.sendPostedEvents()
     assert made.rect().adjusted(1, 1, -1, -1).contains(made.lineEdit().geometry())
 
 
-@pytest.mark.colours
-def test_it_fits_the_screen_at_the_largest_letters(look: Look, qtbot: QtBot) -> None:
-    dialog = SettingsDialog(Look(look.theme, load_fonts(2.0)), Shown(Settings(), ()), None)
+@pytest.mark.colors
+def test_the_dialog_fits_the_screen_at_the_largest_text_size(look: Look, qtbot: QtBot) -> None:
+    dialog = SettingsDialog(Look(look.theme, load_fonts(2.0)), SettingsSnapshot(Settings(), ()), None)
     qtbot.addWidget(dialog)
     room = dialog.screen().availableGeometry().size()
     assert dialog.width() <= room.width() and dialog.height() <= room.height()

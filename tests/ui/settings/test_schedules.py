@@ -1,4 +1,4 @@
-"""The page of schedules by hand: a form that says what is asked, rows that say what there is."""
+"""The Schedules page: the form, and the rows of existing schedules."""
 
 from dataclasses import replace
 
@@ -9,8 +9,8 @@ from pytestqt.qtbot import QtBot
 
 from core.domain.schedule import Schedule
 from tests.ui.hands import click, find, press, write
-from ui.settings.schedules import Asked, SchedulesPage
-from ui.theme import Look
+from ui.settings.schedules_page import ScheduleDraft, SchedulesPage
+from ui.style.theme import Look
 
 ONE = Schedule("k3f9", "Look after it.", "/home/me/x", "", 0, 1_700_000_000_000_000, "1d")
 
@@ -23,8 +23,8 @@ def page(look: Look, qtbot: QtBot) -> SchedulesPage:
     return made
 
 
-def test_a_form_says_what_is_asked_when_there_is_all_it_takes(page: SchedulesPage) -> None:
-    told: list[Asked] = []
+def test_a_form_can_be_saved_only_when_complete(page: SchedulesPage) -> None:
+    told: list[ScheduleDraft] = []
     page.added.connect(told.append)
     add = find(page, QPushButton, "settings.schedules.add")
     task = find(page, QLineEdit, "settings.schedules.task")
@@ -38,17 +38,17 @@ def test_a_form_says_what_is_asked_when_there_is_all_it_takes(page: SchedulesPag
     find(page, QComboBox, "settings.schedules.missed").setCurrentIndex(1)
     at.clear()
     click(add)
-    assert told == [Asked("Look", "/tmp", "18:30", "", "run"), Asked("Look", "/tmp", "", "1d", "skip")]
+    assert told == [ScheduleDraft("Look", "/tmp", "18:30", "", "run"), ScheduleDraft("Look", "/tmp", "", "1d", "skip")]
     page.clear()
     assert not add.isEnabled() and task.text() == ""
 
 
-def test_rows_say_what_there_is_and_what_went_wrong(page: SchedulesPage) -> None:
+def test_rows_show_schedules_and_errors(page: SchedulesPage) -> None:
     assert find(page, QLabel, "settings.schedules.none").isVisible()
     told: list[str] = []
     page.removed.connect(told.append)
-    page.session_wanted.connect(told.append)
-    page.show_schedules([replace(ONE, session="abcdefgh", skipped=2, trouble="No model is set up.")])
+    page.session_requested.connect(told.append)
+    page.show_schedules([replace(ONE, last_session="abcdefgh", missed_count=2, error="No model is set up.")])
     words = " ".join(label.text() for label in page.findChildren(QLabel))
     assert "every day, next" in words and "without a session: 2" in words and "No model is set up." in words
     click(find(page, QPushButton, "settings.schedule.k3f9.session"))

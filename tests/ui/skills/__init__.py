@@ -1,1 +1,1 @@
-"""The page of skills."""
+"""Tests of the Skills page."""

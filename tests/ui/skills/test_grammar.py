@@ -1,10 +1,10 @@
-"""What the parts of a line are, as they are coloured."""
+"""Parsing of lines for syntax highlighting."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ui.skills.grammar import BODY, State, after, beginning, spans
+from ui.skills.line_grammar import BODY, LineState, initial_state, line_spans, next_state
 
 SKILL = """---
 name: formal-letters  # short
@@ -28,14 +28,14 @@ still''' # said
 
 
 def parts(text: str, name: str = "SKILL.md") -> list[list[tuple[str, str]]]:
-    state, found = beginning(name), []
+    state, found = initial_state(name), []
     for line in text.split("\n"):
-        found.append([(span.kind, line[span.start : span.start + span.length]) for span in spans(line, state)])
-        state = after(line, state)
+        found.append([(span.kind, line[span.start : span.start + span.length]) for span in line_spans(line, state)])
+        state = next_state(line, state)
     return found
 
 
-def test_a_skill_is_read_line_by_line() -> None:
+def test_a_skill_is_parsed_line_by_line() -> None:
     lines = parts(SKILL)
     assert lines[0] == [("quiet", "---")] == lines[4]
     assert lines[1] == [("quiet", "# short"), ("key", "name"), ("quiet", ":"), ("value", " formal-letters  ")]
@@ -53,7 +53,7 @@ def test_a_skill_is_read_line_by_line() -> None:
     assert lines[11] == [("string", "'''a # b")]
     assert lines[12] == [("string", "still'''"), ("quiet", "# said")]
     assert lines[13] == [("quiet", "```")]
-    assert lines[15] == []  # three ticks do not close four waves
+    assert lines[15] == []  # backticks do not close a fence of tildes
     assert lines[16] == [("quiet", "~~~~")] and lines[17] == [("quiet", ">")]
 
 
@@ -68,21 +68,21 @@ def test_a_skill_is_read_line_by_line() -> None:
         ("notes.txt", "if this 'is' 1 # text", []),
     ],
 )
-def test_code_is_read_by_the_name_of_its_file(name: str, line: str, kinds: list[str]) -> None:
+def test_the_language_is_inferred_from_the_file_name(name: str, line: str, kinds: list[str]) -> None:
     found = [kind for kind, _ in parts(line, name)[0]]
     assert found[: len(kinds)] == kinds and bool(found) == bool(kinds)
 
 
 def test_a_text_without_front_matter_is_all_body() -> None:
-    assert after("# Hello", beginning("SKILL.md")) == BODY
-    assert beginning("references/law.md") == BODY
-    assert after("```sh", State("start")).where == "fence"
+    assert next_state("# Hello", initial_state("SKILL.md")) == BODY
+    assert initial_state("references/law.md") == BODY
+    assert next_state("```sh", LineState("start")).region == "fence"
 
 
 @given(st.text(), st.sampled_from(["SKILL.md", "a.md", "a.py", "a.ts", "a.txt", "a.sql"]))
-def test_parts_lie_in_the_line_and_any_text_has_some_state(text: str, name: str) -> None:
-    state = beginning(name)
+def test_spans_lie_within_the_line_for_any_text(text: str, name: str) -> None:
+    state = initial_state(name)
     for line in text.split("\n"):
-        assert all(span.start >= 0 and span.start + span.length <= len(line) for span in spans(line, state))
-        state = after(line, state)
-    assert state.where in {"start", "front", "body", "fence", "code"}
+        assert all(span.start >= 0 and span.start + span.length <= len(line) for span in line_spans(line, state))
+        state = next_state(line, state)
+    assert state.region in {"start", "front", "body", "fence", "code"}

@@ -1,4 +1,4 @@
-"""The parts of the page by themselves: the list, the work, what differs, and the questions it asks."""
+"""The parts of the Skills page in isolation: list, unsaved changes, tabs and dialogs."""
 
 from pathlib import Path
 
@@ -11,74 +11,90 @@ from pytestqt.modeltest import ModelTester
 from pytestqt.qtbot import QtBot
 
 from core.domain.skill import (
-    MAIN,
-    FileDifference,
-    Finding,
-    Imported,
-    Moved,
-    Part,
+    SKILL_FILE,
+    ImportedSkill,
+    MergeHunk,
     SkillFile,
+    SkillFileDiff,
+    SkillFinding,
     SkillRow,
+    SkillSaveConflict,
     SkillUse,
     SkillVersion,
-    valid_name,
+    is_valid_name,
 )
 from tests.ui.hands import click, find, press, write
 from ui.skills import templates
-from ui.skills.cards import Card
-from ui.skills.compare import CompareTab
+from ui.skills.compare_tab import CompareTab
+from ui.skills.conflict_dialog import SaveConflictDialog
 from ui.skills.drafts import SkillDraft
-from ui.skills.files import FilesTab
-from ui.skills.import_dialog import ImportDialog
-from ui.skills.menu import deeds
-from ui.skills.moved import MovedDialog
+from ui.skills.edited_skill import EditedSkill
+from ui.skills.files_tab import FilesTab
+from ui.skills.list_items import (
+    ProposalItem,
+    SkillGroupHeading,
+    SkillItem,
+    accessible_text,
+    group_skills,
+    second_line,
+    state_chip,
+)
+from ui.skills.list_pane import SkillListPane
 from ui.skills.name_dialog import NameDialog
-from ui.skills.rows import Heading, Line, Proposed, arrange, chip, second_line, spoken
-from ui.skills.side import SkillSide
-from ui.skills.used import UsedTab
-from ui.skills.work import Work
-from ui.theme import Look
-from ui.widgets.tick import Tick
+from ui.skills.skill_import_dialog import SkillImportDialog
+from ui.skills.skill_menu import menu_entries
+from ui.skills.skill_notice import SkillNotice
+from ui.skills.usage_tab import UsageTab
+from ui.style.theme import Look
+from ui.widgets.check_box import CheckBox
 
 REVIEW = "folder:/w/.agents/skills/code-review"
 ROWS = (
-    SkillRow("builtin/skill-writing", "skill-writing", "builtin", "on", "How to write a good skill."),
-    SkillRow(REVIEW, "code-review", "folder", "untrusted", "Review.", place=REVIEW.removeprefix("folder:")),
-    SkillRow("library/release-notes", "release-notes", "library", "on", "Notes.", version=3, uses=3),
-    SkillRow("library/deploy", "deploy", "library", "on", "Deploy.", version=1, pinned=True),
+    SkillRow("builtin/skill-writing", "skill-writing", "builtin", "enabled", "How to write a good skill."),
+    SkillRow(REVIEW, "code-review", "folder", "untrusted", "Review.", path=REVIEW.removeprefix("folder:")),
+    SkillRow("library/release-notes", "release-notes", "library", "enabled", "Notes.", version=3, use_count=3),
+    SkillRow("library/deploy", "deploy", "library", "enabled", "Deploy.", version=1, pinned=True),
     SkillRow("library/old", "old", "library", "archived", "Old."),
 )  # fmt: skip
 
 
 def names(words: str = "", *, opened: bool = False) -> list[str]:
-    return [spoken(item).split(",")[0] for item in arrange(ROWS, (), words=words, folder="/w", opened=opened)]
+    return [
+        accessible_text(item).split(",")[0]
+        for item in group_skills(ROWS, (), query=words, folder="/w", archive_open=opened)
+    ]
 
 
-def test_skills_stand_in_groups_and_what_is_put_away_is_folded() -> None:
+def test_skills_are_grouped_and_the_archived_ones_are_folded() -> None:
     assert names() == [
         "Yours", "deploy", "release-notes", "From this folder · /w", "code-review", "Built in", "skill-writing",
         "Archived",
     ]  # fmt: skip
     assert names(opened=True)[-1] == "old" and names("old") == ["Archived", "old"]
     assert names("NOTES") == ["Yours", "release-notes"] and names("no such") == []
-    waiting = arrange(ROWS, [Proposed("p", "deploy", "edit: +1 step", "from “Release”")], words="release")
-    assert waiting[0] == Heading("proposed", "Proposed", 1)
+    waiting = group_skills(ROWS, [ProposalItem("p", "deploy", "edit: +1 step", "from “Release”")], query="release")
+    assert waiting[0] == SkillGroupHeading("proposed", "Proposed", 1)
 
 
-def test_a_line_says_what_matters() -> None:
+def test_an_item_has_the_text_and_actions_for_its_state() -> None:
     by_name = {row.name: row for row in ROWS}
     assert second_line(by_name["code-review"]) == ".agents/skills · not trusted yet"
-    assert chip(by_name["code-review"]) == ("off", "waiting") and chip(by_name["deploy"]) == ("", "")
+    assert state_chip(by_name["code-review"]) == ("untrusted", "waiting") and state_chip(by_name["deploy"]) == ("", "")
     assert second_line(by_name["release-notes"]) == "used 3×"
-    assert spoken(Line(by_name["deploy"], unsaved=True)) == "deploy, on, pinned, not saved, Deploy."
-    assert {name for name, _ in deeds(by_name["deploy"])} >= {"rename", "unpin", "disable", "archive", "export"}
-    assert "archive" not in dict(deeds(by_name["skill-writing"])) and "trust" in dict(deeds(by_name["code-review"]))
-    assert [name for name, _ in deeds(by_name["old"])] == ["bring", "export"]
+    assert (
+        accessible_text(SkillItem(by_name["deploy"], unsaved=True))
+        == "deploy, enabled, pinned, unsaved changes, Deploy."
+    )
+    assert {name for name, _ in menu_entries(by_name["deploy"])} >= {"rename", "unpin", "disable", "archive", "export"}
+    assert "archive" not in dict(menu_entries(by_name["skill-writing"])) and "trust" in dict(
+        menu_entries(by_name["code-review"])
+    )
+    assert [name for name, _ in menu_entries(by_name["old"])] == ["bring", "export"]
 
 
 @pytest.fixture
-def side(qtbot: QtBot, look: Look) -> SkillSide:
-    made = SkillSide(look)
+def side(qtbot: QtBot, look: Look) -> SkillListPane:
+    made = SkillListPane(look)
     qtbot.addWidget(made)
     made.resize(280, 600)
     with qtbot.waitExposed(made):
@@ -86,18 +102,20 @@ def side(qtbot: QtBot, look: Look) -> SkillSide:
     return made
 
 
-def test_what_is_searched_begins_at_the_top(qtbot: QtBot, side: SkillSide) -> None:
-    side.show_rows([SkillRow(f"library/letter-{n}", f"letter-{n}", "library", "on", "") for n in range(60)], (), "/w")
+def test_a_search_scrolls_to_the_top(qtbot: QtBot, side: SkillListPane) -> None:
+    side.show_rows(
+        [SkillRow(f"library/letter-{n}", f"letter-{n}", "library", "enabled", "") for n in range(60)], (), "/w"
+    )
     bar = side.list.verticalScrollBar()
-    side.list.mark("library/letter-50")
+    side.list.mark_open("library/letter-50")
     bar.setValue(bar.maximum())
     write(find(side, QLineEdit, "skills.search"), "letter")
     qtbot.waitUntil(lambda: bar.maximum() > 0)
     assert bar.value() == 0
 
 
-@pytest.mark.colours
-def test_the_list_is_walked_by_keys(side: SkillSide, look: Look, qtmodeltester: ModelTester) -> None:
+@pytest.mark.colors
+def test_the_list_is_navigated_with_the_keyboard(side: SkillListPane, look: Look, qtmodeltester: ModelTester) -> None:
     side.show_rows(ROWS, (), "/w")
     qtmodeltester.check(side.list.rows, force_py=True)  # type: ignore[no-untyped-call]
     chosen: list[str] = []
@@ -115,12 +133,12 @@ def test_the_list_is_walked_by_keys(side: SkillSide, look: Look, qtmodeltester: 
     press(side.list, Qt.Key.Key_Return)
     press(side.list, Qt.Key.Key_End)
     press(side.list, Qt.Key.Key_Return)
-    assert chosen[-1] == "library/old", "the folded group opens by Enter"
+    assert chosen[-1] == "library/old", "Enter unfolds the group"
     write(field, "zzz")
-    assert find(side, QLabel, "skills.none").text() == "No skill has these words."
+    assert find(side, QLabel, "skills.none").text() == "No matching skills."
     side.show_rows((), (), "")
     field.clear()
-    assert "No skills yet" in find(side, QLabel, "skills.none").text()
+    assert "There are no skills yet" in find(side, QLabel, "skills.none").text()
     side.restyle(look)
     assert not side.grab().isNull()
 
@@ -130,43 +148,43 @@ ACTS = st.lists(st.tuples(st.sampled_from(["write", "remove", "rename", "save"])
 
 
 @given(ACTS)
-def test_work_knows_what_is_not_saved(acts: list[tuple[str, str, str]]) -> None:
-    """Against a plain dictionary of what was saved and one of what is written."""
-    work = Work("library/x", 1, "one", [SkillFile("a.sh", "", 1)])
-    work.loaded("a.sh", "ls")
-    saved: dict[str, str] = {MAIN: "one", "a.sh": "ls"}
+def test_unsaved_changes_are_tracked(acts: list[tuple[str, str, str]]) -> None:
+    """Compare with two plain dictionaries, of the saved and of the current files."""
+    work = EditedSkill("library/x", 1, "one", [SkillFile("a.sh", "", 1)])
+    work.set_saved_contents("a.sh", "ls")
+    saved: dict[str, str] = {SKILL_FILE: "one", "a.sh": "ls"}
     now = dict(saved)
     for act, path, text in acts:
         if act == "write":
             work.write(path, text)
             now[path] = text
-        elif act == "remove" and path != MAIN:
+        elif act == "remove" and path != SKILL_FILE:
             work.remove(path)
             now.pop(path, None)
-        elif act == "rename" and path != MAIN and path in now and "new" not in now:
+        elif act == "rename" and path != SKILL_FILE and path in now and "new" not in now:
             work.rename(path, "new")
             now["new"] = now.pop(path)
         elif act == "save":
-            work.settle(work.base + 1, {MAIN: now[MAIN], **work.changes()})
+            work.mark_saved(work.base + 1, {SKILL_FILE: now[SKILL_FILE], **work.unsaved_changes()})
             saved = dict(now)
         assert set(work.paths()) == set(now)
         assert work.changed == (saved != now)
-        assert all(work.body(path) == body for path, body in now.items())
+        assert all(work.contents(path) == body for path, body in now.items())
 
 
-def test_what_is_written_while_a_save_is_under_way_stays_unsaved() -> None:
-    work = Work("library/x", 1, "one")
-    work.write(MAIN, "two, and more")
+def test_changes_made_during_a_save_stay_unsaved() -> None:
+    work = EditedSkill("library/x", 1, "one")
+    work.write(SKILL_FILE, "two, and more")
     work.write("a.sh", "ls -l")
-    work.settle(2, {MAIN: "two", "a.sh": "ls"})
-    assert work.base == 2 and work.changes() == {MAIN: "two, and more", "a.sh": "ls -l"}
-    again = Work("library/x", 2, "two")
-    again.take_up(SkillDraft("library/x", 1, {MAIN: "two", "scripts/x.sh": "ls"}))
-    assert again.base == 1 and again.changes() == {"scripts/x.sh": "ls"}
+    work.mark_saved(2, {SKILL_FILE: "two", "a.sh": "ls"})
+    assert work.base == 2 and work.unsaved_changes() == {SKILL_FILE: "two, and more", "a.sh": "ls -l"}
+    again = EditedSkill("library/x", 2, "two")
+    again.apply_draft(SkillDraft("library/x", 1, {SKILL_FILE: "two", "scripts/x.sh": "ls"}))
+    assert again.base == 1 and again.unsaved_changes() == {"scripts/x.sh": "ls"}
 
 
-def version(number: int, by: str = "person") -> SkillVersion:
-    return SkillVersion(number, "letters", number * 10**15, by, "", why="shorter" if by == "agent" else "")
+def version(number: int, by: str = "user") -> SkillVersion:
+    return SkillVersion(number, "letters", number * 10**15, by, "", reason="shorter" if by == "agent" else "")
 
 
 def test_versions_are_compared_and_restored(qtbot: QtBot, look: Look) -> None:
@@ -176,86 +194,89 @@ def test_versions_are_compared_and_restored(qtbot: QtBot, look: Look) -> None:
     with qtbot.waitExposed(tab):
         tab.show()
     wanted: list[tuple[int, int]] = []
-    tab.wanted.connect(lambda a, b: wanted.append((a, b)))
+    tab.diff_requested.connect(lambda a, b: wanted.append((a, b)))
     tab.show_versions([version(3), version(2, "agent"), version(1)])
-    tab.ask()
+    tab.request_diff()
     slider = find(tab, QSlider, "skill.compare.version")
     slider.setFocus()
     press(slider, Qt.Key.Key_Left)
     find(tab, QComboBox, "skill.compare.with").setCurrentIndex(1)
     assert wanted == [(3, 0), (2, 0), (2, 3)]
-    tab.show_files([FileDifference(MAIN, "a\nb\n", "a\nc\n"), FileDifference("x.png", None, None, text=False)])
+    tab.show_files([SkillFileDiff(SKILL_FILE, "a\nb\n", "a\nc\n"), SkillFileDiff("x.png", None, None, text=False)])
     assert find(tab, QLabel, "skill.compare.figures").text() == "+1 −1"
     assert find(tab, QLabel, "skill.compare.said").accessibleName().endswith("by an agent: shorter")
     find(tab, QComboBox, "skill.compare.file").setCurrentIndex(1)
-    assert find(tab, QLabel, "skill.compare.empty").text() == "This file is no text. It differs."
+    assert find(tab, QLabel, "skill.compare.empty").text() == "This is a binary file. The two versions differ."
     tab.show_files([])
-    assert find(tab, QLabel, "skill.compare.empty").text() == "Nothing differs."
-    with qtbot.waitSignal(tab.restore_wanted) as restored:
+    assert find(tab, QLabel, "skill.compare.empty").text() == "There are no differences."
+    with qtbot.waitSignal(tab.restore_requested) as restored:
         click(find(tab, QPushButton, "skill.compare.restore"))
     assert restored.args == [2]
     press(slider, Qt.Key.Key_Right)
-    assert not find(tab, QPushButton, "skill.compare.restore").isEnabled(), "the newest one needs no restoring"
+    assert not find(tab, QPushButton, "skill.compare.restore").isEnabled(), (
+        "the newest version is current and cannot be restored"
+    )
     tab.show_versions([])
-    assert "no version yet" in find(tab, QLabel, "skill.compare.empty").text()
+    assert "no versions yet" in find(tab, QLabel, "skill.compare.empty").text()
     tab.restyle(look)
 
 
-def test_two_texts_become_one_and_nothing_is_lost(qtbot: QtBot, look: Look) -> None:
+def test_conflicting_texts_are_merged_without_loss(qtbot: QtBot, look: Look) -> None:
     parts = (
-        Part("same", ("a\n",), ("a\n",), ("a\n",)),
-        Part("clash", ("b\n",), ("mine\n",), ("theirs\n",)),
-        Part("theirs", ("c\n",), ("c\n",), ("C\n",)),
+        MergeHunk("same", ("a\n",), ("a\n",), ("a\n",)),
+        MergeHunk("clash", ("b\n",), ("mine\n",), ("theirs\n",)),
+        MergeHunk("theirs", ("c\n",), ("c\n",), ("C\n",)),
     )
-    moved = Moved("library/x", 1, version(2, "agent"), "a\ntheirs\nC\n", parts)
-    dialog = MovedDialog(look, moved, "a\nmine\nc\n", "an agent")
+    moved = SkillSaveConflict("library/x", 1, version(2, "agent"), "a\ntheirs\nC\n", parts)
+    dialog = SaveConflictDialog(look, moved, "a\nmine\nc\n", "an agent")
     qtbot.addWidget(dialog)
     dialog.open()
-    assert dialog.text() == "a\ntheirs\nmine\nC\n", "until something is chosen both stand there"
+    assert dialog.merged_text() == "a\ntheirs\nmine\nC\n", "by default both sides are kept"
     click(find(dialog, QToolButton, "skill.moved.choice.1.yours"))
-    assert dialog.text() == "a\nmine\nC\n"
-    with qtbot.waitSignal(dialog.agreed) as agreed:
+    assert dialog.merged_text() == "a\nmine\nC\n"
+    with qtbot.waitSignal(dialog.resolved) as agreed:
         click(find(dialog, QPushButton, "skill.moved.both"))
     assert agreed.args == ["a\nmine\nC\n"]
 
 
-def test_what_an_import_brings_is_seen_first(qtbot: QtBot, look: Look) -> None:
+def test_an_import_is_previewed_and_confirmed(qtbot: QtBot, look: Look) -> None:
     found = (
-        Imported("good", "library/good", (Finding(3, "It is long.", level="warning"),), (MAIN,)),
-        Imported("known", "library/known", (), (MAIN,), clash="same"),
-        Imported("other", "library/other-2", (), (MAIN, "a.sh"), clash="other"),
-        Imported("bad", "library/bad", (), (MAIN,), trouble="It has no description."),
+        ImportedSkill("good", "library/good", (SkillFinding(3, "It is long.", level="warning"),), (SKILL_FILE,)),
+        ImportedSkill("known", "library/known", (), (SKILL_FILE,), name_taken_by="same"),
+        ImportedSkill("other", "library/other-2", (), (SKILL_FILE, "a.sh"), name_taken_by="other"),
+        ImportedSkill("bad", "library/bad", (), (SKILL_FILE,), error="It has no description."),
     )
-    dialog = ImportDialog(look, "skills.zip", found)
+    dialog = SkillImportDialog(look, "skills.zip", found)
     qtbot.addWidget(dialog)
     dialog.open()
     yes = find(dialog, QPushButton, "skill.import.yes")
-    assert yes.text() == "Add 1 skill" and dialog.chosen() == ["library/good"]
-    assert not find(dialog, Tick, "skill.import.bad").isEnabled()
-    find(dialog, Tick, "skill.import.other").setChecked(True)
-    said = [each.text() for each in dialog.findChildren(QLabel)]
-    assert "Line 3: It is long." in said and "Another skill has this name. This one would be called other-2." in said
-    with qtbot.waitSignal(dialog.agreed) as agreed:
+    assert yes.text() == "Import 1 skill" and dialog.selected() == ["library/good"]
+    assert not find(dialog, CheckBox, "skill.import.bad").isEnabled()
+    find(dialog, CheckBox, "skill.import.other").setChecked(True)
+    texts = [each.text() for each in dialog.findChildren(QLabel)]
+    assert "Line 3: It is long." in texts
+    assert "Your library has another skill with this name. This one will be named other-2." in texts
+    with qtbot.waitSignal(dialog.confirmed) as agreed:
         click(yes)
     assert agreed.args == [["library/good", "library/other-2"]]
 
 
-def test_files_are_added_named_and_taken_away_by_keys(qtbot: QtBot, look: Look) -> None:
+def test_files_are_added_renamed_and_removed_with_the_keyboard(qtbot: QtBot, look: Look) -> None:
     tab = FilesTab(look)
     qtbot.addWidget(tab)
     tab.resize(800, 500)
     with qtbot.waitExposed(tab):
         tab.show()
-    work = Work("library/x", 1, "one", [SkillFile("scripts/a.sh", "", 3, executable=True)])
+    work = EditedSkill("library/x", 1, "one", [SkillFile("scripts/a.sh", "", 3, executable=True)])
     wanted: list[str] = []
-    tab.wanted.connect(wanted.append)
-    tab.show_work(work, read_only=False)
+    tab.file_requested.connect(wanted.append)
+    tab.show_edit(work, read_only=False)
     assert wanted == ["scripts/a.sh"]
-    work.loaded("scripts/a.sh", "ls\n")
+    work.set_saved_contents("scripts/a.sh", "ls\n")
     tab.show_file("scripts/a.sh")
     tab.source.setFocus()
     write(tab.source, "# ")
-    assert work.changes() == {"scripts/a.sh": "# ls\n"}
+    assert work.unsaved_changes() == {"scripts/a.sh": "# ls\n"}
     press(tab.source, Qt.Key.Key_F, Qt.KeyboardModifier.ControlModifier)
     write(find(tab, QLineEdit, "skill.find.words"), "ls")
     qtbot.waitUntil(lambda: find(tab, QLabel, "skill.find.said").text() == "1 of 1")
@@ -265,48 +286,48 @@ def test_files_are_added_named_and_taken_away_by_keys(qtbot: QtBot, look: Look) 
     dialog = find(tab, NameDialog, "skill.name")
     field = find(dialog, QLineEdit, "skill.name.field")
     field.setText("../up.sh")
-    assert "must stay in the skill" in find(dialog, QLabel, "skill.name.wrong").text()
+    assert "relative path inside the skill" in find(dialog, QLabel, "skill.name.wrong").text()
     field.setText("scripts/b.sh")
     press(field, Qt.Key.Key_Return)
-    assert work.changes() == {"scripts/a.sh": None, "scripts/b.sh": "# ls\n"}
+    assert work.unsaved_changes() == {"scripts/a.sh": None, "scripts/b.sh": "# ls\n"}
     removed: list[tuple[str, object]] = []
     tab.removed.connect(lambda path, body: removed.append((path, body)))
     press(listed, Qt.Key.Key_Delete)
     assert removed == [("scripts/b.sh", "# ls\n")] and tab.count() == 0
-    tab.put_back(*removed[0])
-    assert work.body("scripts/b.sh") == "# ls\n"
+    tab.restore(*removed[0])
+    assert work.contents("scripts/b.sh") == "# ls\n"
     tab.add("assets/x.png", b"\x89PNG")
-    assert "no text" in find(tab, QLabel, "skill.files.note").text()
+    assert "cannot be shown" in find(tab, QLabel, "skill.files.note").text()
     tab.restyle(look)
 
 
-def test_a_skill_nobody_trusts_is_shown_for_what_it_is(qtbot: QtBot, look: Look) -> None:
-    card = Card(look)
+def test_the_notice_of_an_untrusted_skill_lists_scripts_and_findings(qtbot: QtBot, look: Look) -> None:
+    card = SkillNotice(look)
     qtbot.addWidget(card)
-    files = [SkillFile(MAIN, "", 9), SkillFile("scripts/run.sh", "", 9), SkillFile("references/a.md", "", 9)]
+    files = [SkillFile(SKILL_FILE, "", 9), SkillFile("scripts/run.sh", "", 9), SkillFile("references/a.md", "", 9)]
     card.show_untrusted(
-        ROWS[1], files, [Finding(7, "It hides letters.", level="warning"), Finding(9, "-", level="note")]
+        ROWS[1], files, [SkillFinding(7, "It hides characters.", level="warning"), SkillFinding(9, "-", level="note")]
     )
-    said = card.accessibleName()
-    for part in ("It is off", "scripts/run.sh", "And 1 other file.", "Line 7: It hides letters.", "/w/.agents/skills"):
-        assert part in said
-    assert "Line 9" not in said
-    with qtbot.waitSignal(card.done) as done:
+    text = card.accessibleName()
+    for part in ("not trusted", "scripts/run.sh", "1 other file.", "Line 7: It hides characters.", "/w/.agents/skills"):
+        assert part in text
+    assert "Line 9" not in text
+    with qtbot.waitSignal(card.action_requested) as done:
         find(card, QPushButton, "skill.card.yes").click()
     assert done.args == ["trust"] and not find(card, QPushButton, "skill.card.no").isVisible()
     card.restyle(look)
 
 
-def test_runs_that_used_it_are_opened(qtbot: QtBot, look: Look) -> None:
-    tab = UsedTab(look)
+def test_a_run_that_used_the_skill_is_opened(qtbot: QtBot, look: Look) -> None:
+    tab = UsageTab(look)
     qtbot.addWidget(tab)
     tab.resize(600, 400)
     tab.show_uses(
         [SkillUse("s1", "Letter", 1, 3, 10**15, "done", "good"), SkillUse("s2", "Bill", 2, 3, 10**15, "failed")]
     )
     tab.show()
-    assert find(tab, QLabel, "skill.used.said").text() == "2 runs · 1 of 2 ended well"
-    with qtbot.waitSignal(tab.wanted) as wanted:
+    assert find(tab, QLabel, "skill.used.said").text() == "2 runs · 1 of 2 successful"
+    with qtbot.waitSignal(tab.session_requested) as wanted:
         lines = tab.findChildren(QLabel)
         assert lines
         runs = tab.findChild(type(tab._list), "skill.used.list")
@@ -316,15 +337,15 @@ def test_runs_that_used_it_are_opened(qtbot: QtBot, look: Look) -> None:
         press(runs, Qt.Key.Key_Return)
     assert wanted.args[0] in {"s1", "s2"}
     tab.show_uses([])
-    assert "No run has used it yet" in find(tab, QLabel, "skill.used.said").text()
+    assert "No run has used this skill yet" in find(tab, QLabel, "skill.used.said").text()
     tab.restyle(look)
 
 
-@pytest.mark.parametrize("template", [key for key, _ in templates.choices()])
-def test_a_template_is_a_skill(template: str, qapp: QApplication) -> None:
-    from core.skills.format import read
+@pytest.mark.parametrize("template", [key for key, _ in templates.template_choices()])
+def test_every_template_is_a_valid_skill(template: str, qapp: QApplication) -> None:
+    from core.skills.skill_md import parse_skill
 
-    text, files = templates.filled(template, "weekly-report")
-    reading = read(text, list(files), folder="weekly-report")
+    text, files = templates.fill_template(template, "weekly-report")
+    reading = parse_skill(text, list(files), folder="weekly-report")
     assert reading.valid, reading.findings
-    assert valid_name("weekly-report") and all(not Path(path).is_absolute() for path in files)
+    assert is_valid_name("weekly-report") and all(not Path(path).is_absolute() for path in files)

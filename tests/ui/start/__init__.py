@@ -1,1 +1,1 @@
-"""Tests mirror the tree."""
+"""Tests of the start screen."""

@@ -1,1 +1,1 @@
-"""Tests of the run page."""
+"""Tests of ui/timeline, and the in-memory sessions that they use."""

@@ -1,4 +1,4 @@
-"""The page over a real journal: what was appended is what is shown, live and after opening it again."""
+"""The run page on a real event log: live updates and reading it again show the same rows."""
 
 import asyncio
 from pathlib import Path
@@ -8,44 +8,44 @@ from PySide6.QtWidgets import QPlainTextEdit, QTabBar, QWidget
 from pytestqt.qtbot import QtBot
 
 from core.domain.events import (
-    Call,
     CallStarted,
     FileChanged,
-    PersonSpoke,
     Replied,
     RequestSent,
     RunEnded,
-    RunEvent,
     RunInterrupted,
     RunResumed,
     RunStarted,
-    SessionOpened,
+    SessionCreated,
+    SessionEvent,
+    ToolCall,
     ToolReturned,
     Usage,
+    UserMessage,
 )
-from core.domain.problems import Trouble
-from core.domain.question import Answer, Option, Question, QuestionAnswered, QuestionAsked
+from core.domain.problems import ErrorDetails
+from core.domain.question import Answer, Question, QuestionAnswered, QuestionAsked, QuestionOption
 from core.domain.sessions import SessionRow
 from core.domain.text import Text
 from core.store.database import Database
 from core.store.journal import Journal
+from core.store.journal_update import JournalUpdate
 from core.store.reader import Reader
-from core.store.told import Told
 from tests.ui.hands import find
-from tests.ui.timeline.journals import ANSWER
-from ui.theme import Look
-from ui.timeline.page import RunPage
+from tests.ui.timeline.session_data import ANSWER
+from ui.style.theme import Look
+from ui.timeline.run_page import RunPage
 from ui.timeline.step_pane import StepPane
 
 LOG = "\n".join(f"test {number} ok" for number in range(3_000))
 WHY = "The tests tell whether the change holds."
-ASKED = Question("q1", "Which tone?", "The draft is ready.", (Option("Firm"), Option("Friendly")))
-STORY: tuple[RunEvent, ...] = (
-    SessionOpened("s1", "/tmp/letters", "Mould complaint"),
-    PersonSpoke(Text("Write a complaint about the mould")),
-    RunStarted("demo", max_rounds=60),
+ASKED = Question("q1", "Which tone?", "The draft is ready.", (QuestionOption("Firm"), QuestionOption("Friendly")))
+STORY: tuple[SessionEvent, ...] = (
+    SessionCreated("s1", "/tmp/letters", "Mould complaint"),
+    UserMessage(Text("Write a complaint about the mould")),
+    RunStarted("demo", max_turns=60),
     RequestSent("demo", 1),
-    Replied(reasoning=Text(WHY), calls=(Call("c1", "run"), Call("c2", "write")), usage=Usage(900, 120)),
+    Replied(reasoning=Text(WHY), calls=(ToolCall("c1", "run"), ToolCall("c2", "write")), usage=Usage(900, 120)),
     CallStarted("c1", "run", "command", "pytest -q"),
     ToolReturned("c1", Text(LOG), exit_code=0),
     CallStarted("c2", "write", "write", "complaint.md"),
@@ -58,11 +58,11 @@ STORY: tuple[RunEvent, ...] = (
     RunResumed("skip"),
     RequestSent("demo", 2),
     Replied(Text(ANSWER), usage=Usage(1_000, 300)),
-    RunEnded("failed", "Out of luck.", Trouble("It broke.", "Nobody knows.", "Try again.")),
+    RunEnded("failed", "Out of luck.", ErrorDetails("It broke.", "Nobody knows.", "Try again.")),
 )
 
 
-async def play(database: Database, reader: Reader, tell: list[Told]) -> None:
+async def play(database: Database, reader: Reader, tell: list[JournalUpdate]) -> None:
     ticks = iter(range(1_790_000_000_000_000, 1_790_000_900_000_000, 700_000))
     journal = Journal(database, reader, clock=lambda: next(ticks))
     journal.listen(tell.append)
@@ -71,11 +71,11 @@ async def play(database: Database, reader: Reader, tell: list[Told]) -> None:
 
 
 @pytest.fixture
-def told(tmp_path: Path) -> list[Told]:
+def told(tmp_path: Path) -> list[JournalUpdate]:
     path = tmp_path / "journeyman.db"
     database = Database(path)
     reader = Reader(path)
-    heard: list[Told] = []
+    heard: list[JournalUpdate] = []
     try:
         asyncio.run(play(database, reader, heard))
     finally:
@@ -91,7 +91,7 @@ def spoken(page: RunPage) -> list[str]:
 
 SPOKEN = [
     "You said Write a complaint about the mould",
-    "Run 1: 2 thinking, 2 tool calls, 10s, 2.3k tok, Failed",
+    "Run 1: 2 thoughts, 2 tool calls, 10s, 2.3k tok, Failed",
     f"Step 1: Thought {WHY}, 120 tok, 0.7s, done",
     "Step 2: Ran pytest -q, exit 0, 0.7s, done",
     "Step 3: Wrote complaint.md, +84, −3, 1.4s, done",
@@ -101,8 +101,8 @@ SPOKEN = [
 ]
 
 
-@pytest.mark.colours
-def test_what_is_told_is_what_is_read_again(told: list[Told], tmp_path: Path, qtbot: QtBot, look: Look) -> None:
+@pytest.mark.colors
+def test_live_updates_equal_reading_again(told: list[JournalUpdate], tmp_path: Path, qtbot: QtBot, look: Look) -> None:
     reader = Reader(tmp_path / "journeyman.db")
     live, later = RunPage(look, reader), RunPage(look, reader)
     for page in (live, later):
@@ -115,10 +115,10 @@ def test_what_is_told_is_what_is_read_again(told: list[Told], tmp_path: Path, qt
     for each in told:
         live.apply(each.steps)
         live.show_session(each.session)
-        live.view.settle()
+        live.view.update_layout()
         asked.append(bar.isVisible())
     later.show_session(told[-1].session)
-    later.view.settle()
+    later.view.update_layout()
     assert spoken(live)[:8] == SPOKEN
     assert spoken(live) == spoken(later)
     assert [index for index, open_ in enumerate(asked) if open_] == [13]
@@ -129,7 +129,7 @@ def test_what_is_told_is_what_is_read_again(told: list[Told], tmp_path: Path, qt
     reader.close()
 
 
-def test_the_pane_reads_what_was_kept_apart(told: list[Told], tmp_path: Path, qtbot: QtBot, look: Look) -> None:
+def test_pane_reads_texts_stored_as_blobs(told: list[JournalUpdate], tmp_path: Path, qtbot: QtBot, look: Look) -> None:
     reader = Reader(tmp_path / "journeyman.db")
     pane = StepPane(look, reader)
     qtbot.addWidget(pane)
@@ -142,8 +142,8 @@ def test_the_pane_reads_what_was_kept_apart(told: list[Told], tmp_path: Path, qt
 
     assert facts(3).startswith("pytest -q\ndone · exit 0 · 37 KB\n")
     assert WHY in facts(3) and "test 0 ok" in facts(3)
-    assert pane._output._all.text() == "Open all (37 KB)"
-    pane._output.open_all()
+    assert pane._output._all.text() == "Show all (37 KB)"
+    pane._output.show_all()
     qtbot.waitUntil(lambda: pane._output.text.toPlainText() == LOG)
     assert facts(5).startswith("Which tone?\ndone\n") and "Firm\nFriendly" in facts(5)
     assert "It broke." in facts(len(steps) - 1) and "Try again." in facts(len(steps) - 1)

@@ -1,1 +1,1 @@
-"""Tests of the page of use."""
+"""Tests of the Usage page."""

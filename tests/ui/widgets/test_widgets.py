@@ -1,4 +1,4 @@
-"""The small shared parts: times in words, labels that stay plain, buttons that show their key."""
+"""Times in words, plain-text labels, buttons with shortcuts, growing text fields and elided labels."""
 
 from datetime import datetime
 
@@ -9,12 +9,12 @@ from PySide6.QtWidgets import QApplication, QWidget
 from pytestqt.qtbot import QtBot
 
 from core.domain.clock import SECOND
-from ui.theme import Look, load_fonts, load_theme
+from ui.style.theme import Look, load_fonts, load_theme
 from ui.widgets.button import Button
 from ui.widgets.elided import ElidedLabel
-from ui.widgets.paint import block_height
-from ui.widgets.times import age, day_name, midnight_of, moment, short_age, short_time
-from ui.widgets.words import WordsField, breakable, label
+from ui.widgets.labels import TextField, allow_breaks, label
+from ui.widgets.paint import wrapped_height
+from ui.widgets.time_formats import age_text, day_heading, short_age, short_time, start_of_day, to_local_time
 
 NOON = int(datetime(2026, 11, 20, 12, 0).astimezone().timestamp()) * SECOND
 MINUTE, HOUR, DAY = 60 * SECOND, 3600 * SECOND, 86400 * SECOND
@@ -33,12 +33,12 @@ MINUTE, HOUR, DAY = 60 * SECOND, 3600 * SECOND, 86400 * SECOND
     ],
 )
 def test_ages(qapp: QApplication, span: int, short: str, words: str) -> None:
-    assert (short_age(NOON - span, NOON), age(NOON - span, NOON)) == (short, words)
+    assert (short_age(NOON - span, NOON), age_text(NOON - span, NOON)) == (short, words)
 
 
 def test_days_have_names(qapp: QApplication) -> None:
-    today = moment(NOON).date()
-    names = [day_name(moment(NOON - days * DAY).date(), today) for days in (-1, 0, 1, 2, 6, 7, 60)]
+    today = to_local_time(NOON).date()
+    names = [day_heading(to_local_time(NOON - days * DAY).date(), today) for days in (-1, 0, 1, 2, 6, 7, 60)]
     assert names == ["Today", "Today", "Yesterday", "Wednesday", "Saturday", "November 2026", "September 2026"]
 
 
@@ -48,8 +48,8 @@ def test_older_times_are_dates(qapp: QApplication) -> None:
 
 
 def test_midnight_begins_the_day() -> None:
-    midnight = moment(midnight_of(moment(NOON)))
-    assert (midnight.date(), midnight.hour, midnight.minute) == (moment(NOON).date(), 0, 0)
+    midnight = to_local_time(start_of_day(to_local_time(NOON)))
+    assert (midnight.date(), midnight.hour, midnight.minute) == (to_local_time(NOON).date(), 0, 0)
 
 
 def test_labels_never_read_markup(look: Look, qtbot: QtBot) -> None:
@@ -58,26 +58,26 @@ def test_labels_never_read_markup(look: Look, qtbot: QtBot) -> None:
     assert made.textFormat() == Qt.TextFormat.PlainText and made.property("tone") == "second"
 
 
-@pytest.mark.colours
-def test_the_key_of_a_button_gives_way_where_there_is_no_room(look: Look, qtbot: QtBot) -> None:
-    plain, made = (Button(look, "New run", name="b", icon="plus", hint=hint) for hint in ("", "Ctrl N"))
+@pytest.mark.colors
+def test_button_without_room_leaves_out_the_shortcut(look: Look, qtbot: QtBot) -> None:
+    plain, made = (Button(look, "New session", name="b", icon="plus", hint=hint) for hint in ("", "Ctrl+N"))
     for button in (plain, made):
         qtbot.addWidget(button)
         button.setFixedSize(plain.sizeHint())
-    assert made.grab().toImage() == plain.grab().toImage(), "and nothing is cut"
+    assert made.grab().toImage() == plain.grab().toImage(), "the label must not be elided"
 
 
-def test_a_button_without_room_is_cut_at_its_end_alone(look: Look, qtbot: QtBot) -> None:
+def test_button_without_room_elides_only_the_end(look: Look, qtbot: QtBot) -> None:
     made = [Button(look, text, name="b", icon="shield") for text in ("Ask before edits", "Ask before it is edited")]
     for button in made:
         qtbot.addWidget(button)
         button.setFixedSize(60, 28)
     one, other = (button.grab(QRect(0, 0, 40, 28)).toImage() for button in made)
-    assert one == other, "they begin alike"
+    assert one == other, "the icon and the first letters are the same"
 
 
 class Brush(QObject):
-    """Counts how often the whole of something is painted."""
+    """Counts how often a widget is repainted completely."""
 
     strokes = 0
 
@@ -87,38 +87,38 @@ class Brush(QObject):
         return False
 
 
-def test_what_an_empty_field_says_is_painted_when_it_changes(look: Look, qtbot: QtBot) -> None:
-    field, brush = WordsField(look.fonts.text, lines=3), Brush()
+def test_changed_placeholder_is_repainted(look: Look, qtbot: QtBot) -> None:
+    field, brush = TextField(look.fonts.text, max_lines=3), Brush()
     qtbot.addWidget(field)
     field.setPlaceholderText("Add to this run")
     field.viewport().installEventFilter(brush)
     field.show()
     qtbot.waitUntil(lambda: brush.strokes > 0)
     brush.strokes = 0
-    field.setPlaceholderText("Go on")
+    field.setPlaceholderText("Continue")
     qtbot.waitUntil(lambda: brush.strokes > 0)
 
 
-def test_only_words_without_end_are_made_breakable() -> None:
-    assert breakable("a few short words") == "a few short words"
-    assert "\u200b" in breakable("x" * 60) and breakable("x" * 60).replace("\u200b", "") == "x" * 60
+def test_only_long_words_are_made_breakable() -> None:
+    assert allow_breaks("a few short words") == "a few short words"
+    assert "\u200b" in allow_breaks("x" * 60) and allow_breaks("x" * 60).replace("\u200b", "") == "x" * 60
 
 
 def test_blocks_grow_with_their_lines(look: Look) -> None:
     font = look.fonts.text
-    heights = [block_height(text, font, 200) for text in ("one", "one\ntwo", "x" * 200)]
+    heights = [wrapped_height(text, font, 200) for text in ("one", "one\ntwo", "x" * 200)]
     assert heights[0] < heights[1] < heights[2]
 
 
-@pytest.mark.colours
-def test_a_button_makes_room_for_icon_and_key(look: Look, qtbot: QtBot) -> None:
-    plain = Button(look, "New run", name="plain")
-    full = Button(look, "New run", name="full", tone="primary", icon="plus", hint="Ctrl N")
+@pytest.mark.colors
+def test_button_makes_room_for_icon_and_shortcut(look: Look, qtbot: QtBot) -> None:
+    plain = Button(look, "New session", name="plain")
+    full = Button(look, "New session", name="full", tone="primary", icon="plus", hint="Ctrl+N")
     for button in (plain, full):
         qtbot.addWidget(button)
         assert button.sizeHint().height() >= 28
     assert full.sizeHint().width() > plain.sizeHint().width() + 16
-    assert full.accessibleName() == "New run" and "Ctrl N" in full.accessibleDescription()
+    assert full.accessibleName() == "New session" and "Ctrl+N" in full.accessibleDescription()
     before = full.sizeHint()
     full.restyle(Look(load_theme("dark"), load_fonts(2.0)))
     assert full.sizeHint().height() > before.height()
@@ -126,11 +126,11 @@ def test_a_button_makes_room_for_icon_and_key(look: Look, qtbot: QtBot) -> None:
     assert not full.grab().isNull()
 
 
-@pytest.mark.colours
-def test_an_elided_label_is_read_aloud_whole(look: Look, qtbot: QtBot) -> None:
-    made = ElidedLabel("a line\nthat is far too long for its room", look.fonts.text, name="long")
+@pytest.mark.colors
+def test_an_elided_label_has_its_complete_accessible_text(look: Look, qtbot: QtBot) -> None:
+    made = ElidedLabel("a line\nthat is far too long for its width", look.fonts.text, name="long")
     qtbot.addWidget(made)
     made.resize(60, 20)
-    assert made.accessibleName() == "a line that is far too long for its room"
+    assert made.accessibleName() == "a line that is far too long for its width"
     assert made.minimumSizeHint().width() < 60
     assert not made.grab().isNull()

@@ -1,1 +1,1 @@
-"""The Timeline tab: the steps of a run as bars on a ruler."""
+"""The Timeline tab: a waterfall chart of the steps of one run."""

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Print what is in a table: its form, and for each column how full it is, of what kind, and from where to where."""
+"""Print a profile of a table: its separator and size, and for each column its type, empty values and range."""
 
 import csv
 import json
@@ -7,11 +7,11 @@ import sys
 from collections import Counter
 from pathlib import Path
 
-KEPT = 10_000  # different values that are counted in a column; beyond that only their number is unknown
+KEPT = 10_000  # distinct values that are counted per column; if there are more, their number is shown as a minimum
 
 
 class Column:
-    """What was seen of one column."""
+    """The statistics of one column."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -39,19 +39,19 @@ class Column:
         self.low = number if self.low is None else min(self.low, number)
         self.high = number if self.high is None else max(self.high, number)
 
-    def told(self) -> str:
-        different = f"{len(self.values):,}{'+' if self.more else ''}"
+    def summary(self) -> str:
+        distinct = f"{len(self.values):,}{'+' if self.more else ''}"
         kind = "number" if self.numbers == self.filled and self.filled else "text" if not self.numbers else "mixed"
         if kind == "text":
             span = f"{min(self.values, default='')[:30]!r} to {max(self.values, default='')[:30]!r}"
         else:
             span = f"{self.low:g} to {self.high:g}" + (
-                f", {self.filled - self.numbers:,} no numbers" if kind == "mixed" else ""
+                f", {self.filled - self.numbers:,} not numeric" if kind == "mixed" else ""
             )
-        key = ", all different" if self.filled and len(self.values) == self.filled and not self.empty else ""
+        key = ", all distinct" if self.filled and len(self.values) == self.filled and not self.empty else ""
         often = ", ".join(f"{value[:30]!r} {count:,}" for value, count in self.values.most_common(3) if count > 1)
         return (
-            f"{self.name}: {kind}, {self.filled:,} filled, {self.empty:,} empty, {different} different{key}; {span}"
+            f"{self.name}: {kind}, {self.filled:,} filled, {self.empty:,} empty, {distinct} distinct{key}; {span}"
             + (f"; most: {often}" if often else "")
         )
 
@@ -82,10 +82,10 @@ def main(name: str) -> int:
             for key, value in row.items():
                 columns.setdefault(str(key), Column(str(key))).take(value if isinstance(value, str) else str(value))
     twice = sum(times - 1 for times in seen.values())
-    lines = [f"{path.name}: {separator}, {count:,} rows, {len(columns)} columns, {twice:,} rows twice"]
+    lines = [f"{path.name}: {separator}, {count:,} rows, {len(columns)} columns, {twice:,} duplicate rows"]
     if ragged:
-        lines.append(f"{ragged:,} rows have more values than the header: look at them first")
-    lines += [f"- {column.told()}" for column in columns.values()]
+        lines.append(f"{ragged:,} rows have more values than the header: check them first")
+    lines += [f"- {column.summary()}" for column in columns.values()]
     sys.stdout.write("\n".join(lines) + "\n")
     return 0
 

@@ -1,0 +1,328 @@
+"""The agent side of the Agent Client Protocol (ACP), through which an editor opens sessions and sends prompts."""
+
+import asyncio
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, cast
+
+from app.acp.editor_questions import EditorQuestions
+from app.acp.request_params import prompt_text, required_text, unused_servers_notice, workspace_param
+from app.acp.session_updates import SessionUpdates, text_chunk
+from core import __version__
+from core.agents.json_rpc import (
+    INTERNAL_ERROR,
+    INVALID_PARAMS,
+    METHOD_NOT_FOUND,
+    RESOURCE_NOT_FOUND,
+    JsonRpcPeer,
+    Params,
+    PeerClosed,
+    RpcError,
+    Write,
+)
+from core.domain.events import Replied, RunEnded, RunInterrupted, RunPaused, RunStarted
+from core.domain.ids import session_id
+from core.domain.modes import MODE_LABELS, MODES, Mode
+from core.domain.permissions import PermissionDecided, PermissionRequested
+from core.domain.problems import Problem
+from core.domain.question import Answer, QuestionAnswered, QuestionAsked
+from core.domain.sessions import SessionRow
+from core.domain.visible import visible
+from core.engine.api.engine import Engine
+from core.engine.state.live_updates import LiveUpdate
+from core.store.journal_update import JournalUpdate
+
+PROTOCOL_VERSION = 1
+END_S = 10.0  # time limit for answering the requests that are open when the editor closes the connection
+STOP_REASONS = {"completed": "end_turn", "stopped": "cancelled", "limit": "max_turn_requests"}
+CAPABILITIES: Params = {
+    "loadSession": True,
+    "promptCapabilities": {"image": False, "audio": False, "embeddedContext": True},
+    "sessionCapabilities": {"list": {}},
+}
+
+
+@dataclass(slots=True)
+class EditorSession:
+    """A session that the editor opened.
+
+    Attributes:
+        in_event_log: Whether the event log has the session; a new session is added by its first prompt.
+        notice: Text to send at the start of the next turn.
+        updates: The events and streamed text of the turn in progress; a None in the queue ends the turn.
+    """
+
+    folder: Path
+    mode: Mode
+    in_event_log: bool = False
+    notice: str = ""
+    updates: "asyncio.Queue[JournalUpdate | LiveUpdate | None] | None" = None
+
+
+@dataclass(slots=True)
+class EditorConnection:
+    """The connection to one editor.
+
+    Attributes:
+        run_template: The model, limits and profile of new runs; the editor sets their folder and mode.
+        has_forms: Whether the editor can show forms.
+        closing: Whether the editor has closed the connection, so that no turn may begin.
+    """
+
+    engine: Engine
+    run_template: RunStarted
+    write: Write
+    has_forms: bool = False
+    closing: bool = False
+    sessions: dict[str, EditorSession] = field(default_factory=dict)
+    peer: JsonRpcPeer = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.peer = JsonRpcPeer(self.write, self._handle_request, self._handle_notification)
+
+    async def serve(self, lines: "asyncio.Queue[bytes]") -> None:
+        """Serve until the editor closes the connection, then stop the runs of its open turns."""
+        forgets = [self.engine.subscribe(self._on_update), self.engine.subscribe_live_updates(self._draft)]
+        try:
+            with suppress(PeerClosed):
+                while line := await lines.get():
+                    await self.peer.receive(line)
+            await self._answer_all()
+        finally:
+            for forget in forgets:
+                forget()
+            await self._stop_turns()
+            await self.peer.close("The editor has closed the connection.")
+
+    async def _answer_all(self) -> None:
+        """Answer the requests that were read before the connection closed; an open turn is answered as canceled."""
+        self.closing = True
+        with suppress(TimeoutError):
+            async with asyncio.timeout(END_S):
+                await self._stop_turns()
+                await self.peer.wait_until_idle()
+
+    async def _stop_turns(self) -> None:
+        for name, one in list(self.sessions.items()):
+            if one.updates:
+                await self._stop(name)
+
+    async def _stop(self, name: str) -> None:
+        if self.engine.is_active(name):
+            with suppress(Problem):  # the run ended meanwhile
+                await self.engine.stop(name)
+
+    # Requests from the editor
+
+    async def _handle_request(self, method: str, params: Params) -> object:
+        match method:
+            case "initialize":
+                return self._initialize(params)
+            case "authenticate":
+                return {}
+            case "session/new":
+                return self._new(workspace_param(params), self._unused(params))
+            case "session/load":
+                return await self._load(required_text(params, "sessionId"), self._unused(params))
+            case "session/list":
+                return self._list(params.get("cwd"))
+            case "session/prompt" if self.closing:
+                return {"stopReason": "cancelled"}
+            case "session/prompt":
+                return await self._prompt(required_text(params, "sessionId"), prompt_text(params))
+            case "session/set_mode":
+                return await self._set_mode(required_text(params, "sessionId"), params.get("modeId"))
+            case _:
+                raise RpcError(METHOD_NOT_FOUND, f"There is no method {method[:80]}.")
+
+    async def _handle_notification(self, method: str, params: Params) -> None:
+        name = str(params.get("sessionId"))
+        if method == "session/cancel" and name in self.sessions:
+            await self._stop(name)
+
+    def _initialize(self, params: Params) -> Params:
+        can = params.get("clientCapabilities")
+        forms = can.get("elicitation") if isinstance(can, dict) else None
+        self.has_forms = isinstance(forms, dict) and "form" in forms
+        info = {"name": "journeyman", "title": "Journeyman", "version": __version__}
+        return {
+            "protocolVersion": PROTOCOL_VERSION,
+            "agentCapabilities": CAPABILITIES,
+            "agentInfo": info,
+            "authMethods": [],
+        }
+
+    def _new(self, folder: Path, notice: str) -> Params:
+        name = session_id()
+        self.sessions[name] = EditorSession(folder, self.run_template.mode, notice=notice)
+        return {"sessionId": name, "modes": _modes(self.run_template.mode)}
+
+    async def _load(self, name: str, notice: str) -> Params:
+        """Open an existing session: send its messages and tool calls to the editor, which can then continue it."""
+        row = self._known(name)
+        made = self._updates(Path(row.folder))
+        async for entry in self.engine.events(row.id):
+            for update in made.updates_for(entry.event, replayed=True):
+                await self._tell(name, update)
+        mode = cast("Mode", row.mode or self.run_template.mode)
+        self.sessions[name] = EditorSession(Path(row.folder), mode, in_event_log=True, notice=notice)
+        return {"modes": _modes(mode)}
+
+    def _list(self, folder: object) -> Params:
+        rows = [row for row in self.engine.sessions() if not row.trashed and not row.parent]
+        shown = [{"sessionId": row.id, "cwd": row.folder, "title": row.title} for row in rows]
+        return {"sessions": [one for one in shown if folder in (None, one["cwd"])]}
+
+    async def _set_mode(self, name: str, mode: Any) -> Params:
+        one = self._open(name)
+        if mode not in MODES:
+            raise RpcError(INVALID_PARAMS, f"Unknown mode. The modes are: {', '.join(MODES)}.")
+        one.mode = mode
+        if one.in_event_log:
+            await self.engine.set_mode(name, mode)
+        await self._tell(name, {"sessionUpdate": "current_mode_update", "currentModeId": mode})
+        return {}
+
+    async def _prompt(self, name: str, words: str) -> Params:
+        one = self._open(name)
+        if one.updates is not None:
+            raise RpcError(INTERNAL_ERROR, "A turn of this session is in progress.")
+        updates: asyncio.Queue[JournalUpdate | LiveUpdate | None] = asyncio.Queue()
+        one.updates = updates
+        try:
+            await self._begin(name, one, words)
+            # `updates`, not `one.updates`: the next turn may have begun by then.
+            self.engine.call_when_idle(name, lambda: updates.put_nowait(None))
+            if self.closing:
+                await self._stop(name)
+            if one.notice:
+                await self._tell(name, text_chunk("agent_message_chunk", one.notice))
+                one.notice = ""
+            return await self._follow(name, one, updates)
+        finally:
+            one.updates = None
+
+    async def _begin(self, name: str, one: EditorSession, words: str) -> None:
+        """Start the session with its first prompt. Later ones answer the open question, or continue the session."""
+        if not one.in_event_log:
+            await self.engine.start(words, one.folder, replace(self.run_template, mode=one.mode), name=name)
+            one.in_event_log = True
+            return
+        waiting = [question for row, question in self.engine.open_questions() if row.id == name]
+        if waiting and not self.engine.is_active(name):
+            await self.engine.answer(waiting[0].id, Answer(text=words), resume=True)
+        elif waiting:
+            await self.engine.answer(waiting[0].id, Answer(text=words))
+        else:
+            await self.engine.send_message(name, words)
+
+    async def _follow(
+        self, name: str, one: EditorSession, updates: "asyncio.Queue[JournalUpdate | LiveUpdate | None]"
+    ) -> Params:
+        """Send updates until the run ends, pauses, or asks a question that the next prompt must answer."""
+        made = self._updates(one.folder)
+        streamed = False
+        async with asyncio.TaskGroup() as tasks:
+            asks = EditorQuestions(self.engine, self.peer, name, made, self.has_forms, tasks)
+            try:
+                while (what := await updates.get()) is not None:
+                    if isinstance(what, LiveUpdate):
+                        streamed = True
+                        await self._stream(name, what)
+                        continue
+                    event = what.entry.event
+                    if what.entry.session == name:
+                        for update in made.updates_for(event, streamed=streamed):
+                            await self._tell(name, update)
+                        if isinstance(event, Replied):
+                            streamed = False
+                        if isinstance(event, RunEnded | RunPaused | RunInterrupted):
+                            return await self._stopped(name, event, made)
+                    match event:
+                        case PermissionRequested(request=request):
+                            asks.request_permission(request)
+                        case QuestionAsked(question=question):
+                            if words := asks.ask(question):
+                                await self._tell(name, text_chunk("agent_message_chunk", words))
+                                return self._end("end_turn", made)
+                        case PermissionDecided(request_id=asked) | QuestionAnswered(question_id=asked):
+                            asks.withdraw(asked)
+                        case _:
+                            pass
+            finally:
+                asks.close()
+        return self._end("cancelled", made)
+
+    async def _stream(self, name: str, draft: LiveUpdate) -> None:
+        if draft.reasoning:
+            await self._tell(name, text_chunk("agent_thought_chunk", draft.reasoning))
+        if draft.text:
+            await self._tell(name, text_chunk("agent_message_chunk", draft.text))
+
+    async def _stopped(self, name: str, event: RunEnded | RunPaused | RunInterrupted, made: SessionUpdates) -> Params:
+        if isinstance(event, RunEnded):
+            if event.status == "failed":
+                trouble = event.error
+                said = str(trouble) if trouble else event.reason
+                raise RpcError(INTERNAL_ERROR, said)
+            if event.status == "limit":
+                await self._tell(name, text_chunk("agent_message_chunk", f"[The run ended: {event.reason}.]"))
+            return self._end(STOP_REASONS[event.status], made)
+        if isinstance(event, RunPaused):
+            trouble = event.error
+            said = f"{trouble.message} {trouble.cause}" if trouble else event.reason
+            await self._tell(
+                name, text_chunk("agent_message_chunk", f"[Paused: {said.strip()} Send a message to continue.]")
+            )
+            return self._end("end_turn", made)
+        return self._end("cancelled", made)
+
+    def _end(self, reason: str, made: SessionUpdates) -> Params:
+        used = made.usage
+        usage = {"inputTokens": used.input, "outputTokens": used.output, "totalTokens": used.input + used.output}
+        return {"stopReason": reason, "usage": usage}
+
+    # Events from the engine
+
+    def _on_update(self, told: JournalUpdate) -> None:
+        """Queue an event for its session's turn. Requests of sub-agents go to the session that the editor opened."""
+        name = told.entry.session
+        if name not in self.sessions and isinstance(
+            told.entry.event, PermissionRequested | PermissionDecided | QuestionAsked | QuestionAnswered
+        ):
+            name = self.engine.root_session(name)
+        if (one := self.sessions.get(name)) and one.updates:
+            one.updates.put_nowait(told)
+
+    def _draft(self, draft: LiveUpdate) -> None:
+        if (draft.text or draft.reasoning) and (one := self.sessions.get(draft.session)) and one.updates:
+            one.updates.put_nowait(draft)
+
+    async def _tell(self, name: str, update: Params) -> None:
+        await self.peer.notify("session/update", {"sessionId": name, "update": update})
+
+    def _open(self, name: str) -> EditorSession:
+        if one := self.sessions.get(name):
+            return one
+        raise RpcError(INVALID_PARAMS, "The session is not open. Open it with session/new or session/load.")
+
+    def _known(self, name: str) -> SessionRow:
+        """Look up a session by its full ID, not by a prefix: updates must carry the ID that the editor uses."""
+        with suppress(Problem):
+            if (row := self.engine.session(name)).id == name:
+                return row
+        raise RpcError(RESOURCE_NOT_FOUND, f"There is no session {visible(name[:80])}.")
+
+    def _unused(self, params: Params) -> str:
+        return unused_servers_notice(
+            params, [server.name for server in self.engine.mcp_servers.list() if server.enabled]
+        )
+
+    def _updates(self, folder: Path) -> SessionUpdates:
+        return SessionUpdates(folder, self.engine.full_text, self.engine.read_blob)
+
+
+def _modes(now: Mode) -> Params:
+    known = [{"id": mode, "name": words} for mode, words in MODE_LABELS.items()]
+    return {"currentModeId": now, "availableModes": known}

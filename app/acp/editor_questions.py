@@ -1,0 +1,189 @@
+"""Shows permission requests and questions to the user of an editor, as forms or as options, depending on the editor."""
+
+import asyncio
+import json
+from collections.abc import Coroutine
+from contextlib import suppress
+from typing import Any
+
+from app.acp.session_updates import KINDS, SessionUpdates
+from core.agents.json_rpc import JsonRpcPeer, Params, PeerClosed, RpcError
+from core.domain.permissions import PermissionRequest, RuleScope, offered_scopes
+from core.domain.problems import Problem
+from core.domain.question import Answer, Question, SubAnswer, SubQuestion
+from core.engine.api.engine import Engine
+
+SCOPES: dict[RuleScope, str] = {
+    "once": "Allow once", "run": "Allow for this run", "folder": "Allow in this folder", "always": "Allow always",
+}  # fmt: skip
+TOUCHES = {"execute": "command", "write": "edit", "read": "read", "network": "fetch"}
+DENY, DECLINE = "deny", "decline"
+
+
+class EditorQuestions:
+    """The open questions and permission requests of a turn; those answered elsewhere are withdrawn in the editor."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        peer: JsonRpcPeer,
+        session: str,
+        updates: SessionUpdates,
+        forms: bool,
+        tasks: asyncio.TaskGroup,
+    ) -> None:
+        self._engine, self._peer, self._session, self._updates = engine, peer, session, updates
+        self._forms, self._tasks = forms, tasks
+        self._open: dict[str, asyncio.Task[None]] = {}
+
+    def request_permission(self, request: PermissionRequest) -> None:
+        self._start(request.id, self._permit(request))
+
+    def ask(self, question: Question) -> str:
+        """Ask in a form, or as a choice of options.
+
+        If the editor supports neither, return the question as text to send; the next prompt is then the answer.
+        """
+        if self._forms:
+            self._start(question.id, self._form(question))
+        elif question.options and not question.sub_questions:
+            self._start(question.id, self._choose(question))
+        else:
+            return _plain(question)
+        return ""
+
+    def withdraw(self, name: str) -> None:
+        if task := self._open.pop(name, None):
+            task.cancel()
+
+    def close(self) -> None:
+        for name in list(self._open):
+            self.withdraw(name)
+
+    def _start(self, name: str, work: Coroutine[Any, Any, None]) -> None:
+        self._open[name] = self._tasks.create_task(self._run(name, work))
+
+    async def _run(self, name: str, work: Coroutine[Any, Any, None]) -> None:
+        """Ask. If the editor refuses or closes the connection, the question stays open for the desktop window."""
+        with suppress(RpcError, PeerClosed, Problem):
+            await work
+        self._open.pop(name, None)
+
+    async def _permit(self, request: PermissionRequest) -> None:
+        options = [
+            {"optionId": one.id, "name": one.name, "kind": _kind(one.allows, one.persistent)} for one in request.options
+        ]
+        if not options:
+            named = ", ".join(request.patterns)
+            options = [
+                {"optionId": scope, "name": SCOPES[scope] + (f": {named}" if scope != "once" else ""),
+                 "kind": _kind(True, scope != "once")}
+                for scope in offered_scopes(request)
+            ]  # fmt: skip
+            options.append({"optionId": DENY, "name": "Deny", "kind": "reject_once"})
+        waiting = next((each for _, each in self._engine.permission_requests() if each.request.id == request.id), None)
+        given = json.loads(waiting.arguments or "{}") if waiting else self._updates.arguments(request.call_id)
+        call = {"toolCallId": request.call_id, "title": f"{request.tool}: {request.object}", "status": "pending",
+                "kind": KINDS.get(TOUCHES.get(request.access, ""), "other"), "rawInput": given,
+                "content": [{"type": "content", "content": {"type": "text", "text": request.reason}}]}  # fmt: skip
+        chosen = await self._permission(call, options)
+        if chosen is None:
+            return
+        self._open.pop(request.id, None)
+        if request.options:
+            await self._engine.choose_option(request.id, chosen)
+        elif chosen == DENY:
+            await self._engine.deny(request.id)
+        else:
+            scope: RuleScope = next((one for one in offered_scopes(request) if one == chosen), "once")
+            await self._engine.allow(request.id, scope, () if scope == "once" else request.patterns)
+
+    async def _choose(self, question: Question) -> None:
+        """Ask a question with options as a permission request, which every editor supports."""
+        options = [
+            {"optionId": str(number), "name": one.label, "kind": "allow_once"}
+            for number, one in enumerate(question.options)
+        ]
+        options.append({"optionId": DECLINE, "name": "Decline to answer", "kind": "reject_once"})
+        call = {"toolCallId": f"{question.id}-asked", "title": question.text, "kind": "other", "status": "pending"}
+        chosen = await self._permission(call, options)
+        if chosen is None:
+            return
+        self._open.pop(question.id, None)
+        if chosen.isdigit() and int(chosen) < len(question.options):
+            await self._engine.answer(question.id, Answer(option=question.options[int(chosen)].label))
+        else:
+            await self._engine.answer(question.id, Answer(declined=True))
+
+    async def _permission(self, call: Params, options: list[Params]) -> str | None:
+        """Return the ID of the chosen option; None if the turn was canceled."""
+        params = {"sessionId": self._session, "toolCall": call, "options": options}
+        match await self._peer.request("session/request_permission", params):
+            case {"outcome": {"outcome": "selected", "optionId": str(chosen)}}:
+                return chosen
+            case _:
+                return None
+
+    async def _form(self, question: Question) -> None:
+        parts = question.all_questions()
+        fields = {f"answer{number}": _field(part) for number, part in enumerate(parts, 1)}
+        schema = {"type": "object", "properties": fields, "required": list(fields)}
+        said = "\n".join(filter(None, (question.text, question.reason)))
+        params = {"sessionId": self._session, "mode": "form", "message": said, "requestedSchema": schema}
+        try:
+            answer = await self._peer.request("elicitation/create", params)
+        except RpcError:
+            if question.options and not question.sub_questions:
+                await self._choose(question)
+            return
+        self._open.pop(question.id, None)
+        match answer:
+            case {"action": "accept", "content": dict(content)}:
+                await self._engine.answer(question.id, _answer(question, parts, content))
+            case {"action": "decline"}:
+                await self._engine.answer(question.id, Answer(declined=True))
+            case _:
+                return
+
+
+def _kind(allows: bool, lasts: bool) -> str:
+    return f"{'allow' if allows else 'reject'}_{'always' if lasts else 'once'}"
+
+
+def _field(part: SubQuestion) -> Params:
+    labels = [option.label for option in part.options]
+    if part.multi_select:
+        return {"type": "array", "title": part.text, "items": {"type": "string", "enum": labels}}
+    made: Params = {"type": "string", "title": part.text}
+    if labels and part.free_text:
+        made["description"] = f"One of: {', '.join(labels)}; or your own words"
+    elif labels:
+        made["enum"] = labels
+    return made
+
+
+def _answer(question: Question, parts: tuple[SubQuestion, ...], content: dict[str, Any]) -> Answer:
+    said = [_sub_answer(part, content.get(f"answer{number}")) for number, part in enumerate(parts, 1)]
+    if question.sub_questions:
+        return Answer(sub_answers=tuple(said))
+    first = said[0]
+    if first.options:
+        return Answer(option=first.options[0], more_options=first.options[1:])
+    return Answer(text=first.text)
+
+
+def _sub_answer(part: SubQuestion, value: Any) -> SubAnswer:
+    """Return the answer to one question of a form: the options whose labels were chosen, or else the typed text."""
+    given = [str(one) for one in value] if isinstance(value, list) else [] if value is None else [str(value)]
+    labels = tuple(one for one in given if one in {option.label for option in part.options})
+    return SubAnswer(part.text, labels, "" if labels else " ".join(given))
+
+
+def _plain(question: Question) -> str:
+    """Return a question as text."""
+    lines = [question.text, question.reason]
+    for part in question.sub_questions:
+        lines.append(part.text)
+        lines += [f"- {option.label}" for option in part.options]
+    lines += [f"- {option.label}" for option in question.options]
+    return "\n".join(filter(None, lines))

@@ -1,0 +1,58 @@
+"""Reads the parameters of an editor's requests, and refuses wrong ones with a clear message."""
+
+from collections.abc import Collection
+from contextlib import suppress
+from pathlib import Path
+
+from core.agents.json_rpc import INVALID_PARAMS, Params, RpcError
+from core.agents.session_updates import block_text
+from core.domain.visible import visible
+
+NAMED, LONG = 5, 60  # limits of an error message: names of MCP servers, and characters of each name
+
+
+def required_text(params: Params, name: str) -> str:
+    """Return a required string."""
+    given = params.get(name)
+    if isinstance(given, str) and given:
+        return given
+    raise RpcError(INVALID_PARAMS, f"The request lacks {name}, or it is not a string.")
+
+
+def workspace_param(params: Params) -> Path:
+    """Return the folder of a new session, which must be an absolute path of an existing folder."""
+    given = required_text(params, "cwd")
+    folder = Path(given)
+    if not folder.is_absolute():
+        raise RpcError(INVALID_PARAMS, "The folder of a session (cwd) must be an absolute path.")
+    there = False
+    with suppress(OSError, ValueError):  # for example, a name that is too long for the file system
+        there = folder.is_dir()
+    if not there:
+        raise RpcError(INVALID_PARAMS, f"There is no folder {visible(given[:200])}. Open one that exists.")
+    return folder
+
+
+def prompt_text(params: Params) -> str:
+    """Return the blocks of a prompt as one text."""
+    blocks = params.get("prompt")
+    if not isinstance(blocks, list):
+        raise RpcError(INVALID_PARAMS, "The request lacks the prompt, or it is not a list of blocks.")
+    words = "\n\n".join(filter(None, map(block_text, blocks)))
+    if not words.strip():
+        raise RpcError(INVALID_PARAMS, "The message is empty. Describe the task.")
+    return words
+
+
+def unused_servers_notice(params: Params, own: Collection[str]) -> str:
+    """Return a notice about MCP servers that the editor offers; only those in `own`, the user's, are used."""
+    given = params.get("mcpServers", [])
+    if not isinstance(given, list):
+        raise RpcError(INVALID_PARAMS, "The mcpServers of a session must be a list.")
+    names = [str(one.get("name", "?")) for one in given if isinstance(one, dict)]
+    lacking = [visible(name[:LONG]) for name in names if name not in own]
+    if not lacking:
+        return ""
+    more = f" and {len(lacking) - NAMED} more" if len(lacking) > NAMED else ""
+    do = "Add them to Journeyman: Settings, MCP servers, or journeyman mcp add."
+    return f"[These MCP servers of the editor are not used: {', '.join(lacking[:NAMED])}{more}. {do}]\n\n"

@@ -1,0 +1,142 @@
+"""Converts the events of a session to updates of the Agent Client Protocol (ACP)."""
+
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from core.domain.events import (
+    CallRefused,
+    CallStarted,
+    FileChanged,
+    Replied,
+    SessionEvent,
+    ToolReturned,
+    Usage,
+    UserMessage,
+)
+from core.domain.steps import verb
+from core.domain.text import Text
+from core.tools.former_names import current_arguments
+
+KINDS: Mapping[str, str] = MappingProxyType(
+    {
+        "read": "read", "write": "edit", "edit": "edit", "find": "search", "search": "search", "command": "execute",
+        "check_command": "execute", "fetch": "fetch", "search_web": "fetch", "todo": "think", "decision": "think",
+    }
+)  # fmt: skip
+STATES = ("completed", "in_progress", "pending")
+MAX_RESULT_CHARS = 100_000  # longest tool result that is sent to the editor
+Update = dict[str, Any]
+
+
+class SessionUpdates:
+    """Builds the updates of one session. `whole` returns a Text in full; `blob` reads file contents by hash."""
+
+    def __init__(self, folder: Path, whole: Callable[[Text], str], blob: Callable[[str], bytes]) -> None:
+        self._folder = folder
+        self._whole = whole
+        self._blob = blob
+        self._arguments: dict[str, Any] = {}
+        self._changes: dict[str, list[Update]] = {}
+        self.usage = Usage()
+
+    def updates_for(self, event: SessionEvent, *, streamed: bool = False, replayed: bool = False) -> list[Update]:
+        """Return the updates for an event.
+
+        With `streamed`, the text of a reply is left out, because it was sent while it arrived. With `replayed`, the
+        user's messages are included, which an editor needs only when it loads an existing session.
+        """
+        match event:
+            case UserMessage(text=text) if replayed:
+                return [text_chunk("user_message_chunk", self._whole(text))]
+            case Replied():
+                return self._reply(event, streamed)
+            case CallStarted():
+                return self._start(event)
+            case FileChanged(call_id=name) if name:
+                return self._change(event)
+            case ToolReturned(call_id=name, output=output, failed=failed):
+                return [self._end(name, self._whole(output), failed)]
+            case CallRefused(call_id=name, tool=tool, reason=reason):
+                call = {"toolCallId": name, "title": tool, "kind": "other", "status": "pending"}
+                return [{"sessionUpdate": "tool_call", **call}, self._end(name, self._whole(reason), True)]
+            case _:
+                return []
+
+    def arguments(self, call: str) -> Any:
+        """Return the arguments of a call as parsed JSON; None for an unknown call."""
+        return self._arguments.get(call)
+
+    def _reply(self, reply: Replied, streamed: bool) -> list[Update]:
+        used, now = self.usage, reply.usage
+        self.usage = Usage(used.input + now.input, used.output + now.output, used.cache_read + now.cache_read)
+        found = []
+        if not streamed and reply.reasoning.head:
+            found.append(text_chunk("agent_thought_chunk", self._whole(reply.reasoning)))
+        if not streamed and reply.text.head:
+            found.append(text_chunk("agent_message_chunk", self._whole(reply.text)))
+        for call in reply.calls:
+            try:
+                self._arguments[call.id] = current_arguments(call.tool, json.loads(self._whole(call.arguments) or "{}"))
+            except ValueError:
+                self._arguments[call.id] = None
+            if call.tool == "todo" and (plan := _plan(self._arguments[call.id])):
+                found.append(plan)
+        return found
+
+    def _start(self, started: CallStarted) -> list[Update]:
+        given = self._arguments.get(started.call_id)
+        path = given.get("path") if isinstance(given, dict) else None
+        places = [{"path": str(self._folder / path)}] if isinstance(path, str) else []
+        call = {
+            "toolCallId": started.call_id,
+            "title": f"{verb(started.step_kind, 'running')} {started.object}".strip(),
+            "kind": KINDS.get(started.step_kind, "other"),
+            "status": "in_progress",
+            "locations": places,
+            "rawInput": given,
+        }
+        return [{"sessionUpdate": "tool_call", **call}]
+
+    def _change(self, changed: FileChanged) -> list[Update]:
+        try:
+            before = self._blob(changed.before).decode() if changed.before else None
+            after = self._blob(changed.after).decode() if changed.after else ""
+        except UnicodeDecodeError:
+            return []
+        block = {"type": "diff", "path": str(self._folder / changed.path), "oldText": before, "newText": after}
+        self._changes.setdefault(changed.call_id, []).append(block)
+        return []
+
+    def _end(self, call: str, output: str, failed: bool) -> Update:
+        shown = (
+            output
+            if len(output) <= MAX_RESULT_CHARS
+            else f"{output[:MAX_RESULT_CHARS]}\n[truncated: the result is longer]"
+        )
+        words = [{"type": "content", "content": {"type": "text", "text": shown}}] if shown else []
+        status = "failed" if failed else "completed"
+        content = [*self._changes.pop(call, []), *words]
+        return {"sessionUpdate": "tool_call_update", "toolCallId": call, "status": status, "content": content}
+
+
+def text_chunk(kind: str, text: str) -> Update:
+    """Return an update of this ACP kind, such as `agent_message_chunk`, that appends a piece of text."""
+    return {"sessionUpdate": kind, "content": {"type": "text", "text": text}}
+
+
+def _plan(given: Any) -> Update | None:
+    """Return the agent's to-do list as an ACP plan; None if the arguments are invalid."""
+    match given:
+        case {"items": list(items)}:
+            entries = [_entry(one) for one in items if isinstance(one, dict)]
+            return {"sessionUpdate": "plan", "entries": entries}
+        case _:
+            return None
+
+
+def _entry(item: dict[str, Any]) -> Update:
+    status = item.get("status") if item.get("status") in STATES else "pending"
+    return {"content": str(item.get("text", "")), "priority": "medium", "status": status}

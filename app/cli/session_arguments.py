@@ -1,0 +1,103 @@
+"""The arguments of the commands that read, compare, rate, fork, rewind and replay sessions."""
+
+import argparse
+
+from app.cli.command_parser import AddCommand
+from app.cli.run_arguments import answer_options, output_options, script_options
+from app.cli.value_types import positive_number, whole_number
+
+
+def add_sessions(add: AddCommand) -> None:
+    _reading(add)
+    _statistics(add)
+    _fork(add)
+    _rewind(add)
+    replay = add("replay", "Replay a session from its event log: no model, no API key, no effects.")
+    replay.add_argument("session", metavar="SESSION")
+    pace = replay.add_mutually_exclusive_group()
+    pace.add_argument(
+        "--speed", type=positive_number, default=0.0, metavar="X", help="Play at X times the speed (default: at once)"
+    )
+    pace.add_argument("--step", action="store_true", help="Wait for Enter before each step")
+    _json(replay, "Print each event that is made as a JSON object, one per line")
+
+
+def _reading(add: AddCommand) -> None:
+    sessions = add("sessions", "List the sessions, newest first.")
+    which = sessions.add_mutually_exclusive_group()
+    for name, text in (
+        ("archived", "Only archived sessions"), ("trash", "Only sessions in the trash"),
+        ("all", "Archived sessions too"),
+    ):  # fmt: skip
+        which.add_argument(f"--{name}", dest="which", action="store_const", const=name, default="", help=text)
+    sessions.add_argument("--search", metavar="TEXT", help="Only sessions that contain these words, and where")
+    _json(sessions)
+    show = add("show", "Show the steps of a session.")
+    show.add_argument("session", metavar="SESSION")
+    instead = show.add_mutually_exclusive_group()
+    instead.add_argument("--failures", action="store_true", help="Show only the failed calls of its runs")
+    instead.add_argument("--report", action="store_true", help="Show a summary of each run")
+    _json(show, "Print its events, failures or reports, one JSON object per line")
+    compare = add("compare", "Compare two sessions or runs: first difference, time, tokens and cost.")
+    compare.add_argument("a", metavar="A", help="A session, or one of its runs as SESSION/1")
+    compare.add_argument("b", metavar="B", help="The same")
+    _json(compare, "Print the pairs of steps, one JSON object per line, then the totals")
+
+
+def _statistics(add: AddCommand) -> None:
+    failures = add("failures", "List the failed runs, newest first.")
+    failures.add_argument("--limit", type=whole_number, default=20, metavar="N", help="At most N lines (default: 20)")
+    other = failures.add_mutually_exclusive_group()
+    other.add_argument("--repeated", action="store_true", help="List the errors that occurred more than once")
+    share = "Show the success rate of each tool or decision, and of how many calls"
+    other.add_argument("--by", choices=("tool", "decision"), help=share)
+    _json(failures)
+    usage = add("usage", "Show tokens, cost and time by day, model or folder.")
+    usage.add_argument("--by", choices=("day", "model", "folder"), default="day", help="Group by (default: day)")
+    usage.add_argument("--days", type=whole_number, default=0, metavar="N", help="Only the last N days (default: all)")
+    usage.add_argument("--csv", action="store_true", help="Print CSV, one row per reply")
+    _json(usage)
+    rate = add("rate", "Rate a run. Ratings are what memories and skills are measured by.")
+    rate.add_argument("session", metavar="SESSION")
+    rate.add_argument("rating", choices=("good", "bad", "none"), help="none removes the rating")
+    rate.add_argument("--note", metavar="TEXT", default="", help="The reason")
+    rate.add_argument("--tag", action="append", default=[], metavar="TAG", help="A tag; repeatable")
+    rate.add_argument("--run", type=whole_number, default=0, metavar="N", help="Rate run N (default: the last)")
+
+
+def _fork(add: AddCommand) -> None:
+    fork = add("fork", "Start a session with the steps of another, which stays as it is.")
+    fork.add_argument("session", metavar="SESSION")
+    fork.add_argument(
+        "--at", type=whole_number, default=None, metavar="STEP", help="Fork after this step (default: the last)"
+    )
+    how = fork.add_mutually_exclusive_group()
+    how.add_argument("--say", metavar="TEXT", default="", help="Continue with this message")
+    how.add_argument("--edit", metavar="TEXT", default="", help="Send TEXT in the place of the run's first message")
+    how.add_argument("--retry", action="store_true", help="Do the run again from its start")
+    fork.add_argument(
+        "--run", type=whole_number, default=0, metavar="N", help="With --edit or --retry: run N (default: the last)"
+    )
+    script_options(fork, "With --retry: ")
+    left_out = "With --retry: without this memory or skill, to compare the two; repeatable"
+    fork.add_argument("--without", action="append", default=[], metavar="ITEM", help=left_out)
+    answer_options(fork)
+    output_options(fork)
+
+
+def _rewind(add: AddCommand) -> None:
+    rewind = add("rewind", "Revert the files that the agent changed to their state after a step.")
+    rewind.add_argument("session", metavar="SESSION")
+    place = rewind.add_mutually_exclusive_group(required=True)
+    place.add_argument(
+        "--to", type=whole_number, default=None, metavar="STEP", help="After this step; 0 is before the first"
+    )
+    place.add_argument("--undo", action="store_true", help="Undo the last rewind")
+    rewind.add_argument("-n", "--dry-run", action="store_true", help="Only show what would change")
+    conflict = "Also revert this file, which was changed since by something else; repeatable"
+    rewind.add_argument("--force", action="append", default=[], metavar="FILE", help=conflict)
+    _json(rewind, "Print one JSON object per file")
+
+
+def _json(command: argparse.ArgumentParser, text: str = "Print one JSON object per line") -> None:
+    command.add_argument("--json", action="store_true", help=text)

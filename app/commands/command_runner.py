@@ -1,0 +1,54 @@
+"""Parses and runs a command on an engine, for this process or for another one that sent it over the socket."""
+
+import argparse
+from pathlib import Path
+
+from app.cli.arguments import parser
+from app.cli.command_parser import UsageError
+from app.commands.command_table import COMMANDS
+from app.commands.invocation import Invocation
+from app.process.command_server import CommandRunner
+from app.process.crash import report_internal_error
+from app.process.exit_codes import FAILED, USAGE, WAITING
+from app.process.output import Output
+from app.process.services import Services
+from core.domain.problems import Problem
+from core.engine.state.unresolved_calls import UnresolvedCallsError
+
+
+def make_command_runner(services: Services, home: Path) -> CommandRunner:
+    """Return the function that parses and runs commands on these services; it returns an exit code."""
+
+    async def perform(words: list[str], folder: Path, out: Output) -> int:
+        try:
+            typed = parser().parse_args(words)
+        except UsageError as error:
+            out.print_usage_error(error.trouble, error.usage)
+            return USAGE
+        except SystemExit:  # for --help and --version, which the requesting process handles before it sends a command
+            return USAGE
+        return await run_command(services, home, typed, folder, out)
+
+    return perform
+
+
+async def run_command(services: Services, home: Path, typed: argparse.Namespace, folder: Path, out: Output) -> int:
+    try:
+        if typed.command not in COMMANDS:
+            raise Problem(
+                "The data folder is in use by another Journeyman.",
+                "It runs a command and has no window.",
+                "Wait until it is done, or choose another folder with --data-dir.",
+            )
+        return await COMMANDS[typed.command](Invocation(services.engine, typed, out, folder, home, services.rule_book))
+    except UnresolvedCallsError as doubt:
+        out.print_error(doubt.details)
+        return WAITING
+    except Problem as problem:
+        out.print_error(problem.details)
+        return FAILED
+    except BrokenPipeError:
+        raise
+    except Exception as error:
+        report_internal_error(error, home, out)
+        return FAILED

@@ -1,0 +1,80 @@
+"""The command `compare`: prints where two sessions or runs differ, step by step."""
+
+from dataclasses import asdict
+from typing import Any
+
+from app.commands.invocation import Invocation
+from app.commands.run_follower import find_session_id, step_line
+from app.process.exit_codes import DONE
+from app.process.output import plural
+from core.domain.problems import Problem
+from core.domain.steps import Step
+from core.timeline.run_alignment import AlignedPair, Alignment, RunTotals
+
+FIGURES = ("steps", "failed", "seconds", "tokens", "cost")
+
+
+async def compare(context: Invocation) -> int:
+    (a, run_a), (b, run_b) = (_named_run(context, name) for name in (context.args.a, context.args.b))
+    found = context.engine.analytics.compare(a, b, run_a, run_b)
+    if context.args.json:
+        for pair in found.pairs:
+            context.out.write_json({"a": _plain_step(pair.a), "b": _plain_step(pair.b), "equal": pair.equal})
+        figures = {
+            "first_difference": found.first_difference,
+            "equal": found.equal,
+            "a": asdict(found.a),
+            "b": asdict(found.b),
+        }
+        context.out.write_json(figures | {"delta": {name: _delta(found.a, found.b, name) for name in FIGURES}})
+        return DONE
+    _tell_comparison(context, found)
+    return DONE
+
+
+def _named_run(context: Invocation, name: str) -> tuple[str, int]:
+    """Parse `SESSION` or `SESSION/N`. Return the session and the number of the run; 0 means all of its runs."""
+    session, _, number = name.partition("/")
+    found = find_session_id(context.engine, session)
+    runs = context.engine.session(found).runs
+    if number and not (number.isascii() and number.isdigit() and 1 <= int(number[:9]) <= runs):
+        raise Problem(
+            f"There is no run {number!r}.", f"The session has {plural(runs, 'run')}.", "Name one as SESSION/1."
+        )
+    return found, int(number or 0)
+
+
+def _tell_comparison(context: Invocation, found: Alignment) -> None:
+    out = context.out
+    first = found.first_difference
+    out.write(f"{found.equal} of {len(found.pairs)} steps are equal.")
+    if first is not None:
+        out.write(f"First difference, after {plural(first, 'equal step')}:")
+        for pair in found.pairs[first : first + 3]:
+            out.write(f"  A {_side(pair.a)}\n  B {_side(pair.b)}" if not _alike(pair) else f"  = {_side(pair.a)}")
+    for name in FIGURES:
+        a, b, change = getattr(found.a, name), getattr(found.b, name), _delta(found.a, found.b, name)
+        out.write(f"{name:8} {_figure(a):>12} {_figure(b):>12} {'+' if change > 0 else ''}{_figure(change)}")
+
+
+def _alike(pair: AlignedPair) -> bool:
+    return pair.equal and pair.same_status
+
+
+def _side(step: Step | None) -> str:
+    return step_line(step).strip() if step else "—"
+
+
+def _delta(a: RunTotals, b: RunTotals, name: str) -> float:
+    change: float = getattr(b, name) - getattr(a, name)
+    return round(change, 6)
+
+
+def _figure(value: float) -> str:
+    return f"{value:,}" if isinstance(value, int) else f"{value:,.2f}"
+
+
+def _plain_step(step: Step | None) -> dict[str, Any] | None:
+    if step is None:
+        return None
+    return {"number": step.number, "kind": step.kind, "object": step.object, "status": step.status}

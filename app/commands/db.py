@@ -1,0 +1,49 @@
+"""The command `db`: backs up, restores and compacts the database."""
+
+from pathlib import Path
+
+from app.commands.invocation import Invocation
+from app.process import data_folder
+from app.process.exit_codes import DONE
+from app.process.output import Output
+from core.domain.problems import Problem
+from core.store.backup import backup_folder, newest_valid_backup, verify
+from core.store.backup import restore as put_back
+
+
+async def db(context: Invocation) -> int:
+    """Back up or compact the database. (`db restore` needs a closed database, so it runs without an engine.)"""
+    if context.args.action == "backup":
+        return await _backup(context)
+    if context.args.action == "compact":
+        return await _compact(context)
+    do = "Close it, then try again."
+    raise Problem("The data is in use by another Journeyman.", "A backup replaces the database file.", do)
+
+
+def restore(folder: Path, name: str, out: Output) -> int:
+    """Replace the database with a backup; without a name, the newest valid one. The old file is kept, renamed.
+
+    The caller holds the lock on the data folder.
+    """
+    path = data_folder.database_path(folder)
+    found = verify(backup_folder(path) / Path(name).name) if name else newest_valid_backup(path)
+    if found is None:
+        raise Problem("There is no good backup.", f"None was found in {backup_folder(path)}.", "")
+    aside = put_back(path, found.path)
+    out.write(f"Restored {found.summary}.")
+    if aside:
+        out.write(f"The previous data is kept in {aside}.")
+    return DONE
+
+
+async def _backup(context: Invocation) -> int:
+    made = await context.engine.back_up()
+    context.out.write(f"Backed up to {made.path}: {made.health.events:,} events in {made.health.sessions:,} sessions.")
+    return DONE
+
+
+async def _compact(context: Invocation) -> int:
+    done = await context.engine.compact()
+    context.out.write(f"Compacted from {done.before / 2**20:.1f} MB to {done.after / 2**20:.1f} MB.")
+    return DONE

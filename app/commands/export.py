@@ -1,0 +1,53 @@
+"""The command `export`: writes a session to a file or to standard output, or previews which secrets it would redact."""
+
+from collections import Counter
+
+from app.commands.invocation import Invocation
+from app.commands.run_follower import find_session_id
+from app.process.exit_codes import DONE
+
+
+async def export(context: Invocation) -> int:
+    args, exchange = context.args, context.engine.exchange
+    session = find_session_id(context.engine, args.session)
+    if args.dry_run:
+        found = await exchange.preview_export(session)
+        for sample in found.samples:
+            context.out.write(f"{sample.session} event {sample.seq}: {sample.context}")
+        context.out.write_error(_removed(found.removed))
+        return DONE
+    if not args.file:
+        lines = _LineWriter(context)
+        removed = await exchange.stream_export(session, args.form, lines.write, keep_secrets=args.keep_secrets)
+        lines.end()
+        if removed:
+            context.out.write_error(_removed(removed))
+        return DONE
+    path = context.path(args.file)
+    done = await exchange.export(session, args.form, path, keep_secrets=args.keep_secrets)
+    context.out.write_error(f"{done.path}: {done.size:,} bytes. {_removed(done.removed)}")
+    return DONE
+
+
+class _LineWriter:
+    """Prints text that arrives in pieces, a line at a time."""
+
+    def __init__(self, context: Invocation) -> None:
+        self._out = context.out
+        self._rest = ""
+
+    def write(self, piece: str) -> None:
+        *lines, self._rest = (self._rest + piece).split("\n")
+        for line in lines:
+            self._out.write(line)
+
+    def end(self) -> None:
+        if self._rest:
+            self._out.write(self._rest)
+
+
+def _removed(removed: Counter[str]) -> str:
+    if not removed:
+        return "No secrets were found."
+    kinds = ", ".join(f"{kind} {count}" for kind, count in removed.most_common())
+    return f"Secrets redacted: {removed.total():,} ({kinds})."

@@ -1,0 +1,94 @@
+"""Permission requests in a terminal: prints them, and interprets the options of `approve`."""
+
+import dataclasses
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from app.commands.invocation import Invocation
+from app.process.output import iso_time
+from core.domain.permissions import PendingPermissionRequest, PermissionRequest, RuleScope, offered_scopes
+from core.domain.problems import Problem
+from core.domain.sessions import SessionRow
+from core.domain.visible import visible
+
+LABELS: dict[RuleScope, str] = {
+    "once": "Allow once", "run": "Allow for this run", "folder": "Allow in this folder", "always": "Allow always",
+}  # fmt: skip
+INDENT = "\n    "
+
+
+def request_options(request: PermissionRequest) -> list[tuple[RuleScope, str]]:
+    """Return the options of a request in the order of their numbers: a scope and a label.
+
+    The options of an external agent's request are its own; each is returned with the scope `once`.
+    """
+    if request.options:
+        return [("once", f"{option.name}{'' if option.allows else ' (denies)'}") for option in request.options]
+    patterns = ", ".join(request.patterns)
+    return [
+        (scope, LABELS[scope] + ("" if scope == "once" else f": {request.tool} {patterns}"))
+        for scope in offered_scopes(request)
+    ]
+
+
+def approval(request: PermissionRequest, scope: RuleScope, number: int) -> tuple[str, RuleScope, Sequence[str]]:
+    """Return (option, scope, patterns): an external agent's option, or else the scope and the patterns to allow.
+
+    `number` selects an option as numbered by `pending`; 0 selects by `scope` instead.
+    """
+    offered = request_options(request)
+    if number and not 1 <= number <= len(offered):
+        raise Problem(
+            f"There is no option {number}.", "", f"Choose from 1 to {len(offered)}; see `journeyman pending`."
+        )
+    if request.options:
+        return _option(request, scope, number), "once", ()
+    names = [each for each, _ in offered]
+    scope = names[number - 1] if number else scope
+    if scope not in names:
+        do = "Approve it without --scope."
+        raise Problem("This request can only be approved once.", "Its effects cannot be undone, or vary.", do)
+    return "", scope, () if scope == "once" else request.patterns
+
+
+def _option(request: PermissionRequest, scope: RuleScope, number: int) -> str:
+    """Return the ID of an external agent's option: that with this number or, for 0, the first that fits the scope."""
+    if number:
+        return request.options[number - 1].id
+    fitting = [option.id for option in request.options if option.allows and option.persistent == (scope != "once")]
+    if not fitting:
+        do = "Choose one with --option N; see `journeyman pending`."
+        raise Problem("The agent offers no such option.", f"It offers {len(request.options)} of its own.", do)
+    return fitting[0]
+
+
+def print_request(context: Invocation, waiting: PendingPermissionRequest) -> None:
+    """Print a request with its full arguments, and the commands to approve or deny it."""
+    request, out = waiting.request, context.out
+    asker = f"{visible(request.subagent)} asks: " if request.subagent else ""
+    out.write(f"? {asker}Allow {request.tool}: {visible(request.object)}")
+    for name, value in json.loads(waiting.arguments or "{}").items():
+        words = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        if words != request.object:
+            out.write(f"  {name}: {visible(words).replace(chr(10), INDENT)}")
+    out.write(f"  {visible(request.reason)}")
+    if request.untrusted_sources:
+        out.write(f"  The run has read untrusted content: {visible(', '.join(request.untrusted_sources))}")
+    if request.access == "execute":
+        out.write(f"  In {request.cwd}; sandbox: {request.sandbox_level}")
+    for place, (_, label) in enumerate(request_options(request), 1):
+        out.write(f"  {place}  {visible(label)}")
+    out.write(f"Decide with: journeyman approve {request.id} [--option N], or: journeyman deny {request.id}")
+
+
+def request_json(row: SessionRow, waiting: PendingPermissionRequest) -> dict[str, Any]:
+    """Return a request as the object that `pending --json` prints."""
+    plain = dataclasses.asdict(waiting.request)
+    labels = [{"label": label, "scope": scope} for scope, label in request_options(waiting.request)]
+    more = {
+        "arguments": json.loads(waiting.arguments or "{}"),
+        "options": labels,
+        "requested_at": iso_time(waiting.requested_at),
+    }
+    return {"kind": "permission", "session": row.id, "title": row.title, **plain, **more}

@@ -1,0 +1,287 @@
+"""Follows a run to its end: prints its events, and answers its questions from the command line."""
+
+import asyncio
+
+from app.commands.invocation import Invocation
+from app.commands.permission_requests import print_request
+from app.process.exit_codes import BY_STATUS, FAILED, STOPPED, WAITING
+from app.process.output import event_json
+from core.domain.events import (
+    EventRecord,
+    Replied,
+    RunEnded,
+    RunInterrupted,
+    RunPaused,
+    RunStarted,
+    SessionEvent,
+    ToolReturned,
+)
+from core.domain.external_agents import AGENT_PREFIX
+from core.domain.permissions import PendingPermissionRequest, PermissionRequested
+from core.domain.problems import ErrorDetails, Problem
+from core.domain.question import Answer, Question, QuestionAnswerStarted, QuestionAsked
+from core.domain.sessions import SessionRow
+from core.domain.steps import OPEN_STATUSES, Step, verb
+from core.domain.text import Text
+from core.domain.visible import visible
+from core.engine.api.engine import Engine
+from core.store.journal_update import JournalUpdate
+
+NO_USER = "No user is available to approve it."
+UNKNOWN_PRICE = "The price of this model is unknown, so --max-cost {:g} has no effect."
+PIPES = ("/dev/stdin", "/dev/fd/", "/proc/self/fd/")  # paths of pipes that a shell passes, as for `<(command)`
+ASKING = (QuestionAsked, QuestionAnswerStarted, PermissionRequested)
+
+
+class RunFollower:
+    """Prints a run. It subscribes to events when it is created, before the run starts, so that it misses none."""
+
+    def __init__(self, context: Invocation) -> None:
+        self._context = context
+        self._heard: asyncio.Queue[JournalUpdate | None] = asyncio.Queue()
+        self._answers: list[str] = list(context.args.answer)
+        self._shown: set[str] = set()
+        self._most = 0.0
+        self._forget = context.engine.subscribe(self._heard.put_nowait)
+
+    def close(self) -> None:
+        self._forget()
+
+    async def follow(self, session: str) -> int:
+        """Follow the current run of a session, and return its exit code. Cancellation stops the run."""
+        self._context.engine.call_when_idle(session, lambda: self._heard.put_nowait(None))
+        try:
+            code = await self._until_code(session)
+        except asyncio.CancelledError:
+            if self._context.engine.is_active(session):
+                await self._context.engine.stop(session)
+            code = STOPPED
+        while not self._heard.empty():
+            if (told := self._heard.get_nowait()) and told.entry.session == session:
+                self._print(told)
+        return code
+
+    async def _until_code(self, session: str) -> int:
+        while told := await self._heard.get():
+            own = told.entry.session == session
+            if own:
+                self._print(told)
+            if own or (isinstance(told.entry.event, ASKING) and self._is_below(told.session, session)):
+                code = await self._react(told)
+                if code is not None:
+                    return code
+        return FAILED  # the run ended without an end event, so the event log could not be written
+
+    def _is_below(self, row: SessionRow, session: str) -> bool:
+        """Return whether a session is a sub-agent of another, at any depth."""
+        while row.parent and row.parent != session:
+            row = self._context.engine.session(row.parent)
+        return row.parent == session
+
+    async def open_questions(self, session: str) -> int | None:
+        """Handle the questions and requests that are already pending. Return an exit code, or None to continue."""
+        for row, question in self._context.engine.open_questions():
+            if row.id == session or self._is_below(row, session):
+                code = await self._answer(row.id, question)
+                if code is not None:
+                    return code
+        await self._context.engine.await_policy_check(session)
+        return await self._decide(session)
+
+    async def _decide(self, session: str) -> int | None:
+        """Print or deny the pending permission requests; return None when the run continues."""
+        engine = self._context.engine
+        waiting = self._consents(session)
+        for row, each in waiting:
+            if self._context.args.no_questions:
+                await engine.deny(each.request.id, NO_USER)
+            elif self._context.args.json:
+                await self._show(row.id, each.request.id)
+            else:
+                print_request(self._context, each)
+        for row, _ in waiting:
+            await engine.await_hooks(row.id)
+        return WAITING if self._consents(session) else None
+
+    def _consents(self, session: str) -> list[tuple[SessionRow, PendingPermissionRequest]]:
+        waiting = self._context.engine.permission_requests()
+        return [(row, each) for row, each in waiting if row.id == session or self._is_below(row, session)]
+
+    async def _react(self, told: JournalUpdate) -> int | None:
+        match told.entry.event:
+            case RunEnded(status=status, error=trouble):
+                if trouble:
+                    self._context.out.print_error(trouble)
+                return BY_STATUS[status]
+            case RunPaused(error=trouble, reason=why):
+                self._tell_pause(why, trouble)
+                return WAITING
+            case RunInterrupted() | QuestionAnswerStarted():  # a question that is being answered does not expire
+                return WAITING
+            case QuestionAsked(question=question):
+                return await self._answer(told.entry.session, question)
+            case PermissionRequested():
+                return await self._decide(told.entry.session)
+            case _:
+                return None
+
+    async def _answer(self, session: str, question: Question) -> int | None:
+        """Answer a question from the command line; return None when the run continues."""
+        engine, typed = self._context.engine, self._context.args
+        if not self._is_open(question):
+            return None  # already answered on the command line
+        if self._answers:
+            await engine.answer(question.id, answer_of(question, self._answers.pop(0)))
+        elif typed.no_questions:
+            await engine.answer(question.id, Answer(declined=True))
+        else:
+            return await self._leave_open(session, question)
+        return None
+
+    async def _leave_open(self, session: str, question: Question) -> int | None:
+        """Print a question. Return WAITING, unless it can expire: then the run is followed until it does."""
+        if self._context.args.json:
+            await self._show(session, question.id)
+        else:
+            print_question(self._context, question)
+        if question.timeout_s and not await self._is_held(session, question.id):
+            return None
+        await self._context.engine.await_hooks(session)
+        return WAITING if self._is_open(question) else None
+
+    def _is_open(self, question: Question) -> bool:
+        return any(open_.id == question.id for _, open_ in self._context.engine.open_questions())
+
+    async def _is_held(self, session: str, name: str) -> bool:
+        """Return whether the user has begun to answer a question elsewhere, which stops its timeout."""
+        events = [entry.event async for entry in self._context.engine.events(session)]
+        return any(isinstance(event, QuestionAnswerStarted) and event.question_id == name for event in events)
+
+    async def _show(self, session: str, name: str) -> None:
+        """Print a question's event if it was not printed yet: it is a sub-agent's, or older than this command."""
+        if name in self._shown:
+            return
+        async for entry in self._context.engine.events(session):
+            if asked_id(entry) == name:
+                self._print_entry(entry)
+
+    def _print_entry(self, entry: EventRecord) -> None:
+        self._shown.add(asked_id(entry))
+        self._context.out.write_json(event_json(entry, self._context.engine.read_blob))
+
+    def _tell_pause(self, why: str, trouble: ErrorDetails | None) -> None:
+        if trouble:
+            self._context.out.print_error(trouble)
+        elif not self._context.args.json:
+            self._context.out.write(f"Paused: {why}.")
+
+    def _print(self, told: JournalUpdate) -> None:
+        out = self._context.out
+        self._tell_unpriced(told.entry.event)
+        if self._context.args.json:
+            self._print_entry(told.entry)
+            return
+        if isinstance(told.entry.event, Replied):
+            self._tell_reply(told.entry.event)
+        if isinstance(told.entry.event, RunStarted):
+            for guide in told.entry.event.instruction_files:
+                if guide.error:
+                    out.write(f"{guide.name}: {guide.error}")
+        for step in () if self._context.args.quiet else told.steps:
+            if step.number and step.status not in OPEN_STATUSES:
+                out.write(step_line(step))
+        if self._context.args.verbose and isinstance(told.entry.event, ToolReturned):
+            self._print_indented(told.entry.event.output)
+
+    def _tell_reply(self, reply: Replied) -> None:
+        if self._context.args.verbose and reply.reasoning.head:
+            self._print_indented(reply.reasoning)
+        if reply.text.head:
+            self._context.out.write(self._context.engine.full_text(reply.text))
+        if reply.note:
+            self._context.out.print_warning(reply.note)
+
+    def _print_indented(self, text: Text) -> None:
+        for line in self._context.engine.full_text(text).splitlines():
+            self._context.out.write(f"       {visible(line)}")
+
+    def _tell_unpriced(self, event: SessionEvent) -> None:
+        """Warn once that a cost limit has no effect. An external agent reports its cost only when it ends."""
+        if isinstance(event, RunStarted):
+            self._most = 0.0 if event.model.startswith(AGENT_PREFIX) else event.max_cost
+        elif isinstance(event, Replied) and event.cost is None and self._most:
+            self._context.out.print_warning(UNKNOWN_PRICE.format(self._most))
+            self._most = 0.0
+
+
+def asked_id(entry: EventRecord) -> str:
+    """Return the ID of the question or permission request in an event; empty for any other event."""
+    match entry.event:
+        case QuestionAsked(question=question):
+            return question.id
+        case PermissionRequested(request=request):
+            return request.id
+        case _:
+            return ""
+
+
+def answer_of(question: Question, text: str) -> Answer:
+    """Parse an answer: the option with this label or number, or else the text itself."""
+    for place, option in enumerate(question.options, 1):
+        if text.casefold() == option.label.casefold() or text == str(place):
+            return Answer(option=option.label)
+    return Answer(text=text)
+
+
+def print_question(context: Invocation, question: Question) -> None:
+    """Print a question, and the command that answers it."""
+    out = context.out
+    out.write(f"? {question.text}")
+    if question.reason:
+        out.write(f"  {question.reason}")
+    for number, part in enumerate(question.sub_questions, 1):
+        out.write(f"  Question {number}: {part.text}" + (" (choose any number)" if part.multi_select else ""))
+        for option in part.options:
+            out.write(f"     {option.label}" + (f": {option.description}" if option.description else ""))
+    for place, option in enumerate(question.options, 1):
+        mark = " (recommended)" if option.recommended else ""
+        out.write(f"  {place}  {option.label}{mark}" + (f": {option.description}" if option.description else ""))
+    choice = "--option N" if question.options else "TEXT"
+    lines = ", one line per question" if len(question.sub_questions) > 1 else ""
+    out.write(f"Answer with: journeyman answer {question.id} {choice}{lines}")
+
+
+def step_line(step: Step) -> str:
+    """Return a step as a line of text."""
+    marks = step.metrics
+    parts = [f"exit {marks['exit_code']}"] if "exit_code" in marks else []
+    if marks.get("files"):
+        parts.append(f"+{marks.get('added', 0)} −{marks.get('removed', 0)}")
+    if step.status not in {"done", "completed"}:
+        parts.append(step.status)
+    parts.append(f"{(step.ended_at - step.started_at) / 1e6:.1f}s" if step.ended_at else "…")
+    return f"{step.number:5}  {verb(step.kind, step.status):8} {step.object}  ({', '.join(parts)})"
+
+
+async def follow_started(context: Invocation, follower: RunFollower, session: str) -> int:
+    """Follow a run, and if it waits for the user, print how to continue it. Return its exit code."""
+    code = await follower.follow(session)
+    if code == WAITING and not context.args.json:
+        context.out.write(f"Then continue with: journeyman resume {session}")
+    return code
+
+
+def find_session_id(engine: Engine, name: str) -> str:
+    """Return the full ID of the session whose ID begins with `name`."""
+    return engine.session(name).id
+
+
+def read_text_argument(context: Invocation, name: str) -> str:
+    """Read the text file that the argument `name` holds, or a pipe (`<(command)`); other kinds of file are refused."""
+    path = context.folder / name
+    if path.exists() and not path.is_file() and not str(path).startswith(PIPES):
+        raise Problem(f"{name} is not a regular file.", "", "Name a text file.")
+    try:
+        return path.read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise Problem(f"{name} cannot be read.", f"{error}.", "Name a UTF-8 text file that you may read.") from error

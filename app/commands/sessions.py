@@ -1,0 +1,92 @@
+"""The commands `sessions`, which lists and searches sessions, and `show`, which prints one."""
+
+from datetime import datetime
+
+from app.commands.failures import show_runs as show_runs
+from app.commands.invocation import Invocation
+from app.commands.run_follower import find_session_id, step_line
+from app.process.exit_codes import DONE
+from app.process.output import event_json, iso_time, plural
+from core.domain.clock import SECOND
+from core.domain.sessions import SessionRow
+
+EMPTY_TEXTS = {
+    "": "No sessions.", "all": "No sessions.", "archived": "No archived sessions.", "trash": "The trash is empty.",
+}  # fmt: skip
+
+
+async def sessions(context: Invocation) -> int:
+    if context.args.search:
+        return await _search(context, context.args.search)
+    rows = [row for row in context.engine.sessions() if _listed(row, context.args.which)]
+    if not rows and not context.args.json:
+        context.out.write(EMPTY_TEXTS[context.args.which])
+    for row in rows:
+        if context.args.json:
+            context.out.write_json(session_json(row))
+        else:
+            when = datetime.fromtimestamp(row.updated_at / SECOND).astimezone().strftime("%Y-%m-%d %H:%M")
+            pinned = "* " if row.pinned else ""
+            context.out.write(f"{row.id}  {when}  {row.status:11}  {pinned}{_title(row)}")
+    return DONE
+
+
+def _listed(row: SessionRow, which: str) -> bool:
+    """Return whether a session is in the list `which`; archived and trashed sessions are listed only on request."""
+    if which == "trash":
+        return row.trashed > 0
+    return not row.trashed and (which == "all" or (row.archived > 0) == (which == "archived"))
+
+
+def _title(row: SessionRow) -> str:
+    """Return the title; for a sub-agent, it is indented and preceded by the agent's name."""
+    return f"{'  ' * row.depth}↳ {row.subagent}: {row.title}" if row.parent else row.title
+
+
+async def show(context: Invocation) -> int:
+    engine, out = context.engine, context.out
+    session = find_session_id(engine, context.args.session)
+    if context.args.failures or context.args.report:
+        return await show_runs(context, session)
+    if context.args.json:
+        async for entry in engine.events(session):
+            out.write_json(event_json(entry, engine.read_blob))
+        return DONE
+    row = engine.session(session)
+    out.write(
+        f"{row.title}\n{row.folder} · {row.model} · {row.status} · {plural(row.turns, 'turn')} · {row.tokens:,} tokens"
+    )
+    for step in engine.timeline_steps(row):
+        if step.number:
+            out.write(step_line(step))
+        elif step.kind in {"user", "reply"}:
+            out.write(f"       {'You: ' if step.kind == 'user' else ''}{step.object}")
+        elif step.kind == "memory":
+            out.write(f"       Recalled {step.object}")
+    return DONE
+
+
+def session_json(row: SessionRow) -> dict[str, object]:
+    plain = row._asdict()
+    return plain | {"created_at": iso_time(row.created_at), "updated_at": iso_time(row.updated_at)}
+
+
+async def _search(context: Invocation, text: str) -> int:
+    """Print the sessions whose title or folder contains the text, and every event that contains its words."""
+    named = [row for row in context.engine.sessions() if text.casefold() in f"{row.title}\n{row.folder}".casefold()]
+    hits = await context.engine.search(text)
+    if context.args.json:
+        found = {row.id: row for row in named} | {hit.session: context.engine.session(hit.session) for hit in hits}
+        for name, row in found.items():
+            places = [{"seq": hit.seq, "kind": hit.kind, "at": iso_time(hit.at)} for hit in hits if hit.session == name]
+            context.out.write_json({**session_json(row), "hits": places})
+        return DONE
+    if waiting := context.engine.exchange.search_backlog():
+        context.out.print_warning(f"{waiting:,} imported events are not indexed yet. Search again in a moment.")
+    for row in named:
+        context.out.write(f"{row.id}  {row.title}")
+    for hit in hits:
+        context.out.write(f"{hit.session}  {hit.title}  · event {hit.seq}, {hit.kind.replace('_', ' ')}")
+    if not named and not hits:
+        context.out.write("No session contains these words.")
+    return DONE

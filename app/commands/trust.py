@@ -1,0 +1,34 @@
+"""The commands `trust` and `untrust`: whether the project instructions of a folder are followed."""
+
+import dataclasses
+
+from app.commands.invocation import Invocation
+from app.process.exit_codes import DONE
+from app.process.output import plural
+from core.engine.policy.trust import FolderTrust
+
+
+async def trust(context: Invocation) -> int:
+    typed, out = context.args, context.out
+    folder = context.folder / typed.folder
+    await context.engine.trust(folder, typed.command == "trust")
+    found = await context.engine.folder_trust(folder)
+    if typed.json:
+        out.write_json(dataclasses.asdict(found))
+        return DONE
+    out.write(f"{found.folder}: {describe_trust(found)}.")
+    for name in found.instructions:
+        out.write(f"  {name}" + (" (not followed, since it cannot be read)" if name in found.changed else ""))
+    return DONE
+
+
+def describe_trust(found: FolderTrust) -> str:
+    """Describe whether a folder is trusted, and list its project instruction files."""
+    number = f"{plural(len(found.instructions), 'file')} of project instructions"
+    if found.trusted is None:
+        return f"not trusted yet; {number}, not followed"
+    if not found.trusted:
+        return f"not trusted; {number}, not followed"
+    if found.changed:
+        return f"trusted; {number}; not followed, since changed: {', '.join(found.changed[:5])}"
+    return f"trusted; {number}, followed until a file changes"

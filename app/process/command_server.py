@@ -1,0 +1,220 @@
+"""Lets the process that owns a data folder run commands for other `journeyman` processes, over a local socket.
+
+The socket has mode 0600. A request is one line of JSON with the arguments and the current folder; the reply is lines of
+output and an exit code.
+"""
+
+import asyncio
+import json
+import os
+import socket
+import sys
+from collections.abc import Callable, Coroutine
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from app.process.exit_codes import STOPPED
+from app.process.output import LineHandler, Output
+from core.domain.problems import Problem
+
+CommandRunner = Callable[[list[str], Path, Output], Coroutine[Any, Any, int]]
+MAX_LINE = 16 << 20
+STOP_S = 10.0  # how long a client waits for the owner to confirm that it stopped a canceled command
+
+
+class CommandServer:
+    """The socket server in the process that holds the data folder (the owner). A connection carries one request."""
+
+    def __init__(self, path: Path, perform: CommandRunner) -> None:
+        self._path = path
+        self._perform = perform
+        self._server: asyncio.Server | None = None
+        self._open: set[asyncio.Task[Any]] = set()
+        self._working: set[asyncio.Task[Any]] = set()
+
+    async def serve(self) -> None:
+        """Listen on the socket. A stale socket file is replaced: holding the lock proves that its owner was killed.
+
+        In a read-only folder there is no socket: each process reads the data directly.
+        """
+        if self._path.parent.is_dir() and not os.access(self._path.parent, os.W_OK):
+            return
+        self._path.unlink(missing_ok=True)
+        listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        mask = os.umask(0o177)  # no await until it is restored, so nothing else creates files with it
+        try:
+            listening.bind(str(self._path))
+        except OSError as error:
+            listening.close()
+            raise Problem(
+                f"The socket {self._path} cannot be created.",
+                f"{error.strerror}. Other commands could not reach this process.",
+                "Choose another data folder with --data-dir.",
+            ) from error
+        finally:
+            os.umask(mask)
+        self._server = await asyncio.start_unix_server(self._handle_connection, sock=listening, limit=MAX_LINE)
+
+    async def wait_until_idle(self, timeout_s: float | None = None) -> bool:
+        """Wait until no command of another process uses the engine; return False if one still does at the timeout."""
+        try:
+            async with asyncio.timeout(timeout_s):
+                while self._working:
+                    await asyncio.wait(self._working)
+        except TimeoutError:
+            return False
+        return True
+
+    async def close(self) -> None:
+        if self._server:
+            self._path.unlink(missing_ok=True)
+            self._server.close()
+            for task in self._open:
+                task.cancel()
+            if self._open:
+                await asyncio.wait(self._open)
+
+    async def _handle_connection(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        self._open.add(task)
+        try:
+            if asked := _request(await _first_line(reader)):
+                self._working.add(task)
+                await self._serve_one(asked, reader, writer)
+                writer.close()
+                await writer.wait_closed()  # wait until the last lines are sent
+        except (ConnectionError, asyncio.CancelledError):
+            return  # the client disconnected or the server closes; Python 3.11 reports a canceled handler as an error
+        finally:
+            self._open.discard(task)
+            self._working.discard(task)
+            writer.close()
+
+    async def _serve_one(self, asked: "_Request", reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        def send(name: str, value: object) -> None:
+            writer.write(json.dumps({name: value}).encode() + b"\n")
+
+        handlers: list[LineHandler] = []
+        out = Output(lambda text: send("out", text), lambda text: send("err", text), handlers.append)
+        send("begun", True)
+        async with asyncio.TaskGroup() as tasks:
+            working = tasks.create_task(self._perform(asked.typed, asked.folder, out))
+            leaving = tasks.create_task(_relay_input(reader, handlers))
+            await asyncio.wait({working, leaving}, return_when=asyncio.FIRST_COMPLETED)
+            if not working.done():
+                working.cancel()  # the client was stopped, for example by Ctrl+C
+            await asyncio.wait({working})
+            leaving.cancel()
+            if not working.cancelled() and working.exception() is None:
+                send("exit", working.result())
+
+
+async def _relay_input(reader: asyncio.StreamReader, handlers: list[LineHandler]) -> None:
+    """Pass the client's input lines to the command that reads them, and return when the client disconnects."""
+    with suppress(ConnectionError, ValueError):
+        while line := await reader.readline():
+            for on_line in handlers:
+                on_line(_typed(line))
+
+
+def _typed(line: bytes) -> bytes:
+    try:
+        return str(json.loads(line)["in"]).encode()
+    except (ValueError, RecursionError, KeyError, TypeError):
+        return b"\n"
+
+
+async def _first_line(reader: asyncio.StreamReader) -> bytes:
+    try:
+        return await reader.readline()
+    except ValueError:  # the line is longer than LINE bytes
+        return b""
+
+
+class _Request(NamedTuple):
+    typed: list[str]
+    folder: Path
+
+
+def _request(line: bytes) -> _Request | None:
+    """Parse a request; None if it is invalid."""
+    try:
+        plain = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    match plain:
+        case {"typed": list(typed), "folder": str(folder)} if all(isinstance(word, str) for word in typed):
+            return _Request(typed, Path(folder))
+        case _:
+            return None
+
+
+async def run_in_owner(path: Path, typed: list[str], folder: Path, out: Output) -> int | None:
+    """Run a command in the process that holds the data folder (the owner), and return its exit code.
+
+    Return None if no process listens on the socket, or if it exits before the command begins.
+    """
+    try:
+        reader, writer = await asyncio.open_unix_connection(path, limit=MAX_LINE)
+    except OSError:
+        return None
+    reply = _Reply(out)
+    try:
+        writer.write(json.dumps({"typed": typed, "folder": str(folder)}).encode() + b"\n")
+        if out.read_input and "acp" in typed:  # the one command that reads input
+            out.read_input(
+                lambda line: writer.write(json.dumps({"in": line.decode("utf-8", "replace")}).encode() + b"\n")
+            )
+        await reply.follow(reader)
+    except asyncio.CancelledError:
+        writer.write_eof()  # the owner then stops the command, and sends its last lines
+        with suppress(TimeoutError):
+            async with asyncio.timeout(STOP_S):
+                await reply.follow(reader)
+        return STOPPED if reply.code is None else reply.code
+    finally:
+        writer.close()
+    if reply.code is None and reply.begun:
+        raise Problem(
+            "The Journeyman that owns the data folder went away.",
+            "It exited before the command was done.",
+            "See `journeyman sessions`, then try again.",
+        )
+    return reply.code
+
+
+class _Reply:
+    """The reply of the owner so far: whether the command began, and its exit code."""
+
+    def __init__(self, out: Output) -> None:
+        self._out = out
+        self.begun = False
+        self.code: int | None = None
+
+    async def follow(self, reader: asyncio.StreamReader) -> None:
+        """Print the output lines until the exit code arrives or the connection ends."""
+        while line := await _line(reader):
+            match json.loads(line):
+                case {"out": str(text)}:
+                    self._out.write(text)
+                case {"err": str(text)}:
+                    self._out.write_error(text)
+                case {"exit": int(code)}:
+                    self.code = code
+                    return
+                case _:
+                    self.begun = True
+
+
+async def _line(reader: asyncio.StreamReader) -> bytes:
+    try:
+        return await reader.readline()
+    except ConnectionError:
+        return b""
+
+
+def has_private_sockets() -> bool:
+    """Return whether this system has sockets that only their user can open; Windows does not."""
+    return sys.platform != "win32"

@@ -1,0 +1,161 @@
+"""The crash handler: writes uncaught exceptions to the crash log and reports them; the program continues."""
+
+import faulthandler
+import os
+import sys
+import threading
+import traceback
+from collections import Counter
+from collections.abc import Callable
+from datetime import datetime
+from pathlib import Path
+from types import TracebackType
+from typing import IO, TYPE_CHECKING, Any, NamedTuple
+
+from core import __version__
+from core.domain.problems import ErrorDetails
+from core.domain.redact import Redactor, secrets_in_environment
+
+if TYPE_CHECKING:
+    from app.process.output import Output
+
+CRASH_LOG, FATAL_LOG = "crash.log", "fatal.log"
+MAX_REPEATS = 20  # an error in a paint event repeats sixty times a second
+MAX_FATAL_CHARS = 20_000
+
+
+class CrashReport(NamedTuple):
+    """An error as one line, and as a full report that the user can read before sending it to the developer."""
+
+    line: str
+    report: str
+
+
+class CrashHandler:
+    """Handles uncaught exceptions from `open` to `close`. `on_crash` is called with each, in the thread that raised it.
+
+    Attributes:
+        previous_crash: What `faulthandler` wrote if a fault in native code killed the previous process, else None.
+    """
+
+    def __init__(self, folder: Path, on_crash: Callable[[CrashReport], None]) -> None:
+        self._folder = folder
+        self._on_crash = on_crash
+        self._log: IO[str] | None = None
+        self._fatal: IO[str] | None = None
+        self._before = sys.excepthook, threading.excepthook
+        self._reported: Counter[str] = Counter()
+        self.previous_crash: CrashReport | None = None
+
+    def open(self) -> None:
+        try:
+            self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            self._log = _private(self._folder / CRASH_LOG)
+            self.previous_crash = self._take_fatal_log()
+            self._fatal = _private(self._folder / FATAL_LOG)
+        except OSError:  # the folder is not writable, so standard error is used
+            self._fatal = None
+        faulthandler.enable(self._fatal or sys.stderr)
+        self._before = sys.excepthook, threading.excepthook
+        sys.excepthook = self._uncaught
+        threading.excepthook = lambda args: self.report(args.exc_value or args.exc_type())
+
+    def close(self) -> None:
+        sys.excepthook, threading.excepthook = self._before
+        if self._fatal:
+            faulthandler.disable()
+            self._fatal.close()
+            self._fatal = None
+            (self._folder / FATAL_LOG).unlink(missing_ok=True)
+        if self._log:
+            self._log.close()
+            self._log = None
+
+    def report(self, error: BaseException) -> None:
+        """Log the stack trace with secrets redacted, and report it; the same error at most MAX_REPEATS times."""
+        crash = make_crash_report(error)
+        self._reported[crash.line] += 1
+        if self._reported[crash.line] > MAX_REPEATS:
+            return
+        self._write(crash.report)
+        self._on_crash(crash)
+
+    def handle_loop_exception(self, _loop: object, context: dict[str, Any]) -> None:
+        """Handle an exception of an asyncio event loop; the handler for `set_exception_handler`."""
+        self.report(exception_of_context(context))
+
+    def _uncaught(self, kind: type[BaseException], error: BaseException, stack: TracebackType | None) -> None:
+        if issubclass(kind, KeyboardInterrupt):
+            sys.__excepthook__(kind, error, stack)
+        else:
+            self.report(error.with_traceback(stack))
+
+    def _write(self, report: str) -> None:
+        _append(self._log or sys.stderr, report)
+
+    def _take_fatal_log(self) -> CrashReport | None:
+        """Move the fatal log of the previous process to the crash log; return it, or None if it is empty."""
+        path = self._folder / FATAL_LOG
+        text = path.read_text("utf-8", "replace")[:MAX_FATAL_CHARS] if path.exists() else ""
+        path.unlink(missing_ok=True)
+        if not text.strip():
+            return None
+        crash = CrashReport(
+            _redacted(text.strip().splitlines()[0]),
+            format_report(f"The previous process ended with:\n\n{text.rstrip()}"),
+        )
+        self._write(crash.report)
+        return crash
+
+
+def exception_of_context(context: dict[str, Any]) -> BaseException:
+    """Return the exception in an asyncio exception context; if it has none, a new one with its message."""
+    error: BaseException | None = context.get("exception")
+    return error or RuntimeError(context["message"])
+
+
+def report_internal_error(error: BaseException, folder: Path, out: "Output") -> None:
+    """Print a bug in a command as an internal error, and write its report to the crash log.
+
+    If the log cannot be written, the whole report is printed.
+    """
+    crash = make_crash_report(error)
+    do = f"Send the report in {folder / CRASH_LOG} to the developer; secrets are redacted."
+    try:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        with _private(folder / CRASH_LOG) as log:
+            _append(log, crash.report)
+    except OSError:
+        do = f"Send this report to the developer; secrets are redacted.\n{crash.report}"
+    out.print_error(ErrorDetails(f"Internal error: {crash.line}.", "Everything shown so far is saved.", do))
+
+
+def make_crash_report(error: BaseException) -> CrashReport:
+    stack = "".join(traceback.format_exception(error))
+    report = format_report(f"In the thread {threading.current_thread().name}:\n\n{stack.rstrip()}")
+    return CrashReport(_redacted(f"{type(error).__name__}: {error}"), report)
+
+
+def format_report(text: str) -> str:
+    """Return a crash report of `text` and version numbers, with secrets and the path of the home folder redacted."""
+    qt = getattr(sys.modules.get("PySide6"), "__version__", "not loaded")
+    import platform  # slow to import, and seldom needed
+
+    head = f"Journeyman {__version__}, Python {platform.python_version()}, Qt {qt}"
+    return _redacted(f"{head}\n{platform.platform()}\n{text}")
+
+
+def _redacted(text: str) -> str:
+    home = str(Path.home())
+    return Redactor(secrets_in_environment(os.environ)).redact(text.replace(home, "~") if len(home) > 1 else text)
+
+
+def _append(file: IO[str], report: str) -> None:
+    file.write(f"--- {datetime.now().astimezone().isoformat(timespec='seconds')}\n{report}\n")
+    file.flush()
+
+
+def _private(path: Path) -> IO[str]:
+    file = path.open("a", encoding="utf-8")
+    path.chmod(0o600)
+    return file

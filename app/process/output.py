@@ -1,0 +1,211 @@
+"""The input and output of a command: this process's standard streams, or those of another `journeyman` process.
+
+The process that holds the data folder runs commands for the other processes; a socket carries the lines between them.
+"""
+
+import dataclasses
+import errno
+import json
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from datetime import UTC, datetime
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from core.domain.clock import SECOND
+from core.domain.problems import ErrorDetails, Problem
+from core.domain.visible import visible
+
+if TYPE_CHECKING:
+    from core.domain.events import EventRecord
+
+
+LineHandler = Callable[[bytes], None]
+LineSource = Callable[[LineHandler], None]
+MAX_WIDTH = 100  # characters; an error that is longer together with its cause is printed on two lines
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Output:
+    """The streams of a command.
+
+    Attributes:
+        write: Print a line to standard output.
+        write_error: Print a line to standard error.
+        read_input: Call a function with each line of standard input, then with `b""` at its end. None if the command
+            has no input.
+    """
+
+    write: Callable[[str], None]
+    write_error: Callable[[str], None]
+    read_input: LineSource | None = None
+
+    def write_json(self, plain: Any) -> None:
+        """Print a value as one line of JSON, in ASCII because a terminal or pipe may have any encoding."""
+        self.write(json.dumps(plain, separators=(",", ":")))
+
+    def print_error(self, trouble: ErrorDetails, label: str = "error") -> None:
+        """Print an error, its cause and, as a hint, its fix to standard error."""
+        line = f"{label}: {trouble.message} {trouble.cause}".rstrip()
+        if len(line) <= MAX_WIDTH and "\n" not in line:
+            self.write_error(line)
+        else:
+            self.write_error(f"{label}: {trouble.message}")
+            if trouble.cause:
+                self.write_error(f"{' ' * len(label)}  {trouble.cause}")
+        if trouble.fix:
+            self.write_error(f"hint: {trouble.fix}")
+
+    def print_warning(self, text: str) -> None:
+        self.print_error(ErrorDetails(text), "warning")
+
+    def print_usage_error(self, trouble: ErrorDetails, usage: str) -> None:
+        """Print a usage error, followed by the usage line of the command."""
+        self.print_error(trouble)
+        self.write_error(usage)
+
+
+def terminal() -> Output:
+    """Return the standard streams of this process. Each line is flushed at once, for programs that read from a pipe."""
+
+    def printer(stream: Any) -> Callable[[str], None]:
+        if stream is None:
+            return _closed
+        below = getattr(stream, "buffer", None)
+        file = getattr(below, "raw", below)
+
+        def write(text: str) -> None:
+            if stream.isatty():
+                text = visible(text)  # a terminal would execute control sequences; a file or a pipe gets all bytes
+            if file is None:
+                stream.write(f"{text}\n")
+                return
+            rest = memoryview(f"{text}{os.linesep}".encode(stream.encoding, "replace"))
+            while rest:  # a pipe may take only a part at a time
+                rest = rest[file.write(rest) or 0 :]
+
+        return write
+
+    return Output(
+        _with_error_handler(printer(sys.stdout), _raise_unwritable),
+        _with_error_handler(printer(sys.stderr), _ignore),
+        read_stdin,
+    )
+
+
+def _closed(_text: str) -> None:
+    raise OSError(errno.EBADF, "It is closed")
+
+
+def _with_error_handler(write: Callable[[str], None], on_error: Callable[[OSError], None]) -> Callable[[str], None]:
+    """Wrap `write` so that an OSError goes to `on_error`. A BrokenPipeError is raised as usual."""
+
+    def guarded(text: str) -> None:
+        try:
+            write(text)
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            on_error(error)
+
+    return guarded
+
+
+def _raise_unwritable(error: OSError) -> None:
+    fix = "Redirect it to a place that can be written, then try again."
+    raise Problem("The output cannot be written.", f"{error.strerror}.", fix) from error
+
+
+def _ignore(_error: OSError) -> None:
+    """Drop the error: if standard error cannot be written, it cannot be reported."""
+
+
+def read_stdin(on_line: LineHandler) -> None:
+    """Read standard input in a separate thread; call `on_line` in the running event loop with each line, then `b""`."""
+    import asyncio
+    from threading import Thread
+
+    loop = asyncio.get_running_loop()
+
+    def deliver(line: bytes) -> None:
+        with suppress(RuntimeError):  # the event loop was closed meanwhile
+            loop.call_soon_threadsafe(on_line, line)
+
+    def read() -> None:
+        for line in sys.stdin.buffer:
+            deliver(line)
+        deliver(b"")
+
+    Thread(target=read, name="standard input", daemon=True).start()
+
+
+@contextmanager
+def in_writer_thread(out: Output) -> Iterator[Output]:
+    """Write in a separate thread, so that a stalled reader of our output does not block the runs.
+
+    A write error is raised at the next write, or when the context exits.
+    """
+    from queue import SimpleQueue
+    from threading import Thread
+
+    lines: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
+    errors: list[OSError | Problem] = []
+
+    def work() -> None:
+        while line := lines.get():
+            try:
+                line()
+            except (OSError, Problem) as error:
+                errors.append(error)
+
+    def put(line: Callable[[], None]) -> None:
+        if errors:
+            raise errors[0]
+        lines.put(line)
+
+    thread = Thread(target=work, name="lines", daemon=True)
+    thread.start()
+    try:
+        yield Output(
+            lambda text: put(partial(out.write, text)), lambda text: put(partial(out.write_error, text)), out.read_input
+        )
+    finally:
+        lines.put(None)
+        thread.join()
+    if errors:
+        raise errors[0]
+
+
+def iso_time(at: int) -> str:
+    """Format a time in microseconds as ISO 8601 in UTC."""
+    return datetime.fromtimestamp(at / SECOND, UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
+
+
+def plural(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def event_json(entry: "EventRecord", read_blob: Callable[[str], bytes]) -> dict[str, Any]:
+    """Return an event as a JSON object with long texts in full, which `read_blob` reads by their hash."""
+    from core.domain.events import (
+        EVENT_KINDS,  # slow to import; most commands and the window's first paint need no events
+    )
+
+    head = {"session": entry.session, "seq": entry.seq, "run": entry.run, "at": iso_time(entry.at)}
+    fields = {field.name: getattr(entry.event, field.name) for field in dataclasses.fields(entry.event)}
+    named = {name: _plain(value, read_blob) for name, value in fields.items()}
+    return {**head, "kind": EVENT_KINDS[type(entry.event)], **named}
+
+
+def _plain(value: Any, read_blob: Callable[[str], bytes]) -> Any:
+    from core.domain.text import Text
+
+    if isinstance(value, Text):
+        return read_blob(value.blob).decode("utf-8", "replace") if value.blob else value.head
+    if isinstance(value, tuple):
+        return [_plain(item, read_blob) for item in value]
+    if dataclasses.is_dataclass(value):
+        return {field.name: _plain(getattr(value, field.name), read_blob) for field in dataclasses.fields(value)}
+    return value

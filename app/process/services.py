@@ -1,0 +1,151 @@
+"""Builds every service of the engine once, from the bottom up, and closes them in reverse order."""
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+
+from core.agents.agent_pool import AgentPool
+from core.domain.problems import ErrorDetails
+from core.engine.api.engine import Engine
+from core.engine.external.external_agents import ExternalAgents
+from core.engine.lifecycle.run_controller import RunController
+from core.engine.lifecycle.run_factory import RunFactory
+from core.engine.policy.trust import followed_files, refuse_unsafe_folder
+from core.engine.prompting.profiles import memory_limits
+from core.engine.prompting.system_prompt import prepare_start
+from core.engine.services.mcp_servers import McpServerService
+from core.engine.services.providers import Providers
+from core.engine.services.skills import SkillService
+from core.engine.state.live_updates import LiveUpdate, LiveUpdates
+from core.learning.review import SessionReviewer
+from core.mcp.servers import McpServers
+from core.memory.index_terms import index_terms
+from core.memory.memories import Memories
+from core.memory.run_memory import RunMemory, learning_context
+from core.memory.run_recorder import RunRecorder
+from core.memory.semantic_search import SemanticSearch
+from core.models.catalog import ModelCatalog
+from core.settings.api_keys import ApiKeys
+from core.settings.settings_file import SettingsFile
+from core.skills.library import SkillLibrary
+from core.skills.skill_disk import SkillDisk, home_folder
+from core.store.data_folder import DataFolder, open_data_folder
+from core.store.journal import Journal
+from core.store.memory_store import MemoryStore
+from core.store.proposal_store import ProposalStore
+from core.store.reader import Reader
+from core.store.rule_store import RuleStore
+from core.store.skill_store import SkillStore
+from core.tools.mcp_tools import mcp_tool_specs
+from core.tools.search_web import NAME as SEARCH_WEB
+from core.tools.tool_context import ToolContext, open_context
+from core.tools.web_search import WebSearch
+from core.workspace.process_tree import kill_orphans
+from core.workspace.running_command import MARKER_VARIABLE
+from ui.text.html import markdown_to_html
+
+
+@dataclass(frozen=True, slots=True)
+class Services:
+    """Everything that runs on the engine's event loop."""
+
+    engine: Engine
+    runs: RunController
+    servers: McpServers
+    guests: AgentPool
+    opened: DataFolder
+    reader: Reader
+    rule_book: RuleStore
+    memory_book: MemoryStore
+    proposals: ProposalStore
+    reviews: SessionReviewer
+    meaning: SemanticSearch
+
+    @property
+    def warnings(self) -> tuple[ErrorDetails, ...]:
+        """Warnings about the data folder to show to the user."""
+        return self.opened.warnings
+
+    async def close(self) -> None:
+        """End all runs, then close the database: the writing connection last, because that checkpoints the WAL."""
+        await self.reviews.close()
+        await self.runs.close()
+        await self.meaning.close()
+        await self.servers.close()
+        await self.guests.close()
+        self.reader.close()
+        self.memory_book.close()
+        if self.opened.database:
+            self.opened.database.close()
+
+
+async def build_services(folder: Path, report: Callable[[BaseException], None], *, safe: bool = False) -> Services:
+    """Build the services; must run in the engine's thread, to which the SQLite connections are bound.
+
+    `report` is called with unhandled errors. With `safe`, hooks, MCP servers and project instructions are off.
+    """
+    opened = open_data_folder(folder)
+    settings = SettingsFile(folder, frozen=opened.immutable)
+    opened = replace(opened, warnings=(*opened.warnings, *settings.notes))
+    reader = Reader(opened.path, immutable=opened.immutable)
+    journal = Journal(opened.database, reader)
+    drafts = LiveUpdates()
+    secrets = ApiKeys(os.environ)
+    web = WebSearch(lambda: settings.current, secrets)
+    agents = AgentPool(lambda: settings.current, folder)
+    servers = McpServers(settings, folder, secrets, os.environ)
+    catalog = ModelCatalog(
+        lambda: settings.current, secrets, os.environ, lambda names: settings.change(text_call_models=names)
+    )
+    rules = RuleStore(opened.path, opened.database, frozen=opened.immutable)
+    skill_store = SkillStore(opened.path, opened.database, frozen=opened.immutable)
+    skills = SkillService(SkillLibrary(skill_store, SkillDisk(home_folder())), rules)
+    memory_store = MemoryStore(opened.path, opened.database, index_terms, frozen=opened.immutable)
+    search = SemanticSearch(memory_store, lambda: settings.current.embedding_model if settings.current.memory else "")
+    settings.listen(lambda _: search.retry())
+    memories = Memories(memory_store, semantic_search=search)
+    proposals = ProposalStore(opened.path, opened.database, journal, frozen=opened.immutable)
+    context_of = learning_context(memories, partial(memory_limits, folder))
+    RunRecorder(journal, memories, lambda: settings.current.memory)
+
+    def open_tools(workspace: Path, session: str) -> ToolContext:
+        def on_output(call: str, printed: bytes) -> None:
+            drafts.publish(LiveUpdate(session, call=call, output=printed))
+
+        run_memory = RunMemory(
+            memories, proposals, session, str(workspace), context_of,
+            policy=lambda: settings.current.learning, is_enabled=lambda: settings.current.memory,
+        )  # fmt: skip
+        refuse_unsafe_folder(workspace, folder)  # a fork of an imported session may name a folder from another computer
+        context = open_context(workspace, folder, on_output, safe_mode=safe, web=web)
+        return replace(context, memory=run_memory, servers=None if safe else servers)
+
+    prepare = partial(
+        prepare_start, home=folder, book=rules, safe=safe, skills=skills,
+        unconfigured=lambda: () if web.host else (SEARCH_WEB,), mcp_tools=lambda: tuple(mcp_tool_specs(servers.all())),
+    )  # fmt: skip
+    factory = RunFactory(
+        journal, reader, drafts, catalog, rules, agents, tiers=lambda: settings.current.tiers,
+        compact_at=lambda: settings.current.compact_at_tokens, skills=skills, proposals=proposals,
+    )  # fmt: skip
+    runs = RunController(journal, reader, report, prepare, open_tools, factory)
+    providers = Providers(catalog, settings, os.environ)
+    engine = Engine(
+        opened, journal, reader, runs, drafts, settings, rules, providers, skills, proposals, memories,
+        McpServerService(settings, servers, secrets, lambda at: followed_files(rules.current(), at)),
+        ExternalAgents(settings, agents, journal), markdown_to_html,
+    )  # fmt: skip
+    reviews = SessionReviewer(journal, reader, runs, lambda: settings.current, lambda: settings.current.tiers, report)
+    if opened.database:
+        await _recover(agents, runs, memories)
+    return Services(engine, runs, servers, agents, opened, reader, rules, memory_store, proposals, reviews, search)
+
+
+async def _recover(agents: AgentPool, runs: RunController, memories: Memories) -> None:
+    """Recover from a killed process: end its agents, mark its runs as interrupted and finish pending memory work."""
+    kill_orphans(MARKER_VARIABLE.encode())
+    await agents.end_leftovers()
+    await runs.recover()
+    await memories.rebuild_missing()

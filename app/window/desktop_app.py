@@ -1,0 +1,263 @@
+"""Connects the window with the engine thread, the tray, the crash handler and the signals of the system."""
+
+import asyncio
+import gc
+import signal
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from PySide6.QtCore import QObject, Qt, Signal
+from PySide6.QtWidgets import QApplication
+
+from app.process.crash import CrashHandler
+from app.window.backup_restore import RestartMode, take_restore_result
+from app.window.crash_reporter import CrashReporter
+from app.window.engine_thread import EngineThread
+from app.window.heartbeat import Heartbeat
+from app.window.qt_application import THEMES, set_window_icon, theme_name
+from core.domain.problems import ErrorDetails, Problem
+from core.store.reader import Reader
+from ui.base.feed import Feed
+from ui.base.selection import Selection
+from ui.base.window_loop import WindowLoop
+from ui.base.window_state import WindowState
+from ui.controllers.window import WindowController
+from ui.shell.main_window import MainWindow
+from ui.shell.tray import Tray
+from ui.shell.window_frame import WindowFrame
+from ui.style.theme import Look, apply_theme, load_fonts, load_theme
+
+if TYPE_CHECKING:
+    from core.engine.api.engine import Engine
+    from core.engine.services.sandbox_status import SandboxStatus
+    from ui.base.bridge import Bridge
+
+SCALES = (80, 90, 100, 110, 125, 150, 175, 200)  # percent of the text size
+SWITCH_INTERVAL_S = 0.0005  # for sys.setswitchinterval: how long a thread may hold the GIL while others wait
+SAFE_MODE_NOTICE = ErrorDetails(
+    "Journeyman runs in safe mode.",
+    "Hooks, schedules, MCP servers and project instructions are off, and the window has its default layout.",
+    "To turn them on again, close the window and start Journeyman as usual.",
+)
+
+
+class DesktopApp(QObject):
+    """The desktop app on one data folder, created after the window's first paint."""
+
+    files_requested = Signal(list)  # paths of files to open, sent by another process
+    error_occurred = Signal(ErrorDetails)
+
+    def __init__(
+        self, app: QApplication, shell: WindowFrame, state: WindowState, folder: Path, files: Sequence[str] = (), *,
+        safe: bool = False,
+    ) -> None:  # fmt: skip
+        super().__init__()
+        self._app, self._shell, self._state, self._folder, self._safe = app, shell, state, folder, safe
+        self._look = self._chosen(theme_name(app, state))
+        apply_theme(app, self._look.theme, self._look.fonts)
+        self.window = MainWindow(shell, self._look, Selection(), state, data_folder=folder)
+        self._feed = Feed()
+        self._feed.delivered.connect(self.window.apply_updates)
+        self.engine = EngineThread(folder, self._feed, self.files_requested.emit, self._report, safe=safe)
+        self._crash_reporter = CrashReporter(self.window, lambda: self.engine.failed, self)
+        self._crash_reporter.restart_requested.connect(self._exit_to_restart)
+        self._crash_handler = CrashHandler(folder, self._crash_reporter.happened.emit)
+        self._heartbeat = Heartbeat(folder)
+        self._reader: Reader | None = None
+        self._tray: Tray | None = None
+        self._files = list(files)
+        self._open_files: Callable[[Sequence[str]], None] = self._files.extend  # until the window can open them
+        self.files_requested.connect(self._open_other_files, Qt.ConnectionType.QueuedConnection)
+        self.error_occurred.connect(self.window.show_error, Qt.ConnectionType.QueuedConnection)
+        self._set: Callable[[str, Any], None] = lambda name, value: self._use(name, value)
+        self.window.theme_toggle_requested.connect(self._toggle_theme)
+        self.window.setting_changed.connect(self._use)
+        self.window.restore_requested.connect(self._exit_to_restore)
+        self.backup = ""  # the backup that the caller of `run` restores afterwards
+        self.restart_mode: RestartMode | None = None
+        app.styleHints().colorSchemeChanged.connect(lambda _: self._follow_system())
+        self.window.scale_requested.connect(self._scale)
+        set_window_icon(app)
+
+    def run(self) -> int:
+        sys.setswitchinterval(SWITCH_INTERVAL_S)
+        with asyncio.Runner(loop_factory=lambda: WindowLoop(self._app)) as runner:
+            runner.run(self.run_until_closed())
+        return 0
+
+    async def run_until_closed(self) -> None:
+        """Run until the window is closed and the event log is saved."""
+        loop, leaving = asyncio.get_running_loop(), asyncio.Event()
+        self._crash_handler.open()
+        loop.set_exception_handler(self._crash_handler.handle_loop_exception)
+        self.window.closed.connect(leaving.set)
+        if sys.platform != "win32":
+            for number in (signal.SIGTERM, signal.SIGINT):
+                loop.add_signal_handler(number, self._shell.shut_down)
+        self._heartbeat.start()
+        # This thread imports nothing from here on: it would wait for imports of the engine's thread.
+        engine = self.engine
+        engine.start()
+        controller = WindowController(self.window, engine, self._start_demo, str(self._folder))
+        self._set = controller.settings.change
+        self._open_files = controller.imports.import_files
+        controller.tasks.start(self._begin(engine), "meet the engine")
+        try:
+            await leaving.wait()
+        finally:
+            await controller.tasks.close()
+            engine.shut_down()
+            await asyncio.wrap_future(engine.ended)
+            self._close()
+
+    def _close(self) -> None:
+        self._heartbeat.close()
+        if self._tray:
+            self._tray.close()
+        self.window.stop_reading()
+        self._state.flush()
+        self._shell.deleteLater()
+        if self._reader:
+            self._reader.close()
+        self._crash_handler.close()
+
+    async def _begin(self, engine: EngineThread) -> None:
+        try:
+            await self._fill_window(engine)
+        finally:
+            if not gc.isenabled():
+                gc.freeze()  # these objects stay; each collection would block all threads for 100 ms to visit them
+                gc.enable()
+
+    async def _fill_window(self, engine: EngineThread) -> None:
+        """Fill the window. The database is opened only now, because the engine may have repaired or replaced it."""
+        opened = await engine.opened()
+        for note in opened.warnings:
+            self.window.show_error(note)
+        if self._crash_handler.previous_crash:
+            self._crash_reporter.show_previous(self._crash_handler.previous_crash)
+        if self._safe:
+            self.window.show_error(SAFE_MODE_NOTICE)
+        if said := take_restore_result(self._state):
+            self.window.toast.show_message(said) if isinstance(said, str) else self.window.show_error(said)
+        self._reader = Reader(opened.path, immutable=opened.immutable)
+        self.window.open_log(self._reader)
+        for show in (self.window.show_first, self.window.show_waiting, engine.allow_imports):
+            await asyncio.sleep(0)  # lets the window paint and handle input
+            show()
+        self._open_files(self._files)
+        self._open_tray()
+        # Test the sandbox now, so that the first command does not wait for it.
+        found = await engine.ask(lambda engine: engine.sandbox_status())
+        self.window.status.show_sandbox(found.level, _sandbox_text(found))
+
+    def _open_tray(self) -> None:
+        """Create the tray icon, which is invisible on desktops without a tray."""
+        window, dot = self.window, self._look.theme.waiting
+        self._tray = Tray(self._app, self._shell, self._app.windowIcon(), window.session_index.pending, dot)
+        self._tray.show_requested.connect(self._show_waiting)
+        self._tray.new_session_requested.connect(window.show_start)
+        self._tray.new_session_requested.connect(self._raise_window)
+        self._tray.quit_requested.connect(self._shell.close)
+        window.waiting_changed.connect(self._tray.refresh)
+
+    def _show_waiting(self, session: str) -> None:
+        self._raise_window()
+        if session:
+            self.window.go_to_request(session)
+
+    async def _start_demo(self, bridge: "Bridge") -> str:
+        async def start(engine: "Engine") -> str:
+            # Imported here, in the engine's thread, so that the window's thread does not wait.
+            from app.commands.run import DEMO_TASK, demo_script, sample_folder
+            from core.domain.events import RunStarted
+            from core.domain.text import Text
+            from core.models.catalog import SCRIPTED
+
+            folder = sample_folder(self._folder)
+            began = RunStarted(SCRIPTED, 60, Text(demo_script()), interactive=True, mode="auto")
+            return await engine.start(DEMO_TASK, folder, began)
+
+        return await bridge.ask(start)
+
+    def _toggle_theme(self) -> None:
+        self._choose("theme", "light" if self._look.theme.dark else "dark")
+
+    def _scale(self, direction: int) -> None:
+        """Make the text one step larger (1) or smaller (-1), or reset it (0)."""
+        now = round(self._state.number("scale", 1.0) * 100)
+        nearest = min(range(len(SCALES)), key=lambda place: abs(SCALES[place] - now))
+        step = min(max(nearest + direction, 0), len(SCALES) - 1)
+        self._choose("font_scale", SCALES[step] if direction else 100)
+
+    def _choose(self, name: str, value: object) -> None:
+        """Apply a setting at once, then save it. If saving fails, it applies until the window closes."""
+        self._use(name, value)
+        self._set(name, value)
+
+    def _use(self, name: str, value: object) -> None:
+        """Apply the theme or text size, and store a copy in the window state for the first paint of the next start."""
+        if name == "theme":
+            self._state.set_text("theme", str(value))
+        elif name == "font_scale" and isinstance(value, int):
+            self._state.set_text("scale", str(value / 100))
+        else:
+            return
+        self._apply_look()
+
+    def _theme(self) -> str:
+        chosen = self._state.text("theme")
+        if chosen in THEMES:
+            return chosen
+        return "dark" if self._app.styleHints().colorScheme() == Qt.ColorScheme.Dark else "light"
+
+    def _follow_system(self) -> None:
+        if self._state.text("theme") not in THEMES:
+            self._apply_look()
+
+    def _apply_look(self) -> None:
+        """Apply the chosen theme and text size, unless they are in use already: restyling all widgets is slow."""
+        look = self._chosen(self._theme())
+        if look != self._look:
+            self._look = look
+            apply_theme(self._app, look.theme, look.fonts)
+            self.window.restyle(look)
+
+    def _chosen(self, theme: str) -> Look:
+        return Look(load_theme(theme), load_fonts(self._state.number("scale", 1.0)))
+
+    def _open_other_files(self, files: list[str]) -> None:
+        """Raise the window and open the files of a second `journeyman` on this data folder."""
+        self._raise_window()
+        self._open_files(files)
+
+    def _raise_window(self) -> None:
+        self._shell.setWindowState(self._shell.windowState() & ~Qt.WindowState.WindowMinimized)
+        self._shell.show()
+        self._shell.raise_()
+        self._shell.activateWindow()
+
+    def _exit_to_restore(self, backup: str) -> None:
+        """Exit, so that the database is closed and the caller of `run` can restore the backup."""
+        self.backup, self.restart_mode = backup, "usual"
+        self._shell.shut_down()
+
+    def _exit_to_restart(self, safe: bool) -> None:
+        self.restart_mode = "safe" if safe else "usual"
+        self._shell.shut_down()
+
+    def _report(self, error: BaseException) -> None:
+        """Show an error; thread-safe. Anything but a Problem is a bug and is also written to the crash log."""
+        if isinstance(error, Problem):
+            self.error_occurred.emit(error.details)
+        else:
+            self._crash_handler.report(error)
+
+
+def _sandbox_text(found: "SandboxStatus") -> str:
+    if found.disabled:
+        return str(found.disabled)
+    can = f" A command can {', '.join(found.gaps)}." if found.gaps else ""
+    return f"Tested on this computer: {found.name}, {found.level}.{can}"

@@ -1,0 +1,190 @@
+"""The thread in which the engine runs, with its own asyncio event loop."""
+
+import asyncio
+import threading
+from collections.abc import Awaitable, Callable
+from concurrent.futures import Future
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from app.process.crash import exception_of_context
+from core.domain.permissions import PermissionRequested
+from core.domain.problems import Problem
+from core.domain.question import QuestionAsked
+from core.store.journal_update import JournalUpdate, SessionsPurged
+from ui.base.feed import Feed
+from ui.text.markdown import preload_parser
+
+if TYPE_CHECKING:
+    from app.process.services import Services
+    from core.engine.api.engine import Engine
+    from core.engine.lifecycle.scheduler import DueResult
+    from core.store.data_folder import DataFolder
+
+T = TypeVar("T")
+
+
+class EngineThread:
+    """The engine's thread. It starts after the window's first paint, and does all of the slow imports.
+
+    Attributes:
+        ended: A future that is done when the thread has closed everything.
+        failed: Whether an error ended the thread; every request then fails.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        feed: Feed,
+        show_window: Callable[[list[str]], None],
+        report: Callable[[BaseException], None],
+        *,
+        safe: bool = False,
+    ) -> None:
+        self.ended: Future[None] = Future()
+        self._ready: Future[DataFolder] = Future()
+        self._sessions_shown: Future[None] = Future()
+        self._engine_ready: Future[None] = Future()
+        for one in (self._ready, self._sessions_shown, self._engine_ready, self.ended):
+            one.set_running_or_notify_cancel()  # so that canceling one waiter does not cancel the future for the others
+        self._folder = folder
+        self._feed = feed
+        self._show_window = show_window
+        self._report = report
+        self._safe = safe
+        self.failed = False
+        self._leaving: Future[None] = Future()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._engine: Engine | None = None
+        self._thread = threading.Thread(target=self._run, name="engine", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    async def opened(self) -> "DataFolder":
+        """Wait until the database is open, and return the data folder. Raise the Problem that prevents opening it."""
+        return await asyncio.wrap_future(self._ready)
+
+    def allow_imports(self) -> None:
+        """Let the slow imports begin; called once the window shows the sessions, because imports would delay that."""
+        if not self._sessions_shown.done():
+            self._sessions_shown.set_result(None)
+
+    async def ask(self, work: "Callable[[Engine], Awaitable[T]]") -> T:
+        """Run `work` on the engine's event loop once the engine is ready; awaited on the window's event loop."""
+        await self.opened()
+        await asyncio.wrap_future(self._engine_ready)
+        loop, engine = self._loop, self._engine
+        assert loop is not None and engine is not None
+        if self._leaving.done():
+            raise asyncio.CancelledError
+        if self.failed:
+            raise Problem("The engine has stopped.", "An internal error ended it.", "Restart Journeyman.")
+
+        async def do() -> T:
+            return await work(engine)
+
+        return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(do(), loop))
+
+    def shut_down(self) -> None:
+        """Begin to stop the runs, close the database and end the thread. Does not wait; `ended` is done then."""
+        self.allow_imports()
+        if not self._leaving.done():
+            self._leaving.set_result(None)
+
+    def _run(self) -> None:
+        factory = getattr(asyncio, "ProactorEventLoop", asyncio.SelectorEventLoop)
+        try:
+            with asyncio.Runner(loop_factory=factory) as runner:
+                runner.get_loop().set_exception_handler(self._handle_loop_exception)
+                runner.run(self._live())
+        except BaseException as error:
+            self.failed = True
+            if self._ready.done():
+                self._report(error)
+            else:
+                self._ready.set_exception(error)
+        finally:
+            if not self._engine_ready.done():
+                self._engine_ready.set_result(None)
+            self.ended.set_result(None)
+
+    async def _live(self) -> None:
+        from app.commands.command_runner import make_command_runner
+        from app.process import data_folder
+        from app.process.command_server import CommandServer, has_private_sockets
+        from app.process.output import Output
+        from app.process.services import build_services
+
+        preload_parser()
+        self._loop = asyncio.get_running_loop()
+        services = await build_services(self._folder, self._report, safe=self._safe)
+        self._engine = services.engine
+        services.engine.subscribe(self._on_update)
+        services.engine.subscribe_live_updates(self._feed.put)
+        services.engine.mcp_servers.subscribe(self._feed.put)
+        services.engine.archive.subscribe_purged(lambda names: self._feed.put(SessionsPurged(names)))
+        do_command = make_command_runner(services, self._folder)
+
+        async def perform(words: list[str], folder: Path, out: Output) -> int:
+            if words and words[0] != "open":
+                return await do_command(words, folder, out)
+            self._show_window(words[1:])
+            return 0
+
+        owner = CommandServer(data_folder.socket_path(self._folder), perform)
+        try:
+            if has_private_sockets():
+                await owner.serve()
+            self._ready.set_result(services.opened)
+            await asyncio.wrap_future(self._sessions_shown)
+            async with asyncio.TaskGroup() as tasks:
+                tasks.create_task(services.engine.warm_up(), name="warm up")
+                await asyncio.sleep(0)  # warm_up has now imported the modules that two threads must not import at once
+                self._engine_ready.set_result(None)
+            await self._back_up(services.engine)
+            await self._run_background_tasks(services)
+        finally:
+            await owner.close()
+            await services.close()
+
+    async def _run_background_tasks(self, services: "Services") -> None:
+        """Run the background tasks until the window closes; safe mode has no schedules, embedder or live exchange."""
+        from app.window.live_exchange import run_live_exchange
+
+        schedules = services.engine.schedules
+        async with asyncio.TaskGroup() as tasks:
+            endless = [
+                tasks.create_task(services.reviews.run(), name="reviews"),
+                tasks.create_task(services.engine.exchange.keep_indexing(self._report), name="index imports"),
+            ]
+            if not self._safe:
+                endless.append(tasks.create_task(services.meaning.run(), name="meaning"))
+                tasks.create_task(schedules.run(self._report_schedule, self._report), name="schedules")
+                tasks.create_task(run_live_exchange(services.engine, self._leaving, self._report), name="exchange live")
+            await asyncio.wrap_future(self._leaving)
+            schedules.stop()
+            for one in endless:
+                one.cancel()
+
+    async def _back_up(self, engine: "Engine") -> None:
+        """Make the daily backup, purge expired trash and tidy the memories; report the first Problem and stop there."""
+        try:
+            await engine.back_up_daily()
+            if engine.can_write:
+                await engine.archive.purge_expired()
+                await engine.memory.tidy()
+        except Problem as problem:
+            self._report(problem)
+
+    def _report_schedule(self, met: "DueResult") -> None:
+        """Report a schedule that could not start its session. The window lists started sessions anyway."""
+        if met.schedule.error:
+            do = "See Settings, Schedules."
+            self._report(Problem(f"The schedule {met.schedule.id} could not start.", met.schedule.error, do))
+
+    def _on_update(self, told: JournalUpdate) -> None:
+        self._feed.put(told, urgent=isinstance(told.entry.event, QuestionAsked | PermissionRequested))
+
+    def _handle_loop_exception(self, _loop: object, context: dict[str, Any]) -> None:
+        self._report(exception_of_context(context))

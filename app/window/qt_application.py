@@ -1,0 +1,77 @@
+"""Creates the QApplication, or exits with an explanation if there is no display."""
+
+import os
+import sys
+from pathlib import Path
+
+from PySide6.QtCore import QMessageLogContext, QtMsgType, qInstallMessageHandler
+from PySide6.QtGui import QIcon
+from PySide6.QtWidgets import QApplication
+
+from app.process.exit_codes import FAILED
+from app.process.output import terminal
+from core import __version__
+from core.domain.problems import ErrorDetails
+from ui.base.window_state import WindowState
+
+ICON = Path(__file__).resolve().parents[2] / "resources" / "journeyman.svg"
+
+THEMES = ("light", "dark", "contrast")
+
+
+def application() -> QApplication:
+    """Return the application, creating it on first use. Exit the process with an error if no window can be opened."""
+    app = QApplication.instance() or _new()
+    assert isinstance(app, QApplication)
+    app.setApplicationName("journeyman")
+    app.setApplicationDisplayName("Journeyman")
+    app.setApplicationVersion(__version__)
+    app.setDesktopFileName("journeyman")
+    app.setQuitOnLastWindowClosed(False)
+    return app
+
+
+def theme_name(app: QApplication, state: WindowState) -> str:
+    """Return the theme that the user chose, else the one that matches the colors of the desktop."""
+    chosen = state.text("theme")
+    if chosen in THEMES:
+        return chosen
+    # Qt.ColorScheme would take 60 ms here: the first use of the `Qt` namespace creates all of its enumerations.
+    return "dark" if app.palette().window().color().lightness() < 128 else "light"
+
+
+def set_window_icon(app: QApplication) -> None:
+    """Set the window icon. It is slow to draw, so call this after the first paint."""
+    app.setWindowIcon(QIcon(str(ICON)))
+
+
+def _new() -> QApplication:
+    """Create the application. Qt aborts the process if it finds no display, so a message handler prints why."""
+    said: list[str] = []
+
+    def hear(kind: QtMsgType, _context: QMessageLogContext, text: str) -> None:
+        if kind == QtMsgType.QtFatalMsg:
+            terminal().print_error(no_display_error(said))
+            os._exit(FAILED)
+        said.append(text)
+
+    qInstallMessageHandler(hear)
+    try:
+        return QApplication(["journeyman"])
+    finally:
+        qInstallMessageHandler(None)
+        for line in said:
+            sys.stderr.write(f"{line}\n")
+
+
+def no_display_error(said: list[str]) -> ErrorDetails:
+    """Return the error for a missing display, from the messages that Qt logged before it gave up."""
+    why = " ".join(line for line in said if line.strip()) or "Qt gave no reason."
+    unset = not os.environ.get("DISPLAY") and not os.environ.get("WAYLAND_DISPLAY")
+    if sys.platform.startswith("linux") and unset:
+        why = "Neither DISPLAY nor WAYLAND_DISPLAY is set, so there is no display."
+    return ErrorDetails(
+        "The window cannot be opened.",
+        why,
+        "Start it from a desktop session, or use a command: `journeyman --help` lists them.",
+    )

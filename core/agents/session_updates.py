@@ -1,0 +1,248 @@
+"""Parsing of ACP session updates; missing or malformed values become None."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import Any
+
+from core.domain.external_agents import ExternalAgentOption, ExternalAgentSetting
+
+STATES = frozenset({"pending", "in_progress", "completed", "failed"})
+MAX_ITEMS = 100  # options, locations or plan entries that are read
+
+
+@dataclass(frozen=True, slots=True)
+class MessageChunk:
+    """A piece of the agent's message or reasoning."""
+
+    text: str
+    is_reasoning: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class AgentFileDiff:
+    """A file change as reported by the agent; `before` is None for a new file."""
+
+    path: str
+    before: str | None
+    after: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCallUpdate:
+    """A new tool call or an update to one; None means unchanged."""
+
+    id: str
+    title: str | None = None
+    kind: str | None = None
+    status: str | None = None
+    text: str | None = None
+    differences: tuple[AgentFileDiff, ...] | None = None
+    terminals: tuple[str, ...] | None = None
+    paths: tuple[str, ...] | None = None
+    input: Any = None
+    output: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class PlanUpdate:
+    """The agent's plan: pairs of text and status (pending, in_progress or completed)."""
+
+    entries: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class AgentUsage:
+    """The tokens used of the context window, and the session's cost so far in US dollars; None if unknown."""
+
+    used_tokens: int
+    context_window: int
+    cost: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SettingChanged:
+    """A setting of the agent has a new value."""
+
+    setting: str
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
+class SettingsListed:
+    settings: tuple[ExternalAgentSetting, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class IgnoredUpdate:
+    """A known update that is not shown to the user."""
+
+
+SessionUpdate = (
+    MessageChunk | ToolCallUpdate | PlanUpdate | AgentUsage | SettingChanged | SettingsListed | IgnoredUpdate
+)
+IGNORED_UPDATES = frozenset({"user_message_chunk", "available_commands_update", "session_info_update", "plan_removed"})
+
+
+def parse_update(update: Mapping[str, Any]) -> SessionUpdate | None:
+    """Parse a session update; None if it is unknown or malformed."""
+    name = update.get("sessionUpdate")
+    reader = UPDATE_PARSERS.get(name) if isinstance(name, str) else None
+    if reader is None:
+        return IgnoredUpdate() if name in IGNORED_UPDATES else None
+    return reader(update)
+
+
+def _message_chunk(update: Mapping[str, Any]) -> SessionUpdate | None:
+    return MessageChunk(block_text(update.get("content")), update.get("sessionUpdate") == "agent_thought_chunk")
+
+
+def parse_call(update: Mapping[str, Any]) -> ToolCallUpdate | None:
+    """Parse a tool call or an update to one; None if it has no id."""
+    if not isinstance(name := update.get("toolCallId"), str):
+        return None
+    content, locations = update.get("content"), update.get("locations")
+    status = _str(update.get("status"))
+    parsed = ToolCallUpdate(
+        name,
+        _str(update.get("title")),
+        _str(update.get("kind")),
+        status if status in STATES else None,
+        paths=_paths(locations) if isinstance(locations, list) else None,
+        input=update.get("rawInput"),
+        output=update.get("rawOutput"),
+    )
+    return _with_content(parsed, content) if isinstance(content, list) else parsed
+
+
+def _paths(locations: list[Any]) -> tuple[str, ...]:
+    return tuple(str(one["path"]) for one in locations[:MAX_ITEMS] if isinstance(one, dict) and "path" in one)
+
+
+def _with_content(call: ToolCallUpdate, content: list[Any]) -> ToolCallUpdate:
+    blocks = [one for one in content[:MAX_ITEMS] if isinstance(one, dict)]
+    return replace(
+        call,
+        text="\n".join(block_text(one.get("content")) for one in blocks if one.get("type") == "content"),
+        differences=tuple(filter(None, map(_difference, blocks))),
+        terminals=tuple(str(one.get("terminalId")) for one in blocks if one.get("type") == "terminal"),
+    )
+
+
+def block_text(block: object) -> str:
+    """Return a content block as text. For content that cannot be shown, return its name in brackets."""
+    match block:
+        case {"type": "text", "text": str(text)}:
+            return text
+        case {"type": "resource_link", "uri": uri, **rest}:
+            return f"[{rest.get('name') or uri}: {uri}]"
+        case {"type": "resource", "resource": {"uri": uri, "text": str(text)}}:
+            return f"{uri}\n{text}"
+        case {"type": "resource", "resource": {"uri": uri}}:
+            return f"[{uri}: a binary file]"
+        case {"type": str(form)}:
+            return f"[{form[:40]}]"
+        case _:
+            return ""
+
+
+def _difference(block: Mapping[str, Any]) -> AgentFileDiff | None:
+    match block:
+        case {"type": "diff", "path": str(path), "newText": str(after)}:
+            return AgentFileDiff(path, _str(block.get("oldText")), after)
+        case _:
+            return None
+
+
+def _plan(update: Mapping[str, Any]) -> SessionUpdate | None:
+    entries = update.get("entries")
+    if not isinstance(entries, list):
+        return None
+    return PlanUpdate(
+        tuple(
+            (str(one.get("content", "")), str(one.get("status", "pending")))
+            for one in entries[:MAX_ITEMS]
+            if isinstance(one, dict)
+        )
+    )
+
+
+def _usage(update: Mapping[str, Any]) -> SessionUpdate | None:
+    used, size, cost = update.get("used"), update.get("size"), None
+    match update.get("cost"):
+        case {"amount": int() | float() as amount, "currency": "USD"}:
+            cost = float(amount)
+        case _:
+            pass
+    return AgentUsage(as_count(used), as_count(size), cost)
+
+
+def _mode(update: Mapping[str, Any]) -> SessionUpdate | None:
+    mode = update.get("currentModeId")
+    return SettingChanged("mode", mode) if isinstance(mode, str) else None
+
+
+def _options(update: Mapping[str, Any]) -> SessionUpdate | None:
+    return SettingsListed(parse_settings(update))
+
+
+def parse_settings(response: Mapping[str, Any]) -> tuple[ExternalAgentSetting, ...]:
+    """Parse the settings in the response that opened a session. Modes, an older part of ACP, become a setting."""
+    options = response.get("configOptions")
+    found = list(filter(None, map(_setting, options[:MAX_ITEMS]))) if isinstance(options, list) else []
+    modes = response.get("modes")
+    if isinstance(modes, dict) and not any(one.category == "mode" for one in found):
+        values = _values(modes.get("availableModes"), "id")
+        if values:
+            found.append(ExternalAgentSetting("mode", "Mode", "mode", str(modes.get("currentModeId", "")), values))
+    return tuple(found)
+
+
+def _setting(one: object) -> ExternalAgentSetting | None:
+    match one:
+        case {"id": str(name), "type": "select", "currentValue": str(value), "options": list(options), **rest}:
+            flat = [inner for each in options for inner in _flatten_group(each)]
+            title, category = _str(rest.get("name")) or name, _str(rest.get("category")) or ""
+            return ExternalAgentSetting(name, title, category, value, _values(flat, "value"), True)
+        case _:
+            return None
+
+
+def _flatten_group(option: object) -> list[object]:
+    match option:
+        case {"options": list(inner)}:
+            return inner
+        case _:
+            return [option]
+
+
+def _values(options: object, key: str) -> tuple[ExternalAgentOption, ...]:
+    return tuple(
+        ExternalAgentOption(str(one[key]), str(one.get("name") or one[key]), str(one.get("description") or ""))
+        for one in (options[:MAX_ITEMS] if isinstance(options, list) else ())
+        if isinstance(one, dict) and key in one
+    )
+
+
+def as_count(value: object) -> int:
+    """Return a count, or 0 if it is missing or malformed."""
+    return max(0, int(value)) if isinstance(value, int | float) and abs(value) < 1e15 else 0
+
+
+def _str(value: object) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+UPDATE_PARSERS: Mapping[str, Callable[[Mapping[str, Any]], SessionUpdate | None]] = MappingProxyType(
+    {
+        "agent_message_chunk": _message_chunk,
+        "agent_thought_chunk": _message_chunk,
+        "tool_call": parse_call,
+        "tool_call_update": parse_call,
+        "plan": _plan,
+        "plan_update": _plan,
+        "usage_update": _usage,
+        "current_mode_update": _mode,
+        "config_option_update": _options,
+    }
+)

@@ -1,0 +1,197 @@
+"""The rows of the timeline, and the writer that creates and updates them."""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import NamedTuple
+
+from core.domain.events import EventRecord
+from core.domain.text import Text
+
+OBJECT_LIMIT = 300
+PROPOSAL_PREFIXES = MappingProxyType(
+    {"remember": "", "forget": "forget "}
+)  # row kinds that can become proposals, and the prefix of the proposal's text
+OPEN_STATUSES = frozenset({"running", "waiting", "unknown", "interrupted", "paused", "queued"})
+
+
+class Step(NamedTuple):
+    """A row of the timeline.
+
+    Attributes:
+        row: its position in the session, from 0.
+        kind: what it shows; a key of `core.domain.steps.VERBS`.
+        status: one of OPEN_STATUSES, or done, failed, stopped, skipped, unknown-ended. Rows of the kinds `run` and
+            `end` have the status of the run.
+        started_at, ended_at: in microseconds; `ended_at` is 0 while the row is open.
+        number: the step number shown to the user; 0 for rows that are not counted, such as messages and notices.
+        key: what later events refer to it by, such as a call id; empty if no event does.
+        object: the text after the verb, such as a path.
+        depth: the nesting level of sub-agents.
+        metrics: small figures such as lines added.
+        first_seq, last_seq: the events that created it and changed it last.
+    """
+
+    row: int
+    kind: str
+    status: str
+    started_at: int
+    number: int = 0
+    key: str = ""
+    object: str = ""
+    ended_at: int = 0
+    run: int = 0
+    depth: int = 0
+    tokens: int = 0
+    cost: float = 0.0
+    metrics: Mapping[str, int] = MappingProxyType({})
+    first_seq: int = 0
+    last_seq: int = 0
+
+
+@dataclass(slots=True)
+class Outline:
+    """The state needed to fold the next event: the row count, the last step number, and the open rows by key."""
+
+    rows: int = 0
+    last_number: int = 0
+    open: dict[str, Step] = field(default_factory=dict)
+
+
+def first_line(text: str | Text) -> str:
+    """Return the first non-empty line of a text, shortened to what a row can show."""
+    words = text if isinstance(text, str) else text.head
+    start = words[: OBJECT_LIMIT * 4].strip()
+    first = start.splitlines()[0].rstrip() if start else ""
+    return first if len(first) <= OBJECT_LIMIT else first[: OBJECT_LIMIT - 1] + "…"
+
+
+class StepWriter:
+    """Applies one event to the timeline: numbers rows, keeps the open ones, and collects those that changed."""
+
+    def __init__(self, entry: EventRecord, outline: Outline) -> None:
+        self.entry = entry
+        self.outline = outline
+        self._changed: dict[int, Step] = {}
+
+    def changed_rows(self) -> list[Step]:
+        """Return the rows that are new or changed, in order."""
+        return [self._changed[row] for row in sorted(self._changed)]
+
+    def add(
+        self,
+        kind: str,
+        status: str,
+        *,
+        key: str = "",
+        object: str = "",
+        numbered: bool = False,
+        metrics: Mapping[str, int] | None = None,
+        started_at: int = 0,
+    ) -> None:
+        """Add a row. It stays open as long as its status is one of OPEN_STATUSES."""
+        outline, entry = self.outline, self.entry
+        outline.last_number += numbered
+        step = Step(
+            row=outline.rows,
+            kind=kind,
+            status=status,
+            started_at=started_at or entry.at,
+            number=outline.last_number if numbered else 0,
+            key=key,
+            object=object,
+            ended_at=0 if status in OPEN_STATUSES else entry.at,
+            run=entry.run,
+            metrics=metrics or {},
+            first_seq=entry.seq,
+            last_seq=entry.seq,
+        )
+        outline.rows += 1
+        self._put(step)
+
+    def open(
+        self,
+        kind: str,
+        *,
+        key: str,
+        object: str = "",
+        status: str = "running",
+        numbered: bool = False,
+        metrics: Mapping[str, int] | None = None,
+    ) -> None:
+        """Add a row that a later event will close. If a row with this key is already open, set its status instead."""
+        if key in self.outline.open:
+            self.set_status(key, status)
+        else:
+            self.add(kind, status, key=key, object=object, numbered=numbered, metrics=metrics)
+
+    def set_status(self, key: str, status: str, *, object: str = "") -> None:
+        """Set the status of an open row."""
+        if step := self.outline.open.get(key):
+            self._put(step._replace(status=status, object=object or step.object, last_seq=self.entry.seq))
+
+    def mark_delivered(self) -> None:
+        """Mark all queued messages as sent, keeping the event that holds their text as the last one of their rows."""
+        for step in tuple(self.outline.open.values()):
+            if step.status == "queued":
+                self._put(step._replace(status="done", ended_at=max(self.entry.at, step.started_at)))
+
+    def mark_proposed(self, numbers: Collection[int]) -> None:
+        """Turn open memory rows with these step numbers into proposals that wait for the user's decision."""
+        for step in [
+            one for one in self.outline.open.values() if one.number in numbers and one.kind in PROPOSAL_PREFIXES
+        ]:
+            text = first_line(f"{PROPOSAL_PREFIXES[step.kind]}{step.object}")
+            self._put(step._replace(kind="proposal", object=text, last_seq=self.entry.seq))
+
+    def close(
+        self,
+        key: str,
+        status: str,
+        *,
+        object: str = "",
+        metrics: Mapping[str, int] | None = None,
+        tokens: int = 0,
+        cost: float = 0.0,
+    ) -> bool:
+        """Set the final status of an open row. Return False if no row with this key is open."""
+        step = self.outline.open.get(key)
+        if step is None:
+            return False
+        self._put(
+            step._replace(
+                status=status,
+                object=object or step.object,
+                ended_at=max(self.entry.at, step.started_at),
+                metrics={**step.metrics, **(metrics or {})},
+                tokens=step.tokens + tokens,
+                cost=step.cost + cost,
+                last_seq=self.entry.seq,
+            )
+        )
+        return True
+
+    def add_metrics(self, key: str, *, tokens: int = 0, cost: float = 0.0, **amounts: int) -> None:
+        """Add to the figures of an open row."""
+        if step := self.outline.open.get(key):
+            metrics = dict(step.metrics)
+            for name, amount in amounts.items():
+                metrics[name] = metrics.get(name, 0) + amount
+            tokens, cost = step.tokens + tokens, step.cost + cost
+            self._put(step._replace(metrics=metrics, tokens=tokens, cost=cost, last_seq=self.entry.seq))
+
+    def add_run_metrics(self, *, tokens: int = 0, cost: float = 0.0, **amounts: int) -> None:
+        """Add to the totals of the run, in its header row."""
+        self.add_metrics("run", tokens=tokens, cost=cost, **amounts)
+
+    def set_run_metrics(self, **figures: int) -> None:
+        """Set figures in the header row of the run, as opposed to adding to them."""
+        if step := self.outline.open.get("run"):
+            self._put(step._replace(metrics={**step.metrics, **figures}, last_seq=self.entry.seq))
+
+    def _put(self, step: Step) -> None:
+        self._changed[step.row] = step
+        if step.key and step.status in OPEN_STATUSES:
+            self.outline.open[step.key] = step
+        else:
+            self.outline.open.pop(step.key, None)

@@ -1,0 +1,331 @@
+"""The facade of `core`: every operation of the window and the command line, with plain values in and out."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import cached_property
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from core.domain.events import (
+    EVENT_CLASSES,
+    ModelChanged,
+    RunStarted,
+    SessionCreated,
+    SessionEvent,
+    UntrustedContentRead,
+)
+from core.domain.modes import Mode
+from core.domain.problems import Problem
+from core.domain.proposal import ProposalKind
+from core.domain.provenance import new_boundary
+from core.domain.session_metadata import initial_title
+from core.domain.text import Attachment
+from core.engine.api.maintenance import Maintenance
+from core.engine.api.user_decisions import UserDecisions
+from core.engine.external.external_agents import ExternalAgents
+from core.engine.lifecycle.approvals import Approvals
+from core.engine.lifecycle.message_queue import MessageQueue
+from core.engine.lifecycle.run_controller import RunController
+from core.engine.lifecycle.session_archive import SessionArchive
+from core.engine.policy.imported_sessions import refuse_imported
+from core.engine.policy.trust import refuse_unsafe_folder
+from core.engine.policy.untrusted import fallback_boundary
+from core.engine.services.mcp_servers import McpServerService
+from core.engine.services.memory_service import MemoryService
+from core.engine.services.providers import Providers, ProvidersOverview
+from core.engine.services.sandbox_status import SandboxStatus, probe_sandbox
+from core.engine.services.skills import SkillService
+from core.engine.services.slash_commands import expand_command
+from core.engine.state.conversation import next_run_start
+from core.engine.state.live_updates import LiveUpdate, LiveUpdates
+from core.engine.state.stored_conversation import change_model
+from core.engine.state.unresolved_calls import UNFINISHED, Resolution
+from core.memory.memories import Memories
+from core.models.model_check import ModelCheck
+from core.settings.settings_file import SettingsFile
+from core.store.blobs import blob_hash
+from core.store.codec import type_adapter
+from core.store.data_folder import DataFolder
+from core.store.journal import Journal, Listener, Unsubscribe
+from core.store.proposal_store import ProposalStore
+from core.store.reader import Reader
+from core.store.rule_store import RuleStore
+from core.tools.catalogue import tool_specs
+from core.workspace.paths import check_workspace
+
+if TYPE_CHECKING:
+    from core.engine.history.session_analytics import SessionAnalytics
+    from core.engine.history.session_history import SessionHistory
+    from core.engine.lifecycle.scheduler import Scheduler
+    from core.engine.lifecycle.worktrees import Worktrees
+    from core.engine.services.proposal_queue import ProposalQueue
+    from core.exchange.exchange_service import ExchangeService
+
+
+class Engine(Maintenance, UserDecisions):
+    """Runs sessions and gives access to everything stored in the data folder.
+
+    Call every method in the event loop that created it. Modules that the window does not need at startup are imported
+    on first access.
+
+    Attributes:
+        settings: the user's settings. `settings.current` reads them, `settings.change(name=value)` writes them.
+        skills: the skill library and the skills of project folders.
+        memory: what agents remember across sessions.
+        mcp_servers: the MCP servers: add, remove, test, accept changes, enable, disable.
+        external_agents: the external agents: list, discover, add, remove, test, and change their settings in a session.
+        providers: the model providers: add, remove, set and remove API keys.
+    """
+
+    def __init__(
+        self,
+        opened: DataFolder,
+        journal: Journal,
+        reader: Reader,
+        runs: RunController,
+        drafts: LiveUpdates,
+        settings: SettingsFile,
+        book: RuleStore,
+        providers: Providers,
+        skills: SkillService,
+        proposals: ProposalStore,
+        memories: Memories,
+        servers: McpServerService,
+        guests: ExternalAgents,
+        markup: Callable[[str], str] | None = None,
+    ) -> None:
+        self._opened = opened
+        self._journal = journal
+        self._reader = reader
+        self._runs = runs
+        self._drafts = drafts
+        self.settings = settings
+        self.providers = providers
+        self.skills = skills
+        self.mcp_servers = servers
+        self.external_agents = guests
+        self._proposals = proposals
+        self._book = book
+        self._markup = markup
+        self._approvals = Approvals(journal, reader, book, runs.claimed)
+        self._memories = memories
+        self.memory = MemoryService(memories, reader, proposals, lambda: self.proposals)
+        self.queue = MessageQueue(runs, journal, reader)
+        self.archive = SessionArchive(journal, reader, opened.database, self._end)
+
+    @cached_property
+    def history(self) -> "SessionHistory":
+        """Fork sessions, run tasks again, rewind files and rate runs."""
+        from core.engine.history.session_history import SessionHistory
+
+        return SessionHistory(
+            self._journal, self._reader, self._runs.start, self._runs.check_start, self._runs.hold_idle
+        )
+
+    @cached_property
+    def proposals(self) -> "ProposalQueue":
+        """The queue of changes that agents propose: list, accept, reject and undo them."""
+        from core.engine.services.proposal_queue import ProposalQueue, ProposalTarget, SkillProposals
+        from core.memory.proposal_actions import MemoryProposals
+
+        keepers: dict[ProposalKind, ProposalTarget] = {
+            "skill": SkillProposals(self.skills.library),
+            "memory": MemoryProposals(self._memories),
+        }
+        return ProposalQueue(self._proposals, keepers)
+
+    @cached_property
+    def exchange(self) -> "ExchangeService":
+        """Export and import sessions."""
+        from core.exchange.exchange_service import ExchangeService
+
+        def read() -> Reader:
+            return Reader(self._opened.path, immutable=self._opened.immutable)
+
+        return ExchangeService(
+            self._journal, self._reader, read, self.providers.api_keys, self.archive.purge, self._markup
+        )
+
+    @cached_property
+    def analytics(self) -> "SessionAnalytics":
+        """Reports, failures and comparisons of past runs."""
+        from core.engine.history.session_analytics import SessionAnalytics
+
+        return SessionAnalytics(self._journal, self._reader)
+
+    @cached_property
+    def schedules(self) -> "Scheduler":
+        """Sessions that start at a set time."""
+        from core.engine.lifecycle.scheduler import Scheduler
+        from core.store.schedule_store import ScheduleStore
+
+        book = ScheduleStore(self._opened.path, self._opened.database, frozen=self._opened.immutable)
+        return Scheduler(book, lambda: self.settings.current, self.start, self._reader.session)
+
+    @cached_property
+    def worktrees(self) -> "Worktrees":
+        """Git worktrees in which sessions work."""
+        from core.engine.lifecycle.worktrees import Worktrees
+
+        return Worktrees(self._book, self.sessions, self.is_active)
+
+    async def warm_up(self) -> None:
+        """Load in a thread what the user's first actions will need, once the window is visible."""
+
+        def make() -> None:
+            for kind in EVENT_CLASSES:
+                type_adapter(kind)
+            tool_specs()
+            for name in ("core.engine.history.session_history", "core.engine.history.session_analytics"):
+                import_module(name)
+
+        # Import pydantic here first: two threads that import it at the same time can see a partly initialized module.
+        type_adapter("run_started")
+        await asyncio.to_thread(make)
+
+    async def sandbox_status(self) -> SandboxStatus:
+        """Return how well commands are sandboxed on this system. The first call runs a command to find out."""
+        return await probe_sandbox(self._opened.path.parent)
+
+    async def start(
+        self, task: str, folder: Path, began: RunStarted, *why: SessionEvent, worktree: bool = False, name: str = ""
+    ) -> str:
+        """Create a session, start its first run as described by `began`, and return the session's ID.
+
+        `why` are events that record what started the session, such as a schedule. With `worktree` the session works in
+        a new git worktree. `name` is the ID of the session; if empty, a new ID is generated.
+        """
+        if not task.strip():
+            raise Problem("There is no task.", "The message is empty.", "Describe the task.")
+        place = check_workspace(folder)
+        refuse_unsafe_folder(place, self._opened.path.parent)
+        self.mcp_servers.require_known(began.allow)
+        if worktree:
+            self._runs.check_start(began)
+            return await self.worktrees.start(task, place, lambda to, made: self.start(task, to, began, *why, *made))
+        began = replace(began, boundary=began.boundary or new_boundary())
+        sent = await self.mcp_servers.expand_mentions(await self._expand(task, place, began.mode), began.boundary)
+        began = replace(began, untrusted_sources=(*began.untrusted_sources, *sent.untrusted_sources))
+        return await self._runs.open(SessionCreated(name, str(place), initial_title(task)), sent.text, began, *why)
+
+    async def send_message(
+        self, session: str, text: str, *, now: bool = False, files: Sequence[tuple[str, str, bytes]] = ()
+    ) -> None:
+        """Send a message to a session, with files as (name, media type, contents).
+
+        The files are stored durably before the message is. With `now` the reply in progress is interrupted.
+        """
+        bodies = {blob_hash(body): body for _, _, body in files}
+        attached = [Attachment(name, kind, blob_hash(body), len(body)) for name, kind, body in files]
+        if bodies:
+            await self._journal.store_blobs(bodies)
+        if text.startswith("/"):
+            text = await self._expand(text, Path(self.session(session).folder), (await self.last_start(session)).mode)
+        if text.startswith("/") or "@" in text:
+            text = await self._with_mcp_mentions(session, text)
+        await self._runs.send_message(session, text, now=now, attached=attached)
+
+    async def _with_mcp_mentions(self, session: str, text: str) -> str:
+        """Return the text with the MCP resources and prompts that it mentions.
+
+        The MCP servers are recorded as sources of untrusted content before the text reaches the session.
+        """
+        refuse_imported(self.session(session))
+        conversation = await self._runs.conversation(self.session(session).id)
+        sent = await self.mcp_servers.expand_mentions(
+            text, next_run_start(conversation).boundary or fallback_boundary(session)
+        )
+        fresh = [source for source in sent.untrusted_sources if source not in conversation.permissions.untrusted]
+        if fresh:
+            await self._journal.append(session, *(UntrustedContentRead("", source) for source in fresh))
+        return sent.text
+
+    async def _expand(self, text: str, folder: Path, mode: Mode) -> str:
+        """Expand a custom slash command or the name of a skill; return any other text unchanged."""
+        if not text.startswith("/"):
+            return text
+        obeys = self._followed(folder, mode)
+        said = await asyncio.to_thread(expand_command, text, self._opened.path.parent, folder, obeys)
+        return said if said != text else await self.skills.expand(text, folder, mode)
+
+    async def choose_model(
+        self, session: str, model: str, *, effort: str = "", max_output: int = 0, temperature: float | None = None
+    ) -> None:
+        """Change the model and its parameters, from the next request on."""
+        refuse_imported(self.session(session))
+        chosen = ModelChanged(model, effort, max_output, temperature)
+        await change_model(self._journal, self._runs.check_start, session, chosen)
+
+    async def last_start(self, session: str) -> RunStarted:
+        """Return the configuration for the next run: that of the last run, with the model and the mode chosen since."""
+        return next_run_start(await self._runs.conversation(self.session(session).id))
+
+    async def providers_overview(self, *, fresh: bool = False) -> ProvidersOverview:
+        """Return every provider with its models, their context windows and prices, and where its API key comes from.
+
+        With `fresh`, the model lists are requested from the providers instead of read from the cache.
+        """
+        return await self.providers.overview(refresh=fresh)
+
+    async def test_model(self, name: str) -> ModelCheck:
+        """Send two short real requests to check that the model answers, streams and accepts tool calls."""
+        return await self.providers.test(name)
+
+    async def pause(self, session: str) -> None:
+        await self._runs.pause(session)
+
+    async def compact_context(self, session: str) -> None:
+        """Compact the context: after the current turn if a run is active, otherwise at once."""
+        await self._runs.compact(session)
+
+    async def stop(self, session: str) -> None:
+        await self._runs.stop(session)
+
+    async def _end(self, session: str) -> None:
+        """Stop the session unless it has ended."""
+        if self.is_active(session) or self.session(session).status in UNFINISHED:
+            await self._runs.stop(session)
+
+    async def resume(self, session: str, resolution: Resolution = "") -> None:
+        await self._runs.resume(session, resolution)
+
+    async def run_again(self, session: str) -> None:
+        await self._runs.run_again(session)
+
+    async def await_policy_check(self, session: str) -> None:
+        """Wait until a resumed run has checked its pending permission requests against the current rules and mode.
+
+        The requests that are still pending afterwards need the user's decision.
+        """
+        await self._runs.await_policy_check(session)
+
+    async def await_hooks(self, session: str) -> None:
+        """Wait until the user's hooks have been notified of the run's open questions."""
+        await self._runs.await_hooks(session)
+
+    async def unresolved_calls(self, session: str) -> dict[str, str]:
+        """Return the calls that may have run before a crash: call ID → what the call acts on."""
+        return await self._runs.unresolved_calls(session)
+
+    async def wait_idle(self, session: str) -> None:
+        """Wait until no run of the session is active."""
+        await self._runs.wait_idle(session)
+
+    def call_when_idle(self, session: str, call: Callable[[], None]) -> None:
+        """Call back once no run of the session is active and its last event has been delivered."""
+        self._runs.call_when_idle(session, call)
+
+    def root_session(self, session: str) -> str:
+        """Return the session to resume: for a sub-agent its outermost unfinished ancestor, otherwise the session."""
+        return self._runs.sub_agents.root_session(session)
+
+    def is_active(self, session: str) -> bool:
+        return self._runs.is_active(session)
+
+    def subscribe(self, listener: Listener) -> Unsubscribe:
+        return self._journal.listen(listener)
+
+    def subscribe_live_updates(self, listener: Callable[[LiveUpdate], None]) -> Unsubscribe:
+        return self._drafts.subscribe(listener)

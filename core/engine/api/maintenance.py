@@ -1,0 +1,58 @@
+"""Maintenance of the data file: backups, statistics and compaction."""
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from core.domain.problems import Problem
+from core.store.backup import Backup, CompactResult, back_up, back_up_daily, backup_paths, compact
+from core.store.data_folder import DataFolder
+from core.store.session_sizes import SessionSize, session_sizes
+from core.store.usage import UsageRow, read_usage
+
+if TYPE_CHECKING:
+    from core.store.tables import DatabaseStats
+
+
+class Maintenance:
+    """The part of the engine that maintains the data file. Only `compact` blocks writers while it runs."""
+
+    _opened: DataFolder
+
+    async def back_up(self) -> Backup:
+        """Write a verified backup without blocking writers."""
+        return await asyncio.to_thread(back_up, self._opened.path)
+
+    async def back_up_daily(self) -> None:
+        """Write a backup unless there is one from today. Do nothing if the data folder is open read-only."""
+        if self._opened.database:
+            await asyncio.to_thread(back_up_daily, self._opened.path)
+
+    async def table_statistics(self) -> "DatabaseStats":
+        """Return the number of rows and bytes of each table, counted in a thread."""
+        from core.store.tables import collect_stats  # SQLModel is slow to import and only needed here.
+
+        return await asyncio.to_thread(collect_stats, self._opened.path)
+
+    async def session_sizes(self) -> list[SessionSize]:
+        """Return how much space each session takes, broken down by what takes it; measured in a thread."""
+        return await asyncio.to_thread(session_sizes, self._opened.path)
+
+    async def model_usage(self, since: int = 0) -> list[UsageRow]:
+        """Return the tokens used and their cost per day, model and folder, counted in a thread.
+
+        `since` is in microseconds since the epoch; 0 counts everything.
+        """
+        return await asyncio.to_thread(read_usage, self._opened.path, since)
+
+    def backup_names(self) -> list[str]:
+        """List the names of the backups, newest first, without opening them."""
+        return [item.stem.removeprefix("journeyman-") for item in backup_paths(self._opened.path)]
+
+    async def compact(self) -> CompactResult:
+        """Rewrite the database file to its smallest size. Writes wait until it is done.
+
+        Raise Problem if the data folder is open read-only.
+        """
+        if self._opened.database is None:
+            raise Problem("The data folder cannot be written.", "It is open read-only.", "")
+        return await self._opened.database.run(compact, no_transaction=True)

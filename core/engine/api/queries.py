@@ -1,0 +1,97 @@
+"""Read-only queries about sessions, folders and questions."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+from core.domain.events import EventRecord
+from core.domain.modes import DEFAULT_MODE, Mode
+from core.domain.problems import Problem
+from core.domain.question import Question
+from core.domain.sessions import SessionRow
+from core.domain.steps import Step
+from core.domain.text import Text
+from core.engine.policy.trust import FollowedFiles, followed_files
+from core.engine.prompting.profiles import AgentProfile, load_profiles
+from core.engine.services.slash_commands import SlashCommand, load_commands
+from core.store.data_folder import DataFolder
+from core.store.journal import Journal
+from core.store.reader import Reader
+from core.store.rule_store import RuleStore
+from core.store.search import SearchHit
+from core.workspace.git_branch import current_branch, is_worktree
+
+
+class Queries:
+    """The part of the engine that only reads."""
+
+    _opened: DataFolder
+    _journal: Journal
+    _reader: Reader
+    _book: RuleStore
+
+    def children(self, session: str) -> list[SessionRow]:
+        """Return the sessions of the session's sub-agents, oldest first. `parent_call` is the call that started one."""
+        return self._reader.children(session)
+
+    def sessions(self) -> list[SessionRow]:
+        return self._reader.sessions()
+
+    def session(self, name: str) -> SessionRow:
+        """Return a session by its ID or an unambiguous prefix. Raise Problem if there is no such session."""
+        found = self._reader.sessions_starting_with(name)
+        if len(found) != 1 or not name:
+            why = f"{len(found)} sessions start with this." if found else ""
+            raise Problem(f"There is no session {name!r}.", why, "List them with `journeyman sessions`.")
+        return found[0]
+
+    async def search(self, text: str, limit: int = 100) -> list[SearchHit]:
+        """Search the text of all sessions, in a thread with its own connection so that runs are not blocked."""
+
+        def search() -> list[SearchHit]:
+            reader = Reader(self._opened.path, immutable=self._opened.immutable)
+            try:
+                return reader.find(text, limit)
+            finally:
+                reader.close()
+
+        return await asyncio.to_thread(search)
+
+    def events(self, session: str, after: int = 0) -> AsyncIterator[EventRecord]:
+        return self._journal.read(session, after)
+
+    def read_blob(self, name: str) -> bytes:
+        """Return the contents of a blob by its hash."""
+        return self._reader.blob(name)
+
+    def full_text(self, text: Text) -> str:
+        """Return a text in full, whether it is stored in the event or in a blob."""
+        return self.read_blob(text.blob).decode("utf-8", "replace") if text.blob else text.head
+
+    def timeline_steps(self, session: SessionRow) -> list[Step]:
+        """Return all rows of a session's timeline."""
+        return self._reader.steps(session.id, 0, session.rows)
+
+    @property
+    def can_write(self) -> bool:
+        return self._opened.database is not None
+
+    async def branch(self, folder: str) -> str:
+        """Return the git branch checked out in a folder, or "". In a worktree, " · worktree" is appended."""
+        found = await asyncio.to_thread(current_branch, Path(folder))
+        return f"{found} · worktree" if found and is_worktree(Path(folder)) else found
+
+    def slash_commands(self, folder: Path) -> dict[str, SlashCommand]:
+        """Return the custom slash commands available in this folder, by name."""
+        return load_commands(self._opened.path.parent, folder, self._followed(folder))
+
+    def profiles(self) -> dict[str, AgentProfile]:
+        """Return the agent profiles that the user has defined, by name."""
+        return load_profiles(self._opened.path.parent)
+
+    def open_questions(self) -> list[tuple[SessionRow, Question]]:
+        """Return the open questions, oldest first."""
+        return [(self.session(session), question) for session, question in self._reader.questions()]
+
+    def _followed(self, folder: Path, mode: Mode = DEFAULT_MODE) -> FollowedFiles:
+        return followed_files(self._book.current(), folder, mode)

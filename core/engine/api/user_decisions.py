@@ -1,0 +1,103 @@
+"""The part of the engine's interface that takes user decisions: answers, approvals, modes, rules and folder trust."""
+
+import asyncio
+from collections.abc import Sequence
+from pathlib import Path
+
+from core.domain.events import RunInterrupted
+from core.domain.modes import Mode
+from core.domain.permissions import PendingPermissionRequest, RuleScope
+from core.domain.question import Answer
+from core.domain.sessions import SessionRow
+from core.engine.api.queries import Queries
+from core.engine.lifecycle.approvals import Approvals
+from core.engine.lifecycle.run_controller import RunController
+from core.engine.policy.trust import FolderTrust, find_instructions, inspect_folder, save_trust
+from core.engine.services.skills import SkillService
+from core.engine.state.unresolved_calls import UnresolvedCallsError
+from core.store.rule_store import LoadedRules
+from core.workspace.paths import check_workspace
+
+
+class UserDecisions(Queries):
+    """Mixin of the engine with the methods that record user decisions."""
+
+    skills: SkillService
+    _runs: RunController
+    _approvals: Approvals
+
+    async def answer(self, question: str, answer: Answer, *, resume: bool = False) -> str:
+        """Answer a question and return its session.
+
+        With `resume`, resume a run that was waiting for the answer when Journeyman exited.
+        """
+        return await self._resume_if_asked(await self._runs.answers.answer(question, answer), resume)
+
+    async def start_answering(self, question: str) -> None:
+        """Remove the time limit of a question, because the user has begun to answer it."""
+        await self._runs.answers.start_answering(question)
+
+    async def _resume_if_asked(self, session: str, resume: bool) -> str:
+        if resume and not self._runs.is_active(root := self._runs.sub_agents.root_session(session)):
+            try:
+                await self._runs.resume(root)
+            except (
+                UnresolvedCallsError
+            ):  # The question came from inside a tool call. The user must first say whether to retry or skip that call.
+                calls = tuple(await self._runs.unresolved_calls(root))
+                await self._journal.append(root, RunInterrupted("Journeyman exited during the call.", calls))
+        return session
+
+    def permission_requests(self) -> list[tuple[SessionRow, PendingPermissionRequest]]:
+        """Return the open permission requests, oldest first."""
+        return [(self.session(each.session), each) for each in self._reader.permission_requests()]
+
+    async def allow(
+        self, request: str, scope: RuleScope = "once", patterns: Sequence[str] = (), *, include_similar: bool = False,
+        resume: bool = False,
+    ) -> str:  # fmt: skip
+        """Approve a call and return its session.
+
+        Any scope other than "once" saves a rule for each of `patterns`, which the request must offer. With
+        `include_similar`, similar open requests of the session are approved too. With `resume`, resume a run that was
+        waiting when Journeyman exited.
+        """
+        return await self._resume_if_asked(
+            await self._approvals.allow(request, scope, patterns, include_similar=include_similar), resume
+        )
+
+    async def deny(self, request: str, reason: str = "", *, include_similar: bool = False, resume: bool = False) -> str:
+        """Deny a call and return its session. The model reads the reason."""
+        return await self._resume_if_asked(
+            await self._approvals.deny(request, reason, include_similar=include_similar), resume
+        )
+
+    async def choose_option(self, request: str, option: str, *, resume: bool = False) -> str:
+        """Decide a request with one of the options that an external agent offers, and return its session."""
+        return await self._resume_if_asked(await self._approvals.choose(request, option), resume)
+
+    async def set_mode(self, session: str, mode: Mode) -> None:
+        """Set the permission mode of a session. Open requests that the new mode allows or denies are decided."""
+        await self._approvals.set_mode(session, mode)
+
+    def rules(self) -> LoadedRules:
+        """Return the saved rules, or the reason why the rules file cannot be read."""
+        return self._book.read()
+
+    async def folder_trust(self, folder: Path) -> FolderTrust:
+        """Return whether the user trusts the folder, and which project instructions it contains."""
+        return await asyncio.to_thread(inspect_folder, self._book.read(), check_workspace(folder))
+
+    async def trust(self, folder: Path, trusted: bool = True, by: str = "user") -> None:
+        """Follow the project instructions of the folder, or treat its files as untrusted content.
+
+        The decision is stored as a rule, which `revoke` removes.
+        """
+        place = check_workspace(folder)
+        await save_trust(self._book, str(place), trusted, await asyncio.to_thread(find_instructions, place), by)
+        if not trusted:
+            await self.skills.distrust_folder(place)
+
+    async def revoke(self, rule: str) -> str:
+        """Revoke a rule and return its text."""
+        return await self._book.revoke(rule)

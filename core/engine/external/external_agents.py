@@ -1,0 +1,104 @@
+"""The operations on external agents: list, discover, add, remove, test, and change their settings in a session."""
+
+import asyncio
+from dataclasses import dataclass
+
+from core.agents.agent_pool import AgentPool, agent_from_command
+from core.agents.known_agents import installed_agents
+from core.domain.external_agents import (
+    AGENT_PREFIX,
+    ExternalAgentSetting,
+    ExternalAgentSettingChanged,
+    ExternalAgentStarted,
+)
+from core.domain.problems import ErrorDetails, Problem
+from core.engine.external.external_run import with_setting
+from core.settings.schema import ExternalAgentSettings
+from core.settings.settings_file import SettingsFile
+from core.store.journal import Journal
+
+
+@dataclass(frozen=True, slots=True)
+class ExternalAgentTestResult:
+    """What an external agent reported when it was started for a test. If it did not start, `error` says why."""
+
+    name: str
+    title: str = ""
+    version: str = ""
+    settings: tuple[ExternalAgentSetting, ...] = ()
+    error: ErrorDetails | None = None
+
+
+class ExternalAgents:
+    """Manages the external agents in the settings."""
+
+    def __init__(self, settings: SettingsFile, guests: AgentPool, journal: Journal) -> None:
+        self._settings = settings
+        self._guests = guests
+        self._journal = journal
+
+    def list(self) -> tuple[ExternalAgentSettings, ...]:
+        return self._settings.current.external_agents
+
+    def model_names(self) -> tuple[str, ...]:
+        """Return the model names that select an external agent instead of a model: `agent/` and the agent's name."""
+        return tuple(f"{AGENT_PREFIX}{one.name}" for one in self.list())
+
+    async def find_installed(self) -> tuple[ExternalAgentSettings, ...]:
+        """Return known agents that are installed on this computer and not added yet."""
+        there = {one.argv() for one in self.list()}
+        return tuple(one for one in await asyncio.to_thread(installed_agents) if one.argv() not in there)
+
+    def add(self, name: str, command: str) -> ExternalAgentSettings:
+        """Add an agent, or replace the command of the agent with this name."""
+        words = agent_from_command(command)
+        agent = ExternalAgentSettings(name=name, command=words.command, args=words.args)
+        others = tuple(one for one in self.list() if one.name != name)
+        self._settings.change(external_agents=(*others, agent))
+        return agent
+
+    def remove(self, name: str) -> None:
+        self._known(name)
+        self._settings.change(external_agents=tuple(one for one in self.list() if one.name != name))
+
+    async def test(self, name: str) -> ExternalAgentTestResult:
+        """Start the agent, initialize the connection, open a session and stop it. No model is called."""
+        agent = self._known(name)
+        try:
+            connection = await self._guests.connect_for_test(agent)
+        except Problem as problem:
+            return ExternalAgentTestResult(name, error=problem.details)
+        await connection.close()
+        return ExternalAgentTestResult(name, connection.name, connection.version, connection.settings)
+
+    async def session_settings(self, session: str) -> tuple[ExternalAgentSetting, ...]:
+        """Return the settings that a session's agent offers, with their current values."""
+        if held := self._guests.get(session):
+            return held.settings
+        found: tuple[ExternalAgentSetting, ...] = ()
+        async for entry in self._journal.read(session):
+            if isinstance(entry.event, ExternalAgentStarted):
+                found = entry.event.settings
+            elif isinstance(entry.event, ExternalAgentSettingChanged):
+                found = with_setting(found, entry.event.setting_id, entry.event.value) or found
+        return found
+
+    async def change_setting(self, session: str, name: str, value: str) -> None:
+        """Change a setting of a session's agent. Raise Problem unless its process is running."""
+        held = self._guests.get(session)
+        if held is None:
+            raise Problem("The agent is not running.", "", "Send it a message first, then change the setting.")
+        found = next((one for one in held.settings if one.id == name), None)
+        if found is None or value not in {one.value for one in found.options}:
+            known = "; ".join(f"{one.id}: {', '.join(each.value for each in one.options)}" for one in held.settings)
+            do = f"Available: {known}." if known else "This agent has no settings."
+            raise Problem(f"The agent has no setting {name} with the value {value}.", "", do)
+        await held.change_setting(found, value)
+        if (changed := with_setting(held.settings, name, value)) is not None:
+            held.settings = changed
+        await self._journal.append(session, ExternalAgentSettingChanged(name, value))
+
+    def _known(self, name: str) -> ExternalAgentSettings:
+        if found := next((one for one in self.list() if one.name == name), None):
+            return found
+        raise Problem(f"There is no agent {name!r}.", "", "List them with `journeyman agents`.")

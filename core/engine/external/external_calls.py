@@ -1,0 +1,303 @@
+"""Records an external agent's replies and tool calls as the same events that our own agents produce."""
+
+import asyncio
+import difflib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from os.path import realpath, relpath
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from core.agents.session_updates import AgentFileDiff, PlanUpdate, ToolCallUpdate
+from core.domain.events import (
+    CallStarted,
+    FileChanged,
+    Replied,
+    ReplyInterrupted,
+    RequestSent,
+    SessionEvent,
+    ToolCall,
+    ToolReturned,
+    UntrustedContentRead,
+    Usage,
+)
+from core.domain.ids import call_id
+from core.domain.provenance import ContentSource, source_label
+from core.domain.steps import first_line
+from core.domain.text import Text
+from core.engine.external.external_files import ExternalFileChanges
+from core.engine.run.run_context import RunContext
+from core.engine.state.live_updates import LiveUpdate
+
+STEP_KINDS: Mapping[str, str] = MappingProxyType(
+    {"read": "read", "edit": "edit", "search": "search", "execute": "command", "fetch": "fetch"}
+)
+READ_ONLY_KINDS = frozenset({"read", "search", "think", "fetch", "switch_mode"})  # Kinds of calls that change no file.
+FLUSH_CHARS = 1 << 20  # Buffered characters of a reply after which they are recorded as an event.
+MAX_OPEN_CALLS = 200  # The most calls open at the same time.
+NO_RESULT = "[The agent reported no result for this call.]"
+STOPPED = "[stopped before it finished]"
+SIGNS = {"completed": "x", "in_progress": ">", "pending": " "}  # Checkbox characters by status of a plan entry.
+
+
+@dataclass(slots=True)
+class ExternalCall:
+    """A tool call of an external agent, as reported so far. The agent sends it in pieces with `update`.
+
+    `id` is the agent's ID of the call; `call_id` is the ID in the event log, empty until the call is recorded.
+    """
+
+    id: str
+    title: str = ""
+    kind: str = "other"
+    status: str = "pending"
+    text: str = ""
+    differences: tuple[AgentFileDiff, ...] = ()
+    terminals: tuple[str, ...] = ()
+    paths: tuple[str, ...] = ()
+    input: Any = None
+    output: Any = None
+    call_id: str = ""
+    started: bool = False
+    allowed: bool = False
+
+    def update(self, told: ToolCallUpdate) -> None:
+        """Copy the fields that the update sets. Fields that are None in the update keep their values."""
+        for each in fields(told):
+            value = getattr(told, each.name)
+            if value is not None:
+                setattr(self, each.name, value)
+
+    def files(self) -> tuple[str, ...]:
+        """Return the paths of the call's diffs, then its other paths, without duplicates."""
+        return tuple(dict.fromkeys((*(one.path for one in self.differences), *self.paths)))
+
+    def command(self) -> str:
+        """Return the shell command that the call runs; empty if unknown."""
+        given = self.input.get("command", self.input.get("cmd")) if isinstance(self.input, dict) else None
+        if isinstance(given, list):
+            given = " ".join(map(str, given))
+        return given if isinstance(given, str) else ""
+
+    def arguments(self) -> dict[str, Any]:
+        """Return the arguments to record and show. If the agent sent none, return the title and the paths instead."""
+        given = (
+            dict(self.input) if isinstance(self.input, dict) else {} if self.input is None else {"input": self.input}
+        )
+        if not given:
+            given = {"title": self.title, **({"paths": list(self.paths)} if self.paths else {})}
+        return given
+
+    def target(self, folder: Path) -> str:
+        """Return what the call acts on, as its row in the timeline shows it."""
+        if self.kind == "execute" and (command := self.command()):
+            return first_line(command)
+        if self.kind in ("read", "edit", "delete", "move") and self.files():
+            return first_line(", ".join(relative_path(path, folder) for path in self.files()))
+        return first_line(self.title) or self.kind
+
+
+class ExternalCalls:
+    """Buffers reply text, tracks open calls and records both as events. A lock keeps the events in order."""
+
+    def __init__(self, run: RunContext, files: ExternalFileChanges) -> None:
+        self._run = run
+        self._files = files
+        self._reply_pieces: list[str] = []
+        self._thought_pieces: list[str] = []
+        self._buffered = 0
+        self._turn = asyncio.Lock()
+        self._plan: tuple[tuple[str, str], ...] = ()
+        self.open_calls: dict[str, ExternalCall] = {}
+        self.terminal_outputs: dict[str, str] = {}  # Terminal output by terminal ID.
+        self.awaiting_reply = False  # Whether the last recorded request has no recorded reply yet.
+
+    async def add_text(self, text: str, *, thought: bool) -> None:
+        """Buffer a piece of the reply, or of the reasoning if `thought`, and publish it as a live update."""
+        await self._record_request()
+        (self._thought_pieces if thought else self._reply_pieces).append(text)
+        self._buffered += len(text)
+        self._run.live_updates.publish(LiveUpdate(self._run.session, *(("", text) if thought else (text, ""))))
+        if self._buffered > FLUSH_CHARS:
+            await self.flush()
+
+    async def flush(self, *, usage: Usage | None = None, stop: str = "", cost: float | None = None) -> None:
+        """Record the buffered text as a reply. Pass the usage, the stop reason and the cost when the turn has ended."""
+        async with self._turn:
+            if self._buffered or self.awaiting_reply or usage or stop or cost:
+                await self._run.record(self._reply((), usage, stop, cost))
+            self._run.live_updates.publish(LiveUpdate(self._run.session, ended=True))
+
+    async def update_call(self, told: ToolCallUpdate) -> ExternalCall:
+        """Apply an update to its call, creating the call if its ID is new or belonged to a finished call."""
+        call = self.open_calls.get(told.id)
+        if call is None:
+            if len(self.open_calls) >= MAX_OPEN_CALLS:
+                await self.finish(next(iter(self.open_calls.values())), NO_RESULT, failed=True)
+            call = self.open_calls[told.id] = ExternalCall(told.id)
+        call.update(told)
+        if call.status in ("completed", "failed"):
+            await self.finish(call)
+            if not self.open_calls:
+                await self._record_request()
+        elif call.status == "in_progress":
+            await self.start(call)
+        return call
+
+    async def record_call(self, tool: str, arguments: Mapping[str, Any]) -> ToolCall:
+        """Record a new call under an ID that Journeyman generates, together with the buffered reply text."""
+        async with self._turn:
+            name = call_id(self._run.conversation.total_turns + 1, 1)
+            asked = ToolCall(name, tool, Text(json.dumps(arguments, ensure_ascii=False, default=str)))
+            await self._run.record(self._reply((asked,)))
+            self._run.live_updates.publish(LiveUpdate(self._run.session, ended=True))
+        return asked
+
+    async def recorded_id(self, call: ExternalCall) -> str:
+        """Return the call's ID in the event log, recording the call if that has not happened yet."""
+        if not call.call_id:
+            call.call_id = (await self.record_call(call.kind, call.arguments())).id
+        return call.call_id
+
+    async def start(self, call: ExternalCall) -> None:
+        """Record the start of the call, once."""
+        name = await self.recorded_id(call)
+        if not call.started:
+            call.started = True
+            step = STEP_KINDS.get(call.kind, "tool")
+            await self._run.record(CallStarted(name, call.kind, step, call.target(self._run.tool_context.folder)))
+
+    async def finish(self, call: ExternalCall, instead: str = "", *, failed: bool = False) -> None:
+        """Record the result of the call, with the files it changed and the untrusted content it read.
+
+        `instead` replaces the output that the agent reported.
+        """
+        self.open_calls.pop(call.id, None)
+        await self.start(call)
+        events: list[SessionEvent] = []
+        blobs: dict[str, bytes] = {}
+        lost: tuple[str, ...] = ()
+        if call.kind not in READ_ONLY_KINDS:
+            events, blobs, lost = await self._files.changes_since_snapshot(call.call_id)
+        if (
+            call.kind == "fetch"
+            and (source := source_label(ContentSource("web", first_line(call.title))))
+            not in self._run.conversation.permissions.untrusted
+        ):
+            events.insert(0, UntrustedContentRead(call.call_id, source))
+        seen = {event.path for event in events if isinstance(event, FileChanged)}
+        text = instead or self._output(call, seen)
+        if lost:
+            text += f"\n[also changed, but not saved, so it cannot be reverted: {', '.join(lost)}]"
+        failed = failed or call.status == "failed"
+        returned = ToolReturned(call.call_id, Text(text), failed, exit_code(call.output), unrestorable=lost)
+        await self._run.record(*events, returned, blobs=blobs)
+
+    async def finish_all(self, instead: str) -> None:
+        """Fail the open calls at the end of a turn, and record file changes that belong to no call."""
+        for call in list(self.open_calls.values()):
+            await self.finish(call, instead, failed=True)
+        events, blobs, _ = await self._files.changes_since_snapshot("")
+        if events:
+            await self._run.record(*events, blobs=blobs)
+
+    async def record_plan(self, plan: PlanUpdate) -> None:
+        """Record the agent's plan as a todo list, if it changed."""
+        if plan.entries == self._plan:
+            return
+        self._plan = plan.entries
+        items = [{"text": text, "status": status if status in SIGNS else "pending"} for text, status in plan.entries]
+        done = sum(item["status"] == "completed" for item in items)
+        now = next((item["text"] for item in items if item["status"] == "in_progress"), "")
+        row = f"{done} of {len(items)} done" + (f": {now}" if now else "")
+        shown = "\n".join(f"[{SIGNS[item['status']]}] {item['text']}" for item in items)
+        name = (await self.record_call("todo", {"items": items})).id
+        await self._run.record(CallStarted(name, "todo", "todo", first_line(row)), ToolReturned(name, Text(shown)))
+
+    async def interrupt(self, why: str) -> None:
+        """Record the partial reply of an interrupted turn and fail the calls that are open."""
+        async with self._turn:
+            if self._reply_pieces or self.awaiting_reply:
+                await self._run.record(ReplyInterrupted(Text("".join(self._reply_pieces)), why))
+            self._clear_buffer()
+            self._run.live_updates.publish(LiveUpdate(self._run.session, ended=True))
+        for call in list(self.open_calls.values()):
+            if call.started or call.call_id:
+                await self.finish(call, STOPPED, failed=True)
+        self.open_calls.clear()
+
+    async def _record_request(self) -> None:
+        """Record a request, once per reply.
+
+        We do not see the requests that the agent sends to its own model, but the user should see that it waits for one.
+        """
+        async with self._turn:
+            if not self.awaiting_reply:
+                self.awaiting_reply = True
+                await self._run.record(
+                    RequestSent(self._run.model_name, self._run.conversation.turns + 1, purpose="external_agent")
+                )
+
+    def _clear_buffer(self) -> None:
+        self.awaiting_reply = False
+        self._reply_pieces.clear()
+        self._thought_pieces.clear()
+        self._buffered = 0
+
+    def _reply(
+        self, calls: tuple[ToolCall, ...], usage: Usage | None = None, stop: str = "", cost: float | None = None
+    ) -> Replied:
+        said, thought = "".join(self._reply_pieces), "".join(self._thought_pieces)
+        self._clear_buffer()
+        return Replied(Text(said), Text(thought), calls, usage or Usage(), stop, cost=cost)
+
+    def _output(self, call: ExternalCall, seen: set[str]) -> str:
+        """Return the call's text, its terminal output, and its diffs except those of the files in `seen`."""
+        folder = self._run.tool_context.folder
+        parts = [call.text, *(self.terminal_outputs.get(name, "") for name in call.terminals)]
+        parts += [unified_diff(one) for one in call.differences if relative_path(one.path, folder) not in seen]
+        return "\n".join(filter(None, parts)) or plain_output(call.output)
+
+
+def relative_path(path: str, folder: Path) -> str:
+    """Return the path relative to the folder, or unchanged if it is outside."""
+    for root in (folder, Path(realpath(folder))):
+        try:
+            found = relpath(root / path, root)
+        except ValueError:  # The path is on another drive.
+            continue
+        if not found.startswith(".."):
+            return found
+    return path
+
+
+def unified_diff(one: AgentFileDiff) -> str:
+    """Return a unified diff. If both versions together exceed 20,000 lines, return only the new line count."""
+    before, after = (one.before or "").splitlines(), one.after.splitlines()
+    if len(before) + len(after) > 20_000:
+        return f"[{one.path}: {len(after):,} lines]"
+    return "\n".join(difflib.unified_diff(before, after, one.path, one.path, lineterm="", n=2))
+
+
+def plain_output(output: Any) -> str:
+    """Return the raw output of a call as text. It is used for calls that report no content."""
+    match output:
+        case None:
+            return ""
+        case str():
+            return output
+        case {"output": str(text)} | {"formatted_output": str(text)} | {"stdout": str(text)}:
+            return text
+        case _:
+            return json.dumps(output, ensure_ascii=False, default=str)
+
+
+def exit_code(output: Any) -> int | None:
+    """Return the exit code in the raw output of a command, or None if the output contains no exit code."""
+    match output:
+        case {"exit_code": int(code)} | {"exitCode": int(code)} | {"metadata": {"exit": int(code)}}:
+            return code
+        case _:
+            return None

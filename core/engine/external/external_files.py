@@ -1,0 +1,53 @@
+"""Scans the folder for files that an external agent changed, so that the changes can be shown and reverted."""
+
+import asyncio
+
+from core.domain.events import FileChanged, SessionEvent
+from core.engine.run.execute import file_changed_event
+from core.engine.run.run_context import RunContext
+from core.store.blobs import blob_hash
+from core.store.journal_update import JournalUpdate
+from core.tools.run import display_paths
+from core.tools.tool import FileChange
+from core.workspace.folder_scan import FolderScan
+from core.workspace.threads import run_to_completion
+
+
+class ExternalFileChanges:
+    """Compares the folder before and after each tool call of the agent. Call `close` when the run ends.
+
+    Changes made by Journeyman's own tools are left out, because those tools record them.
+    """
+
+    def __init__(self, run: RunContext) -> None:
+        self._session = run.session
+        self._scan = FolderScan(run.tool_context.folder, broker=run.tool_context.broker)
+        self._recorded: dict[str, str] = {}
+        self._turn = asyncio.Lock()
+        self._forget = run.journal.listen(self._on_event)
+
+    def close(self) -> None:
+        self._forget()
+
+    async def take_snapshot(self) -> None:
+        async with self._turn:
+            await run_to_completion(self._scan.scan_before)
+            self._recorded.clear()
+
+    async def changes_since_snapshot(self, call: str) -> tuple[list[SessionEvent], dict[str, bytes], tuple[str, ...]]:
+        """Return the changes since the last snapshot: events of this call, contents by blob hash, and unsaved files."""
+        async with self._turn:
+            altered, missed = await run_to_completion(self._scan.changes_since)
+            blobs: dict[str, bytes] = {}
+            events: list[SessionEvent] = [
+                file_changed_event(call, FileChange(one.path, one.before, one.after, one.modes), blobs)
+                for one in altered
+                if self._recorded.get(one.path) != ("" if one.after is None else blob_hash(one.after))
+            ]
+            self._recorded.clear()
+        return events, blobs, display_paths(missed.unrecorded)
+
+    def _on_event(self, told: JournalUpdate) -> None:
+        event = told.entry.event
+        if told.entry.session == self._session and isinstance(event, FileChanged):
+            self._recorded[event.path] = event.after

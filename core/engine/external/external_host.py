@@ -1,0 +1,318 @@
+"""Answers the requests of an external agent during its turn: permissions, files and terminals."""
+
+import asyncio
+import shlex
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from core.agents.json_rpc import METHOD_NOT_FOUND, Params, RpcError
+from core.agents.session_updates import parse_call
+from core.domain.events import CallRefused
+from core.domain.ids import permission_id
+from core.domain.permissions import (
+    Allowed,
+    CallAllowed,
+    Denied,
+    NeedsApproval,
+    PermissionDecided,
+    PermissionOption,
+    PermissionRequest,
+    PolicyDecision,
+    canonical_json,
+    fingerprint,
+)
+from core.domain.problems import Problem
+from core.domain.text import Text
+from core.domain.visible import visible
+from core.engine.external.external_calls import READ_ONLY_KINDS, ExternalCall, ExternalCalls, relative_path
+from core.engine.run.loop import handle_call
+from core.engine.run.permission import await_approval
+from core.engine.run.run_context import PolicyEvaluator, RunContext
+from core.tools.background import BackgroundCommand
+from core.tools.read import READ, ReadArguments
+from core.tools.run import RUN, RunArguments
+from core.tools.tool import Tool
+from core.tools.write import WRITE, WriteArguments
+from core.workspace.threads import run_to_completion
+
+REQUEST_REASON = "{} requests this. Journeyman does not sandbox what the agent does itself."
+PLAN_MODE_REFUSAL = "Plan mode is read-only. Describe what you would do instead."
+ACCESS_BY_KIND = {
+    "execute": "execute", "edit": "write", "delete": "write", "move": "write", "read": "read", "fetch": "network",
+}  # fmt: skip
+MAX_OPTIONS = 20  # The most options of a permission request.
+CANCELLED: Params = {"outcome": {"outcome": "cancelled"}}
+
+
+@dataclass(slots=True)
+class AgentTerminal:
+    """A command that Journeyman runs for the agent. Its terminal ID is the ID of the call."""
+
+    call: str
+    background: BackgroundCommand
+
+
+class ExternalAgentHost:
+    """Handles the requests and notifications of one turn; `on_update` receives each `session/update`."""
+
+    def __init__(
+        self, run: RunContext, calls: ExternalCalls, on_update: Callable[[Params], Awaitable[None]] | None
+    ) -> None:
+        self._run = run
+        self._calls = calls
+        self._on_update = on_update
+        self._terminals: dict[str, AgentTerminal] = {}
+        self._judge: PolicyEvaluator = run.evaluate
+        run.evaluate = self._check_own_call
+
+    async def close(self) -> None:
+        """Kill the commands started in this turn and restore the permission check of the run."""
+        self._run.evaluate = self._judge
+        for terminal in self._terminals.values():
+            terminal.background.running.kill("ended with the agent's turn")
+        self._terminals.clear()
+
+    async def on_notification(self, method: str, params: Params) -> None:
+        update = params.get("update")
+        if method == "session/update" and isinstance(update, dict) and self._on_update:
+            await self._on_update(update)
+
+    async def on_request(self, method: str, params: Params) -> object:
+        answers = {
+            "session/request_permission": self._request_permission,
+            "fs/read_text_file": self._read_file,
+            "fs/write_text_file": self._write_file,
+            "terminal/create": self._create_terminal,
+            "terminal/output": self._terminal_output,
+            "terminal/wait_for_exit": self._wait_for_exit,
+            "terminal/kill": self._kill,
+            "terminal/release": self._kill,
+        }
+        if method not in answers:
+            raise RpcError(METHOD_NOT_FOUND, f"There is no method {method[:80]}.")
+        return await answers[method](params)
+
+    # Permission requests
+
+    async def _request_permission(self, params: Params) -> Params:
+        told = parse_call(params["toolCall"])
+        options = _options(params["options"])
+        if told is None or not options:
+            raise RpcError(-32602, "A permission request needs a tool call and options.")
+        call = await self._calls.update_call(replace(told, status=None))
+        name = await self._calls.recorded_id(call)
+        try:
+            given = await self._decide(call, name, options)
+        except asyncio.CancelledError:  # The turn was interrupted. ACP defines an outcome for this case.
+            return CANCELLED
+        chosen = _chosen(given, options)
+        call.allowed = chosen is not None and chosen.allows
+        return {"outcome": {"outcome": "selected", "optionId": chosen.id}} if chosen else CANCELLED
+
+    async def _decide(self, call: ExternalCall, name: str, options: tuple[PermissionOption, ...]) -> PermissionDecided:
+        """Decide a request by the user's hooks, the rules and the mode. Ask the user if none of them decides."""
+        run = self._run
+        if why := await run.run_hooks(
+            "before_call", call.kind, call={"id": name, "tool": call.kind, "title": call.title}
+        ):
+            verdict: PolicyDecision = Denied(f"A hook of the user refused this call: {why}")
+        else:
+            verdict = await self._check_call(call, name, options)
+        match verdict:
+            case Allowed(reason=cause, rule_id=rule):
+                await run.record(CallAllowed(name, cause, rule))
+                return PermissionDecided(name, True, decided_by=cause)
+            case Denied(reason=reason, rule_id=rule):
+                await run.record(CallRefused(name, call.kind, Text(reason), rule))
+                return PermissionDecided(name, False, decided_by="Journeyman")
+            case NeedsApproval():
+                return await await_approval(
+                    run, verdict.request.id, verdict, lambda: self._check_call(call, name, options)
+                )
+
+    async def _check_call(self, call: ExternalCall, name: str, options: tuple[PermissionOption, ...]) -> PolicyDecision:
+        """Check the call as if Journeyman's own tools accessed its files or ran its command.
+
+        Commands that the agent runs itself always need the user's approval, because they are not sandboxed.
+        """
+        run = self._run
+        mode = run.conversation.start.mode if run.conversation.start else "ask"
+        if mode == "plan" and call.kind not in READ_ONLY_KINDS - {"fetch"}:
+            return Denied(PLAN_MODE_REFUSAL)
+        verdicts = [await self._judge(run, tool, name, given) for tool, given in self._equivalent_calls(call)]
+        if denied := next((one for one in verdicts if isinstance(one, Denied)), None):
+            return denied
+        allowed = [one for one in verdicts if isinstance(one, Allowed)]
+        if verdicts and len(allowed) == len(verdicts) and call.kind != "execute":
+            return allowed[0]
+        return NeedsApproval(self._request(call, name, options), self._arguments(call))
+
+    def _equivalent_calls(self, call: ExternalCall) -> list[tuple[Tool, Any]]:
+        """Return the equivalent calls of Journeyman's own tools, or an empty list if there is no equivalent."""
+        folder = self._run.tool_context.folder
+        if call.kind == "execute":
+            return [(RUN, RunArguments(command))] if (command := call.command()) else []
+        if call.kind == "read":
+            return [(READ, ReadArguments(relative_path(path, folder))) for path in call.files()]
+        if call.kind in ("edit", "delete", "move"):
+            return [(WRITE, WriteArguments(relative_path(path, folder), "")) for path in call.files()]
+        return []
+
+    def _request(self, call: ExternalCall, name: str, options: tuple[PermissionOption, ...]) -> PermissionRequest:
+        run, arguments = self._run, self._arguments(call)
+        folder, taint = str(run.tool_context.folder), tuple(sorted(run.conversation.permissions.untrusted))
+        touches = ACCESS_BY_KIND.get(call.kind, "")
+        who = run.model_name.partition("/")[2]
+        return PermissionRequest(
+            permission_id(run.session, name),
+            name,
+            call.kind,
+            visible(call.target(run.tool_context.folder)),
+            folder,
+            "none",
+            fingerprint(call.kind, arguments, folder, "none", taint),
+            REQUEST_REASON.format(who),
+            access=touches,
+            untrusted_sources=taint,
+            options=options,
+        )
+
+    def _arguments(self, call: ExternalCall) -> str:
+        folder, arguments = self._run.tool_context.folder, call.arguments()
+        if call.differences:
+            names = {relative_path(one.path, folder): one for one in call.differences}
+            given = {name: value for name, value in arguments.items() if value not in call.files()}
+            changes = [{"path": name, "old": one.before or "", "new": one.after} for name, one in names.items()]
+            return canonical_json({**given, "changes": changes})
+        title = {"title": call.title} if call.title and call.title != call.command() else {}
+        return canonical_json({**title, **arguments})
+
+    # Files
+
+    async def _read_file(self, params: Params) -> Params:
+        run, name = self._run, relative_path(str(params["path"]), self._run.tool_context.folder)
+        verdict = await self._check_own_call(run, READ, "", ReadArguments(name))
+        if isinstance(verdict, Denied):
+            raise Problem(verdict.reason)
+        if isinstance(verdict, NeedsApproval):  # Record the read as a call of its own, which asks the user.
+            await self._perform("read", {"path": name})
+        body = (await run_to_completion(run.tool_context.broker.read, name, allow_secrets=False)).decode(
+            "utf-8", "replace"
+        )
+        first, limit = params.get("line"), params.get("limit")
+        if isinstance(first, int) or isinstance(limit, int):
+            start = max(0, first - 1) if isinstance(first, int) else 0
+            end = start + limit if isinstance(limit, int) else None
+            body = "".join(body.splitlines(keepends=True)[start:end])
+        return {"content": body}
+
+    async def _write_file(self, params: Params) -> Params:
+        path = relative_path(str(params["path"]), self._run.tool_context.folder)
+        await self._perform("write", {"path": path, "content": str(params["content"])})
+        return {}
+
+    async def _perform(self, tool: str, arguments: Params) -> str:
+        """Execute one of Journeyman's own tools, with permission check and events, and return the call ID.
+
+        Raise Problem if the call fails or is refused.
+        """
+        call = await self._calls.record_call(tool, arguments)
+        await handle_call(self._run, call)
+        result = next((one for one in reversed(self._run.conversation.messages) if one.call_id == call.id), None)
+        if result is None or result.failed:
+            raise Problem(self._run.full_text(result.text) if result else "The call was not executed.")
+        return call.id
+
+    async def _check_own_call(self, run: RunContext, tool: Tool, call: str, parameters: Any) -> PolicyDecision | None:
+        """Check a call made for the agent. Allow it if the user has just approved the agent's own call for it."""
+        verdict = await self._judge(run, tool, call, parameters)
+        if isinstance(verdict, NeedsApproval):
+            for one in self._calls.open_calls.values():
+                if one.allowed and self._covers(one, tool, parameters):
+                    return Allowed(f"you allowed it: {visible(one.title)}")
+        return verdict
+
+    def _covers(self, call: ExternalCall, tool: Tool, parameters: Any) -> bool:
+        folder = self._run.tool_context.folder
+        if tool is WRITE:
+            return any(relative_path(path, folder) == parameters.path for path in call.files())
+        return tool is RUN and bool(call.command()) and parameters.command == call.command()
+
+    # Commands
+
+    async def _create_terminal(self, params: Params) -> Params:
+        words = [str(params["command"]), *map(str, params.get("args") or ())]
+        command = words[0] if len(words) == 1 else shlex.join(words)
+        given = [f"{one['name']}={one['value']}" for one in params.get("env") or ()]
+        if given:
+            command = f"env {shlex.join(given)} {command}"
+        cwd = relative_path(str(params.get("cwd") or "."), self._run.tool_context.folder)
+        if Path(cwd).is_absolute():
+            do = "Use a folder inside it."
+            raise Problem("The command's working folder is outside the session's folder.", "", do)
+        if Path(cwd) != Path():
+            command = f"cd {shlex.quote(cwd)} && {command}"
+        call = await self._perform("run", {"command": command, "background": True})
+        self._terminals[call] = AgentTerminal(call, self._run.tool_context.commands.get(call))
+        return {"terminalId": call}
+
+    async def _terminal_output(self, params: Params) -> Params:
+        terminal = self._terminal(params)
+        running = terminal.background.running
+        output, done = running.output(), running.finished
+        self._calls.terminal_outputs[terminal.call] = output
+        exit = {"exitStatus": {"exitCode": done.exit_code}} if done else {}
+        return {"output": output, "truncated": False, **exit}
+
+    async def _wait_for_exit(self, params: Params) -> Params:
+        terminal = self._terminal(params)
+        done = await terminal.background.running.wait()
+        self._calls.terminal_outputs[terminal.call] = done.output
+        return {"exitCode": done.exit_code}
+
+    async def _kill(self, params: Params) -> Params:
+        self._terminal(params).background.running.kill("ended by the agent")
+        return {}
+
+    def _terminal(self, params: Params) -> AgentTerminal:
+        if terminal := self._terminals.get(str(params["terminalId"])):
+            return terminal
+        raise Problem("There is no terminal with this ID.")
+
+
+async def answer_from_before_restart(run: RunContext, call: str) -> str:
+    """Return the user's answer to a permission request that was open when Journeyman exited.
+
+    Wait for the answer if the request is still open. Return an empty string if the call had no request.
+    """
+    name = permission_id(run.session, call)
+    asked = run.conversation.permissions.requests.get(name)
+    if asked is None:
+        return ""
+
+    async def unchanged() -> PolicyDecision:
+        return NeedsApproval(asked, "")
+
+    chosen = _chosen(await await_approval(run, name, None, unchanged), asked.options)
+    return chosen.name if chosen else "no"
+
+
+def _options(told: Any) -> tuple[PermissionOption, ...]:
+    """Parse the options of a permission request, with the agent's labels."""
+    found = []
+    for one in told[:MAX_OPTIONS]:
+        kind = str(one.get("kind", ""))
+        name = visible(str(one.get("name") or one["optionId"]))[:200]
+        found.append(PermissionOption(str(one["optionId"]), name, kind.startswith("allow"), kind.endswith("always")))
+    return tuple(found)
+
+
+def _chosen(given: PermissionDecided, options: tuple[PermissionOption, ...]) -> PermissionOption | None:
+    """Return the option that the user chose, or the narrowest option with the same effect, or None if none fits."""
+    if named := next((one for one in options if one.id == given.option_id), None):
+        return named
+    fitting = [one for one in options if one.allows is given.allowed]
+    once = [one for one in fitting if not one.persistent]
+    return next(iter(once or ([] if given.allowed else fitting)), None)

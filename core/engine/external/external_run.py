@@ -1,0 +1,300 @@
+"""Executes a run with an external agent: sends the user's messages, records updates and answers requests."""
+
+import asyncio
+import base64
+from dataclasses import replace
+from typing import Any
+
+from core.agents.agent_pool import AgentPool
+from core.agents.connection import STOP_S, AgentConnection
+from core.agents.json_rpc import Params
+from core.agents.session_updates import (
+    AgentUsage,
+    MessageChunk,
+    PlanUpdate,
+    SettingChanged,
+    SettingsListed,
+    ToolCallUpdate,
+    as_count,
+    parse_update,
+)
+from core.domain.events import HarnessMessage, RequestSent, RunEnded, RunPaused, ToolReturned, Usage
+from core.domain.external_agents import ExternalAgentSetting, ExternalAgentSettingChanged, ExternalAgentStarted
+from core.domain.import_events import UnrecognizedRecordsKept
+from core.domain.messages import Message
+from core.domain.problems import ErrorDetails, Problem
+from core.domain.text import Attachment, Text
+from core.engine.external.external_calls import NO_RESULT, ExternalCalls
+from core.engine.external.external_files import ExternalFileChanges
+from core.engine.external.external_host import ExternalAgentHost, answer_from_before_restart
+from core.engine.run.completion import check_completion
+from core.engine.run.guards import check_limits, complete_run, run_timeout
+from core.engine.run.run_context import RunContext
+from core.engine.state.limits import limits_near
+
+MAX_UNKNOWN_UPDATES = 100  # The most unrecognized updates recorded per run.
+MAX_UPDATE_CHARS = 20_000
+UNKNOWN_RESULT = "[Journeyman was closed while this call was running, so its result is unknown.]"
+RESUMED = "[Journeyman was closed while you were working. Continue with the task.]"
+LIMIT_EXTENDED = "[The user extended your limit. Continue with the task.]"
+LIMIT_REASONS = {
+    "max_tokens": "the agent's model reached its token limit",
+    "max_turn_requests": "the agent reached its own limit of requests per turn",
+}
+
+
+async def run_external_agent(run: RunContext, guests: AgentPool) -> RunEnded | RunPaused:
+    """Run until no message is queued, a limit is reached or the agent fails.
+
+    If the run fails or is stopped, the agent's process is ended. Otherwise the process is kept for the next run.
+    """
+    guest = ExternalRun(run, guests)
+    kept = False
+    try:
+        ended = await guest.run()
+        kept = not (isinstance(ended, RunEnded) and ended.status == "failed")
+        return ended
+    finally:
+        guest.close()
+        if kept:
+            guests.mark_idle(run.session)
+        else:
+            await guests.end(run.session)
+
+
+class ExternalRun:
+    """One run of an external agent."""
+
+    def __init__(self, run: RunContext, guests: AgentPool) -> None:
+        self._run = run
+        self._guests = guests
+        self._files = ExternalFileChanges(run)
+        self._calls = ExternalCalls(run, self._files)
+        self._unknown_updates = 0
+        self._used = AgentUsage(0, 0)
+        self._recorded_cost = 0.0  # The part of the agent's reported session cost that is already recorded.
+        self._limit_reached = False
+
+    def close(self) -> None:
+        self._files.close()
+
+    async def run(self) -> RunEnded | RunPaused:
+        run = self._run
+        if not run.conversation.attempts:
+            await run.run_hooks("run_start")
+        await self._resolve_open_calls()
+        while True:
+            if run.pause_requested:
+                return RunPaused(run.pause_reason)
+            if ended := await check_limits(run):
+                return ended
+            if not run.conversation.queued:
+                text, why = (
+                    (LIMIT_EXTENDED, "the limit was extended")
+                    if self._limit_reached
+                    else (RESUMED, "the run was resumed")
+                )
+                await run.record(HarnessMessage(Text(text), why))
+            self._limit_reached = False
+            if ended := await self._turn():
+                return ended
+            if not run.conversation.queued and not self._limit_reached:
+                ended = await check_completion(run)
+                if ended or not run.conversation.queued:
+                    return ended or await complete_run(run)
+
+    async def _resolve_open_calls(self) -> None:
+        """Fail the calls that were open when Journeyman exited, and tell the agent what the user answered to each."""
+        run = self._run
+        for name, call in list(run.conversation.pending.items()):
+            said = await answer_from_before_restart(run, name)
+            note = f" The user was asked about it and answered: {said}." if said else ""
+            await run.record(ToolReturned(name, Text(f"{UNKNOWN_RESULT}{note}"), failed=True))
+            what = run.conversation.started.get(name, "") or run.full_text(call.arguments)[:500]
+            again = " Repeat it if it is still needed." if run.settle != "skip" else " Do not repeat it."
+            told = f"{UNKNOWN_RESULT[1:-1]} The call was: {what}.{note}{again}"
+            await run.record(HarnessMessage(Text(f"[{told}]"), "an open call was resolved"))
+
+    async def _turn(self) -> RunEnded | None:
+        """Send the queued messages and record updates until the turn ends. Return an event if the run ends with it."""
+        run = self._run
+        connection = await self._connect()
+        await self._files.take_snapshot()
+        before = len(run.conversation.messages)
+        await run.record(
+            RequestSent(run.model_name, run.conversation.turns + 1, context_window=self._used.context_window)
+        )
+        self._calls.awaiting_reply = True
+        said = [message for message in run.conversation.messages[before:] if message.role == "user"]
+        connection.host = host = ExternalAgentHost(run, self._calls, self._handle_update)
+        try:
+            answer = await self._send_prompt(
+                connection, [block for one in said for block in self._blocks(one, connection)]
+            )
+            await host.close()
+            await self._calls.finish_all(NO_RESULT)
+            return await self._finish_turn(answer)
+        except asyncio.CancelledError:
+            await connection.cancel(STOP_S)
+            await self._guests.end(run.session)
+            await host.close()
+            await self._calls.interrupt("stopped")
+            raise
+        except Problem as problem:
+            await self._guests.end(run.session)
+            await host.close()
+            await self._calls.interrupt("the external agent failed")
+            return RunEnded("failed", problem.details.message, problem.details, Text(run.last_reply_text()))
+        finally:
+            connection.host = None
+
+    async def _send_prompt(self, connection: AgentConnection, blocks: list[Params]) -> Params | None:
+        """Send the prompt and return the agent's response.
+
+        Return None if the turn was interrupted by an urgent message or by a limit.
+        """
+        run = self._run
+        try:
+            async with run_timeout(run) as run.reading:
+                return await connection.prompt(blocks)
+        except TimeoutError:
+            self._limit_reached = self._limit_reached or not run.conversation.queued
+        finally:
+            run.reading = None
+        if not await connection.cancel():
+            why = "It was asked to cancel the turn and did not respond."
+            raise Problem(f"{connection.name} did not end its turn.", why, "Send a message to continue.")
+        return None
+
+    async def _finish_turn(self, answer: Params | None) -> RunEnded | None:
+        """Record the rest of the reply with its usage. Return an event if the run ends, or None if it continues."""
+        told = answer or {}
+        stop = str(told.get("stopReason", "cancelled"))
+        cost = None if self._used.cost is None else max(0.0, self._used.cost - self._recorded_cost)
+        self._recorded_cost += cost or 0.0
+        said = "" if stop == "end_turn" else stop
+        await self._calls.flush(usage=_usage(told.get("usage")), stop=said, cost=cost)
+        if answer is None:
+            return None
+        if stop in LIMIT_REASONS:
+            return RunEnded("limit", LIMIT_REASONS[stop], summary=Text(self._run.last_reply_text()))
+        if stop == "refusal":
+            trouble = ErrorDetails("The agent refused to continue.", "It gave no reason.", "Rephrase the task.")
+            return RunEnded("failed", trouble.message, trouble, Text(self._run.last_reply_text()))
+        if stop == "cancelled" and not self._run.conversation.queued:
+            return RunEnded("stopped", "the agent canceled its turn")
+        return None
+
+    async def _connect(self) -> AgentConnection:
+        """Return the connection to the agent. If there is none, start the agent's process and record that."""
+        run = self._run
+        held = self._guests.get(run.session)
+        theirs = "" if held else await self._earlier_session()
+        connection = await self._guests.connect(run.session, run.model_name, run.tool_context.folder, theirs)
+        if connection is not held:
+            command = " ".join(connection.agent.argv())
+            await run.record(
+                ExternalAgentStarted(
+                    connection.name,
+                    connection.version,
+                    command,
+                    connection.agent_session_id,
+                    connection.settings,
+                    connection.has_history,
+                )
+            )
+        return connection
+
+    async def _earlier_session(self) -> str:
+        """Return the session ID that the agent itself used earlier in this session, or "". ACP can load it again."""
+        found, here = "", self._guests.find_agent(self._run.model_name)
+        async for entry in self._run.journal.read(self._run.session):
+            if isinstance(entry.event, ExternalAgentStarted) and entry.event.command == " ".join(here.argv()):
+                found = entry.event.agent_session_id
+        return found
+
+    async def _handle_update(self, update: Params) -> None:
+        """Handle one `session/update` notification."""
+        run, told = self._run, parse_update(update)
+        match told:
+            case MessageChunk(text=text, is_reasoning=thought):
+                await self._calls.add_text(text, thought=thought)
+            case ToolCallUpdate():
+                await self._calls.update_call(told)
+                self._check_limits()
+            case PlanUpdate():
+                await self._calls.record_plan(told)
+            case AgentUsage():
+                self._used = told
+            case SettingChanged(setting=setting, value=value):
+                await self._record_setting(setting, value)
+            case SettingsListed(settings=settings):
+                for one in settings:
+                    await self._record_setting(one.id, one.value)
+            case None if self._unknown_updates < MAX_UNKNOWN_UPDATES:
+                self._unknown_updates += 1
+                await run.record(
+                    UnrecognizedRecordsKept(
+                        f"acp {str(update.get('sessionUpdate'))[:40]}", Text(str(update)[:MAX_UPDATE_CHARS])
+                    )
+                )
+            case _:
+                pass
+
+    async def _record_setting(self, setting: str, value: str) -> None:
+        connection = self._guests.get(self._run.session)
+        if connection and (changed := with_setting(connection.settings, setting, value)) is not None:
+            connection.settings = changed
+            await self._run.record(ExternalAgentSettingChanged(setting, value, "agent"))
+
+    def _check_limits(self) -> None:
+        """Interrupt the turn once a limit is reached. Before the next turn the user decides whether to continue."""
+        if not self._limit_reached and any(
+            met.share >= 1 for met in limits_near(self._run.conversation.spent, self._run.conversation.allowed)
+        ):
+            self._limit_reached = True
+            self._run.interrupt_reply()
+
+    def _blocks(self, message: Message, connection: AgentConnection) -> list[Params]:
+        """Convert a message and its attachments to ACP content blocks of the types that the agent accepts."""
+        blocks: list[Params] = [{"type": "text", "text": self._run.full_text(message.text)}]
+        return blocks + [self._block(one, connection.prompt_capabilities) for one in message.attachments]
+
+    def _block(self, one: Attachment, takes: Params) -> Params:
+        body = self._run.attachment_bytes(one)
+        if one.media_type.startswith("image/") and takes.get("image"):
+            return {"type": "image", "mimeType": one.media_type, "data": base64.b64encode(body).decode()}
+        if takes.get("embeddedContext") and not one.media_type.startswith("image/"):
+            name: dict[str, Any] = {"uri": f"attachment:///{one.name}", "mimeType": one.media_type}
+            try:
+                return {"type": "resource", "resource": {**name, "text": body.decode()}}
+            except UnicodeDecodeError:
+                return {"type": "resource", "resource": {**name, "blob": base64.b64encode(body).decode()}}
+        return {"type": "text", "text": f"[The user attached the file {one.name}, which you do not support.]"}
+
+
+def with_setting(
+    settings: tuple[ExternalAgentSetting, ...], name: str, value: str
+) -> tuple[ExternalAgentSetting, ...] | None:
+    """Return the settings with the value of one setting changed, or None if the setting is unknown or unchanged.
+
+    `name` is the ID or the category of the setting.
+    """
+    wanted = [one for one in settings if name in (one.id, one.category)]
+    if not wanted or wanted[0].value == value:
+        return None
+    return tuple(replace(one, value=value) if one is wanted[0] else one for one in settings)
+
+
+def _usage(told: Any) -> Usage | None:
+    if not isinstance(told, dict):
+        return None
+    return Usage(
+        as_count(told.get("inputTokens"))
+        + as_count(told.get("cachedReadTokens"))
+        + as_count(told.get("cachedWriteTokens")),
+        as_count(told.get("outputTokens")),
+        as_count(told.get("cachedReadTokens")),
+        as_count(told.get("cachedWriteTokens")),
+        as_count(told.get("thoughtTokens")),
+    )

@@ -1,0 +1,34 @@
+"""Merges the file-related events of sub-agents into the events of the session that started them."""
+
+from bisect import bisect_left
+from collections.abc import AsyncIterator, Callable
+from dataclasses import replace
+
+from core.domain.events import CallStarted, EventRecord, FileChanged, SubagentStarted, ToolReturned
+from core.domain.rewind_events import FilesRewound
+
+ReadEvents = Callable[[str], AsyncIterator[EventRecord]]
+ACTION_EVENTS = (CallStarted, FileChanged, FilesRewound, ToolReturned)
+
+
+async def merge_child_events(entries: list[EventRecord], read: ReadEvents) -> list[EventRecord]:
+    """Return the events of a session with the file-related events of its sub-agents merged in.
+
+    Each merged event gets the sequence number of the parent event that it is placed before.
+    """
+    times = [entry.at for entry in entries]
+    placed = [(entry.seq, 1, entry.at, entry) for entry in entries]
+    for entry in entries:
+        if not isinstance(entry.event, SubagentStarted):
+            continue
+        for act in await _action_entries(entry.event.child_session, read):
+            # If the clock was set back, the times of two sessions can disagree. An event of a sub-agent is
+            # nevertheless placed after the call that started the sub-agent.
+            place = max(bisect_left(times, act.at), entry.seq) + 1
+            placed.append((place, 0, act.at, replace(act, seq=place)))
+    return [entry for *_, entry in sorted(placed, key=lambda each: each[:3])]
+
+
+async def _action_entries(session: str, read: ReadEvents) -> list[EventRecord]:
+    own = [entry async for entry in read(session)]
+    return [entry for entry in await merge_child_events(own, read) if isinstance(entry.event, ACTION_EVENTS)]

@@ -1,0 +1,419 @@
+"""Replays a session: the engine runs again, with model replies, tool results and answers from the recorded events.
+
+A replay uses a separate temporary data folder. In the user's data folder the copy would show up in searches and
+statistics, and it would need a different ID than the original session.
+"""
+
+import asyncio
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field, fields, is_dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from core.domain.events import (
+    EVENT_KINDS,
+    CallRefused,
+    CallStarted,
+    EventRecord,
+    Replied,
+    ReplyInterrupted,
+    RequestRetried,
+    RequestSent,
+    RunEnded,
+    RunInterrupted,
+    RunPaused,
+    RunResumed,
+    RunStarted,
+    SessionCreated,
+    SessionEvent,
+    ToolCall,
+    ToolReturned,
+)
+from core.domain.external_agents import AGENT_PREFIX
+from core.domain.ids import permission_id
+from core.domain.permissions import (
+    Allowed,
+    CallAllowed,
+    Denied,
+    NeedsApproval,
+    PermissionDecided,
+    PermissionRequested,
+    PolicyDecision,
+)
+from core.domain.problems import Problem
+from core.domain.question import QuestionAsked
+from core.domain.text import Text
+from core.engine.history.fork import CUT_RESULT
+from core.engine.run.loop import run_turns
+from core.engine.run.run_context import RunContext
+from core.engine.state.conversation import Conversation
+from core.engine.state.live_updates import LiveUpdates
+from core.engine.state.unresolved_calls import SKIPPED_RESULT
+from core.models.recorded_model import RecordedModel, recorded_outcomes
+from core.store.codec import decode_event, encode_event
+from core.store.data_folder import DATABASE_FILE
+from core.store.database import Database
+from core.store.journal import Journal, Listener
+from core.store.reader import Reader
+from core.tools.delegate import DelegateArguments
+from core.tools.tool import Tool
+from core.tools.tool_context import ToolContext, open_context
+
+BeforeEvent = Callable[[EventRecord], Awaitable[None]]
+SETTLE_ITERATIONS = 60  # After this many event loop iterations the engine has offered its next event or is blocked.
+REQUEST = "request"
+BLOB_FIELDS = frozenset({"blob", "before", "after"})
+
+
+@dataclass(slots=True)
+class ReplayResult:
+    """The result of a replay.
+
+    `regenerated` counts the events that the engine produced again, by kind, and `injected` the events that were taken
+    from the recording. `differing` lists the sequence numbers of the recorded events that the engine should have
+    produced but did not.
+    """
+
+    regenerated: Counter[str] = field(default_factory=Counter)
+    injected: Counter[str] = field(default_factory=Counter)
+    differing: list[int] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class _Offer:
+    """Events that the engine is about to append, and the future that resolves once they are written."""
+
+    events: list[SessionEvent]
+    written: "asyncio.Future[EventRecord]"
+
+
+class _ReplayJournal(Journal):
+    """A journal that holds back the events that the engine appends until the recording reaches them."""
+
+    def __init__(self, database: Database, reader: Reader) -> None:
+        super().__init__(database, reader)
+        self.offers: list[_Offer] = []
+        self.closed = False
+
+    def start_append(
+        self, session: str, *events: SessionEvent, blobs: Mapping[str, bytes] | None = None
+    ) -> "asyncio.Future[EventRecord]":
+        if self.closed:
+            raise asyncio.CancelledError
+        offer = _Offer(
+            [encode_event(event).stored_event for event in events], asyncio.get_running_loop().create_future()
+        )
+        self.offers.append(offer)
+        return offer.written
+
+
+async def replay_session(
+    reader: Reader, session: str, folder: Path, listener: Listener, before_event: BeforeEvent
+) -> ReplayResult:
+    """Replay a session in the data folder `folder`.
+
+    `listener` receives each event once it is written; `before_event` is awaited before each event, to set the pace.
+    """
+    entries = [
+        EventRecord(session, seq, run, at, decode_event(kind, said))
+        for seq, run, at, kind, said in reader.raw_events(session)
+    ]
+    if not entries or not isinstance(entries[0].event, SessionCreated):
+        do = f"View it with `journeyman show {session}`."
+        raise Problem("This session cannot be replayed.", "Its first events are missing.", do)
+    database = Database(folder / DATABASE_FILE, synchronous="OFF")
+    own = Reader(folder / DATABASE_FILE)
+    place = open_context(folder, folder)  # A run needs a context, but a replay executes no tool in it.
+    try:
+        async with asyncio.TaskGroup() as tasks:
+            return await _Replayer(entries, reader, _ReplayJournal(database, own), tasks, place).play(
+                listener, before_event
+            )
+    finally:
+        await place.close()
+        own.close()
+        database.close()
+
+
+class _Replayer:
+    """Steps through the recording. Each event is produced by the engine if possible, otherwise injected."""
+
+    def __init__(
+        self,
+        entries: list[EventRecord],
+        reader: Reader,
+        stage: _ReplayJournal,
+        tasks: asyncio.TaskGroup,
+        place: ToolContext,
+    ) -> None:
+        self._entries = entries
+        self._tool_context = place
+        self._reader = reader
+        self._stage = stage
+        self._tasks = tasks
+        self._talk = Conversation()
+        self._index = 0
+        self._going = False
+        self._task: asyncio.Task[None] | None = None
+        self._result = ReplayResult()
+        self._given: set[str] = set()  # Calls, or REQUEST, whose start was injected, so the engine cannot end them.
+
+    async def play(self, hear: Listener, pace: BeforeEvent) -> ReplayResult:
+        self._stage.listen(lambda told: self._talk.apply(told.entry))
+        self._stage.listen(hear)
+        try:
+            for place, entry in enumerate(self._entries):
+                await pace(entry)
+                self._index = place
+                await self._write(entry)
+        finally:
+            await self._cancel_engine()
+        return self._result
+
+    async def _write(self, entry: EventRecord) -> None:
+        """Write the recorded event, whether the engine offered it or not, and resolve the matching offer."""
+        event, kind = entry.event, EVENT_KINDS[type(entry.event)]
+        offer = await self._find_offer(entry)
+        if offer is None and not self._is_external(event) and not self._ends_given_event(event):
+            self._result.differing.append(entry.seq)
+        if offer is None and _ends_run(event):
+            await self._cancel_engine()
+        blobs = {name: self._reader.blob(name) for name in blob_names(event)}
+        written = await self._stage.append_timed(
+            entry.session, [(entry.at, event)], blobs={n: b for n, b in blobs.items() if b}
+        )
+        self._going = _going(self._going, event)
+        if offer is None:
+            self._result.injected[kind] += 1
+            self._given |= {REQUEST} if isinstance(event, RequestSent) else _call_of(event)
+            return
+        self._result.regenerated[kind] += 1
+        self._given -= {REQUEST} if isinstance(event, RequestSent) else _call_of(event)
+        self._index += 1
+        offer.events.pop(0)
+        if not offer.events:
+            self._stage.offers.remove(offer)
+            offer.written.set_result(written)
+
+    async def _find_offer(self, entry: EventRecord) -> _Offer | None:
+        """Return the engine's offer for this event, or None.
+
+        If the engine took another path because it could not know the following events, restart it once and try again.
+        """
+        for _ in range(2):
+            if offer := await self._wait_for_offer(entry.event):
+                return offer
+            if self._is_external(entry.event):
+                return None
+            await self._cancel_engine()
+        return None
+
+    async def _wait_for_offer(self, event: SessionEvent) -> _Offer | None:
+        if self._task is None and self._going and not self._is_external(event):
+            self._start()
+        for _ in range(SETTLE_ITERATIONS):
+            for offer in self._stage.offers:
+                if matches_recorded(offer.events[0], event):
+                    return offer
+            if self._task is None or self._task.done() or self._is_external(event):
+                return None
+            await asyncio.sleep(0)
+        return None
+
+    def _is_external(self, event: SessionEvent) -> bool:
+        """Return whether the event came from outside the engine, as every event in a run of an external agent does."""
+        start = self._talk.start
+        return is_external_input(event) or (start is not None and start.model.startswith(AGENT_PREFIX))
+
+    def _ends_given_event(self, event: SessionEvent) -> bool:
+        """Return whether the event ends a call or a request whose start was injected."""
+        if isinstance(event, Replied | ReplyInterrupted | RequestRetried):
+            return REQUEST in self._given
+        return not isinstance(event, CallStarted) and bool(_call_of(event) & self._given)
+
+    def _start(self) -> None:
+        """Start the engine as after a restart, with all state read from the events written so far."""
+        start = self._talk.start
+        assert start is not None
+        self._stage.closed = False
+        coming = (entry.event for entry in self._entries[self._index :])
+        run = RunContext(
+            session=self._entries[0].session,
+            tool_context=self._tool_context,
+            model_name=start.model,
+            model=RecordedModel(recorded_outcomes(coming), self._full_text),
+            conversation=self._talk,
+            journal=self._stage,
+            reader=self._reader,
+            live_updates=LiveUpdates(),
+            attended=start.interactive,
+            evaluate=self._judge,
+            expires=False,
+            delegate=self._delegate,
+            execute=self._act,
+            sleep=_no_sleep,
+            compaction_enabled=False,
+        )
+        self._task = self._tasks.create_task(self._work(run))
+
+    async def _work(self, run: RunContext) -> None:
+        try:
+            last: SessionEvent = await run_turns(run)
+        except Problem as problem:
+            last = RunEnded("failed", problem.details.message, problem.details)
+        await self._stage.append(run.session, last)
+
+    async def _cancel_engine(self) -> None:
+        """Cancel the engine without recording anything."""
+        self._stage.closed = True
+        self._stage.offers.clear()
+        if self._task:
+            self._task.cancel()
+            with suppress(asyncio.CancelledError):
+                await self._task
+            self._task = None
+
+    async def _judge(self, run: RunContext, _tool: Tool, call: str, _parameters: Any) -> PolicyDecision | None:
+        """Return the recorded policy decision, or None if the user's decision or the start of the call comes next."""
+        for event in self._upcoming():
+            match event:
+                case PermissionRequested(request=request, arguments=arguments) if request.call_id == call:
+                    return NeedsApproval(request, self._full_text(arguments))
+                case CallAllowed(call_id=name, reason=cause, rule_id=rule) if name == call:
+                    return Allowed(cause, rule)
+                case CallRefused(call_id=name, reason=reason, rule_id=rule) if name == call:
+                    return Denied(self._full_text(reason), rule)
+                case PermissionDecided(request_id=name) if name == permission_id(run.session, call):
+                    return None
+                case CallStarted(call_id=name) if name == call:
+                    return None
+        return None
+
+    async def _act(
+        self, tool: Tool, call: str, parameters: Any, _place: ToolContext, _seen: dict[str, str]
+    ) -> tuple[list[SessionEvent], dict[str, bytes]]:
+        """Return the recorded outcome of a call. Wait forever if the recorded call never returned."""
+        found: list[SessionEvent] = []
+        for event in self._upcoming():
+            if call in _call_of(event) and not isinstance(event, CallAllowed | CallStarted):
+                found.append(event)
+            if isinstance(event, ToolReturned) and event.call_id == call:
+                return found, {}
+            if _ends_run(event):
+                break
+        await asyncio.get_running_loop().create_future()
+        raise AssertionError
+
+    async def _delegate(self, run: RunContext, call: ToolCall, asked: DelegateArguments) -> None:
+        """Write the recorded outcome of a sub-agent. The session of the sub-agent is not replayed."""
+        events: list[SessionEvent] = []
+        for event in self._upcoming():
+            if call.id in _call_of(event):
+                events.append(event)
+            if isinstance(event, ToolReturned | CallRefused) and event.call_id == call.id:
+                break
+            if _ends_run(event):
+                break
+        for each in events:
+            await run.record(each)
+        if call.id in run.conversation.pending:  # The recorded call never returned, so wait forever.
+            await asyncio.get_running_loop().create_future()
+
+    def _upcoming(self) -> Iterator[SessionEvent]:
+        for place in range(self._index, len(self._entries)):
+            yield self._entries[place].event
+
+    def _full_text(self, text: Text) -> str:
+        return self._reader.blob(text.blob).decode("utf-8", "replace") if text.blob else text.head
+
+
+def matches_recorded(offered: SessionEvent, recorded: SessionEvent) -> bool:
+    """Return whether the event that the engine offers equals the recorded event.
+
+    Two differences are ignored: the wait before a retry, which is random, and the model and size of a request, which
+    depend on the settings at the time.
+    """
+    if isinstance(offered, RequestRetried) and isinstance(recorded, RequestRetried):
+        return replace(offered, wait_s=recorded.wait_s) == recorded
+    if isinstance(offered, RequestSent) and isinstance(recorded, RequestSent):
+        return offered.turn == recorded.turn and not recorded.purpose
+    return offered == recorded
+
+
+def is_external_input(event: SessionEvent) -> bool:
+    """Return whether the event comes from the user or from outside Journeyman.
+
+    Apart from special cases, that is every kind of event that is not in ENGINE_EVENT_KINDS.
+    """
+    match event:
+        case RunEnded(status=status):
+            return status == "stopped"
+        case RunPaused(error=trouble):
+            return trouble is None
+        case RequestSent(purpose=role):
+            return bool(role)
+        case ToolReturned(output=output):
+            return output in (SKIPPED_RESULT, CUT_RESULT)
+        case QuestionAsked(question=question):
+            return bool(question.mcp_server)
+        case _:
+            return EVENT_KINDS[type(event)] not in ENGINE_EVENT_KINDS
+
+
+def blob_names(value: Any) -> Iterator[str]:
+    """Yield the name of every blob that an event refers to."""
+    if isinstance(value, tuple):
+        for item in value:
+            yield from blob_names(item)
+    elif is_dataclass(value):
+        for part in fields(value):
+            held = getattr(value, part.name)
+            if part.name in BLOB_FIELDS and isinstance(held, str) and held:
+                yield held
+            else:
+                yield from blob_names(held)
+
+
+def _call_of(event: SessionEvent) -> set[str]:
+    return {getattr(event, "call_id", "")} - {""}
+
+
+def _ends_run(event: SessionEvent) -> bool:
+    return isinstance(event, RunEnded | RunInterrupted | RunPaused)
+
+
+def _going(before: bool, event: SessionEvent) -> bool:
+    return isinstance(event, RunStarted | RunResumed) or (before and not _ends_run(event))
+
+
+async def _no_sleep(seconds: float) -> None:
+    """Return at once: a replay does not wait before retries."""
+
+
+ENGINE_EVENT_KINDS = frozenset(
+    {
+        "request_sent",
+        "replied",
+        "reply_interrupted",
+        "request_retried",
+        "call_allowed",
+        "call_started",
+        "call_refused",
+        "file_changed",
+        "tool_returned",
+        "subagent_started",
+        "subagent_ended",
+        "question_asked",
+        "permission_requested",
+        "decision_made",
+        "issue_reported",
+        "untrusted_content_read",
+        "limit_threshold_reached",
+        "limit_raised",
+        "harness_message",
+        "run_paused",
+        "run_ended",
+    }
+)

@@ -1,0 +1,135 @@
+"""Reports and comparisons of past runs, computed from the event log by the functions in `core.timeline`."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import closing
+from dataclasses import replace
+
+from core.domain.problems import Problem
+from core.domain.steps import Step, first_line
+from core.engine.state.conversation import Conversation
+from core.engine.state.token_counts import message_tokens
+from core.store.journal import Journal
+from core.store.reader import Reader
+from core.timeline.context_item import ContextItem
+from core.timeline.run_alignment import Alignment, align_runs
+from core.timeline.run_queries import Failure, recent_failures
+from core.timeline.run_report import DEFAULT_THRESHOLDS, RunReport, Thresholds, report_run
+from core.timeline.run_summary import RunSummary, RunSummaryBuilder
+from core.timeline.used_knowledge import KNOWLEDGE_KINDS, UsedKnowledge, find_used_knowledge
+
+PAGE_SIZE = 1000
+MAX_SEQ = (1 << 31) - 1  # Higher than any sequence number.
+
+
+class SessionAnalytics:
+    """Answers questions about past runs. It never writes."""
+
+    def __init__(self, journal: Journal, reader: Reader) -> None:
+        self._journal = journal
+        self._reader = reader
+
+    async def runs(self, session: str) -> list[RunSummary]:
+        """Return the runs of a session in order."""
+        folded = RunSummaryBuilder()
+        async for entry in self._journal.read(session):
+            folded.apply(entry)
+        return list(folded.summaries.values())
+
+    async def context(self, session: str, seq: int = 0) -> list[ContextItem]:
+        """Return the context item by item: that of the next request, or of the request that is event `seq`."""
+        return context_items(await self._conversation(session, seq))
+
+    async def compacted_items(self, session: str, seq: int) -> list[ContextItem]:
+        """Return the items that the compaction at event `seq` removed, with their full contents."""
+        stays = {
+            (item.seq, item.call_id)
+            for item in context_items(await self._conversation(session, seq))
+            if not item.truncated
+        }
+        return [
+            item
+            for item in context_items(await self._conversation(session, seq - 1))
+            if (item.seq, item.call_id) not in stays
+        ]
+
+    async def _conversation(self, session: str, until: int) -> Conversation:
+        conversation = Conversation()
+        async for entry in self._journal.read(session):
+            if until and entry.seq > until:
+                break
+            conversation.apply(entry)
+        return conversation
+
+    async def all_runs(self) -> AsyncIterator[RunSummary]:
+        """Yield all runs, starting with the newest session. Only one session is in memory at a time."""
+        for row in self._reader.sessions():
+            for run in await self.runs(row.id):
+                yield run
+
+    async def failures(self, limit: int = 20) -> list[Failure]:
+        """Return the `limit` most recent failed runs. Older sessions are not read once enough failures are found."""
+        found: list[Failure] = []
+        for row in self._reader.sessions():
+            if len(found) >= limit and (not found or row.updated_at <= found[-1].at):
+                break
+            if row.runs:
+                found = _merged(found, await self.runs(row.id), limit)
+        return found
+
+    async def report(self, session: str, run: int = 0, thresholds: Thresholds = DEFAULT_THRESHOLDS) -> RunReport:
+        """Return the report of a run (0 for the last one)."""
+        made = {each.number: each for each in await self.runs(session)}
+        number = run or max(made, default=0)
+        if number not in made:
+            raise Problem(f"There is no run {number}.", f"Runs in this session: {len(made)}.", "")
+        return report_run(made[number], thresholds)
+
+    def compare(self, a: str, b: str, run_a: int = 0, run_b: int = 0) -> Alignment:
+        """Compare two sessions step by step, or one run of each."""
+        found = align_runs(self._steps(a, run_a), self._steps(b, run_b))
+        return replace(found, used_a=self._learnt(a, run_a), used_b=self._learnt(b, run_b))
+
+    async def compare_in_thread(self, a: str, b: str) -> Alignment:
+        """Compare two sessions in a thread, so that the window and other runs are not blocked."""
+
+        def work() -> Alignment:
+            with closing(self._reader.reopen()) as reader:
+                return SessionAnalytics(self._journal, reader).compare(a, b)
+
+        return await asyncio.to_thread(work)
+
+    def _learnt(self, session: str, run: int) -> UsedKnowledge:
+        lines, after = [], 0
+        while found := self._reader.events_of(session, KNOWLEDGE_KINDS, after, MAX_SEQ, PAGE_SIZE):
+            lines += [line for line in found if not run or line["run"] == run]
+            after = found[-1]["seq"]
+        return find_used_knowledge(lines)
+
+    def _steps(self, session: str, run: int) -> list[Step]:
+        row = self._reader.session(session)
+        if row is None:
+            raise Problem(f"There is no session {session}.", "", "List them with `journeyman sessions`.")
+        rows = (
+            step for first in range(0, row.rows, PAGE_SIZE) for step in self._reader.steps(session, first, PAGE_SIZE)
+        )
+        return [step for step in rows if not run or step.run == run]
+
+
+def _merged(found: list[Failure], made: list[RunSummary], limit: int) -> list[Failure]:
+    return sorted([*found, *recent_failures(made, limit)], key=lambda each: -each.at)[:limit]
+
+
+def context_items(conversation: Conversation) -> list[ContextItem]:
+    """Return the items of a conversation for the context panel."""
+    return [
+        ContextItem(
+            message.seq,
+            message.category,
+            first_line(message.text) or first_line(", ".join(call.tool for call in message.calls)),
+            message_tokens(message),
+            message.call_id,
+            message.role == "tool" and message.call_id in conversation.compacted_calls,
+        )
+        for message in conversation.messages
+    ]

@@ -1,0 +1,263 @@
+"""Forks sessions, edits and reruns their tasks, rewinds their files and rates their runs."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Collection, Iterable
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal, cast
+
+from core.domain.clock import Clock, now
+from core.domain.events import EventRecord, QueueChanged, RunRated, RunStarted, SessionEvent, SessionForked, UserMessage
+from core.domain.ids import session_id
+from core.domain.modes import MODES
+from core.domain.problems import Problem
+from core.domain.rewind_events import FilesRewound
+from core.domain.sessions import SessionRow
+from core.domain.text import Text
+from core.engine.history.child_events import merge_child_events
+from core.engine.history.fork import ForkReason, fork_events
+from core.engine.history.rewind import (
+    ReadBlob,
+    RewindPlan,
+    apply_plan,
+    file_histories,
+    last_rewind,
+    overwritten_contents,
+    plan_replacement,
+    plan_rewind,
+    plan_undo,
+    rewind_event,
+)
+from core.engine.policy.imported_sessions import without_permissions
+from core.engine.state.compaction import USER
+from core.engine.state.conversation import fold_events
+from core.store.blobs import blob_hash
+from core.store.journal import Journal
+from core.store.reader import Reader
+from core.workspace.threads import run_to_completion
+
+StartRun = Callable[[str, tuple[SessionEvent, ...]], Awaitable[None]]
+CheckStart = Callable[[RunStarted], object]
+HoldIdle = Callable[[str], AbstractAsyncContextManager[None]]
+
+
+@dataclass(frozen=True, slots=True)
+class RunInput:
+    """How a run was started: its first event, the user messages it began with, and its RunStarted event.
+
+    `queued_seqs` are the sequence numbers of those messages that the user had queued during the previous run. They are
+    the first of `messages`.
+    """
+
+    first_seq: int
+    messages: tuple[UserMessage, ...]
+    start: RunStarted
+    queued_seqs: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedFork:
+    """A fork that has been created but not started, with the events that start its run."""
+
+    session_id: str
+    events: tuple[SessionEvent, ...]
+
+
+class SessionHistory:
+    """Forks sessions, rewinds files and rates runs.
+
+    `begin` starts a run of a session, `check` raises Problem for an invalid model, and `still` returns a context
+    manager that prevents runs of a session from starting.
+    """
+
+    def __init__(
+        self, journal: Journal, reader: Reader, begin: StartRun, check: CheckStart, still: HoldIdle, clock: Clock = now
+    ) -> None:
+        self._journal = journal
+        self._reader = reader
+        self._begin = begin
+        self._check = check
+        self._still = still
+        self._clock = clock
+
+    async def fork(self, session: str, seq: int | None = None, reason: ForkReason = "fork") -> str:
+        """Create a session with a copy of the events up to `seq`, or of all of them, and return its ID."""
+        row = self._row(session)
+        last = row.last_seq if seq is None else seq
+        if not 1 <= last <= row.last_seq:
+            raise Problem(f"There is no event {last}.", f"The session ends at {row.last_seq}.", "")
+        name = session_id()
+        facts = fork_events(await self._entries(session, last), name, last, reason, self._clock())
+        quiet = next(place for place, (_, event) in enumerate(facts) if event == SessionForked(session, last, reason))
+        await self._journal.append_timed(name, facts, silent_count=quiet)
+        return name
+
+    async def start_fork(self, beginning: PreparedFork) -> None:
+        """Start the run of a fork. This is a separate step so that callers can subscribe to the fork's events first."""
+        await self._begin(beginning.session_id, beginning.events)
+
+    async def last_seq_of_step(self, session: str, number: int) -> int:
+        """Return the sequence number of the last event of a step, at which a fork or a rewind to that step ends."""
+        step = self._reader.step_by_number(session, number) if number else None  # 0 marks rows without a number.
+        if step is None:
+            last = self._row(session).steps
+            do = f"List them with `journeyman show {session}`."
+            raise Problem(f"There is no step {number}.", f"Steps in this session: {last}.", do)
+        return step.last_seq
+
+    async def edit(self, session: str, seq: int, text: str) -> PreparedFork:
+        """Fork before a message of the user and replace its text."""
+        found = self._reader.event(session, seq)
+        if found.get("kind") != "user_message":
+            raise Problem(f"Event {seq} is not a message of yours.", "", "Choose one of your messages.")
+        entries = await self._entries(session, self._row(session).last_seq)
+        spoken = entries[seq - 1].event
+        assert isinstance(spoken, UserMessage)
+        start = next((e.event for e in entries[seq - 1 :] if isinstance(e.event, RunStarted)), None)
+        start = start or next((e.event for e in reversed(entries[:seq]) if isinstance(e.event, RunStarted)), None)
+        if start is None:
+            raise Problem("This message did not start a run.", "", "Send it as a new one.")
+        start = self._with_current_mode(session, start)
+        self._check(start)
+        name = await self.fork(session, seq - 1, "edit")
+        return PreparedFork(name, (replace(spoken, text=Text(text)), start))
+
+    async def edit_run_message(self, session: str, run: int, text: str) -> PreparedFork:
+        """Fork before a run (0 for the last one) and replace the message that started it."""
+        told = await self.run_input(session, run)
+        if not told.queued_seqs:
+            return await self.edit(session, told.first_seq, text)
+        start = self._with_current_mode(session, told.start)
+        self._check(start)
+        name = await self.fork(session, told.first_seq - 1, "edit")
+        words = QueueChanged("edited", told.queued_seqs[0], told.queued_seqs[:1], Text(text))
+        return PreparedFork(name, (words, start))
+
+    async def fork_to_rerun(
+        self, session: str, run: int, model: str = "", script: str = "", *, excluded: Collection[str] = ()
+    ) -> PreparedFork:
+        """Fork before a run (0 for the last one) to run its task again, with another model if one is named.
+
+        `excluded` are memory IDs and skill names that the new run must not get, so that both runs can be compared.
+        """
+        told = await self.run_input(session, run)
+        start = self._with_current_mode(session, told.start)
+        start = replace(start, excluded=tuple(dict.fromkeys((*start.excluded, *excluded))))
+        if model or script:
+            start = replace(start, model=model or start.model, script=Text(script))
+        self._check(start)
+        name = await self.fork(session, told.first_seq - 1, "rerun")
+        return PreparedFork(
+            name, (*told.messages[len(told.queued_seqs) :], start)
+        )  # Messages that were queued when the run started are queued in the fork too.
+
+    def _with_current_mode(self, session: str, start: RunStarted) -> RunStarted:
+        """Return the start with the session's current mode; for an imported session, without any permissions."""
+        row = self._row(session)
+        if row.imported_from:
+            return cast(RunStarted, without_permissions(start, row.imported_from))
+        return replace(start, mode=next((mode for mode in MODES if mode == row.mode), start.mode))
+
+    async def plan_rewind(self, session: str, to: int, force: Iterable[str] = (), *, only: str = "") -> RewindPlan:
+        """Return the plan for rewinding the files to the event `to`, including files that sub-agents changed.
+
+        `only` limits the plan to one file. Files in `force` are overwritten even if other programs changed them.
+        """
+        row, entries = self._row(session), await self._merged_entries(session)
+        kept = self._load_blobs(past.target_hash for past in file_histories(entries, to))
+        made = await asyncio.to_thread(plan_rewind, Path(row.folder), entries, to, kept, force)
+        return replace(made, files=tuple(file for file in made.files if file.path == only)) if only else made
+
+    async def plan_undo(self, session: str, force: Iterable[str] = ()) -> RewindPlan:
+        """Return the plan for undoing the last rewind. Raise Problem if there is no rewind to undo."""
+        row, entries = self._row(session), await self._merged_entries(session)
+        rewind = last_rewind(entries)
+        files = rewind.event.files if rewind and isinstance(rewind.event, FilesRewound) else ()
+        kept = self._load_blobs(file.before for file in files)
+        return await asyncio.to_thread(plan_undo, Path(row.folder), entries, kept, force)
+
+    async def rewind(self, session: str, made: RewindPlan) -> FilesRewound:
+        """Execute the plan and return the recorded event. Raise Problem if a run of the session is active."""
+        folder = Path(self._row(session).folder)
+        async with self._still(session):
+            done = rewind_event(made)
+            if not done.files:
+                return done
+            kept = self._load_blobs(file.target_hash for file in made.changing_files)
+            await self._journal.append(session, done, blobs=await run_to_completion(overwritten_contents, folder, made))
+            stayed = await run_to_completion(apply_plan, folder, made, kept)
+            if stayed:  # These files changed after planning, or writing failed. Record that as well.
+                await self._journal.append(
+                    session, FilesRewound(made.to_seq, skipped=stayed, undoes_seq=made.undoes_seq)
+                )
+                files = tuple(file for file in done.files if file.path not in stayed)
+                done = replace(done, files=files, skipped=(*done.skipped, *stayed))
+        return done
+
+    async def replace_contents(self, session: str, path: str, held: str, body: bytes) -> FilesRewound:
+        """Replace the contents of a file if it still has the blob hash `held`. Used to revert a single hunk."""
+        row = self._row(session)
+        made = await asyncio.to_thread(plan_replacement, Path(row.folder), row.last_seq, path, held, body)
+        async with self._still(session):
+            done = rewind_event(made)
+            blobs = await run_to_completion(overwritten_contents, Path(row.folder), made)
+            blobs[blob_hash(body)] = body
+            await self._journal.append(session, done, blobs=blobs)
+            stayed = await run_to_completion(apply_plan, Path(row.folder), made, blobs.get)
+        if stayed:
+            why = "It was changed outside this session at the same moment."
+            raise Problem(f"{path} was not changed.", why, "Look at it again.")
+        return done
+
+    def _load_blobs(self, names: Iterable[str]) -> ReadBlob:
+        """Read these blobs now and return a lookup for other threads, which cannot use the database connection."""
+        return {name: self._reader.find_blob(name) for name in names}.get
+
+    async def rate(
+        self,
+        session: str,
+        rating: Literal["up", "down", ""],
+        *,
+        run: int = 0,
+        note: str = "",
+        tags: tuple[str, ...] = (),
+        rated_by: Literal["user", "check"] = "user",
+    ) -> int:
+        """Rate a run (0 for the last one) and return its number. A later rating replaces an earlier one."""
+        row = self._row(session)
+        number = run or row.runs
+        if not 1 <= number <= row.runs:
+            raise Problem(f"There is no run {number}.", f"Runs in this session: {row.runs}.", "")
+        named = tuple(dict.fromkeys(tag.strip().removeprefix("#") for tag in tags if tag.strip()))
+        await self._journal.append(session, RunRated(number, rating, Text(note), named, rated_by))
+        return number
+
+    async def run_input(self, session: str, run: int) -> RunInput:
+        """Return how a run (0 for the last one) was started."""
+        row = self._row(session)
+        number = run or row.runs
+        entries = await self._entries(session, row.last_seq)
+        of_run = [entry for entry in entries if entry.run == number]
+        place = next((i for i, e in enumerate(of_run) if isinstance(e.event, RunStarted)), None)
+        if place is None:
+            raise Problem(f"There is no run {number}.", f"Runs in this session: {row.runs}.", "")
+        start, first = of_run[place].event, of_run[0].seq
+        assert isinstance(start, RunStarted)
+        talk = fold_events(entry for entry in entries if entry.seq < of_run[place].seq)
+        sent = sorted((one for one in talk.queued if one.category == USER), key=lambda one: one.seq >= first)
+        words = tuple(UserMessage(one.text, one.attachments) for one in sent)
+        return RunInput(first, words, start, tuple(one.seq for one in sent if one.seq < first))
+
+    async def _entries(self, session: str, last: int) -> list[EventRecord]:
+        found = [entry async for entry in self._journal.read(session)]
+        return [entry for entry in found if entry.seq <= last]
+
+    async def _merged_entries(self, session: str) -> list[EventRecord]:
+        return await merge_child_events(await self._entries(session, self._row(session).last_seq), self._journal.read)
+
+    def _row(self, session: str) -> SessionRow:
+        row = self._reader.session(session)
+        if row is None:
+            raise Problem(f"There is no session {session}.", "", "List them with `journeyman sessions`.")
+        return row

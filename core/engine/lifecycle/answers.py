@@ -1,0 +1,42 @@
+"""Records the user's answers to questions as events. The waiting run picks them up in `RunContext.ask`."""
+
+from dataclasses import dataclass
+
+from core.domain.problems import Problem
+from core.domain.question import Answer, QuestionAnswered, QuestionAnswerStarted
+from core.store.journal import Journal
+from core.store.reader import Reader
+
+
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """Records each answer exactly once.
+
+    `claimed` holds the IDs of the questions that the user or a timeout is answering right now.
+    """
+
+    journal: Journal
+    reader: Reader
+    claimed: set[str]
+
+    async def answer(self, question: str, answer: Answer) -> str:
+        """Record the answer and return the session of the question. Raise Problem if the question is not open."""
+        asked = self.reader.question_origin(question)
+        if asked is None or question in self.claimed:
+            raise Problem(
+                f"The question {question} is not open.",
+                "It has already been answered, or its run has ended.",
+                "List the open questions with `journeyman pending`.",
+            )
+        self.claimed.add(question)
+        try:
+            session, call = asked
+            await self.journal.append(session, QuestionAnswered(question, call, answer))
+        finally:
+            self.claimed.discard(question)
+        return session
+
+    async def start_answering(self, question: str) -> None:
+        """Remove the time limit of a question, because the user has begun to answer it. Ignore unknown questions."""
+        if asked := self.reader.question_origin(question):
+            await self.journal.append(asked[0], QuestionAnswerStarted(question))

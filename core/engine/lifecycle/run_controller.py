@@ -1,0 +1,395 @@
+"""Starts, stops, pauses and resumes runs, and owns their asyncio tasks."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+from weakref import WeakValueDictionary
+
+from core.domain.events import (
+    EVENT_CLASSES,
+    RunEnded,
+    RunInterrupted,
+    RunStarted,
+    SessionCreated,
+    SessionEvent,
+    UserMessage,
+)
+from core.domain.ids import session_id
+from core.domain.permissions import PermissionDecided
+from core.domain.problems import ErrorDetails, Problem
+from core.domain.question import QuestionAnswered
+from core.domain.sessions import SessionRow
+from core.domain.text import Attachment, Text
+from core.engine.lifecycle.answers import Answers
+from core.engine.lifecycle.live_run import LiveRun, RunOutcome, finish_uncanceled, run_to_end
+from core.engine.lifecycle.run_factory import RunFactory
+from core.engine.policy.imported_sessions import refuse_imported
+from core.engine.run.context_budget import compact_idle_session
+from core.engine.run.delegate import STOPPED_WITH_PARENT, SubAgents
+from core.engine.run.run_context import RunContext
+from core.engine.state.conversation import Conversation, next_run_start
+from core.engine.state.stored_conversation import find_unresolved_calls, load_conversation
+from core.engine.state.unresolved_calls import UNFINISHED, Resolution, UnresolvedCallsError, resolution_events
+from core.models.model import Model
+from core.store.journal import Journal
+from core.store.journal_update import JournalUpdate
+from core.store.reader import Reader
+from core.tools.tool_context import ToolContext
+
+STOPPED_BY_USER = "stopped by you"
+INTERRUPTED_REASON = "Journeyman exited while the run was active."
+IMPORT_CUT = "Journeyman exited while the session was being imported."
+ANSWER_NOT_RECEIVED = "The answer came after Journeyman had exited, so the run has not received it yet."
+ENDED = {
+    "done": "It has completed.", "failed": "It failed.", "stopped": "It was stopped.", "limit": "It reached its limit.",
+}  # fmt: skip
+CONTINUE_HINT = "Send it a message; on the command line: journeyman fork {} --say TEXT."
+CHECK_INTERVAL_S = 0.02
+
+
+class RunController:
+    """Manages the active runs of all sessions.
+
+    Attributes:
+        report: called with an unexpected exception, which is a bug in Journeyman.
+        prepare_start: called with a RunStarted event and the folder; returns the event with the system prompt.
+        open_tools: called with the folder and the session ID; returns the context for the run's tools.
+        factory: creates the context of a run and executes it.
+        claimed: IDs of the questions and permission requests that are being answered, so that each is answered once.
+    """
+
+    def __init__(
+        self,
+        journal: Journal,
+        reader: Reader,
+        report: Callable[[BaseException], None],
+        prepare_start: Callable[[RunStarted, Path], Awaitable[RunStarted]],
+        open_tools: Callable[[Path, str], ToolContext],
+        factory: RunFactory,
+    ) -> None:
+        self._journal = journal
+        self._reader = reader
+        self._report = report
+        self._brief = prepare_start
+        self._place = open_tools
+        self._bench = factory
+        self._live: dict[str, LiveRun] = {}
+        self.claimed: set[str] = set()
+        self.answers = Answers(journal, reader, self.claimed)
+        self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        self._closing = False
+        self._forget = journal.listen(self._on_event)
+        self.sub_agents = SubAgents(
+            journal, reader, self.check_start, self._open, self.resume, self.stop, self.is_active, lambda: self._closing
+        )
+
+    def is_active(self, session: str) -> bool:
+        return session in self._live
+
+    async def recover(self) -> None:
+        """Mark every run that a crash ended as interrupted. Called at startup. No run is resumed automatically."""
+        for row in self._reader.sessions():
+            if row.imported_from and row.status in UNFINISHED:
+                await self._journal.append(row.id, RunEnded("stopped", IMPORT_CUT))
+            elif row.status == "running" and not self.is_active(row.id):
+                calls = tuple((await self.conversation(row.id)).unresolved_calls())
+                last = EVENT_CLASSES[self._reader.event(row.id, row.last_seq)["kind"]]
+                why = (
+                    ANSWER_NOT_RECEIVED
+                    if issubclass(last, QuestionAnswered | PermissionDecided)
+                    else INTERRUPTED_REASON
+                )
+                await self._journal.append(row.id, RunInterrupted(why, calls))
+
+    async def open(self, opened: SessionCreated, task: str, began: RunStarted, *why: SessionEvent) -> str:
+        """Create a session with its first run in one transaction and return the session's ID.
+
+        `why` are events that record what started the session, such as a schedule.
+        """
+        await self._open(name := opened.session_id or session_id(), opened, task, began, *why)
+        return name
+
+    async def _open(self, name: str, opened: SessionCreated, task: str, began: RunStarted, *why: SessionEvent) -> None:
+        model = self.check_start(began)
+        began = await self._brief(began, Path(opened.folder))
+        async with self.session_lock(name):
+            self._refuse_closing()
+            events = (replace(opened, session_id=name), *why, UserMessage(Text(task)), began)
+            await self._launch(name, opened.folder, *events, model=model)
+
+    async def start(self, session: str, events: tuple[SessionEvent, ...]) -> None:
+        """Start a run. The last of `events` is its RunStarted event."""
+        async with self.session_lock(session):
+            await self._start(session, *events)
+
+    @asynccontextmanager
+    async def hold_idle(self, session: str) -> AsyncIterator[None]:
+        """Prevent runs of the session from being started, stopped or resumed. Raise Problem if a run is active."""
+        async with self.session_lock(session):
+            refuse_imported(row := self._row(session))
+            self._refuse_active(row)
+            yield
+
+    def check_start(self, began: RunStarted) -> Model:
+        """Return the run's model, or raise Problem if its model, script or grants are invalid.
+
+        Callers use it before they write any event.
+        """
+        return self._bench.check_start(began)
+
+    async def send_message(
+        self, session: str, text: str, *, now: bool = False, attached: Sequence[Attachment] = ()
+    ) -> None:
+        """Send a message.
+
+        An active run receives the message after its current turn, or at once with `now`, which interrupts the reply. An
+        interrupted or paused run is resumed with the message. Otherwise the message starts the next run.
+        """
+        async with self.session_lock(session):
+            refuse_imported(self._row(session))
+            words = UserMessage(Text(text), tuple(attached))
+            if live := self._live.get(session):
+                await self._journal.append(session, words)
+                if now:
+                    live.context.interrupt_reply()
+                # The run ended in the meantime without receiving the message. A paused run receives it when resumed.
+                if not self.is_active(session) and self._row(session).status not in UNFINISHED:
+                    await self._start(session, next_run_start(await self.conversation(session)))
+            elif self._row(session).status in UNFINISHED:
+                # Only queue the message if the user must first decide about unresolved calls, or if this session is
+                # that of a sub-agent, which its parent resumes.
+                if self.sub_agents.root_session(session) != session or await self.unresolved_calls(session):
+                    await self._journal.append(session, words)
+                else:
+                    await self._resume(session, "", words)
+            else:
+                await self._start(session, words, next_run_start(await self.conversation(session)))
+
+    async def conversation(self, session: str) -> Conversation:
+        """Return the current conversation of the session, active or not."""
+        live = self._live.get(session)
+        return live.context.conversation if live else await load_conversation(self._journal, session)
+
+    def interrupt_reply(self, session: str) -> bool:
+        """Interrupt the reply in progress so that queued messages are sent. Return whether a run is active."""
+        if live := self._live.get(session):
+            live.context.interrupt_reply()
+        return live is not None
+
+    async def pause(self, session: str) -> None:
+        """Pause the run after its current turn."""
+        async with self.session_lock(session):
+            if (live := self._live.get(session)) is None:
+                raise Problem("This run is not active.", f"It is {self._row(session).status}.", "")
+            live.context.pause_requested = True
+
+    async def compact(self, session: str) -> None:
+        """Compact the context: after the current turn if a run is active, otherwise at once."""
+        async with self.session_lock(session):
+            if live := self._live.get(session):
+                live.context.compaction_requested = True
+                return
+            self._refuse_closing()
+            refuse_imported(row := self._row(session))
+            place = self._place(Path(row.folder), session)
+            try:
+                await compact_idle_session(await self._run_context(session, place, None))
+            finally:
+                await place.close()
+
+    async def stop(self, session: str, reason: str = STOPPED_BY_USER) -> None:
+        """Cancel the model request, kill the run's processes, and end the run and its sub-agents."""
+        async with self.session_lock(session):
+            if live := self._live.get(session):
+                live.stop_reason = reason
+                live.task.cancel()
+                await asyncio.wait({live.task})
+                if self._live.pop(session, None):  # Canceled before its first step, the task recorded nothing.
+                    await live.context.tool_context.close()
+                    await self._journal.append(session, RunEnded("stopped", reason))
+                return
+            if (row := self._row(session)).status not in UNFINISHED:
+                raise Problem("This run is not active.", f"It is {row.status}.", "")
+            await self._journal.append(session, RunEnded("stopped", reason))
+        await self._stop_children(session)
+
+    async def _stop_children(self, session: str) -> None:
+        """Stop the session's unfinished sub-agents, because they must not outlive the session."""
+        for child in self._reader.children(session):
+            if child.status in UNFINISHED:
+                await self.stop(child.id, STOPPED_WITH_PARENT)
+
+    async def resume(self, session: str, resolution: Resolution = "") -> None:
+        """Resume an interrupted or paused run. `resolution` decides about calls that may have run before a crash."""
+        async with self.session_lock(session):
+            await self._resume(session, resolution)
+
+    async def _resume(self, session: str, settle: Resolution, *said: SessionEvent) -> None:
+        if (row := self._row(session)).status == "paused":  # The last event is written, so the task ends in a moment.
+            await self.wait_idle(session)
+        refuse_imported(row)
+        self._refuse_active(row)
+        self._refuse_closing()
+        if row.status not in UNFINISHED:
+            why = ENDED.get(row.status, "It has ended.")
+            raise Problem("There is nothing to resume.", why, CONTINUE_HINT.format(session))
+        conversation, doubted = await self.conversation(session), await self.unresolved_calls(session)
+        if settle != "abort":
+            self.check_start(next_run_start(conversation))
+        if doubted and not settle:
+            raise UnresolvedCallsError(session, tuple(doubted.values()))
+        events = [
+            *said,
+            *resolution_events(
+                row.status, settle, conversation.unresolved_calls(), doubted, conversation.open_questions
+            ),
+        ]
+        if settle != "abort":
+            await self._launch(session, row.folder, *events)
+            self._live[session].context.settle = settle
+        else:
+            await self._journal.append(session, *events)
+            await self._stop_children(session)
+
+    async def run_again(self, session: str) -> None:
+        """Start another run with the same settings and no new message, for example after a provider failure."""
+        await self.start(session, (next_run_start(await self.conversation(session)),))
+
+    async def unresolved_calls(self, session: str) -> dict[str, str]:
+        """Return the calls that started but did not return, as ID → what the call acts on. Sub-agents are included."""
+        return await find_unresolved_calls(self._journal, self._reader, session)
+
+    async def wait_idle(self, session: str) -> None:
+        """Wait until no run of the session is active."""
+        if live := self._live.get(session):
+            await asyncio.wait({live.task})
+
+    async def await_policy_check(self, session: str) -> None:
+        """Wait until a resumed run has checked its pending permission requests against the current mode and rules."""
+        while (live := self._live.get(session)) and not live.task.done():
+            if all(
+                each.request.id in live.context.needs_user
+                for each in self._reader.permission_requests()
+                if each.session == session
+            ):
+                return
+            await asyncio.wait({live.task}, timeout=CHECK_INTERVAL_S)
+
+    async def await_hooks(self, session: str) -> None:
+        """Wait until the user's hooks have been notified of the run's questions."""
+        if live := self._live.get(session):
+            await live.context.hooks_finished()
+
+    def call_when_idle(self, session: str, call: Callable[[], None]) -> None:
+        """Call back once no run of the session is active; immediately if none is."""
+        if live := self._live.get(session):
+            live.task.add_done_callback(lambda _: call())
+        else:
+            call()
+
+    async def close(self) -> None:
+        """Cancel every run. Runs that were not waiting for the user are marked as interrupted."""
+        if self._closing:
+            return
+        self._closing = True
+        tasks = [live.task for live in self._live.values()]
+        for live in self._live.values():
+            live.context.closing = True
+            live.task.cancel()
+        if tasks:
+            await asyncio.wait(tasks)
+        self._forget()
+
+    async def _start(self, session: str, *events: SessionEvent) -> None:
+        refuse_imported(row := self._row(session))
+        self._refuse_active(row)
+        self._refuse_closing()
+        model = next((self.check_start(event) for event in events if isinstance(event, RunStarted)), None)
+        await self._launch(
+            session, row.folder, *[await self._with_system_prompt(session, event) for event in events], model=model
+        )
+
+    async def _with_system_prompt(self, session: str, event: SessionEvent) -> SessionEvent:
+        """Add the system prompt to a RunStarted event; return any other event unchanged."""
+        return await self._brief(event, Path(self._row(session).folder)) if isinstance(event, RunStarted) else event
+
+    async def _launch(self, session: str, folder: str, *events: SessionEvent, model: Model | None = None) -> None:
+        """Record the events and start the run's task. If the folder is missing, raise Problem and record nothing."""
+        place = self._place(Path(folder), session)
+        try:
+            if events:
+                await self._journal.append(session, *events)
+            work = await self._run_context(session, place, model)
+        except BaseException:
+            await place.close()
+            raise
+        self._live[session] = LiveRun(asyncio.create_task(self._execute(work), name=f"run {session}"), work)
+
+    async def _run_context(self, session: str, place: ToolContext, model: Model | None) -> RunContext:
+        return await self._bench.create(session, place, model, self.claimed, self.sub_agents.delegate)
+
+    async def _execute(self, run: RunContext) -> None:
+        """Execute runs until no message is waiting, and record how each ends.
+
+        Messages that arrived too late for a run start the next run.
+        """
+        live = self._live[run.session]
+        begun: tuple[SessionEvent, ...] = ()
+        try:
+            while True:
+                last = await self._run_to_end(live, begun)
+                await finish_uncanceled(run.tool_context.close())  # Background processes end before the run ends.
+                if last is None:
+                    return
+                await finish_uncanceled(self._journal.append(run.session, last))
+                await finish_uncanceled(run.run_end_hooks(last))
+                heard_all = not run.conversation.queued or getattr(last, "status", "") != "completed"
+                if heard_all or live.stop_reason or self._closing:
+                    return
+                run.tool_context = self._place(run.tool_context.folder, run.session)
+                begun = (await self._brief(next_run_start(run.conversation), run.tool_context.folder),)
+        except Problem as problem:  # The event log cannot be written. The next start marks the run as interrupted.
+            self._report(problem)
+        finally:
+            self._live.pop(run.session, None)
+            await finish_uncanceled(run.tool_context.close())
+
+    async def _run_to_end(self, live: LiveRun, begun: tuple[SessionEvent, ...]) -> RunOutcome | None:
+        """Execute a run and return the event that ends it, or None if Journeyman exits while it waits for the user."""
+        try:
+            return await run_to_end(live.context, begun, self._bench.execute)
+        except asyncio.CancelledError:
+            if live.stop_reason:
+                return RunEnded("stopped", live.stop_reason)
+            if self._row(live.context.session).status == "waiting":
+                return None
+            return RunInterrupted("Journeyman was closed.", tuple(live.context.conversation.unresolved_calls()))
+        except Problem as problem:
+            return RunEnded("failed", problem.details.message, problem.details)
+        except Exception as error:  # A bug ends only this run; the program and the other runs continue.
+            self._report(error)
+            trouble = ErrorDetails("Internal error", f"{type(error).__name__}: {error}")
+            return RunEnded("failed", trouble.message, trouble)
+
+    def _row(self, session: str) -> SessionRow:
+        if row := self._reader.session(session):
+            return row
+        raise Problem(f"There is no session {session}.", "", "List them with `journeyman sessions`.")
+
+    def session_lock(self, session: str) -> asyncio.Lock:
+        """Return the lock of a session. It prevents, for example, a stop between recording a start and running it."""
+        return self._turns.setdefault(session, asyncio.Lock())
+
+    def _refuse_closing(self) -> None:
+        if self._closing:
+            raise Problem("Journeyman is shutting down.", "", "Start it again, then retry.")
+
+    def _refuse_active(self, row: SessionRow) -> None:
+        if self.is_active(row.id):
+            raise Problem("A run is already active in this session.", "", "Stop it first, or send it a message.")
+
+    def _on_event(self, told: JournalUpdate) -> None:
+        if live := self._live.get(told.entry.session):
+            live.context.conversation.apply(told.entry)

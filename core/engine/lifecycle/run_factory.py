@@ -1,0 +1,93 @@
+"""Builds the context of a run (conversation, models, rules, tools) and executes it."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+from core.agents.agent_pool import AgentPool
+from core.domain.events import RunEnded, RunPaused, RunStarted
+from core.domain.external_agents import is_external_agent
+from core.domain.text import Text
+from core.domain.tiers import NO_TIERS, Tiers, choose_model
+from core.engine.external.external_run import run_external_agent
+from core.engine.policy.grants import parse_grants
+from core.engine.policy.trust import is_trusted
+from core.engine.run.loop import run_turns
+from core.engine.run.policy_check import check_policy
+from core.engine.run.run_context import Delegation, RunContext, cache_models
+from core.engine.services.skills import SkillService
+from core.engine.state.conversation import next_run_start
+from core.engine.state.live_updates import LiveUpdates
+from core.engine.state.stored_conversation import load_conversation
+from core.models.catalog import ModelCatalog
+from core.models.model import Model
+from core.store.journal import Journal
+from core.store.proposal_store import ProposalStore
+from core.store.reader import Reader
+from core.store.rule_store import RuleStore
+from core.tools.tool_context import ToolContext
+
+
+@dataclass(slots=True)
+class RunFactory:
+    """Creates and executes runs.
+
+    Attributes:
+        book: the permission rules that tool calls are checked against.
+        agent_connections: the connections to external agents.
+        tiers: returns which models are used for which kind of work.
+        compact_at: returns the context size in tokens at which compaction starts, as set by the user; 0 for no limit.
+        skills: the skill library; None if runs use no skills.
+        proposals: the store of changes that agents propose; None if runs cannot propose changes.
+    """
+
+    journal: Journal
+    reader: Reader
+    drafts: LiveUpdates
+    models: ModelCatalog
+    book: RuleStore
+    agent_connections: AgentPool
+    tiers: Callable[[], Tiers] = lambda: NO_TIERS
+    compact_at: Callable[[], int] = lambda: 0
+    skills: SkillService | None = None
+    proposals: ProposalStore | None = None
+
+    def check_start(self, began: RunStarted) -> Model:
+        """Return the model that the run would use, or raise Problem if its model, script or grants are invalid.
+
+        Callers use it before they write any event.
+        """
+        parse_grants(began.allow, "the first")
+        return self.models.model(choose_model(self.tiers(), began.model, ()).model, self._full_text(began.script))
+
+    async def create(
+        self, session: str, place: ToolContext, model: Model | None, claimed: set[str], delegate: Delegation
+    ) -> RunContext:
+        """Create the context for a run of this session. If `model` is None, the model is created from its name."""
+        conversation = await load_conversation(self.journal, session)
+        started = next_run_start(conversation)
+        script = self._full_text(started.script)
+        models = cache_models(lambda name: self.models.model(name, script))
+        model = model or models(choose_model(self.tiers(), started.model, ()).model)
+        # Apply the events that were appended in the meantime. Reading so few events never yields to the event loop, so
+        # the run misses no event from here on.
+        async for entry in self.journal.read(session, conversation.last_seq):
+            conversation.apply(entry)
+        return RunContext(
+            session=session, tool_context=place, model_name=started.model, model=model, attended=started.interactive,
+            conversation=conversation, journal=self.journal, reader=self.reader, live_updates=self.drafts,
+            evaluate=partial(check_policy, self.book), models=models, tiers=self.tiers, compact_at=self.compact_at,
+            supports_tool_calls=self.models.supports_tools,
+            claimed=claimed, delegate=delegate, skills=self.skills, proposals=self.proposals,
+            trusted=is_trusted(self.book.current(), str(place.folder), started.mode),
+        )  # fmt: skip
+
+    async def execute(self, run: RunContext) -> RunEnded | RunPaused:
+        """Execute the run to its end or to a pause, with its model or its external agent."""
+        if is_external_agent(run.model_name):
+            return await run_external_agent(run, self.agent_connections)
+        await self.models.fetch_info(run.model_name)
+        return await run_turns(run)
+
+    def _full_text(self, text: Text) -> str:
+        return self.reader.blob(text.blob).decode() if text.blob else text.head

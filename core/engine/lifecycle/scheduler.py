@@ -1,0 +1,214 @@
+"""Starts scheduled sessions when they are due, as long as Journeyman is running."""
+
+import asyncio
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from pathlib import Path
+from typing import Protocol
+
+from core.domain.clock import SECOND, Clock, now
+from core.domain.events import RunStarted, SessionEvent
+from core.domain.ids import session_id
+from core.domain.modes import DEFAULT_MODE, MODES
+from core.domain.problems import Problem
+from core.domain.schedule import (
+    LATE_AFTER,
+    MissedPolicy,
+    Schedule,
+    ScheduleTriggered,
+    due_times,
+    parse_interval,
+    parse_time,
+)
+from core.domain.sessions import SessionRow
+from core.domain.text import Text
+from core.engine.state.unresolved_calls import UNFINISHED
+from core.settings.schema import Settings
+from core.store.schedule_store import ScheduleStore
+from core.workspace.paths import check_workspace
+from core.workspace.worktrees import repository_root
+
+CHECK_INTERVAL_S = 20.0  # Check this often, because waking from sleep is not reported.
+CUT = "Journeyman exited while starting the session."
+
+
+class StartSession(Protocol):
+    """Creates a session with its first run, recording the events `why` for its origin, and returns its ID."""
+
+    async def __call__(
+        self, task: str, folder: Path, began: RunStarted, *why: SessionEvent, worktree: bool = False
+    ) -> str: ...
+
+
+@dataclass(frozen=True, slots=True)
+class ScheduleRequest:
+    """A schedule as the user requests it. If `at` is empty, the first run is due one interval from now."""
+
+    task: str
+    folder: Path
+    at: str = ""
+    every: str = ""
+    missed: MissedPolicy = "run"
+    model: str = ""
+    mode: str = DEFAULT_MODE
+    script: str = ""
+    worktree: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class DueResult:
+    """What happened at a due time: the updated schedule, and the ID of the session that was started, if any."""
+
+    schedule: Schedule
+    session: str = ""
+
+
+class Scheduler:
+    """Manages the schedules and starts sessions when they are due.
+
+    Attributes:
+        running: whether sessions are started when they are due.
+    """
+
+    def __init__(
+        self,
+        book: ScheduleStore,
+        settings: Callable[[], Settings],
+        start: StartSession,
+        session: Callable[[str], SessionRow | None],
+        clock: Clock = now,
+    ) -> None:
+        self._book = book
+        self._settings = settings
+        self._start = start
+        self._session = session
+        self._clock = clock
+        self._changed = asyncio.Event()
+        self._stopping = False
+        self.running = False
+
+    def all(self) -> list[Schedule]:
+        return self._book.read()
+
+    async def add(self, request: ScheduleRequest) -> Schedule:
+        """Save a schedule. Raise Problem if it is not valid."""
+        moment = self._clock()
+        if not request.task.strip():
+            raise Problem("There is no task.", "", "Describe the task.")
+        if not (request.at or request.every):
+            raise Problem("The schedule has no time.", "", "Set a time with --at, an interval with --every, or both.")
+        folder = check_workspace(request.folder)
+        if request.worktree:
+            await asyncio.to_thread(repository_root, folder)
+        number, step = parse_interval(request.every) if request.every else (0, timedelta())
+        first = parse_time(request.at, moment) if request.at else moment + number * step // timedelta(microseconds=1)
+        made = Schedule(
+            session_id()[:4],
+            request.task,
+            str(folder),
+            request.model,
+            first,
+            first,
+            request.every,
+            request.missed,
+            request.mode,
+            request.script,
+            worktree=request.worktree,
+        )
+        await self._book.save(made)
+        self._changed.set()
+        return made
+
+    async def remove(self, name: str) -> Schedule:
+        """Remove a schedule, given its ID or an unambiguous prefix, and return it. The sessions it started stay."""
+        found = [one for one in self.all() if name and one.id.startswith(name)]
+        if len(found) != 1:
+            raise Problem(f"There is no schedule {name!r}.", "", "List them with `journeyman schedule`.")
+        await self._book.remove(found[0].id)
+        return found[0]
+
+    def stop(self) -> None:
+        """End `run` once the sessions that it is starting have started."""
+        self._stopping = True
+        self._changed.set()
+
+    async def run(self, on_due: Callable[[DueResult], None], on_error: Callable[[Problem], None]) -> None:
+        """Start sessions as they become due, until `stop` is called.
+
+        `on_due` receives the outcome of each due schedule. `on_error` receives errors; the loop continues after them.
+        """
+        if not self._book.can_write:
+            return
+        self.running = True
+        try:
+            while not self._stopping:
+                self._changed.clear()
+                left = CHECK_INTERVAL_S
+                try:
+                    for met in await self.start_due():
+                        on_due(met)
+                    left = self._seconds_to_next_check()
+                except Problem as problem:  # The schedules could not be read or written. Try again at the next check.
+                    on_error(problem)
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(left):
+                        await self._changed.wait()
+        finally:
+            self.running = False
+
+    def _seconds_to_next_check(self) -> float:
+        due = min((one.due for one in self.all() if one.due), default=0)
+        return min(CHECK_INTERVAL_S, max(0.0, (due - self._clock()) / SECOND)) if due else CHECK_INTERVAL_S
+
+    async def start_due(self) -> list[DueResult]:
+        """Start a session for every schedule that is due."""
+        return [await self._start_due(found) for found in self.all() if due_times(found, self._clock())]
+
+    async def _start_due(self, found: Schedule) -> DueResult:
+        """Start the session of a schedule, or skip it.
+
+        The next due time is saved first, so that a crash can lose a start but never cause two.
+        """
+        moment = self._clock()
+        met = due_times(found, moment)
+        assert met is not None
+        late = moment - met.last > LATE_AFTER
+        before = self._session(found.last_session) if found.last_session else None
+        after = replace(found, due=met.next, missed_count=found.missed_count + met.count, error="")
+        if before and before.status in UNFINISHED:
+            why = f"The previous session {before.id} has not ended: it is {before.status}."
+            return await self._save_change(replace(after, error=why))
+        if late and found.on_missed == "skip":
+            return await self._save_change(after)
+        if not await self._book.update(replace(after, error=CUT)):
+            return DueResult(after)  # The schedule was removed meanwhile.
+        why_here = ScheduleTriggered(found.id, met.last, found.interval, after.missed_count - 1, late)
+        try:
+            folder, began = Path(found.folder), self._run_settings(found)
+            session = await self._start(found.task, folder, began, why_here, worktree=found.worktree)
+        except Problem as problem:
+            return await self._save_change(replace(after, error=str(problem)))
+        return await self._save_change(replace(after, last_session=session, missed_count=0), session)
+
+    async def _save_change(self, after: Schedule, session: str = "") -> DueResult:
+        await self._book.update(after)
+        return DueResult(after, session)
+
+    def _run_settings(self, found: Schedule) -> RunStarted:
+        """Return the start of a run with the current limits and model. At a limit the run waits for the user."""
+        settings = self._settings()
+        model = found.model or settings.model
+        if not model:
+            raise Problem("No model is set up.", "Neither the schedule nor the settings name one.", "Choose a model.")
+        return RunStarted(
+            model,
+            settings.max_turns,
+            Text(found.script),
+            settings.max_minutes,
+            settings.max_tokens,
+            settings.max_cost,
+            interactive=True,
+            mode=next((mode for mode in MODES if mode == found.mode), DEFAULT_MODE),
+        )

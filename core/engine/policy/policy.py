@@ -1,0 +1,460 @@
+"""The permission policy: decides whether a tool call is allowed, denied or needs the user's approval.
+
+These are pure functions without I/O. The order of precedence is: built-in denials, deny rules, plan mode, requests
+that no rule can suppress, ask rules, allow rules, and finally the permission mode.
+"""
+
+import os
+import posixpath
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from functools import partial
+from typing import Any
+
+from core.domain.command_line import ParsedLine, UnclearLine, parse_line, split_loosely
+from core.domain.ids import permission_id
+from core.domain.modes import Mode
+from core.domain.permissions import (
+    Allowed,
+    Denied,
+    NeedsApproval,
+    PermissionRequest,
+    PolicyDecision,
+    RuleScope,
+    SandboxLevel,
+    canonical_json,
+    fingerprint,
+)
+from core.domain.problems import Problem
+from core.domain.programs import control_files, irreversible_reason, possibly_irreversible_reason
+from core.domain.protected_paths import all_read_only, changed_protected_paths, named_protected_paths
+from core.domain.provenance import ContentSource, source_label
+from core.domain.rules import (
+    PermissionRule,
+    Subject,
+    allows,
+    allows_part,
+    applies,
+    may_match,
+    new_rule,
+    suggest_patterns,
+)
+from core.domain.sensitive_paths import is_protected, is_secret, names_secret
+from core.tools.fetch import parse_url
+from core.tools.mcp_tools import mcp_server_of
+from core.tools.tool import Access, Tool
+
+MAX_COMMAND_CHARS = 20_000  # characters; nobody reads a longer command before approving it
+RULE_SUBJECTS: dict[Access, Subject] = {
+    "none": "none", "read": "path", "write": "path", "execute": "command", "network": "host",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class ProposedCall:
+    """A tool call as the policy sees it. `subjects` are its paths, its command or its hosts."""
+
+    call_id: str
+    tool: str
+    object: str
+    access: Access
+    arguments: str
+    subjects: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyContext:
+    """The circumstances under which a call is evaluated.
+
+    Attributes:
+        run: ID of the run; rules with the scope "run" apply only to the run they name.
+        workspace: absolute path of the folder that the agent works in.
+        data_dir: Journeyman's own data folder.
+        level: how strong the sandbox for commands is on this computer, as determined by its self-test.
+        changed_files: files the agent has written in this session.
+        hosts: hosts that commands of this run may reach; empty means no network access.
+        granted_tools: tools that the user allowed when starting the run.
+        agent: name of the sub-agent; empty for the session's main agent.
+        posix_shell: whether commands are run by a POSIX shell.
+        resolve: returns a path in the folder with its links resolved, relative to the folder.
+        content_mark: returns a digest of the current contents of a file in the folder, or "" without the file.
+    """
+
+    session: str
+    run: str
+    workspace: str
+    data_dir: str
+    level: SandboxLevel
+    changed_files: frozenset[str] = frozenset()
+    hosts: tuple[str, ...] = ()
+    granted_tools: frozenset[str] = frozenset()
+    agent: str = ""
+    posix_shell: bool = os.name == "posix"
+    resolve: Callable[[str], str] = lambda path: path
+    content_mark: Callable[[str], str] = lambda path: ""
+
+
+def propose_call(tool: Tool, parameters: Any, call_id: str, engine: str = "") -> ProposedCall:
+    """Describe a call for the policy, with every file, command or host that it names.
+
+    `engine` is the host of the web search engine, which is not among the parameters of a web search.
+    """
+    plain = {name: getattr(parameters, name) for name in parameters.__dataclass_fields__}
+    match tool.access:
+        case "read" | "write":
+            subjects = tool.paths(parameters) if tool.paths else (str(plain.get("path", ".")),)
+        case "execute":
+            subjects = (str(plain["command"]),)
+        case "network":
+            at = plain.get("server", engine)
+            subjects = (parse_url(str(plain["url"])).netloc,) if "url" in plain else (str(at),)
+        case "none":
+            subjects = ()
+    return ProposedCall(call_id, tool.name, tool.describe(parameters), tool.access, canonical_json(plain), subjects)
+
+
+def evaluate_call(
+    act: ProposedCall, mode: Mode, rules: Sequence[PermissionRule] | None, taint: Sequence[str], facts: PolicyContext
+) -> PolicyDecision:
+    """Decide whether a call is allowed, denied or needs approval.
+
+    `rules` is None if the rules file cannot be read; then every call with an effect needs approval.
+    """
+    kept = [rule for rule in rules or () if applies(rule, act.tool, facts.workspace, facts.run)]
+    applicable = [rule for rule in kept if rule.subject == RULE_SUBJECTS[act.access] or not rule.pattern]
+    if (
+        denied := _built_in_denial(act, facts)
+        or _denied_by_rule(act, applicable, facts)
+        or _denied_by_plan_mode(act, mode)
+    ):
+        return denied
+    if act.access == "none" and not any(rule.effect == "ask" for rule in applicable):
+        return Allowed("it affects nothing outside the session")
+    ask = _RequestBuilder(act, tuple(sorted(taint)), facts)
+    if forced := _mandatory_request(act, taint, facts, ask):
+        return forced
+    if rules is None:
+        return ask("Your rules cannot be read, so every call needs your approval.", patterns=())
+    for rule in applicable:
+        if rule.effect == "ask" and _rule_matches(rule, act, facts):
+            return ask(f"Your rule: {rule.description}", rule=rule.id, patterns=())
+    return (
+        _allowed_by_rules(act, applicable, facts)
+        or _allowed_by_mode(act, mode, facts)
+        or ask(_default_reason(act, mode, facts))
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _RequestBuilder:
+    """Builds the permission request for one call."""
+
+    act: ProposedCall
+    taint: tuple[str, ...]
+    facts: PolicyContext
+
+    def __call__(
+        self, why: str, *, rule: str = "", undoable: bool = True, patterns: tuple[str, ...] | None = None
+    ) -> NeedsApproval:
+        act, facts = self.act, self.facts
+        opens = _protected_targets(act, facts)
+        if opens:
+            patterns = ()
+        if patterns is None:
+            subjects = [_relative(s, facts) for s in act.subjects] if _is_path(act) else act.subjects
+            patterns = suggest_patterns(act.tool, RULE_SUBJECTS[act.access], subjects)
+        request = PermissionRequest(
+            id=permission_id(facts.session, act.call_id),
+            call_id=act.call_id,
+            tool=act.tool,
+            object=act.object,
+            cwd=facts.workspace,
+            sandbox_level=facts.level,
+            fingerprint=fingerprint(
+                act.tool, act.arguments, facts.workspace, facts.level, self.taint, _target_state(act, facts, opens)
+            ),
+            reason=why,
+            rule_id=rule,
+            access=act.access,
+            untrusted_sources=self.taint,
+            reversible=undoable,
+            patterns=patterns if undoable else (),
+            subagent=facts.agent,
+            protected_paths=opens,
+        )
+        return NeedsApproval(request, act.arguments)
+
+
+def _protected_targets(act: ProposedCall, facts: PolicyContext) -> tuple[str, ...]:
+    """Return the protected files that this call would change, or that a command names."""
+    if act.access == "execute":
+        pieces = _command_words(act.subjects[0])
+        return tuple(
+            dict.fromkeys(
+                (*named_protected_paths(pieces, partial(_path_in_folder, facts)), *changed_protected_paths(pieces))
+            )
+        )
+    if act.access != "write":
+        return ()
+    places = {path: (_relative(path, facts), _relative(facts.resolve(path), facts)) for path in act.subjects}
+    return tuple(dict.fromkeys(both[1] for both in places.values() if any(map(is_protected, both))))
+
+
+def _path_in_folder(facts: PolicyContext, path: str) -> str:
+    """Interpret a word of a command as a path, and return that path relative to the folder."""
+    try:
+        return _relative(facts.resolve(path), facts)
+    except (Problem, ValueError):
+        return _relative(path, facts)
+
+
+def _target_state(act: ProposedCall, facts: PolicyContext, opens: tuple[str, ...]) -> tuple[str, ...]:
+    if act.access != "write":
+        return opens
+    marks = tuple(facts.content_mark(path) for path in act.subjects)
+    return (*marks, *opens) if opens or any(marks) else ()
+
+
+def _is_path(act: ProposedCall) -> bool:
+    return RULE_SUBJECTS[act.access] == "path"
+
+
+def _relative(path: str, facts: PolicyContext) -> str:
+    """Return the path relative to the folder; it begins with `..` or `/` if it is outside."""
+    clean = posixpath.normpath(path.replace("\\", "/") if not facts.posix_shell else path)
+    if posixpath.isabs(clean):
+        root = posixpath.normpath(facts.workspace)
+        inside = clean == root or clean.startswith(root.rstrip("/") + "/")
+        return posixpath.relpath(clean, root) if inside else clean
+    return clean
+
+
+def _built_in_denial(act: ProposedCall, facts: PolicyContext) -> Denied | None:
+    """Deny access to paths outside the folder, secrets and Journeyman's own data, which nothing can allow."""
+    if _is_path(act):
+        for path in act.subjects:
+            for place in {_relative(path, facts), _relative(facts.resolve(path), facts)}:
+                if place.startswith(("../", "/")) or place == "..":
+                    return Denied(f"{path} is outside the folder.")
+                if is_secret(place):
+                    return Denied(f"{path} contains secrets. The user can open it, but an agent cannot.")
+                if _in_data_dir(posixpath.join(facts.workspace, place), facts):
+                    return Denied(f"{path} is in Journeyman's own data folder.")
+    if act.access == "execute":
+        if len(act.subjects[0]) > MAX_COMMAND_CHARS:
+            return Denied(
+                f"The command is longer than {MAX_COMMAND_CHARS:,} characters. Write a script file and run that."
+            )
+        for words in (*_command_words(act.subjects[0]), act.subjects[0].split()):
+            for word in words:
+                if names_secret(word):
+                    return Denied(f"The command names {word}, which contains secrets.")
+        if facts.data_dir and facts.data_dir in act.subjects[0] and not facts.workspace.startswith(facts.data_dir):
+            return Denied("The command names Journeyman's own data folder.")
+    return None
+
+
+def _in_data_dir(path: str, facts: PolicyContext) -> bool:
+    """Return whether a path is in Journeyman's data folder while the workspace is outside of it."""
+    data = facts.data_dir.rstrip("/")
+    return bool(data) and (path == data or path.startswith(data + "/")) and not facts.workspace.startswith(data + "/")
+
+
+def _command_words(command: str) -> list[list[str]]:
+    """Return the words of each part of a command line, even if the line could not be parsed completely."""
+    line = parse_line(command)
+    if isinstance(line, ParsedLine):
+        return [list(part) for part in line.parts]
+    return split_loosely(command)
+
+
+def _rule_matches(rule: PermissionRule, act: ProposedCall, facts: PolicyContext) -> bool:
+    if not rule.pattern or not act.subjects:
+        return not rule.pattern
+    if not _is_path(act):
+        return any(may_match(rule, subject) for subject in act.subjects)
+    places = [
+        place for path in act.subjects for place in (_relative(path, facts), _relative(facts.resolve(path), facts))
+    ]
+    return any(may_match(rule, place) for place in places)
+
+
+def _denied_by_rule(act: ProposedCall, rules: Sequence[PermissionRule], facts: PolicyContext) -> Denied | None:
+    for rule in rules:
+        if rule.effect == "deny" and _rule_matches(rule, act, facts):
+            return Denied(f"Your rule: {rule.description}", rule.id)
+    return None
+
+
+def _denied_by_plan_mode(act: ProposedCall, mode: Mode) -> Denied | None:
+    if mode == "plan" and act.access not in ("none", "read"):
+        return Denied("Plan mode is read-only. Describe what you would do instead.")
+    return None
+
+
+def _mandatory_request(
+    act: ProposedCall, taint: Sequence[str], facts: PolicyContext, ask: _RequestBuilder
+) -> NeedsApproval | None:
+    """Return the request for a call that needs approval regardless of allow rules, or None."""
+    if act.access == "write":
+        if opens := _protected_targets(act, facts):
+            return ask(f"Other programs execute or follow {_join(opens)}.")
+        if not act.subjects:
+            return ask("It is unknown which files this call changes.", patterns=())
+    outbound = act.access == "network" or (act.access == "execute" and bool(facts.hosts))
+    if outbound and (others := _other_sources(act, taint)):
+        return ask(f"The run has read untrusted content ({others[0]}), and this call can send data out.", patterns=())
+    return _mandatory_command_request(act, facts, ask) if act.access == "execute" else None
+
+
+def _other_sources(act: ProposedCall, taint: Sequence[str]) -> list[str]:
+    """Return the untrusted sources other than the MCP server that the call goes to.
+
+    Content that came from a server can be sent back to that server without disclosing anything.
+    """
+    server = mcp_server_of(act.tool)
+    own = source_label(ContentSource("mcp", server)) if server else ""
+    return [source for source in taint if source != own]
+
+
+def _mandatory_command_request(act: ProposedCall, facts: PolicyContext, ask: _RequestBuilder) -> NeedsApproval | None:
+    line = parse_line(act.subjects[0])
+    lost = _irreversible_reason(act.subjects[0])
+    if lost:
+        return ask(f"{lost}.", undoable=False)
+    if facts.level != "none" and (kept := _reach_of_protected(act, line, facts)):
+        return ask(f"{kept}, which other programs execute or follow.")
+    if facts.level == "none":
+        return ask("Commands are not sandboxed on this computer, so each one needs your approval.", patterns=())
+    if not facts.posix_shell and not (isinstance(line, ParsedLine) and line.single):
+        return ask("Commands for this shell cannot be analyzed reliably.", patterns=())
+    for part in line.parts if isinstance(line, ParsedLine) else ():
+        for pattern in control_files(part):
+            if found := sorted(path for path in facts.changed_files if _matches_name(path, pattern)):
+                return ask(f"{part[0]} executes {found[0]}, which the agent has changed.", patterns=())
+    return None
+
+
+def _reach_of_protected(act: ProposedCall, line: ParsedLine | UnclearLine, facts: PolicyContext) -> str:
+    """Return why a command may change protected files, or "" if it cannot.
+
+    It may do so if it is known to change such files, or if it names one and the sandbox cannot prevent the write.
+    """
+    pieces = _command_words(act.subjects[0])
+    if needs := changed_protected_paths(pieces):
+        return f"It changes {_join(needs)}"
+    reads = isinstance(line, ParsedLine) and all_read_only(line.parts)
+    if (
+        facts.level == "verified"
+        or reads
+        or not (targets := named_protected_paths(pieces, partial(_path_in_folder, facts)))
+    ):
+        return ""
+    return f"The sandbox on this computer cannot stop a command from changing {_join(targets)}"
+
+
+def _join(names: tuple[str, ...]) -> str:
+    return " and ".join(names) if len(names) < 3 else f"{names[0]}, {names[1]} and {len(names) - 2} more"
+
+
+def _matches_name(path: str, pattern: str) -> bool:
+    return fnmatchcase(path, pattern) or fnmatchcase(path, f"*/{pattern}")
+
+
+def _irreversible_reason(command: str) -> str:
+    """Return why a command may be irreversible, or "". A command that cannot be parsed is checked word by word."""
+    line = parse_line(command)
+    if isinstance(line, ParsedLine):
+        return next((why for part in line.parts if (why := irreversible_reason(part))), "")
+    return next((why for words in split_loosely(command) if (why := possibly_irreversible_reason(words))), "")
+
+
+def _allowed_by_rules(act: ProposedCall, rules: Sequence[PermissionRule], facts: PolicyContext) -> Allowed | None:
+    """Allow the call if an allow rule covers each of its command parts, paths or hosts."""
+    allowing = [rule for rule in rules if rule.effect == "allow" and rule.subject == RULE_SUBJECTS[act.access]]
+    if not allowing:
+        return None
+    applied: list[PermissionRule] = []
+    argv: tuple[str, ...] = ()
+    if act.access == "execute":
+        line = parse_line(act.subjects[0])
+        if not isinstance(line, ParsedLine):
+            return None
+        argv = line.parts[0] if line.single else ()
+        found = [next((rule for rule in allowing if allows_part(rule, part)), None) for part in line.parts]
+    elif _is_path(act):
+        places = [(_relative(path, facts), _relative(facts.resolve(path), facts)) for path in act.subjects]
+        found = [next((rule for rule in allowing if all(allows(rule, p) for p in both)), None) for both in places]
+    else:
+        found = [next((rule for rule in allowing if allows(rule, subject)), None) for subject in act.subjects]
+    for rule in found:
+        if rule is None:
+            return None
+        applied.append(rule)
+    if not applied:
+        return None
+    named = dict.fromkeys(rule.description for rule in applied)
+    return Allowed(f"your rule: {'; '.join(named)}", " ".join(dict.fromkeys(rule.id for rule in applied)), argv)
+
+
+def _allowed_by_mode(act: ProposedCall, mode: Mode, facts: PolicyContext) -> Allowed | None:
+    granted = act.tool in facts.granted_tools
+    allowed = f"allowed when the run began: {act.tool}" if granted else f"mode: {mode}"
+    match act.access:
+        case "read" if granted or mode != "ask-all":
+            return Allowed(allowed)
+        case "write" if granted or mode in ("accept-edits", "auto"):
+            return Allowed(allowed)
+        case "network" if granted:
+            return Allowed(allowed)
+        case "execute" if granted or mode == "auto":
+            line = parse_line(act.subjects[0])
+            understood = isinstance(line, ParsedLine)
+            argv = line.parts[0] if isinstance(line, ParsedLine) and line.single else ()
+            return Allowed(allowed, argv=argv) if facts.level == "verified" or understood else None
+        case _:
+            return None
+
+
+def _default_reason(act: ProposedCall, mode: Mode, facts: PolicyContext) -> str:
+    """Return the reason to show in a request that is needed because neither a rule nor the mode decides."""
+    if act.access == "execute":
+        line = parse_line(act.subjects[0])
+        if not isinstance(line, ParsedLine):
+            return f"The command could not be parsed completely: {line.reason}."
+        return "No rule allows this command."
+    asked = {"read": "reading", "write": "changes to files", "network": "the network"}[act.access]
+    return f"Mode {mode} requires approval for {asked}."
+
+
+def rules_from_approval(
+    request: PermissionRequest,
+    scope: RuleScope,
+    patterns: Sequence[str],
+    run: str,
+    new_id: Callable[[], str],
+    made: int,
+) -> list[PermissionRule]:
+    """Return the rules to save for an approval. Raise Problem for a pattern that the request did not offer."""
+    if scope == "once":
+        return []
+    if not request.reversible or not set(patterns) <= set(request.patterns) or not patterns:
+        raise Problem("This approval cannot be saved as a rule.", "The request does not offer it.", "Allow it once.")
+    where = {"run": run, "folder": request.cwd, "always": ""}[scope]
+    subject = RULE_SUBJECTS[request.access]  # type: ignore[index]  # `access` is a key of RULE_SUBJECTS
+    session = request.id.removesuffix(f"-{request.call_id}-may")
+    return [
+        new_rule(
+            new_id(),
+            "allow",
+            request.tool,
+            subject,
+            pattern,
+            scope=scope,
+            scope_id=where,
+            created_at=made,
+            session=session,
+        )
+        for pattern in patterns
+    ]

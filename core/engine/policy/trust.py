@@ -1,0 +1,227 @@
+"""Folder trust: whether the project instructions of a folder are followed.
+
+Trust applies only to the contents that the files had when the user granted it; their digests are stored as pins. In a
+folder that is not trusted, every file is untrusted content.
+"""
+
+import hashlib
+import os
+import tempfile
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from core.domain.clock import now
+from core.domain.modes import DEFAULT_MODE, Mode
+from core.domain.problems import Problem
+from core.domain.rules import Effect, PermissionRule, new_rule
+from core.store.rule_store import LoadedRules, RuleStore, new_rule_id
+from core.workspace.broker import FileBroker
+
+RULE_TOOL = "folder"  # trust is stored in the rule book under this tool name, so it is listed and revoked like any rule
+INSTRUCTION_FILES = ("AGENTS.md", "CLAUDE.md", ".mcp.json")
+INSTRUCTION_FOLDERS = (".agents", ".claude/skills", ".claude/commands", ".journeyman")
+# The files that are listed to the user. All further instruction files belong to one of these.
+LISTED_PATTERNS = (*INSTRUCTION_FILES, ".agents/commands/*.md", "*/skills/*/SKILL.md", ".journeyman/*")
+MAX_FILES, MAX_FILE_SIZE, MAX_DEPTH = 2_000, 4 << 20, 8
+UNREADABLE_MARK = "-"  # the mark of contents that cannot be pinned and are never followed
+NOT_TRUSTED = "You have not trusted this folder (`journeyman trust`), so the file was ignored."
+CHANGED_SINCE_TRUST = "The file has changed since you trusted this folder (`journeyman trust`), so it was ignored."
+
+
+@dataclass(frozen=True, slots=True)
+class FolderTrust:
+    """The trust state of a folder.
+
+    Attributes:
+        trusted: the user's decision, or None if there is none.
+        instructions: the project instructions in the folder, as paths.
+        changed: files that have changed, or were added, since the user trusted the folder.
+        empty: whether the folder is empty.
+    """
+
+    folder: str
+    trusted: bool | None
+    instructions: tuple[str, ...] = ()
+    changed: tuple[str, ...] = ()
+    empty: bool = False
+
+    @property
+    def needs_decision(self) -> bool:
+        """Whether to ask the user: the user has not decided yet, or files have changed since the folder was trusted."""
+        return self.trusted is None or (self.trusted and bool(self.changed))
+
+
+@dataclass(frozen=True, slots=True)
+class FollowedFiles:
+    """The project files that a run follows: all files, or only the files in `pins`, which maps paths to digests."""
+
+    all: bool = False
+    pins: Mapping[str, str] = field(default_factory=dict)
+
+    def __call__(self, name: str, body: bytes) -> bool:
+        return self.follows_digest(name, content_digest(body))
+
+    def follows_digest(self, name: str, mark: str) -> bool:
+        """Return whether a file with this content digest is followed."""
+        return self.all or self.pins.get(name) == mark
+
+    def reason(self) -> str:
+        """Return the reason to show for a file that is not followed."""
+        return CHANGED_SINCE_TRUST if self.pins else NOT_TRUSTED
+
+
+def content_digest(body: bytes) -> str:
+    return hashlib.sha256(body).hexdigest()
+
+
+def trust_decision(book: LoadedRules, folder: str) -> bool | None:
+    """Return the user's decision on the folder, or None if the user has not decided or the rules are unreadable."""
+    decision = _decision(book, folder)
+    return decision.effect == "allow" if decision else None
+
+
+def is_trusted(book: LoadedRules, folder: str, mode: Mode) -> bool:
+    """Return whether the files of a folder are trusted. If the user has not decided, mode `auto` trusts them."""
+    decision = trust_decision(book, folder)
+    return mode == "auto" if decision is None else decision
+
+
+def followed_files(book: LoadedRules, folder: Path, mode: Mode = DEFAULT_MODE) -> FollowedFiles:
+    """Return the project files that a run in the folder follows.
+
+    If the user has not decided on the folder, mode `auto` follows all project files and other modes follow none.
+    """
+    decision = _decision(book, str(folder))
+    if decision is None:
+        return FollowedFiles(all=mode == "auto" and book.rules is not None)
+    return FollowedFiles(pins=_pins(decision) if decision.effect == "allow" else {})
+
+
+def inspect_folder(book: LoadedRules, folder: Path) -> FolderTrust:
+    """Return what the user needs to know to decide on trusting a folder."""
+    found, decision = find_instructions(folder), _decision(book, str(folder))
+    pins = _pins(decision) if decision else {}
+    yes = decision is not None and decision.effect == "allow"
+    changed = [name for name, mark in found.items() if yes and (mark == UNREADABLE_MARK or pins.get(name) != mark)]
+    empty = next(folder.iterdir(), None) is None
+    named = [name for name in found if any(fnmatchcase(name, pattern) for pattern in LISTED_PATTERNS)]
+    return FolderTrust(_key(str(folder)), trust_decision(book, str(folder)), tuple(named), tuple(changed), empty)
+
+
+def find_instructions(folder: Path) -> dict[str, str]:
+    """Return the files in a folder that an agent would follow or execute, with digests of their contents.
+
+    Links that lead out of the folder are not followed.
+    """
+    found: dict[str, str] = {}
+    try:
+        with FileBroker(folder) as broker:
+            for name in (
+                *INSTRUCTION_FILES,
+                *(name for tree in INSTRUCTION_FOLDERS for name in _files_below(broker, tree)),
+            ):
+                if broker.stat(name) is not None:
+                    found[name] = _content_mark(broker, name)
+                if len(found) >= MAX_FILES:
+                    break
+    except (Problem, OSError):  # Files that cannot be examined are not followed.
+        return {}
+    return dict(sorted(found.items()))
+
+
+async def save_trust(book: RuleStore, folder: str, trusted: bool, pins: Mapping[str, str], by: str = "user") -> None:
+    """Save the user's decision for these contents, replacing any earlier decision on the folder."""
+    for rule in book.read().rules or ():
+        if rule.tool == RULE_TOOL and rule.scope_id == _key(folder):
+            await book.revoke(rule.id)
+    effect: Effect = "allow" if trusted else "deny"
+    decision = new_rule(
+        new_rule_id(), effect, RULE_TOOL, "none", "", scope="folder", scope_id=_key(folder), created_at=now(), author=by
+    )
+    kept = [f"{mark} {name}" for name, mark in pins.items() if mark != UNREADABLE_MARK] if trusted else []
+    await book.add([replace(decision, matches=(*decision.matches, *kept))])
+
+
+async def revoke_folder(book: RuleStore, folder: str) -> None:
+    """Revoke the decisions and rules for a folder that was deleted, and for the folders inside it."""
+    gone = Path(_key(folder))
+    for rule in book.read().rules or ():
+        if rule.scope == "folder" and rule.scope_id and Path(rule.scope_id).is_relative_to(gone):
+            await book.revoke(rule.id)
+
+
+async def pin_files(book: RuleStore, folder: str, marks: Mapping[str, str]) -> None:
+    """Pin the current contents of files that the user wrote through Journeyman, if the folder is trusted already."""
+    if (decision := _decision(book.read(), folder)) and decision.effect == "allow":
+        await save_trust(book, folder, True, _pins(decision) | dict(marks), decision.author)
+
+
+def _decision(book: LoadedRules, folder: str) -> PermissionRule | None:
+    key = _key(folder)
+    return next((rule for rule in reversed(book.rules or ()) if rule.tool == RULE_TOOL and rule.scope_id == key), None)
+
+
+def _key(folder: str) -> str:
+    """Return the canonical path of a folder, with links resolved."""
+    return os.path.realpath(folder)
+
+
+def _pins(decision: PermissionRule) -> dict[str, str]:
+    pairs = (text.split(" ", 1) for text in decision.matches if " " in text)
+    return {name: mark for mark, name in pairs}
+
+
+def _files_below(broker: FileBroker, folder: str, depth: int = 0) -> Iterator[str]:
+    try:
+        entries = broker.entries(folder) if depth < MAX_DEPTH else []
+    except Problem:
+        return
+    for name, kind in entries:
+        path = f"{folder}/{name}"
+        if kind == "folder":
+            yield from _files_below(broker, path, depth + 1)
+        elif kind == "link" and (below := list(_files_below(broker, path, depth + 1))):
+            yield from below
+        else:
+            yield path
+
+
+def _content_mark(broker: FileBroker, name: str) -> str:
+    try:
+        return content_digest(broker.read(name, MAX_FILE_SIZE))
+    except Problem:
+        return UNREADABLE_MARK
+
+
+def refuse_unsafe_folder(folder: Path, data: Path) -> None:
+    """Raise Problem for folders in which commands of an agent could do too much damage.
+
+    These are a whole disk, a home folder, Journeyman's data folder, and folders with sockets of other programs.
+    """
+    real, home, data = folder.resolve(), Path.home().resolve(), data.resolve()
+    why = ""
+    if real == Path(real.anchor):
+        why = "It is the root of the disk"
+    elif data.is_relative_to(real):
+        why = "It is Journeyman's data folder" if data == real else "It contains Journeyman's data folder"
+    elif home.is_relative_to(real):
+        why = "It is your home folder" if home == real else "It contains your home folder"
+    elif any(place.is_relative_to(real) for place in _socket_folders()):
+        why = "It contains the sockets of running programs"
+    if why:
+        raise Problem(f"An agent cannot work in {real}.", f"{why}.", "Choose or create a folder inside it.")
+
+
+def _socket_folders() -> Iterator[Path]:
+    """Yield the folders with the sockets of all running programs, and with the files that our sandbox uses."""
+    yield Path(tempfile.gettempdir()).resolve()
+    if place := os.environ.get("XDG_RUNTIME_DIR"):
+        yield Path(place).resolve()
+
+
+async def copy_trust(book: RuleStore, folder: str, other: str) -> None:
+    """Apply the user's decision on a folder to a copy of the folder, pinned to the same contents."""
+    if decision := _decision(book.current(), folder):
+        await save_trust(book, other, decision.effect == "allow", _pins(decision), decision.author)

@@ -1,0 +1,146 @@
+"""Agent profiles: TOML files in the `agents` folder of the data folder, one per agent, validated strictly."""
+
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+from core.domain.memory import MEMORY_KINDS
+from core.domain.problems import Problem
+from core.memory.saving import LearningLimits
+from core.tools.catalogue import tool_names
+
+FOLDER = "agents"
+NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+MAX_NAME_LENGTH = 64
+MAX_FILE_SIZE = 256 << 10
+
+
+@dataclass(frozen=True, slots=True)
+class LearningRules:
+    """What may be remembered of the agent's work.
+
+    Attributes:
+        may: topics that may be remembered; empty means all topics.
+        never: topics that are not remembered, even if `may` lists them.
+        templates: patterns that learned heuristics should follow.
+        outcome: fields that the memory of a run's outcome should have.
+        least: number of similar outcomes from which a heuristic is proposed.
+        about: free-form notes of the user.
+    """
+
+    may: tuple[str, ...] = ()
+    never: tuple[str, ...] = ()
+    templates: tuple[str, ...] = ()
+    outcome: tuple[str, ...] = ()
+    least: int = 3
+    about: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class AgentProfile:
+    """An agent as its TOML file describes it.
+
+    Attributes:
+        actions: what the agent does unless told otherwise.
+        setting: named facts about the environment the agent works in.
+        tools: names of the tools that the agent may use; None means all.
+        tier: preferred model tier; empty for the default.
+        model: preferred model; empty for the default.
+    """
+
+    name: str = "Journeyman"
+    description: str = ""
+    role: str = ""
+    instructions: str = ""
+    traits: tuple[str, ...] = ()
+    actions: tuple[str, ...] = ()
+    constraints: tuple[str, ...] = ()
+    setting: Mapping[str, str] = field(default_factory=dict)
+    tools: tuple[str, ...] | None = None
+    tier: str = ""
+    model: str = ""
+    learn: LearningRules = LearningRules()
+
+
+DEFAULT_PROFILE = AgentProfile()
+
+
+def load_profiles(home: Path) -> dict[str, AgentProfile]:
+    """Return all valid profiles by file name. Invalid files are skipped; `load_profile` reports their errors."""
+    found: dict[str, AgentProfile] = {}
+    for path in sorted((home / FOLDER).glob("*.toml")):
+        try:
+            found[path.stem] = load_profile(home, path.stem)
+        except Problem:
+            continue
+    return found
+
+
+def load_profile(home: Path, name: str) -> AgentProfile:
+    """Return the profile with this file name, or the default profile for an empty name.
+
+    Raise Problem if there is no such file or it is invalid.
+    """
+    if not name:
+        return DEFAULT_PROFILE
+    path = home / FOLDER / f"{name}.toml"
+    if len(name) > MAX_NAME_LENGTH or not NAME.fullmatch(name) or not path.is_file():
+        known = sorted(found.stem for found in (home / FOLDER).glob("*.toml"))
+        near = get_close_matches(name, known, n=1)
+        why = f"Did you mean {near[0]!r}?" if near else f"The agents are: {', '.join(known)}." if known else ""
+        raise Problem(f"There is no agent {name!r}.", why, f"Create {name}.toml in {home / FOLDER}.")
+    from pydantic import ValidationError
+
+    try:
+        if path.stat().st_size > MAX_FILE_SIZE:
+            raise ValueError(f"it is larger than {MAX_FILE_SIZE:,} bytes")
+        return _read(tomllib.loads(path.read_text("utf-8")), name)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        place = ".".join(map(str, first["loc"]))
+        raise _invalid(path, f"{place}: {first['msg']}") from error
+    except (OSError, ValueError) as error:  # ValueError includes invalid TOML and invalid UTF-8.
+        raise _invalid(path, str(error)) from error
+
+
+def memory_limits(home: Path, agent: str) -> LearningLimits:
+    """Return what may be remembered of an agent's work. If the profile cannot be read, nothing may."""
+    try:
+        learn = load_profile(home, agent).learn
+    except Problem:
+        return LearningLimits(denied=MEMORY_KINDS)
+    return LearningLimits(learn.may, learn.never)
+
+
+def _read(plain: dict[str, Any], name: str) -> AgentProfile:
+    from pydantic import TypeAdapter
+
+    made = TypeAdapter(AgentProfile).validate_python({"name": name} | plain, extra="forbid")
+    for tool in made.tools or ():
+        if tool not in tool_names():
+            near = get_close_matches(tool, tool_names(), n=1)
+            raise ValueError(f"tools: there is no tool {tool!r}" + (f", did you mean {near[0]!r}?" if near else ""))
+    return made
+
+
+def _invalid(path: Path, why: str) -> Problem:
+    return Problem(
+        f"The agent {path.stem!r} cannot be read.", why if why.endswith((".", "?")) else f"{why}.", f"Fix {path}."
+    )
+
+
+def profile_prompt(profile: AgentProfile) -> str:
+    """Return the part of the system prompt that describes the agent, apart from its name and role."""
+    lists = (
+        ("You are", profile.traits),
+        ("Unless told otherwise", profile.actions),
+        ("Always", profile.constraints),
+        ("Where you work", [f"{name}: {value}" for name, value in profile.setting.items()]),
+    )
+    parts = [profile.instructions.strip()]
+    parts += [f"{title}:\n" + "\n".join(f"- {item}" for item in items) for title, items in lists if items]
+    return "\n\n".join(part for part in parts if part)

@@ -1,0 +1,202 @@
+"""The system prompt of a run: the agent, its working style, the skills, the folder and its project instructions.
+
+It is built once, when a run starts, and stored in the RunStarted event, so that a resumed, replayed or forked run sends
+exactly the same prompt.
+"""
+
+import asyncio
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, replace
+from datetime import date, datetime
+from importlib import resources
+from pathlib import Path
+from string import Template
+
+from core.domain.events import InstructionFile, RunStarted
+from core.domain.problems import Problem
+from core.domain.provenance import ContentSource, mark_as_data, marks_instruction, new_boundary
+from core.domain.skill import DESCRIPTION_LIMIT, SKILL_SOURCES, OfferedSkill, SkillRow
+from core.domain.text import Text
+from core.domain.visible import visible
+from core.engine.policy.trust import FollowedFiles, followed_files
+from core.engine.prompting.profiles import AgentProfile, load_profile, profile_prompt
+from core.engine.services.skills import SkillService
+from core.store.rule_store import RuleStore
+from core.tools.catalogue import tool_names
+from core.tools.recall_dropped import RECALL_DROPPED
+from core.tools.skill_tools import USE_SKILL
+from core.workspace.broker import FileBroker
+
+INSTRUCTION_FILES = ("AGENTS.md", "CLAUDE.md")
+INSTRUCTIONS_MAX_CHARS = 32_000  # characters of one file with project instructions
+SKILLS_MAX_CHARS = 8_000  # characters of the skill list
+SKILL_DESCRIPTION_MAX_CHARS = DESCRIPTION_LIMIT
+SkillOffers = Sequence[tuple[OfferedSkill, SkillRow]]
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedInstructions:
+    """A file with project instructions. `text` is empty if the file is not followed or cannot be read."""
+
+    file: InstructionFile
+    text: str = ""
+
+
+async def prepare_start(
+    began: RunStarted, folder: Path, home: Path, book: RuleStore, *, safe: bool = False,
+    unconfigured: Callable[[], Collection[str]] = tuple, skills: SkillService | None = None,
+    mcp_tools: Callable[[], Collection[str]] = tuple,
+) -> RunStarted:  # fmt: skip
+    """Return the RunStarted event completed with the system prompt, the tools and the skills.
+
+    Args:
+        safe: ignore everything that the folder provides, even if it is trusted.
+        unconfigured: returns the names of built-in tools that are not configured and therefore left out.
+        mcp_tools: returns the names of the tools of MCP servers.
+    """
+    obeys = None if safe else followed_files(book.current(), folder, began.mode)
+    offered = await skills.offered(folder, began.mode, safe=safe) if skills else ()
+    return await asyncio.to_thread(
+        _prepare, began, folder, home, obeys, unconfigured(), offered, () if safe else mcp_tools()
+    )
+
+
+def today() -> date:
+    """Return the date in the user's time zone."""
+    return datetime.now().astimezone().date()
+
+
+def _prepare(
+    began: RunStarted,
+    folder: Path,
+    home: Path,
+    obeys: FollowedFiles | None,
+    absent: Collection[str],
+    offered: SkillOffers,
+    more: Collection[str],
+) -> RunStarted:
+    agent = load_profile(home, began.profile)
+    found = read_instructions(folder, obeys) if obeys else []
+    boundary = began.boundary or new_boundary()
+    without = {*absent, *(() if offered else (USE_SKILL,))}
+    there = [name for name in (*tool_names(), *more) if name not in without]
+    tools = tuple(name for name in there if agent.tools is None or name in agent.tools)
+    if began.script_role or began.reviewed_session:  # Sub-agents and reviews have only the tools in `began`.
+        tools = tuple(name for name in tools if name in began.tools)
+    tools = tools or (RECALL_DROPPED,)  # an empty tuple would mean all tools
+    offered = [one for one in offered if one[0].name not in began.excluded] if USE_SKILL in tools else ()
+    if began.reviewed_session:
+        found = []
+        text = "\n\n".join((_review(home), marks_instruction(boundary), skills_section(offered)))
+    else:
+        text = system_prompt(agent, folder, today(), found, boundary, skills_section(offered))
+    if began.script_role:
+        text += "\n\n" + _template("helper", name=began.script_role)
+    if began.output_schema.head:
+        text += "\n\n" + _template("shape", schema=began.output_schema.head)
+    guided, may_use = tuple(one.file for one in found), tuple(one for one, _ in offered)
+    return replace(
+        began, system_prompt=Text(text), tools=tools, instruction_files=guided, boundary=boundary, skills=may_use
+    )
+
+
+def _review(home: Path) -> str:
+    """Return the instructions for a review: `prompts/review.md` in the data folder, or else the built-in text."""
+    own = home / "prompts" / "review.md"
+    try:
+        return own.read_text("utf-8").strip() or _template("review")
+    except FileNotFoundError:
+        return _template("review")
+    except (OSError, UnicodeDecodeError) as error:
+        raise Problem(f"{own} cannot be read.", f"{error}.", "Fix it, or move it away.") from error
+
+
+def skills_section(offered: SkillOffers) -> str:
+    """Return the prompt section that lists the skills, within `SKILLS_MAX_CHARS`.
+
+    If the list is too long, descriptions are shortened first, then omitted, and finally the last skills are omitted.
+    """
+    shown = [row for _, row in offered if not row.user_only]
+    if not shown:
+        return ""
+    shown.sort(key=lambda row: (not row.pinned, SKILL_SOURCES.index(row.source), -row.use_count, row.name))
+    for most in (SKILL_DESCRIPTION_MAX_CHARS, SKILL_DESCRIPTION_MAX_CHARS // 3, 0):
+        lines = [f"- {row.name}" + (f": {_one_line(row.description, most)}" if most else "") for row in shown]
+        if sum(map(len, lines)) <= SKILLS_MAX_CHARS:
+            break
+    kept = list(lines)
+    while sum(map(len, kept)) > SKILLS_MAX_CHARS:
+        kept.pop()
+    left = f"\nand {len(lines) - len(kept)} more" if len(kept) < len(lines) else ""
+    return _template("skills", list="\n".join(kept) + left)
+
+
+def _one_line(text: str, most: int) -> str:
+    words = " ".join(visible(text).split())
+    return words if len(words) <= most else words[: most - 1].rstrip() + "…"
+
+
+def read_instructions(folder: Path, follows: FollowedFiles) -> list[LoadedInstructions]:
+    """Read the project instructions of a folder.
+
+    If both files have the same text, it is included once. A file that `follows` rejects, or that cannot be read, is
+    returned without text and with the reason.
+    """
+    found: list[LoadedInstructions] = []
+    for name in INSTRUCTION_FILES:
+        try:
+            with FileBroker(folder) as broker:
+                if broker.stat(name) is None:
+                    continue
+                contents = broker.read(name, allow_secrets=False)
+        except Problem as problem:
+            found.append(LoadedInstructions(InstructionFile(name, error=str(problem))))
+            continue
+        except OSError as error:
+            found.append(LoadedInstructions(InstructionFile(name, error=f"The file cannot be read: {error.strerror}.")))
+            continue
+        if not follows(name, contents):
+            found.append(LoadedInstructions(InstructionFile(name, len(contents), error=follows.reason())))
+            continue
+        body = contents.decode("utf-8", "replace").strip()
+        if body and all(body[:INSTRUCTIONS_MAX_CHARS] != other.text for other in found):
+            found.append(
+                LoadedInstructions(
+                    InstructionFile(name, len(body), min(len(body), INSTRUCTIONS_MAX_CHARS)),
+                    body[:INSTRUCTIONS_MAX_CHARS],
+                )
+            )
+    return found
+
+
+def system_prompt(
+    agent: AgentProfile, folder: Path, day: date, found: list[LoadedInstructions], boundary: str, skills: str = ""
+) -> str:
+    """Build the system prompt. The parts that rarely change come first, so that providers can cache a long prefix."""
+    role = f" {agent.role.strip()}" if agent.role.strip() else ""
+    parts = [
+        _template("agent", name=agent.name, role=role),
+        profile_prompt(agent),
+        _template("manners"),
+        skills,
+        _template("folder", folder=str(folder), today=f"{day:%A}, {day.isoformat()}"),
+        marks_instruction(boundary),
+    ]
+    if any(one.text for one in found):
+        parts.append(_template("guides"))
+    parts += [_marked_instructions(one, boundary) for one in found if one.text]
+    return "\n\n".join(part for part in parts if part)
+
+
+def _marked_instructions(found: LoadedInstructions, boundary: str) -> str:
+    cut = (
+        f"\n[Truncated after {INSTRUCTIONS_MAX_CHARS:,} characters. Read the file for the rest.]"
+        if found.file.size > INSTRUCTIONS_MAX_CHARS
+        else ""
+    )
+    return mark_as_data(found.text, ContentSource("folder", found.file.name), boundary) + cut
+
+
+def _template(name: str, /, **values: str) -> str:
+    text = (resources.files("resources") / "prompts" / f"{name}.md").read_text("utf-8")
+    return Template(text).substitute(values).strip()

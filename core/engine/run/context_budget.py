@@ -1,0 +1,148 @@
+"""The context budget: keeps requests within the model's context window by compacting older messages in time."""
+
+from dataclasses import replace
+
+from core.domain.events import ContextCompacted, RequestSent
+from core.domain.messages import Message
+from core.domain.problems import Problem
+from core.domain.text import Text
+from core.domain.tiers import NO_TIERS, ModelChoice, TierCondition, choose_model
+from core.engine.run.run_context import RunContext
+from core.engine.run.summary import summarize
+from core.engine.state.compaction import apply_compaction, compaction_event, plan_compaction
+from core.engine.state.conversation import TOO_LONG_REASON
+from core.engine.state.token_counts import TokenCounts
+from core.models.attachments import IMAGES
+from core.models.model import ModelError
+
+WINDOW_SHARE = 0.8  # compact when the context reaches this share of the context window
+WORTHWHILE_SHARE = (
+    0.9  # a compaction must shrink the context to this share, or it is not worth invalidating the prompt cache
+)
+SUMMARY_SHARE = 0.1  # share of the budget that a summary may take
+MIN_SUMMARIZED_TOKENS = 200  # tokens; fewer are not worth a summary
+REQUESTED_REASON = "by hand"  # stored as the reason of a compaction that the user requested
+
+
+def choose_request_model(run: RunContext) -> ModelChoice:
+    """Choose the model for the next request by its tier, or the run's model if no tiers are configured."""
+    tiers = run.tiers()
+    if tiers == NO_TIERS:
+        return ModelChoice(run.model_name)
+    moments: list[TierCondition] = []
+    if any(one.media_type in IMAGES for message in run.conversation.queued for one in message.attachments):
+        moments.append("vision")
+    if run.conversation.call_failed:
+        moments.append("after_failure")
+    if not run.conversation.turns:
+        moments.append("first_step")
+    return choose_model(tiers, run.model_name, tuple(moments))
+
+
+def request_event(run: RunContext, choice: ModelChoice) -> RequestSent:
+    """Return the event for the next request, with its estimated tokens by category."""
+    talk = run.conversation
+    parts = run.prefix_tokens() | {**talk.token_counts.count_messages(talk.messages)}
+    for kind, tokens in talk.token_counts.count_queued(talk.queued).items():
+        parts[kind] = parts.get(kind, 0) + tokens
+    if (ratio := talk.token_ratio(choice.model)) != 1.0:
+        parts = {kind: round(tokens * ratio) for kind, tokens in parts.items()}
+    window = run.model_of(choice.model).window
+    return RequestSent(choice.model, talk.turns + 1, choice.tier, choice.reason, parts, window)
+
+
+def compaction_threshold(run: RunContext, choice: ModelChoice) -> float:
+    """Return the number of tokens at which to compact, or 0 if neither the context window nor a limit is known."""
+    known = [most for most in (run.model_of(choice.model).window, run.conversation.too_long_at) if most]
+    limits = [WINDOW_SHARE * most for most in known] + ([float(run.compact_at())] if run.compact_at() else [])
+    return min(limits, default=0.0)
+
+
+async def compact_if_needed(run: RunContext, choice: ModelChoice) -> None:
+    """Compact if the context is nearly full, or if the user requested it."""
+    if not run.compaction_enabled:
+        return
+    if run.compaction_requested:
+        run.compaction_requested = False
+        await compact(run, choice, REQUESTED_REASON, 0.0)
+    most = compaction_threshold(run, choice)
+    if most and (total := _request_tokens(run, choice)) >= max(most, run.futile_at * 1.05):
+        why = f"{total:,} of {most:,.0f} tokens"
+        if not await compact(run, choice, why, most):
+            run.futile_at = total
+
+
+def _request_tokens(run: RunContext, choice: ModelChoice) -> int:
+    """Return the estimated tokens of the next request."""
+    talk = run.conversation
+    parts = (
+        run.request_prefix().tokens,
+        talk.token_counts.count_messages(talk.messages),
+        talk.token_counts.count_queued(talk.queued),
+    )
+    return round(sum(sum(part.values()) for part in parts) * talk.token_ratio(choice.model))
+
+
+async def compact_idle_session(run: RunContext) -> None:
+    """Compact a session without an active run, on the user's request. Raise Problem if nothing can be compacted."""
+    if not await compact(run, choose_request_model(run), REQUESTED_REASON, 0.0):
+        why = "The context holds only the task and the most recent exchanges."
+        raise Problem("There is nothing to compact yet.", why, "")
+
+
+async def compact_after_rejection(run: RunContext, choice: ModelChoice, fault: ModelError) -> bool:
+    """Compact after the provider rejected a request as too long. Return whether to send it again."""
+    if fault.kind != "too_long" or not run.compaction_enabled:
+        return False
+    before = _request_tokens(run, choice)
+    return await compact(run, choice, TOO_LONG_REASON, WINDOW_SHARE * WINDOW_SHARE * before)
+
+
+def next_choice(choice: ModelChoice) -> ModelChoice:
+    """Return the next model of the tier, to try after the chosen one failed."""
+    return ModelChoice(choice.fallbacks[0], choice.tier, f"{choice.model} failed", choice.fallbacks[1:])
+
+
+async def compact(run: RunContext, choice: ModelChoice, why: str, most: float) -> bool:
+    """Truncate and summarize messages until the context is well below `most` tokens; 0 compacts as much as possible.
+
+    Return False, without recording anything, if that would not shrink the context enough.
+    """
+    talk = run.conversation
+    ratio = talk.token_ratio(choice.model)
+    before = _request_tokens(run, choice)
+    fixed = sum(run.prefix_tokens().values()) + sum(talk.token_counts.count_queued(talk.queued).values())
+    room = (most or before) / WINDOW_SHARE / ratio
+    messages, weights = tuple(talk.messages), tuple(talk.token_counts.counts)
+    made = plan_compaction(messages, weights, room, fixed, talk.task, talk.compacted_calls)
+    done = compaction_event(messages, made, why, before)
+    if not made.truncated and not made.summarized:
+        return False
+    gone = sum(weights[place] for place in made.summarized)
+    if made.summarized and gone < MIN_SUMMARIZED_TOKENS:
+        return False
+    budget = min(max(100, round(room * SUMMARY_SHARE)), gone // 2)
+    if (
+        most
+        and why != TOO_LONG_REASON
+        and _tokens_after(done, messages, weights, fixed, budget) > WORTHWHILE_SHARE * before / ratio
+    ):
+        return False
+    if made.summarized:
+        summary = await summarize(run, [messages[place] for place in made.summarized], budget)
+        done = replace(
+            done, summary=Text(summary.text), model=summary.model, usage=summary.usage, error=summary.error,
+            cost=summary.cost,
+        )  # fmt: skip
+    await run.record(replace(done, tokens_after=round(_tokens_after(done, messages, weights, fixed) * ratio)))
+    run.futile_at = 0
+    return True
+
+
+def _tokens_after(
+    done: ContextCompacted, messages: tuple[Message, ...], weights: tuple[int, ...], fixed: int, more: int = 0
+) -> int:
+    """Return the estimated tokens of the next request after a compaction: `fixed`, `more` and the messages."""
+    scales = TokenCounts(list(weights))
+    scales.update_after_compaction(*apply_compaction(messages, 0, done))
+    return fixed + more + sum(scales.counts)

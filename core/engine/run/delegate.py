@@ -1,0 +1,254 @@
+"""Runs sub-agents: a `delegate` call opens a child session, waits for its run to end and returns its reply."""
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+from core.domain.events import (
+    CallRefused,
+    CallStarted,
+    HarnessMessage,
+    RunEnded,
+    RunStarted,
+    SessionCreated,
+    SessionEvent,
+    SubagentEnded,
+    SubagentStarted,
+    ToolCall,
+    ToolReturned,
+    UntrustedContentRead,
+)
+from core.domain.ids import session_id
+from core.domain.problems import Problem
+from core.domain.steps import first_line
+from core.domain.text import Text
+from core.engine.run.run_context import SCHEMA_MISMATCH_PREFIX, RunContext
+from core.engine.state.conversation import Conversation
+from core.engine.state.limits import LIMIT_FIELDS
+from core.engine.state.unresolved_calls import UNFINISHED, Resolution
+from core.store.journal import Journal
+from core.store.journal_update import JournalUpdate
+from core.store.reader import Reader
+from core.tools.delegate import MAX_DEPTH, NAME, DelegateArguments, SubagentLimits, subagent_name, timeline_text
+from core.tools.json_schema import extract_json, schema_error, validation_errors
+
+STOPPED_WITH_PARENT = "stopped together with its parent run"
+SCHEMA_MISMATCH = "its reply does not match the requested schema"
+
+
+class StartChild(Protocol):
+    """Opens a session under an ID chosen by the caller and starts its first run."""
+
+    async def __call__(self, name: str, opened: SessionCreated, task: str, began: RunStarted) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class SubAgents:
+    """Starts, resumes and stops the sessions of sub-agents. `shutting_down` says whether Journeyman is exiting."""
+
+    journal: Journal
+    reader: Reader
+    check: Callable[[RunStarted], object]
+    start_child: StartChild
+    resume: Callable[[str, Resolution], Awaitable[None]]
+    stop: Callable[[str, str], Awaitable[None]]
+    is_active: Callable[[str], bool]
+    shutting_down: Callable[[], bool]
+
+    async def delegate(self, run: RunContext, call: ToolCall, request: DelegateArguments) -> None:
+        """Execute a `delegate` call and record its result. After a restart, resume the child session it started."""
+        child = run.conversation.children.get(call.id, "")
+        try:
+            began = await self._plan(run, request) if not self._exists(child) else None
+        except Problem as problem:
+            await run.record(CallRefused(call.id, NAME, Text(str(problem))))
+            return
+        events: list[SessionEvent] = [CallStarted(call.id, NAME, NAME, timeline_text(request))]
+        if not child:
+            child = session_id()
+            events.append(SubagentStarted(call.id, child, subagent_name(request), Text(request.task)))
+        await run.record(*events)
+        async with run.delegate_slots:
+            try:
+                await self._run_child(run, call, request, child, began)
+                events = await self._result_events(run, call, child)
+            except asyncio.CancelledError:
+                if not self.shutting_down():
+                    await self._stop_child(child)
+                    cut = ToolReturned(call.id, Text("[stopped before it finished]"), failed=True)
+                    await run.record(*await self._taint_events(call, child), cut)
+                raise
+            except Problem as problem:  # The child could not be started or resumed.
+                events = [
+                    *await self._taint_events(call, child),
+                    ToolReturned(call.id, Text(str(problem)), failed=True),
+                ]
+        await run.record(*events)
+
+    def root_session(self, session: str) -> str:
+        """Return the session to resume: for a sub-agent its outermost unfinished ancestor, otherwise the session."""
+        row = self.reader.session(session)
+        above = self.reader.session(row.parent) if row and row.parent else None
+        return self.root_session(above.id) if above and above.status in UNFINISHED else session
+
+    def _exists(self, child: str) -> bool:
+        return bool(child) and self.reader.session(child) is not None
+
+    async def _plan(self, run: RunContext, asked: DelegateArguments) -> RunStarted:
+        """Return how to start the child's run. Raise Problem if the call is not allowed."""
+        start, here = run.conversation.start, self.reader.session(run.session)
+        assert start is not None and here is not None
+        if here.depth >= MAX_DEPTH:
+            why = f"This sub-agent is already at the maximum depth of {MAX_DEPTH}."
+            raise Problem("You cannot start another sub-agent.", why, "Do the task yourself.")
+        if asked.schema is not None and (why := schema_error(asked.schema)):
+            raise Problem("The schema is not valid.", f"{why}.", "Correct it, or leave it out to get a reply in text.")
+        mine = start.tools
+        if strange := sorted(set(asked.tools) - set(mine)) if mine else []:
+            names = ", ".join(strange)
+            raise Problem(f"You cannot give a tool that you do not have: {names}.", "", f"You have: {', '.join(mine)}.")
+        began = replace(
+            start,
+            model=asked.model or start.model,
+            profile=asked.agent or start.profile,
+            tools=_tools_at_depth(asked.tools or mine, here.depth + 1),
+            interactive=False,  # At a limit the child ends instead of asking; the parent decides whether to continue.
+            system_prompt=Text(),
+            boundary="",
+            untrusted_sources=tuple(run.conversation.permissions.untrusted),
+            instruction_files=(),
+            script_role=subagent_name(asked),
+            output_schema=Text(json.dumps(asked.schema, ensure_ascii=False)) if asked.schema is not None else Text(),
+            **child_limits(run.conversation, asked.limits),
+        )
+        self.check(began)
+        return began
+
+    async def _run_child(
+        self, run: RunContext, call: ToolCall, asked: DelegateArguments, child: str, began: RunStarted | None
+    ) -> None:
+        """Start or resume the child and wait until it ends, even if the user pauses and resumes it in between."""
+        ended = asyncio.Event()
+
+        def hear(told: JournalUpdate) -> None:
+            if told.entry.session == child and isinstance(told.entry.event, RunEnded):
+                ended.set()
+
+        forget = self.journal.listen(hear)
+        try:
+            if began is not None:
+                here = self.reader.session(run.session)
+                assert here is not None
+                opened = SessionCreated(
+                    child,
+                    here.folder,
+                    first_line(asked.task),
+                    run.session,
+                    call.id,
+                    subagent_name(asked),
+                    here.depth + 1,
+                )
+                await self.start_child(child, opened, asked.task, began)
+            elif self._status(child) in UNFINISHED and not self.is_active(child):
+                await self.resume(child, run.settle)
+            if self._status(child) in UNFINISHED:
+                await ended.wait()
+        finally:
+            forget()
+
+    def _status(self, child: str) -> str:
+        found = self.reader.session(child)
+        return found.status if found else ""
+
+    async def _stop_child(self, child: str) -> None:
+        """Stop the child if it has not ended, because it must not outlive its parent."""
+        if self._exists(child) and self._status(child) in UNFINISHED:
+            await self.stop(child, STOPPED_WITH_PARENT)
+
+    async def _result_events(self, run: RunContext, call: ToolCall, child: str) -> list[SessionEvent]:
+        """Return the events for the child's usage, the untrusted content that it read, and its reply."""
+        conversation, last = Conversation(), RunEnded("failed")
+        async for entry in self.journal.read(child):
+            conversation.apply(entry)
+            if isinstance(entry.event, RunEnded):
+                last = entry.event
+        spent = conversation.spent
+        used = SubagentEnded(
+            call.id,
+            child,
+            last.status,
+            int(spent.get("turns", 0)),
+            int(spent.get("tokens", 0)),
+            spent.get("cost", 0.0),
+            spent.get("minutes", 0.0),
+        )
+        said = ToolReturned(call.id, Text(_result_text(run, conversation, last)), last.status != "completed")
+        return [used, *await self._taint_events(call, child), said]
+
+    async def _taint_events(self, call: ToolCall, child: str) -> list[SessionEvent]:
+        """Return events for the untrusted sources that the child read, because its reply may repeat their content."""
+        entries = [entry async for entry in self.journal.read(child)]
+        sources = dict.fromkeys(
+            entry.event.source for entry in entries if isinstance(entry.event, UntrustedContentRead)
+        )
+        return [UntrustedContentRead(call.id, source) for source in sources]
+
+
+def child_limits(conversation: Conversation, asked: SubagentLimits) -> dict[str, Any]:
+    """Compute the limits of a child: the requested ones, capped by its share of what the parent has left."""
+    sharing = max(1, sum(call.tool == NAME for call in conversation.pending.values()))
+    found: dict[str, Any] = {}
+    for limit, name in LIMIT_FIELDS.items():
+        wanted, most = getattr(asked, "turns" if limit == "turns" else limit), conversation.allowed.get(limit, 0.0)
+        left = most if limit == "turns" else (most - conversation.spent.get(limit, 0.0)) / sharing
+        if most and left <= 0:
+            raise Problem(f"The limit of {most:g} {limit} is used up.", "", "Finish with what you have.")
+        given = min(wanted or left, left) if most else wanted
+        found[name] = max(1, int(given)) if given and limit in ("turns", "tokens") else given
+    return found
+
+
+def _tools_at_depth(names: tuple[str, ...], depth: int) -> tuple[str, ...]:
+    """Return the tools of a sub-agent at this depth. At MAX_DEPTH `delegate` is removed."""
+    return tuple(name for name in names if name != NAME or depth < MAX_DEPTH)
+
+
+def _result_text(run: RunContext, conversation: Conversation, last: RunEnded) -> str:
+    """Return the child's last reply. If the child did not complete, the reason comes first."""
+    reply = next((m.text for m in reversed(conversation.messages) if m.role == "assistant" and m.text.head), Text())
+    said = run.full_text(reply)
+    if last.status == "completed":
+        return said or "[The sub-agent ended without a reply.]"
+    why = f"[The sub-agent did not finish: {last.status}{': ' + last.reason if last.reason else ''}.]"
+    return f"{why}\n{said}" if said else why
+
+
+async def check_output_schema(run: RunContext) -> RunEnded | None:
+    """Check the final reply against the output schema, if there is one.
+
+    The first time a reply does not match, queue a message that asks the model to correct it. The second time, return a
+    failed end. Otherwise return None.
+    """
+    start, conversation = run.conversation.start, run.conversation
+    if start is None or not start.output_schema.head:
+        return None
+    schema = json.loads(run.full_text(start.output_schema))
+    reply = next((m.text for m in reversed(conversation.messages) if m.role == "assistant"), Text())
+    try:
+        wrong = validation_errors(extract_json(run.full_text(reply)), schema)
+    except ValueError as error:
+        wrong = [f"it is not valid JSON: {error}"]
+    if not wrong:
+        return None
+    if any(
+        message.role == "user" and message.text.head.startswith(SCHEMA_MISMATCH_PREFIX)
+        for message in conversation.messages
+    ):
+        return RunEnded("failed", f"{SCHEMA_MISMATCH}: {wrong[0]}", summary=Text(run.last_reply_text()))
+    told = "; ".join(wrong[:5])
+    await run.record(
+        HarnessMessage(Text(f"{SCHEMA_MISMATCH_PREFIX}: {told}. Reply again with only the JSON.]"), SCHEMA_MISMATCH)
+    )
+    return None

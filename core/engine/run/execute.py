@@ -1,0 +1,73 @@
+"""Execute one tool call and convert its outcome into events."""
+
+import difflib
+from typing import Any
+
+from core.domain.events import FileChanged, SessionEvent, ToolReturned
+from core.domain.problems import Problem
+from core.domain.text import Attachment, Text
+from core.store.blobs import blob_hash
+from core.tools.read_before_edit import updated_digests
+from core.tools.tool import FileChange, MediaContent, Tool, ToolResult
+from core.tools.tool_context import ToolContext
+
+MAX_COMPARED_BYTES = 1 << 20  # bytes; larger files are recorded without line counts, because comparing them is slow
+
+
+async def execute_call(
+    tool: Tool, call: str, parameters: Any, place: ToolContext, seen: dict[str, str]
+) -> tuple[list[SessionEvent], dict[str, bytes]]:
+    """Execute a tool call and return its events with the blobs they refer to, by hash.
+
+    An exception raised by the tool becomes a failed result, so that the model can react to it. `seen` maps the path of
+    each file that the run has read to the digest of its contents; it is updated in place.
+    """
+    try:
+        result = await tool.run(
+            tool.with_known_files(parameters, seen) if tool.with_known_files else parameters, place.for_call(call)
+        )
+    except Problem as problem:
+        result = ToolResult(str(problem), failed=True)
+    except Exception as error:  # The model reads the error and may try another approach.
+        result = ToolResult(f"{type(error).__name__}: {error}", failed=True)
+    place.commands.note_foreign_changes((change.path, change.after) for change in result.changes)
+    known = updated_digests(seen, result)  # This also removes deleted files.
+    seen.clear()
+    seen.update(known)
+    blobs: dict[str, bytes] = {}
+    events: list[SessionEvent] = [tool.event(call, parameters)] if tool.event and not result.failed else []
+    events += [file_changed_event(call, change, blobs) for change in result.changes]
+    attached = tuple(_attached(shown, blobs) for shown in result.media)
+    events.append(
+        ToolReturned(call, Text(result.output), result.failed, result.exit_code, attached, result.unrestorable)
+    )
+    return events, blobs
+
+
+def _attached(shown: MediaContent, blobs: dict[str, bytes]) -> Attachment:
+    name = blob_hash(shown.body)
+    blobs[name] = shown.body
+    return Attachment(shown.name, shown.media_type, name, len(shown.body))
+
+
+def file_changed_event(call: str, change: FileChange, blobs: dict[str, bytes]) -> FileChanged:
+    """Return the event for a change, and add the contents before and after it to `blobs`."""
+    names = []
+    for body in (change.before, change.after):
+        names.append("" if body is None else blob_hash(body))
+        if body is not None:
+            blobs[names[-1]] = body
+    added, removed = count_changed_lines(change.before or b"", change.after or b"")
+    return FileChanged(call, change.path, names[0], names[1], added, removed, *change.modes)
+
+
+def count_changed_lines(before: bytes, after: bytes) -> tuple[int, int]:
+    """Return the numbers of added and removed lines, or (0, 0) if a file is too large to compare."""
+    if max(len(before), len(after)) > MAX_COMPARED_BYTES:
+        return 0, 0
+    old, new = (body.decode("utf-8", "replace").splitlines() for body in (before, after))
+    if not old or not new:
+        return len(new), len(old)
+    matcher = difflib.SequenceMatcher(None, old, new, autojunk=len(old) > 2000)
+    same = sum(block.size for block in matcher.get_matching_blocks())
+    return len(new) - same, len(old) - same

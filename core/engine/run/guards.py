@@ -1,0 +1,101 @@
+"""The guards that keep a run from continuing forever: its limits, and the detection of repeated calls."""
+
+import asyncio
+
+from core.domain.clock import SECOND, now
+from core.domain.events import HarnessMessage, LimitRaised, LimitThresholdReached, RunEnded
+from core.domain.ids import question_id
+from core.domain.question import Question, QuestionOption
+from core.domain.text import Text
+from core.engine.run.run_context import RunContext
+from core.engine.state.limits import LimitUsage, limits_near
+
+MIN_TIMEOUT_S, TIMEOUT_SLACK_S = 0.1, 0.01
+CONTINUE, END_RUN = "Continue", "End the run"  # option labels, also compared with the answer
+
+
+async def check_limits(run: RunContext) -> RunEnded | None:
+    """Record a warning when a limit is near. At a limit, ask the user to raise it, or return the end of the run."""
+    for met in limits_near(run.conversation.spent, run.conversation.allowed):
+        if met.share >= 1:
+            return await _at_limit(run, met)
+        if met.limit not in run.conversation.warned:
+            await run.record(LimitThresholdReached(met.limit, met.used, met.allowed, 80))
+    return None
+
+
+async def complete_run(run: RunContext) -> RunEnded:
+    """Return the end of a completed run. Record the limits that its last turn exceeded first."""
+    for met in limits_near(run.conversation.spent, run.conversation.allowed):
+        if met.used > met.allowed:
+            await run.record(LimitThresholdReached(met.limit, met.used, met.allowed, 100))
+    return RunEnded("completed")
+
+
+def remaining_s(run: RunContext) -> float | None:
+    """Return the seconds until the time limit of the run, or None without a time limit. Replays have none."""
+    talk = run.conversation
+    allowed = talk.allowed.get("minutes", 0.0)
+    if not allowed or not run.expires:
+        return None
+    since = max(0.0, (now() - talk.last_at) / SECOND)
+    return (allowed - talk.spent.get("minutes", 0.0)) * 60 - since
+
+
+def time_is_up(run: RunContext) -> bool:
+    left = remaining_s(run)
+    return left is not None and left <= 0
+
+
+def within_time_limit(run: RunContext, seconds: float) -> float:
+    """Return `seconds`, capped at the time that the run has left."""
+    left = remaining_s(run)
+    return seconds if left is None else max(0.0, min(seconds, left))
+
+
+def run_timeout(run: RunContext) -> asyncio.Timeout:
+    """Return a timeout that expires just after the run's time limit, so that `time_is_up` returns true then."""
+    left = remaining_s(run)
+    return asyncio.timeout(None if left is None else max(MIN_TIMEOUT_S, left + TIMEOUT_SLACK_S))
+
+
+async def check_repetition(run: RunContext) -> RunEnded | None:
+    """Warn the model once when it repeats a call. If the repetition goes on, ask the user whether to continue."""
+    repeats = run.conversation.repeats
+    how = "failed" if repeats.failing else "gave the same result"
+    why = f"{repeats.tool} {how} {repeats.count} times in a row"
+    if repeats.stuck:
+        name = question_id(run.session, f"stuck{run.conversation.total_turns}")
+        more = QuestionOption(CONTINUE, "Let the agent keep trying.", recommended=False)
+        question = Question(
+            name, "The agent is repeating itself. Continue?", f"{why}.", (more, QuestionOption(END_RUN))
+        )
+        answer = await run.ask(question)
+        if answer.option == END_RUN or answer.declined:
+            return RunEnded(
+                "stopped", "ended by you: the agent was repeating itself", summary=Text(run.last_reply_text())
+            )
+        words = answer.text or "Try another way."
+        await run.record(
+            HarnessMessage(Text(f"[The user says: {words}]"), "your answer: the agent was repeating itself")
+        )
+        repeats.count = 0
+    elif repeats.should_warn and not run.conversation.done:
+        text = f"[{why}. Calling it again will not help. Try another way, or explain what is blocking you.]"
+        await run.record(HarnessMessage(Text(text), why))
+    return None
+
+
+async def _at_limit(run: RunContext, met: LimitUsage) -> RunEnded | None:
+    what = f"{met.allowed:g} {met.limit}"
+    if run.attended:
+        name = question_id(run.session, f"{met.limit}{run.conversation.run}-{met.allowed:g}")
+        text = f"The run has reached its limit of {what}. Continue?"
+        more = QuestionOption(CONTINUE, f"Raise the limit to {met.allowed * 2:g} {met.limit}.")
+        answer = await run.ask(Question(name, text, options=(more, QuestionOption(END_RUN)), free_text=False))
+        if answer.option == CONTINUE:
+            await run.record(LimitRaised(met.limit, met.allowed * 2))
+            return None
+    else:
+        await run.record(LimitThresholdReached(met.limit, met.used, met.allowed, 100))
+    return RunEnded("limit", f"{what}, the limit of this run", summary=Text(run.last_reply_text()))

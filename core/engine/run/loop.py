@@ -1,0 +1,284 @@
+"""The loop of a run: request a reply, execute its calls, repeat until the model is done.
+
+All state is derived from the event log, so continuing after a crash works like starting.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from contextlib import aclosing
+
+from core.domain.events import (
+    CallRefused,
+    CallStarted,
+    Replied,
+    ReplyInterrupted,
+    RequestRetried,
+    RunEnded,
+    RunPaused,
+    SessionEvent,
+    ToolCall,
+    ToolReturned,
+    Usage,
+)
+from core.domain.ids import call_id
+from core.domain.problems import Problem
+from core.domain.text import Text
+from core.engine.policy.untrusted import with_untrusted_event
+from core.engine.run.completion import check_completion
+from core.engine.run.context_budget import (
+    choose_request_model,
+    compact_after_rejection,
+    compact_if_needed,
+    next_choice,
+    request_event,
+)
+from core.engine.run.guards import (
+    check_limits,
+    check_repetition,
+    complete_run,
+    run_timeout,
+    time_is_up,
+    within_time_limit,
+)
+from core.engine.run.manage_skill import manage_skill
+from core.engine.run.memory_recall import recall_memories
+from core.engine.run.permission import obtain_permission
+from core.engine.run.recall_dropped import read_dropped
+from core.engine.run.run_context import RunContext
+from core.engine.run.text_calls import enable_known_text_calls, fall_back_to_text_calls
+from core.engine.run.use_skill import use_skill
+from core.engine.run.user_questions import CallQuestions, ask_user
+from core.engine.state.compaction import MEMORY
+from core.engine.state.live_updates import LiveUpdate
+from core.models.catalog import SCRIPTED
+from core.models.model import Model, ModelError, ReplyDelta, RequestedCall
+from core.models.retry import retry_delay_s
+from core.tools.catalogue import ASK, read_arguments, tool_named
+from core.tools.delegate import NAME as DELEGATE
+from core.tools.recall_dropped import RECALL_DROPPED, RecallDroppedArguments, timeline_text
+from core.tools.skill_tools import MANAGE_SKILL, USE_SKILL
+
+READ_ONLY_ACCESS = frozenset({"none", "read"})
+EMPTY_REPLY = "The model returned an empty reply."
+TRUNCATED_REPLY_HINT = "Your reply was cut off at the output limit. Do less in one call."
+TIME_LIMIT_REASON = "the time of the run was over"  # stored as the reason of ReplyInterrupted, and compared
+
+
+async def run_turns(run: RunContext) -> RunEnded | RunPaused:
+    """Run turns until the model stops calling tools: execute the pending calls, then request the next reply.
+
+    Return the event that ends or pauses the run.
+    """
+    talk = run.conversation
+    if not talk.attempts:
+        await run.run_hooks("run_start")
+    while True:
+        await execute_pending_calls(run)
+        if talk.done and not talk.queued:
+            ended = await check_completion(run)
+            if ended or not talk.queued:
+                return ended or await complete_run(run)
+        if run.pause_requested:
+            return RunPaused(run.pause_reason)
+        if ended := await check_repetition(run) or await check_limits(run):
+            return ended
+        try:
+            await request_reply(run)
+        except ModelError as fault:
+            if run.attended and fault.retryable:
+                return RunPaused(fault.details.message, fault.details)
+            return RunEnded("failed", fault.details.message, fault.details, Text(run.last_reply_text()))
+
+
+async def execute_pending_calls(run: RunContext) -> None:
+    """Execute the pending calls in order. Consecutive read-only calls at the front are executed concurrently."""
+    while run.conversation.pending:
+        calls = list(run.conversation.pending.values())
+        together = next((place for place, call in enumerate(calls) if not _only_reads(call)), len(calls))
+        if together < 2:
+            await handle_call(run, calls[0])
+            continue
+        acts = [handle_call(run, call) for call in calls[:together]]
+        for end in await asyncio.gather(*acts, return_exceptions=True):
+            if end is not None:
+                raise end
+
+
+async def request_reply(run: RunContext) -> None:
+    """Request the next reply.
+
+    Retry a failed request after a wait, with a compacted context, with text-based tool calls, or with the next model of
+    the tier, depending on the error. Raise the ModelError when no retry is left.
+    """
+    run.apply_changed_model()
+    if run.conversation.queued and run.tool_context.memory:
+        await recall_memories(run)
+    choice, attempt = choose_request_model(run), 1
+    await compact_if_needed(run, choice)
+    if run.conversation.done and all(message.category == MEMORY for message in run.conversation.queued):
+        return None  # The user removed the message for which the run was continued.
+    while True:
+        await enable_known_text_calls(run, choice.model)
+        await run.record(request_event(run, choice))
+        try:
+            return await read_reply(run, run.model_of(choice.model))
+        except ModelError as fault:
+            wait = retry_delay_s(fault, attempt, has_fallback=bool(choice.fallbacks))
+            if await compact_after_rejection(run, choice, fault) or await fall_back_to_text_calls(
+                run, choice.model, fault
+            ):
+                wait = 0.0
+            elif wait is None and choice.fallbacks:
+                choice, attempt, wait = next_choice(choice), 0, 0.0
+            if wait is None:
+                raise
+            await run.record(RequestRetried(fault.details, max(attempt, 1), wait))
+        await run.sleep(within_time_limit(run, wait))
+        attempt += 1
+
+
+async def read_reply(run: RunContext, model: Model) -> None:
+    """Read one reply. An urgent message or the time limit interrupts only the reading, not the run."""
+    try:
+        async with run_timeout(run) as run.reading:
+            await stream_reply(run, model)
+    except TimeoutError:
+        return
+    finally:
+        run.reading = None
+
+
+async def stream_reply(run: RunContext, model: Model) -> None:
+    """Stream a reply and publish each chunk. Record the complete reply, or on failure the part that had arrived."""
+    text: list[str] = []
+    reasoning: list[str] = []
+    calls: list[RequestedCall] = []
+    last = ReplyDelta()
+    try:
+        async with aclosing(model.stream(run.request())) as deltas:
+            async for delta in deltas:
+                text.append(delta.text)
+                reasoning.append(delta.reasoning)
+                calls += delta.calls
+                last = last.merge(delta)
+                if delta.text or delta.reasoning:
+                    run.live_updates.publish(LiveUpdate(run.session, delta.text, delta.reasoning))
+    except (ModelError, asyncio.CancelledError) as error:
+        why = error.details.message if isinstance(error, ModelError) else _why_cut(run, error)
+        if any(text) or why == TIME_LIMIT_REASON:  # No other event records that the time limit interrupted a reply.
+            await run.record(ReplyInterrupted(Text("".join(text)), why))
+        raise
+    else:
+        if not (any(text) or calls) and _owes_words(run):
+            why = "It returned only reasoning." if any(reasoning) else "It returned neither text nor tool calls."
+            raise ModelError(EMPTY_REPLY, why, "Try again, or choose another model.", retryable=True, kind="empty")
+        run.seal_reply()
+        number = run.conversation.total_turns + 1
+        named = tuple(ToolCall(call_id(number, i), c.tool, Text(c.arguments)) for i, c in enumerate(calls, 1))
+        said, thought, usage = Text("".join(text)), Text("".join(reasoning)), last.usage or Usage()
+        await run.record(
+            Replied(said, thought, named, usage, last.stop_reason, Text(last.provider_state), last.note, last.cost)
+        )
+    finally:
+        run.live_updates.publish(LiveUpdate(run.session, ended=True))
+
+
+def _why_cut(run: RunContext, error: BaseException) -> str:
+    """Return why a reply was interrupted. In a replay, the recorded reason is the message of the exception."""
+    return str(error) or (TIME_LIMIT_REASON if time_is_up(run) else "stopped")
+
+
+def _owes_words(run: RunContext) -> bool:
+    """Return whether an empty reply is an error: only directly after a user message, and not from a scripted model.
+
+    After tool results a model may have nothing to add, and a scripted model replies with nothing after its script ends.
+    """
+    return run.conversation.messages[-1].role == "user" and run.conversation.last_request[0] != SCRIPTED
+
+
+async def handle_call(run: RunContext, call: ToolCall) -> None:
+    """Handle one call and record its result: from the engine, from the tool, or a refusal."""
+    try:
+        parameters = read_arguments(call.tool, run.full_text(call.arguments), run.tools)
+    except Problem as problem:
+        why = f"{problem} {TRUNCATED_REPLY_HINT}" if run.conversation.reply_truncated else str(problem)
+        await run.record(CallRefused(call.id, call.tool, Text(why)))
+        return
+    if await refused_by_hook(run, call):
+        return
+    if call.tool == ASK:
+        await ask_user(run, parameters, call.id, call.tool)
+        return
+    if call.tool == DELEGATE and run.delegate:
+        await run.delegate(run, call, parameters)
+        return
+    if call.tool == RECALL_DROPPED:
+        await recall_dropped(run, call.id, parameters)
+        return
+    if call.tool == USE_SKILL:
+        await use_skill(run, call, parameters)
+        return
+    if call.tool == MANAGE_SKILL:
+        await manage_skill(run, call, parameters)
+        return
+    tool = tool_named(call.tool)
+    assert tool is not None
+    try:
+        permitted = await obtain_permission(run, tool, call, parameters)
+    except Problem as problem:  # The call names a path that cannot be examined.
+        permitted = CallRefused(call.id, tool.name, Text(str(problem)))
+    if isinstance(permitted, CallRefused):
+        await run.record(permitted)
+        return
+    asked = CallQuestions(run, call.id)
+    try:
+        started = CallStarted(call.id, tool.name, tool.kind, tool.describe(parameters))
+        begun = run.record_in_background(*await run.sandbox_events(tool), *permitted.events, started)
+        # Read-only calls can be repeated after a crash. All other calls wait until CallStarted is durable.
+        if tool.has_lasting_effect or tool.access not in READ_ONLY_ACCESS:
+            await begun
+        place = run.tool_context.for_call(call.id, permitted.grant, asked)
+        events, blobs = await run.execute(tool, call.id, parameters, place, run.seen)
+        await asked.withdraw()
+    except asyncio.CancelledError:
+        # If Journeyman exits with an open question, the call stays pending: the user may still answer after a
+        # restart, and then the call is repeated.
+        if not (run.closing and asked.waiting):
+            await run.record(ToolReturned(call.id, Text("[stopped before it was done]"), failed=True))
+        raise
+    facts = with_untrusted_event(
+        run.conversation.permissions.untrusted, tool, call.id, started.object, events, trusted=run.trusted
+    )
+    await run.record_after(begun, *facts, blobs=blobs)
+    await run.run_hooks("after_call", call.tool, call={"id": call.id, "tool": call.tool, "result": _outcome(facts)})
+
+
+async def refused_by_hook(run: RunContext, call: ToolCall) -> bool:
+    """Run the user's hooks for a call, before any permission request. If a hook denies the call, record the refusal."""
+    details = {"id": call.id, "tool": call.tool, "arguments": run.full_text(call.arguments)}
+    if why := await run.run_hooks("before_call", call.tool, call=details):
+        await run.record(CallRefused(call.id, call.tool, Text(f"[A user hook denied this call: {why}]")))
+    return bool(why)
+
+
+def _outcome(facts: Sequence[SessionEvent]) -> dict[str, object]:
+    done = next((fact for fact in facts if isinstance(fact, ToolReturned)), None)
+    return {"failed": done.failed, "exit_code": done.exit_code, "output": done.output.head} if done else {}
+
+
+async def recall_dropped(run: RunContext, call: str, asked: RecallDroppedArguments) -> None:
+    """Answer a `recall_dropped` call from the event log."""
+    try:
+        output, failed = await read_dropped(run, asked), False
+    except Problem as problem:
+        output, failed = str(problem), True
+    await run.record(
+        CallStarted(call, RECALL_DROPPED, "read_back", timeline_text(asked)), ToolReturned(call, Text(output), failed)
+    )
+
+
+def _only_reads(call: ToolCall) -> bool:
+    tool = tool_named(call.tool)
+    if tool is None:
+        return call.tool != MANAGE_SKILL
+    return tool.access in READ_ONLY_ACCESS and not tool.has_lasting_effect

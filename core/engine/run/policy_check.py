@@ -1,0 +1,70 @@
+"""Evaluates a call against the permission policy with the current rules, mode and state of the run."""
+
+from functools import cache, partial
+from typing import Any
+
+from core.domain.events import RunStarted
+from core.domain.ids import run_id
+from core.domain.permissions import NeedsApproval, PolicyDecision, SandboxLevel
+from core.domain.problems import Problem
+from core.engine.policy.grants import parse_grants
+from core.engine.policy.policy import PolicyContext, evaluate_call, propose_call
+from core.engine.run.run_context import RunContext
+from core.store.rule_store import RuleStore
+from core.tools.read_before_edit import content_digest
+from core.tools.tool import Tool
+from core.workspace.broker import FileBroker
+
+
+async def check_policy(book: RuleStore, run: RunContext, tool: Tool, call: str, parameters: Any) -> PolicyDecision:
+    """Return the current decision on a call. Raise Problem if the call names a path that cannot be examined."""
+    web = run.tool_context.web
+    act, start, rules = (
+        propose_call(tool, parameters, call, web.host if web else ""),
+        run.conversation.start,
+        book.current().rules,
+    )
+    assert start is not None
+    grants = parse_grants(start.allow, run_id(run.session, run.conversation.run))
+    kept = None if rules is None else (*rules, *grants.rules)
+
+    def of(level: SandboxLevel) -> PolicyDecision:
+        return evaluate_call(
+            act,
+            start.mode,
+            kept,
+            tuple(run.conversation.permissions.untrusted),
+            _policy_context(run, start, level, tool.access == "execute"),
+        )
+
+    if tool.access == "execute":
+        return of((await run.tool_context.proven_sandbox()).level)
+    # Only for commands does the decision depend on the sandbox level, because FileBroker restricts file access.
+    # The sandbox is tested, which is slow, only if a request has to show the level.
+    verdict = of("verified")
+    return of((await run.tool_context.proven_sandbox()).level) if isinstance(verdict, NeedsApproval) else verdict
+
+
+def _policy_context(run: RunContext, start: RunStarted, level: SandboxLevel, runs: bool) -> PolicyContext:
+    name = run_id(run.session, run.conversation.run)
+    return PolicyContext(
+        session=run.session,
+        run=name,
+        workspace=str(run.tool_context.folder),
+        data_dir=str(run.tool_context.data),
+        level=level,
+        changed_files=frozenset(run.conversation.permissions.changed_files) if runs else frozenset(),
+        hosts=run.tool_context.egress.hosts,
+        granted_tools=parse_grants(start.allow, name).tools,
+        agent=start.script_role,
+        resolve=cache(run.tool_context.broker.resolve),
+        content_mark=partial(_content_mark, run.tool_context.broker),
+    )
+
+
+def _content_mark(broker: FileBroker, name: str) -> str:
+    """Return a digest of a file's contents, or "" if the file does not exist or cannot be read."""
+    try:
+        return content_digest(broker.read(name)) if broker.stat(name) else ""
+    except Problem:
+        return ""

@@ -1,0 +1,416 @@
+"""The context of a run: the state that the loop works with, the recording of events, and questions to the user."""
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from core.domain.clock import SECOND, now
+from core.domain.events import (
+    BackgroundCommandEnded,
+    EventRecord,
+    RunEnded,
+    RunStarted,
+    SandboxTested,
+    SessionEvent,
+    ToolCall,
+)
+from core.domain.messages import Message
+from core.domain.permissions import PolicyDecision
+from core.domain.problems import Problem
+from core.domain.question import (
+    Answer,
+    Question,
+    QuestionAnswered,
+    QuestionAnswerStarted,
+    QuestionAsked,
+    expired_answer,
+)
+from core.domain.text import Attachment, Text
+from core.domain.tiers import NO_TIERS, Tiers, choose_model
+from core.engine.policy.untrusted import fallback_boundary, mark_and_redact
+from core.engine.run.execute import execute_call, file_changed_event
+from core.engine.services.hooks import Hook, HookMoment, load_hooks, refusal_reason, run_hooks
+from core.engine.services.skills import SkillService
+from core.engine.state.conversation import Conversation
+from core.engine.state.live_updates import LiveUpdates
+from core.engine.state.token_counts import tool_tokens
+from core.engine.state.unresolved_calls import Resolution
+from core.models.model import Model, ReplyOptions, Request, ToolSpec
+from core.models.text_call_adapter import TextCallAdapter
+from core.models.token_estimate import estimate_tokens
+from core.store.journal import Journal
+from core.store.journal_update import JournalUpdate
+from core.store.proposal_store import ProposalStore
+from core.store.reader import Reader
+from core.tools.background import CommandEnd
+from core.tools.catalogue import tool_specs
+from core.tools.delegate import MAX_PARALLEL, DelegateArguments
+from core.tools.mcp_tools import mcp_tool_specs
+from core.tools.tool import FileChange, Tool
+from core.tools.tool_context import ToolContext
+
+SCHEMA_MISMATCH_PREFIX = "[Your reply does not fit the schema"
+
+CallExecutor = Callable[
+    [Tool, str, Any, ToolContext, dict[str, str]], Awaitable[tuple[list[SessionEvent], dict[str, bytes]]]
+]
+Delegation = Callable[["RunContext", ToolCall, DelegateArguments], Awaitable[None]]
+
+PolicyEvaluator = Callable[["RunContext", Tool, str, Any], Awaitable[PolicyDecision | None]]
+
+
+def cache_models(make: Callable[[str], Model]) -> Callable[[str], Model]:
+    """Return a function that creates each model on first use and returns the same instance afterwards."""
+    made: dict[str, Model] = {}
+
+    def model(name: str) -> Model:
+        if name not in made:
+            made[name] = make(name)
+        return made[name]
+
+    return model
+
+
+@dataclass(frozen=True, slots=True)
+class RequestPrefix:
+    """The constant prefix of every request in a run: system prompt and tools, with their token counts."""
+
+    start: RunStarted | None = None
+    system: str = ""
+    tools: tuple[ToolSpec, ...] = ()
+    tokens: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class RunContext:
+    """The state of one run. `conversation` is updated with every recorded event.
+
+    Attributes:
+        tool_context: the folder and everything else that tools may use; opened and closed with the run.
+        evaluate: decides whether a call may execute; a replay returns the recorded decision.
+        trusted: whether the user trusts the folder.
+        attended: whether a user is present to decide at a limit or after an error.
+        seen: paths of files that the run has read, with digests of their contents. Other files cannot be edited.
+        pause_requested: whether to pause before the next turn, with `pause_reason`.
+        closing: whether the run is canceled because Journeyman is exiting, and not because the user stopped it.
+        claimed: IDs of questions and permission requests that are being answered right now; shared by all runs.
+        pending_hooks: one asyncio.Event for each question whose hooks are still running.
+        expires: whether questions and the run itself have time limits; in a replay they do not.
+        opened_at: when the context was created, in microseconds. Earlier time does not count against the time limit of
+        a question, because Journeyman was closed.
+        reading: the timeout around the reply that is being read. An urgent message makes it expire at once.
+        prefix: the cached request prefix of the current start.
+        models: returns a model by name.
+        tiers: returns which models serve which tier.
+        compaction_enabled: whether to keep the context within its budget.
+        compact_at: returns the limit of the context in tokens that the user has set, or 0.
+        compaction_requested: whether the user requested a compaction, which happens before the next turn.
+        futile_at: size of the context, in tokens, at which a compaction last failed to shrink it.
+        needs_user: IDs of permission requests that neither the mode nor a rule decides.
+        supports_tool_calls: returns whether a model supports tool calls, or None if unknown.
+        delegate_slots: limits how many sub-agents work at the same time.
+        delegate: executes a `delegate` call.
+        settle: the user's decision on unresolved calls, which also applies to sub-agents that are resumed.
+        hooks: the user's hooks; None until they are loaded.
+        skills: the skill library; None if the run uses no skills.
+        proposals: the store for changes that the agent proposes; None if it cannot propose changes.
+        execute: executes a tool call; a replay returns the recorded outcome.
+        sleep: waits before a retry; a replay does not wait.
+    """
+
+    session: str
+    tool_context: ToolContext
+    model_name: str
+    model: Model
+    conversation: Conversation
+    journal: Journal
+    reader: Reader
+    live_updates: LiveUpdates
+    evaluate: "PolicyEvaluator"
+    trusted: bool = True
+    attended: bool = False
+    seen: dict[str, str] = field(default_factory=dict)
+    pause_requested: bool = False
+    closing: bool = False
+    pause_reason: str = "paused by you"
+    claimed: set[str] = field(default_factory=set)
+    pending_hooks: list[asyncio.Event] = field(default_factory=list)
+    expires: bool = True
+    opened_at: int = field(default_factory=now)
+    reading: asyncio.Timeout | None = None
+    prefix: RequestPrefix = field(default_factory=RequestPrefix)
+    models: Callable[[str], Model] | None = None
+    tiers: Callable[[], Tiers] = lambda: NO_TIERS
+    compaction_enabled: bool = True
+    compact_at: Callable[[], int] = lambda: 0
+    compaction_requested: bool = False
+    futile_at: int = 0
+    needs_user: set[str] = field(default_factory=set)
+    supports_tool_calls: Callable[[str], bool | None] = lambda _: None
+    delegate_slots: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(MAX_PARALLEL))
+    settle: Resolution = ""
+    delegate: Delegation | None = None
+    hooks: tuple[Hook, ...] | None = None
+    skills: SkillService | None = None
+    proposals: ProposalStore | None = None
+    execute: CallExecutor = execute_call
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
+
+    @property
+    def tools(self) -> tuple[str, ...]:
+        """The names of the tools that the run may call. An empty tuple means all tools."""
+        return self.conversation.start.tools if self.conversation.start else ()
+
+    def model_of(self, name: str) -> Model:
+        """Return the model with this name, wrapped in an adapter if it uses text-based tool calls."""
+        model = self.model if name == self.model_name or self.models is None else self.models(name)
+        if self.execute is not execute_call or not self.uses_text_calls(name):
+            return model
+        start = self.conversation.start
+        return TextCallAdapter(model, (start and start.boundary) or fallback_boundary(self.session))
+
+    def uses_text_calls(self, name: str) -> bool:
+        """Return whether this model uses text-based tool calls."""
+        start = self.conversation.start
+        return name in self.conversation.text_call_models or bool(start and start.text_calls)
+
+    def prefix_tokens(self) -> dict[str, int]:
+        """Return the tokens of the request prefix by category."""
+        return dict(self.request_prefix().tokens)
+
+    def request_prefix(self) -> RequestPrefix:
+        """Return the request prefix. It is rebuilt when the start configuration has changed."""
+        start = self.conversation.start
+        if start and start is not self.prefix.start:
+            system, tools = self.full_text(start.system_prompt), (*tool_specs(start.tools), *self._mcp_tools(start))
+            weights = {"system": estimate_tokens(system), "tools": tool_tokens(tools)}
+            self.prefix = RequestPrefix(
+                start, system, tools, {kind: tokens for kind, tokens in weights.items() if tokens}
+            )
+        return self.prefix
+
+    def _mcp_tools(self, start: RunStarted) -> tuple[ToolSpec, ...]:
+        """Return the specs of the MCP tools in `start` that the user still accepts."""
+        there = mcp_tool_specs(self.tool_context.servers.all()) if self.tool_context.servers else {}
+        return tuple(spec for name, spec in there.items() if name in start.tools)
+
+    def request(self) -> Request:
+        """Build the request to send to the model now."""
+        brief, talk = self.request_prefix(), self.conversation
+        start = brief.start
+        role = (
+            "review"
+            if start and start.reviewed_session
+            else f"agent:{start.script_role}"
+            if start and start.script_role
+            else ""
+        )
+        return Request(
+            talk.messages,
+            talk.attempts,
+            role,
+            tools=brief.tools,
+            options=self.reply_options(),
+            read_text=self.model_text,
+            read_attachment=self.attachment_bytes,
+            system_prompt=brief.system,
+            output_schema=self._enforced_schema(start),
+        )
+
+    def _enforced_schema(self, start: RunStarted | None) -> dict[str, Any] | None:
+        """Return the JSON Schema that the provider should enforce, or None.
+
+        The schema is enforced only after a reply was rejected, because constrained output would prevent tool calls.
+        """
+        if start is None or not start.output_schema.head:
+            return None
+        last = self.conversation.messages[-1] if self.conversation.messages else None
+        sent_back = last is not None and last.role == "user" and last.text.head.startswith(SCHEMA_MISMATCH_PREFIX)
+        return dict(json.loads(self.full_text(start.output_schema))) if sent_back else None
+
+    def interrupt_reply(self) -> None:
+        """Interrupt the reply that is being read."""
+        if self.reading:
+            self.reading.reschedule(asyncio.get_running_loop().time())
+
+    def seal_reply(self) -> None:
+        """Remove the timeout around a reply that is complete, so that the reply can no longer be interrupted.
+
+        Otherwise an interruption could come while the reply is being recorded, and its calls would be handled only
+        after the next request.
+        """
+        if self.reading:
+            self.reading.reschedule(None)
+            self.reading = None
+
+    def apply_changed_model(self) -> None:
+        """Switch to the model that the user has chosen since the last request."""
+        start = self.conversation.start
+        if self.models and start and start.model != self.model_name:
+            self.model = self.models(choose_model(self.tiers(), start.model, ()).model)
+            self.model_name = start.model
+
+    def reply_options(self) -> ReplyOptions:
+        """Return the user's options for replies, such as effort and temperature; None means not sent."""
+        start = self.conversation.start
+        return (
+            ReplyOptions(start.effort or None, start.max_output_tokens or None, start.temperature)
+            if start
+            else ReplyOptions()
+        )
+
+    def attachment_bytes(self, attachment: Attachment) -> bytes:
+        """Return the contents of an attachment."""
+        return self.reader.blob(attachment.blob)
+
+    async def record(self, *events: SessionEvent, blobs: dict[str, bytes] | None = None) -> EventRecord:
+        """Record events durably. They have been applied to the conversation when this returns."""
+        return await self.journal.start_append(self.session, *events, blobs=blobs)
+
+    def record_in_background(self, *events: SessionEvent) -> asyncio.Future[EventRecord]:
+        """Record events like `record`, but return a future, for callers that do not need to wait."""
+        return self.journal.start_append(self.session, *events)
+
+    async def record_after(
+        self, begun: asyncio.Future[EventRecord], *events: SessionEvent, blobs: dict[str, bytes] | None = None
+    ) -> None:
+        """Record events after those of `begun`, which may still be in progress, without waiting in between."""
+        kept = self.journal.start_append(self.session, *events, blobs=blobs)
+        try:
+            await begun
+            await kept
+        finally:
+            kept.cancel()  # If the first write failed, the second is not awaited.
+
+    async def sandbox_events(self, tool: Tool) -> tuple[SessionEvent, ...]:
+        """Return the event with the sandbox level if the tool runs commands and the run has not recorded it."""
+        walls = self.tool_context.lazy_sandbox
+        if tool.access != "execute" or walls.recorded or self.execute is not execute_call:  # a replay runs no commands
+            return ()
+        sandbox = await self.tool_context.proven_sandbox()
+        walls.recorded = True
+        proof = sandbox.proof
+        return (SandboxTested(sandbox.name, sandbox.level, *((proof.escapes, proof.known_gaps) if proof else ())),)
+
+    async def command_ended(self, ended: CommandEnd) -> None:
+        """Record the changes and the end of a background command."""
+        blobs: dict[str, bytes] = {}
+        changes = [FileChange(one.path, one.before, one.after, one.modes) for one in ended.changes]
+        events: list[SessionEvent] = [file_changed_event(ended.call, change, blobs) for change in changes]
+        if done := ended.done:
+            events.append(
+                BackgroundCommandEnded(
+                    ended.call, ended.command, Text(done.output), done.exit_code, done.killed_because
+                )
+            )
+        await self.record(*events, blobs=blobs)
+
+    def full_text(self, text: Text) -> str:
+        """Return a text in full, from its blob if it is not stored inline."""
+        return self.reader.blob(text.blob).decode("utf-8", "replace") if text.blob else text.head
+
+    def model_text(self, text: Text) -> str:
+        """Return a text as sent to the model: untrusted content is marked as data, with secrets redacted."""
+        source = self.conversation.permissions.sources.get(text)
+        if source is None:
+            return self.full_text(text)
+        start = self.conversation.start
+        return mark_and_redact(
+            self.full_text(text), source, (start and start.boundary) or fallback_boundary(self.session)
+        )
+
+    def last_reply_text(self) -> str:
+        """Return the text of the last reply, or "" if there is none."""
+        last: Message | None = next((m for m in reversed(self.conversation.messages) if m.role == "assistant"), None)
+        return last.text.head if last else ""
+
+    async def run_hooks(self, moment: HookMoment, tool: str = "", **said: object) -> str:
+        """Run the user's hooks for a moment of the run. Return why a hook refuses, or "". A replay runs no hooks."""
+        if self.execute is not execute_call:
+            return ""
+        if self.hooks is None:
+            self.hooks = () if self.tool_context.safe_mode else load_hooks(self.tool_context.data)
+        if not self.hooks:
+            return ""
+        payload = {"session": self.session, "run": self.conversation.run, "model": self.model_name, **said}
+        ran = await run_hooks(self.hooks, moment, tool, self.tool_context.folder, payload)
+        if ran:
+            await self.record(*ran)
+        return refusal_reason(ran)
+
+    async def run_end_hooks(self, last: SessionEvent) -> None:
+        """Run the user's hooks for the end of the run."""
+        if self.hooks is None:
+            try:
+                self.hooks = () if self.tool_context.safe_mode else load_hooks(self.tool_context.data)
+            except Problem:  # reported when the run started
+                self.hooks = ()
+        if isinstance(last, RunEnded):
+            await self.run_hooks("run_end", status=last.status, reason=last.reason)
+
+    async def announce(self, fact: SessionEvent, name: str, text: str, tool: str = "") -> None:
+        """Record a question or permission request, then run the user's hooks for it."""
+        self.pending_hooks.append(finished := asyncio.Event())
+        try:
+            await self.record(fact)
+            await self.run_hooks("question", tool, question={"id": name, "text": text})
+        finally:
+            self.pending_hooks.remove(finished)
+            finished.set()
+
+    async def hooks_finished(self) -> None:
+        """Wait until the hooks of all questions have finished."""
+        for finished in tuple(self.pending_hooks):
+            await finished.wait()
+
+    async def ask(self, question: Question, call_id: str = "") -> Answer:
+        """Record the question unless it is open already, and wait until its answer is in the event log.
+
+        `AnswerRecorder` writes the user's answer, possibly from another process. If nobody answers in time, the
+        question's timeout policy applies.
+        """
+        heard = asyncio.Event()
+
+        def hear(update: JournalUpdate) -> None:
+            event = update.entry.event
+            if isinstance(event, QuestionAnswered | QuestionAnswerStarted) and event.question_id == question.id:
+                heard.set()
+
+        forget = self.journal.listen(hear)
+        try:
+            if question.id not in self.conversation.questions:
+                await self.announce(QuestionAsked(question, call_id), question.id, question.text)
+            while self.conversation.questions[question.id] is None:
+                await self._await_answer(self.conversation.agent_questions.get(question.id, question), call_id, heard)
+                heard.clear()
+        finally:
+            forget()
+        answer = self.conversation.questions[question.id]
+        assert answer is not None
+        if answer.expired and question.on_unanswered == "pause":
+            self.pause_requested, self.pause_reason = True, "nobody answered in time"
+        return answer
+
+    async def _await_answer(self, question: Question, call_id: str, heard: asyncio.Event) -> None:
+        """Wait until the user answers or begins to answer. After the time limit, record that the question expired."""
+        expires = self.expires and question.timeout_s > 0 and question.id not in self.conversation.held
+        left = (
+            max(0.0, question.timeout_s - (now() - max(question.asked_at, self.opened_at)) / SECOND)
+            if expires
+            else None
+        )
+        try:
+            async with asyncio.timeout(left):
+                await heard.wait()
+        except TimeoutError:
+            if question.id in self.claimed:
+                await heard.wait()
+                return
+            self.claimed.add(question.id)
+            try:
+                if self.reader.question_origin(question.id):
+                    await self.record(QuestionAnswered(question.id, call_id, expired_answer(question)))
+            finally:
+                self.claimed.discard(question.id)

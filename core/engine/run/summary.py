@@ -1,0 +1,184 @@
+"""Writes the summary of compacted messages with a model, or generates an outline if no model succeeds."""
+
+import asyncio
+import contextlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib import resources
+from string import Template
+
+from core.domain.events import RequestSent, Usage
+from core.domain.messages import Message
+from core.domain.problems import ErrorDetails, Problem
+from core.domain.provenance import new_boundary
+from core.domain.text import Text
+from core.domain.tiers import ModelChoice, choose_model
+from core.engine.run.recall_dropped import one_line
+from core.engine.run.run_context import RunContext
+from core.engine.state.compaction import HARNESS, SUMMARY, USER
+from core.models.model import ReplyDelta, Request
+from core.models.token_estimate import estimate_tokens
+from core.tools.recall_dropped import CONVERSATION, RECALL_DROPPED
+
+CHARS_PER_TOKEN = 3.0  # characters per token, a low estimate
+TIMEOUT_S = 180.0  # time limit for writing a summary
+MIN_SUMMARY_CHARS = 40  # characters; a shorter summary counts as empty
+MAX_SUMMARY_TOKENS = 4_000  # tokens of a summary
+# Maximum characters of a user message, an agent message, a call and a result. Later steps are shorter.
+SHORTENING_STEPS = ((2000, 1500, 400, 600), (1000, 600, 200, 200), (400, 300, 100, 80))
+UNKNOWN_WINDOW = 32_000  # tokens assumed if the context window of a model is unknown
+SUMMARY_HEADER = (
+    "[Summary of the earlier conversation, written by Journeyman to save context. "
+    'Read the original with {tool} and the id "{talk}".]\n'
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ContextSummary:
+    """The text that replaces the compacted messages.
+
+    `model` is the name of the model that wrote it. If empty, the text is a generated outline, and `error` says why
+    every model failed.
+    """
+
+    text: str
+    model: str = ""
+    usage: Usage = Usage()
+    error: ErrorDetails | None = None
+    cost: float | None = None
+
+
+async def summarize(run: RunContext, messages: Sequence[Message], most: int) -> ContextSummary:
+    """Summarize messages in at most `most` tokens.
+
+    The models of the summary tier are tried in turn. If none succeeds, the summary is a generated outline.
+    """
+    most = min(most, MAX_SUMMARY_TOKENS)
+    head = SUMMARY_HEADER.format(tool=RECALL_DROPPED, talk=CONVERSATION)
+    choice = choose_model(run.tiers(), run.model_name, ("summary",))
+    trouble, spent, cost = ErrorDetails("The summary was empty."), Usage(), None
+    for name in (choice.model, *choice.fallbacks):
+        try:
+            text, last = await _request_summary(run, name, choice, messages, most)
+        except Problem as problem:
+            trouble = problem.details
+            continue
+        except TimeoutError:
+            trouble = ErrorDetails("The summary took too long.", f"It was not complete after {TIMEOUT_S:g} seconds.")
+            continue
+        used = last.usage or Usage()
+        spent = Usage(spent.input + used.input, spent.output + used.output)
+        cost = cost if last.cost is None else (cost or 0.0) + last.cost
+        if len(text) >= MIN_SUMMARY_CHARS:
+            return ContextSummary(head + shorten(text, most), name, spent, cost=cost)
+    return ContextSummary(head + shorten(outline(messages, most), most), "", spent, trouble, cost)
+
+
+async def _request_summary(
+    run: RunContext, name: str, choice: ModelChoice, messages: Sequence[Message], most: int
+) -> tuple[str, ReplyDelta]:
+    """Request a summary from one model. Return its text and the last delta, which carries usage and cost.
+
+    Reading stops once the reply has ten times the allowed length.
+    """
+    model = run.model_of(name)
+    room = round((model.window or UNKNOWN_WINDOW) * 0.6 * CHARS_PER_TOKEN)
+    request = Request(
+        [Message("user", Text(_prompt(transcript(messages, room), most)))],
+        max(0, run.conversation.compactions),
+        "summary",
+    )
+    window, why = model.window, choice.reason or "a summary"
+    await run.record(
+        RequestSent(
+            name,
+            run.conversation.turns,
+            choice.tier,
+            why,
+            {SUMMARY: estimate_tokens(request.messages[0].text.head)},
+            window,
+            "summary",
+        )
+    )
+    words: list[str] = []
+    last, size = ReplyDelta(), 0
+    stream = model.stream(request)
+    async with asyncio.timeout(TIMEOUT_S), contextlib.aclosing(stream) as deltas:
+        async for delta in deltas:
+            words.append(delta.text)
+            last = last.merge(delta)
+            size += len(delta.text)
+            if size > most * CHARS_PER_TOKEN * 10:
+                break
+    return "".join(words).strip(), last
+
+
+def _prompt(talk: str, most: int) -> str:
+    text = (resources.files("resources") / "prompts" / "summary.md").read_text("utf-8")
+    return Template(text).substitute(words=max(60, most // 2), boundary=new_boundary(), talk=talk).strip()
+
+
+def shorten(text: str, most: int) -> str:
+    """Shorten text to about `most` tokens, preferably at the end of a line or sentence."""
+    size = estimate_tokens(text)
+    if size <= most:
+        return text
+    cut = text[: int(len(text) * most / size)]
+    end = max(cut.rfind("\n"), cut.rfind(". ") + 1)
+    return (cut[:end] if end > len(cut) // 2 else cut).rstrip() + " …"
+
+
+def transcript(messages: Sequence[Message], most: int) -> str:
+    """Return the messages as text of at most `most` characters.
+
+    If they do not fit, each message is shortened first, and then the middle of the conversation is left out.
+    """
+    lines: list[str] = []
+    for caps in SHORTENING_STEPS:
+        lines = [words for message in messages for words in _transcript_lines(message, *caps)]
+        if sum(map(len, lines)) + len(lines) <= most:
+            return "\n".join(lines)
+    return "\n".join(_without_middle(lines, most))
+
+
+def outline(messages: Sequence[Message], most: int) -> str:
+    """Return an outline of at most `most` tokens with a line for each message, call and result."""
+    older = next((message.text.head for message in messages if message.category == SUMMARY), "")
+    older = shorten(older.partition("\n")[2], most // 2) if older else ""
+    lines = [
+        words
+        for message in messages
+        if message.category != SUMMARY
+        for words in _transcript_lines(message, 500, 200, 120, 80)
+    ]
+    room = max(100, most - estimate_tokens(older))
+    size = estimate_tokens("\n".join(lines))
+    if size > room:
+        lines = _without_middle(lines, int(sum(map(len, lines)) * room / size))
+    return "\n".join(part for part in (older, *lines) if part)
+
+
+def _transcript_lines(message: Message, person: int, agent: int, call: int, result: int) -> list[str]:
+    head = message.text.head
+    if message.role == "tool":
+        return [f"Result of {message.call_id}{' (failed)' if message.failed else ''}: {one_line(head, result)}"]
+    if message.category == SUMMARY:
+        return ["Earlier summary:", head.partition("\n")[2], "After that summary:"]
+    if message.role == "assistant":
+        lines = [f"Agent: {one_line(head, agent)}"] if head else []
+        return lines + [f"Call {one.id}: {one.tool} {one_line(one.arguments.head, call)}" for one in message.calls]
+    label = {USER: "User", HARNESS: "Note"}.get(message.category, "Context")
+    return [f"{label}: {one_line(head, person)}"]
+
+
+def _without_middle(lines: list[str], most: int) -> list[str]:
+    """Return the first lines, up to a third of `most` characters, and the last lines in the remaining space."""
+    first, last, size = 0, 0, 0
+    while first < len(lines) and size + len(lines[first]) < most / 3:
+        size += len(lines[first]) + 1
+        first += 1
+    while last < len(lines) - first and size + len(lines[-1 - last]) < most:
+        size += len(lines[-1 - last]) + 1
+        last += 1
+    left = len(lines) - first - last
+    return [*lines[:first], *([f"[… {left:,} lines omitted …]"] if left else []), *lines[len(lines) - last :]]

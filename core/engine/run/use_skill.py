@@ -1,0 +1,159 @@
+"""The `use_skill` tool: adds a skill to the conversation once, in the version that the run was offered."""
+
+import re
+from collections.abc import Iterator, Sequence
+from difflib import get_close_matches
+
+from core.domain.events import CallStarted, ToolCall, ToolReturned
+from core.domain.ids import question_id, run_id
+from core.domain.problems import Problem
+from core.domain.question import Question, QuestionOption
+from core.domain.skill import SKILL_FILE, OfferedSkill, Skill, SkillUsed
+from core.domain.text import Text
+from core.domain.visible import visible
+from core.engine.run.run_context import RunContext
+from core.engine.services.skills import SkillPermission, SkillService
+from core.skills.skill_md import decode_text, parse_skill
+from core.tools.skill_tools import USE_SKILL, UseSkillArguments, use_skill_text
+
+MAX_CHARS = 100_000  # characters of a skill or file returned at once
+ALLOW, ASK_EACH_TIME = "Allow for this run", "Ask each time"
+ALLOWED_TOOL = re.compile(r"([A-Za-z_]+)(?:\((.*)\))?")
+EXTERNAL_TOOL_NAMES = {
+    "bash": "run",
+    "run": "run",
+    "write": "write",
+    "edit": "edit",
+    "multiedit": "edit",
+    "webfetch": "fetch",
+}
+
+
+async def use_skill(run: RunContext, call: ToolCall, asked: UseSkillArguments) -> None:
+    """Answer a `use_skill` call with the skill, one of its files, or an error."""
+    started = CallStarted(call.id, USE_SKILL, "skill", use_skill_text(asked))
+    try:
+        skills, offered = _offered(run, asked.name)
+        if before := _already(run, offered, asked.file):
+            note = f"[This skill is already in the conversation above, as the result of {before}. It has not changed.]"
+            await run.record(started, ToolReturned(call.id, Text(note)))
+            return
+        output, skill = _file(skills, offered, asked.file) if asked.file else _body(skills, offered)
+    except Problem as problem:
+        await run.record(started, ToolReturned(call.id, Text(str(problem)), failed=True))
+        return
+    if skill and skill.tools:
+        output += await _ask_for_tools(run, skills, call.id, offered, skill.tools)
+    fact = SkillUsed(call.id, offered.name, offered.version, offered.source, offered.key, asked.file)
+    await run.record(started, fact, ToolReturned(call.id, Text(output)))
+
+
+def _offered(run: RunContext, name: str) -> tuple[SkillService, OfferedSkill]:
+    there = {each.name: each for each in run.conversation.start.skills} if run.conversation.start else {}
+    if run.skills is None or name not in there:
+        near = get_close_matches(name, there, n=3)
+        do = f"Did you mean: {', '.join(near)}?" if near else f"The skills are: {', '.join(sorted(there)) or 'none'}."
+        raise Problem(f"There is no skill {name!r} in this run.", "", do)
+    return run.skills, there[name]
+
+
+def _already(run: RunContext, offered: OfferedSkill, file: str) -> str:
+    """Return the id of the call that loaded the skill, if its full result is still in the context, else ""."""
+    wanted = (offered.key, offered.version, file)
+    calls = {
+        call for call, fact in run.conversation.skills_used.items() if (fact.key, fact.version, fact.file) == wanted
+    }
+    whole = (
+        m.call_id
+        for m in run.conversation.messages
+        if m.role == "tool" and m.call_id not in run.conversation.compacted_calls
+    )
+    return next((call for call in whole if call in calls), "")
+
+
+def _body(skills: SkillService, offered: OfferedSkill) -> tuple[str, Skill]:
+    text, _ = decode_text(skills.library.body(offered.key, SKILL_FILE, offered.version))
+    skill = parse_skill(text).skill
+    if skill is None:
+        raise Problem("The skill cannot be read.", "Its front matter is invalid.", "Tell the user.")
+    files = [file for file in skills.library.files(offered.key, offered.version) if file.path != SKILL_FILE]
+    lines = [
+        f'<skill name="{offered.name}" version="{offered.version}">',
+        visible(skill.body.strip())[:MAX_CHARS],
+        "</skill>",
+    ]
+    if files:
+        lines.append(
+            f"Its files, readable with {USE_SKILL} and file: "
+            + ", ".join(f"{f.path} ({f.size:,} bytes)" for f in files[:100])
+        )
+    if offered.source == "folder":
+        lines.append(f"The skill is in {offered.key.partition(':')[2]}.")
+    elif files:
+        lines.append("The files are not in the working folder: to run one, read it and write it there first.")
+    lines.append(
+        "The skill describes how to do such work. It grants no permissions, and what the user says takes precedence."
+    )
+    return "\n".join(lines), skill
+
+
+def _file(skills: SkillService, offered: OfferedSkill, path: str) -> tuple[str, None]:
+    body = skills.library.body(offered.key, path, offered.version)
+    if b"\0" in body[:8192]:
+        raise Problem(f"{path} is a binary file.", f"It has {len(body):,} bytes.", "")
+    text = visible(body.decode("utf-8", "replace"))
+    cut = f"\n[Truncated after {MAX_CHARS:,} of {len(text):,} characters.]" if len(text) > MAX_CHARS else ""
+    return text[:MAX_CHARS] + cut, None
+
+
+async def _ask_for_tools(
+    run: RunContext, skills: SkillService, call: str, offered: OfferedSkill, tools: Sequence[str]
+) -> str:
+    """Ask the user to allow the tools that the skill requests for this run. Return a note for the model, or "".
+
+    If the user declines, each call of these tools still needs approval.
+    """
+    wanted = requested_permissions(tools)
+    start = run.conversation.start
+    if (
+        not wanted
+        or start is None
+        or not run.attended
+        or start.mode == "auto"
+        or run.conversation.permissions.untrusted
+    ):
+        return ""
+    requested = "; ".join(each.text for each in wanted)
+    question = Question(
+        f"{question_id(run.session, call)}-tools",
+        f"The skill {offered.name} requests permission for this run: {requested}",
+        "Protected files, secrets and irreversible commands still need your approval.",
+        (QuestionOption(ASK_EACH_TIME, recommended=True), QuestionOption(ALLOW)),
+        free_text=False,
+    )
+    answer = await run.ask(question)
+    if answer.option != ALLOW:
+        return ""
+    kept = await skills.allow(run_id(run.session, run.conversation.run), wanted, f"skill {offered.name}")
+    return f"\nThe user allowed for this run: {'; '.join(kept)}." if kept else ""
+
+
+def requested_permissions(tools: Sequence[str]) -> tuple[SkillPermission, ...]:
+    """Translate the `allowed-tools` of a skill to the tools and patterns of Journeyman.
+
+    A tool without a pattern is omitted, so each call of that tool still needs approval.
+    """
+    found: list[SkillPermission] = []
+    for text in tools:
+        named = ALLOWED_TOOL.fullmatch(text)
+        if named and (tool := EXTERNAL_TOOL_NAMES.get(named[1].lower())):
+            found += [SkillPermission(tool, pattern) for pattern in _patterns(named[2] or "")]
+    return tuple(dict.fromkeys(found))
+
+
+def _patterns(inner: str) -> Iterator[str]:
+    """Yield the patterns in Journeyman's syntax: `git:*` becomes `git *`. Skip patterns that match everything."""
+    for part in inner.split(","):
+        pattern = part.strip().removeprefix("domain:").replace(":*", " *").strip()
+        if pattern.strip("* /."):
+            yield pattern

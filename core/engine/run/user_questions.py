@@ -1,0 +1,106 @@
+"""Questions that the agent or a running tool call asks the user."""
+
+from dataclasses import dataclass, field, replace
+
+from core.domain.events import CallRefused, DecisionMade, RunStarted
+from core.domain.ids import question_id
+from core.domain.question import (
+    QUESTION_LIMITS,
+    Answer,
+    Question,
+    QuestionAnswered,
+    QuestionAsked,
+    is_same_question,
+    withdrawn_answer,
+)
+from core.domain.text import Text
+from core.engine.run.run_context import RunContext
+from core.tools.ask_user import AskUserArguments, to_question
+
+MINUTE_S = 60
+
+
+async def ask_user(run: RunContext, parameters: AskUserArguments, call: str, tool: str) -> None:
+    """Execute an `ask_user` call and record its result.
+
+    If the user has already answered the same question in this run, that answer is reused. Once the run has asked as
+    many questions as its autonomy level allows, the call is refused and the model has to decide without the user.
+    """
+    name = question_id(run.session, call)
+    asked = _with_time_limit(to_question(parameters, name), run.conversation.start)
+    if name not in run.conversation.questions:
+        if answer := _earlier_answer(run, asked):
+            known = replace(answer, answered_by="earlier_answer")
+            await run.record(QuestionAsked(asked, call), QuestionAnswered(name, call, known))
+            return
+        cap = (
+            QUESTION_LIMITS[run.conversation.start.autonomy] if run.conversation.start else QUESTION_LIMITS["balanced"]
+        )
+        if _questions_asked(run) >= cap:
+            await _decide_instead(run, asked, call, tool, cap)
+            return
+    await run.ask(asked, call)
+
+
+@dataclass(slots=True)
+class CallQuestions:
+    """Asks the user on behalf of a tool call that is executing, for example when an MCP server requests input.
+
+    The answers are not the result of the call, and the questions do not count toward the agent's own limit.
+    """
+
+    run: RunContext
+    call: str
+    waiting: set[str] = field(default_factory=set)
+
+    async def __call__(self, question: Question) -> Answer:
+        """Ask and return the answer.
+
+        The question ID contains the call ID, so a call that is repeated after a crash finds the answer it received.
+        """
+        asked = _with_time_limit(
+            replace(question, id=question_id(self.run.session, f"{self.call}-{question.id}")),
+            self.run.conversation.start,
+        )
+        self.waiting.add(asked.id)
+        answer = await self.run.ask(asked)
+        self.waiting.discard(asked.id)
+        return answer
+
+    async def withdraw(self) -> None:
+        """Withdraw the questions that are still open when the call ends, unless they are being answered right now."""
+        for name in self.waiting - self.run.claimed:
+            await self.run.record(QuestionAnswered(name, "", withdrawn_answer("the call that asked has ended")))
+
+
+def _earlier_answer(run: RunContext, asked: Question) -> Answer | None:
+    for earlier in run.conversation.agent_questions.values():
+        answer = run.conversation.questions.get(earlier.id)
+        if answer and not answer.expired and is_same_question(earlier, asked):
+            return answer
+    return None
+
+
+def _questions_asked(run: RunContext) -> int:
+    """Return how many of the agent's questions the user had to answer. A form with several questions counts once."""
+    answers = (run.conversation.questions.get(name) for name in run.conversation.agent_questions)
+    return sum(answer is None or answer.answered_by != "earlier_answer" for answer in answers)
+
+
+async def _decide_instead(run: RunContext, asked: Question, call: str, tool: str, cap: int) -> None:
+    times = "one question" if cap == 1 else f"{cap} questions"
+    message = f"[Not asked: this run is limited to {times}. Decide yourself, and record the decision with decide.]"
+    reason = f"the run is limited to {times}"
+    made = DecisionMade(call, asked.text, choice="left to the agent", reason=reason)
+    await run.record(made, CallRefused(call, tool, Text(message)))
+
+
+def _with_time_limit(asked: Question, start: RunStarted | None) -> Question:
+    """Return the question with the time limit of the run.
+
+    When the time runs out, the run continues with the default answer, or pauses if there is no default answer.
+    """
+    if start is None or start.on_unanswered == "wait" or not start.answer_timeout_minutes:
+        return asked
+    then = start.on_unanswered if start.on_unanswered != "default" or asked.default_answer else "pause"
+    return replace(asked, timeout_s=start.answer_timeout_minutes * MINUTE_S, on_unanswered=then)

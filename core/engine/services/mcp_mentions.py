@@ -1,0 +1,62 @@
+"""Mentions of MCP resources (`@server:uri`) and MCP prompts (`/server:name`) in user messages."""
+
+import re
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from core.domain.problems import Problem
+from core.domain.provenance import ContentSource, mark_as_data, source_label
+from core.mcp.servers import McpServers
+
+RESOURCE_MENTION = re.compile(
+    r"(?<!\S)@([a-z0-9-]+):(\S*[^\s.,;:!?)\]\"'])"
+)  # The URI ends before punctuation that ends a sentence.
+PROMPT_COMMAND = re.compile(r"/([a-z0-9-]+):(\S+)(?:\s+(.*))?\s*", re.DOTALL)
+MAX_RESOURCE_CHARS = 100_000  # characters of one resource
+
+
+@dataclass(frozen=True, slots=True)
+class ExpandedMessage:
+    """A user message with its mentions expanded, and the untrusted sources of the inserted text."""
+
+    text: str
+    untrusted_sources: tuple[str, ...] = ()
+
+
+async def expand_mentions(text: str, servers: McpServers | None, boundary: str) -> ExpandedMessage:
+    """Expand the mentions in a message.
+
+    An MCP prompt replaces the text. Resources are appended, marked as data with `boundary`. Raise Problem if a server
+    does not provide the mentioned resource or prompt.
+    """
+    there = {server.name for server in servers.all() if server.enabled} if servers else set()
+    if servers is None or not there:
+        return ExpandedMessage(text)
+    taint: list[str] = []
+    begun = PROMPT_COMMAND.fullmatch(text.strip())
+    if begun and begun[1] in there:
+        text = await servers.get_prompt(begun[1], begun[2], _words(begun[3] or ""))
+        taint.append(source_label(ContentSource("mcp", begun[1])))
+    else:
+        for server, name in dict.fromkeys(found.groups() for found in RESOURCE_MENTION.finditer(text)):
+            if server not in there:
+                continue
+            words = await servers.read_resource(server, name)
+            cut = (
+                words
+                if len(words) <= MAX_RESOURCE_CHARS
+                else f"{words[:MAX_RESOURCE_CHARS]}\n[Truncated after {MAX_RESOURCE_CHARS:,} characters.]"
+            )
+            text += f"\n\n{mark_as_data(cut, ContentSource('mcp', f'{server} {name}'), boundary)}"
+            taint.append(source_label(ContentSource("mcp", server)))
+    if not text.strip():
+        raise Problem("The prompt is empty.", f"The MCP server {begun[1] if begun else ''} returned no text.", "")
+    return ExpandedMessage(text, tuple(dict.fromkeys(taint)))
+
+
+def _words(text: str) -> Sequence[str]:
+    try:
+        return shlex.split(text)
+    except ValueError:  # an unclosed quotation mark
+        return text.split()

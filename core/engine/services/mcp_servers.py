@@ -1,0 +1,240 @@
+"""The operations on MCP servers: add, remove, test, accept changes to their tools, enable and disable."""
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from core.domain.problems import ErrorDetails, Problem
+from core.engine.policy.trust import FollowedFiles
+from core.engine.services.mcp_mentions import ExpandedMessage, expand_mentions
+from core.mcp.config_import import MAX_CONFIG_LENGTH, ImportedMcpServer, parse_servers
+from core.mcp.server_config import secret_owner
+from core.mcp.server_state import McpServerState
+from core.mcp.servers import McpServers
+from core.mcp.tool_definition import diff_tools, tool_rejection
+from core.settings.api_keys import ApiKey, ApiKeys
+from core.settings.schema import McpServerSettings, McpToolSettings
+from core.settings.settings_file import SettingsFile
+from core.tools.mcp_tools import mcp_server_of, mcp_tool_specs
+from core.workspace.broker import FileBroker
+
+MCP_FILE = ".mcp.json"
+LOG_TAIL_BYTES = 64 << 10
+
+
+@dataclass(frozen=True, slots=True)
+class McpTestResult:
+    """What an MCP server reported when it was started for a test.
+
+    Attributes:
+        protocol_version: the MCP version that the server uses, as a date.
+        tools: all tools that the server offers.
+        changed: tools that differ from their accepted definition, each with a diff.
+        rejected: tools that are not offered to agents, each with the reason.
+        error: why the server did not start. In this case the other fields are empty.
+    """
+
+    name: str
+    protocol_version: str = ""
+    tools: tuple[McpToolSettings, ...] = ()
+    changed: tuple[tuple[str, str], ...] = ()
+    rejected: tuple[tuple[str, str], ...] = ()
+    error: ErrorDetails | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class McpServerRow:
+    """A server in the settings with its state. `missing_secrets` names the secrets that have no stored value."""
+
+    server: McpServerSettings
+    state: McpServerState
+    missing_secrets: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectMcpServer:
+    """A server from the `.mcp.json` of a trusted folder; `secrets` are the names of the secrets it needs."""
+
+    folder: str
+    server: McpServerSettings
+    secrets: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class McpOverview:
+    """The servers in the settings, the servers of trusted folders, and the errors of unreadable `.mcp.json` files."""
+
+    rows: tuple[McpServerRow, ...] = ()
+    project: tuple[ProjectMcpServer, ...] = ()
+    errors: tuple[ErrorDetails, ...] = ()
+
+
+class McpServerService:
+    """Manages the MCP servers in the settings."""
+
+    def __init__(
+        self, settings: SettingsFile, servers: McpServers, secrets: ApiKeys, obeyed: Callable[[Path], FollowedFiles]
+    ) -> None:
+        self._settings = settings
+        self._obeyed = obeyed
+        self._servers = servers
+        self._secrets = secrets
+        self.subscribe = servers.subscribe
+        self.mentions = servers.list_mentions
+
+    async def expand_mentions(self, text: str, boundary: str) -> ExpandedMessage:
+        """Return the user's message with the mentioned MCP resources and prompt inserted."""
+        return await expand_mentions(text, self._servers, boundary)
+
+    def list(self) -> tuple[McpServerSettings, ...]:
+        return self._settings.current.mcp_servers
+
+    async def overview(self, folders: Sequence[str] = ()) -> McpOverview:
+        """List every server with its state, and the servers defined by those of `folders` that the user trusts."""
+        states = {state.name: state for state in self._servers.states().servers}
+        rows: list[McpServerRow] = []
+        for server in self.list():
+            named = [given.name for given in server.variables if not given.value]
+            lacking = [name for name in named if not (await self._secrets.find(secret_owner(server, name))).value]
+            rows.append(McpServerRow(server, states.get(server.name, McpServerState(server.name)), tuple(lacking)))
+        brought: list[ProjectMcpServer] = []
+        troubles: list[ErrorDetails] = []
+        there = {row.server.name for row in rows}
+        for folder in folders:
+            try:
+                found = await asyncio.to_thread(project_servers, Path(folder), self._obeyed(Path(folder)))
+            except Problem as problem:
+                troubles.append(replace(problem.details, cause=f"{folder}/{MCP_FILE}: {problem.details.cause}"))
+                continue
+            new = [one for one in found if one.server.name not in there]
+            brought += [ProjectMcpServer(folder, one.server, (*one.secrets, *one.missing_secrets)) for one in new]
+        return McpOverview(tuple(rows), tuple(brought), tuple(troubles))
+
+    async def add_from_project(self, folder: str, name: str) -> McpTestResult:
+        """Copy a server that a trusted folder defines into the settings."""
+        found = await asyncio.to_thread(project_servers, Path(folder), self._obeyed(Path(folder)))
+        one = next((one for one in found if one.server.name == name), None)
+        if one is None:
+            raise Problem(f"{folder} no longer defines an MCP server {name!r}.", "", "Reload the list.")
+        return await self.add(one.server, one.secrets, allow_missing_secrets=bool(one.missing_secrets))
+
+    def log_tail(self, name: str) -> str:
+        """Return the end of the server's log from its latest start."""
+        logs = [self._servers.log_path(name), self._servers.log_path(f"{name}.test")]
+        there = [log for log in logs if log.exists()]
+        if not there:
+            return ""
+        latest = max(there, key=lambda log: log.stat().st_mtime_ns)
+        with latest.open("rb") as file:
+            file.seek(max(0, latest.stat().st_size - LOG_TAIL_BYTES))
+            return file.read().decode("utf-8", "replace")
+
+    def require_known(self, allow: Sequence[str]) -> None:
+        """Raise Problem if `allow` names an MCP tool that does not exist or is disabled."""
+        there = mcp_tool_specs(self.list())
+        for text in allow:
+            name = text.partition(":")[0].strip()
+            if (server := mcp_server_of(name)) and name not in there:
+                known = any(one.name == server for one in self.list())
+                no_tool = f"The MCP server {server} has no such tool, or it is disabled."
+                why = no_tool if known else f"There is no MCP server {server}."
+                raise Problem(f"There is no tool {name!r} to allow.", why, "List the servers with `journeyman mcp`.")
+
+    async def add(
+        self,
+        server: McpServerSettings,
+        secrets: Mapping[str, str] | None = None,
+        *,
+        allow_missing_secrets: bool = False,
+    ) -> McpTestResult:
+        """Start a server and, if that works, save it with its tools, replacing a server with the same name.
+
+        `secrets` are values to store in the keyring, by variable or header name. With `allow_missing_secrets` the
+        server is saved even if it does not start, so that the values can be set later.
+        """
+        self._settings.check(mcp_servers=(server,))
+        for name, value in (secrets or {}).items():
+            await self._secrets.save(secret_owner(server, name), value)
+        look = await self._probe(server)
+        if look.error is None or allow_missing_secrets:
+            await self._save(replace(server, tools=look.tools))
+        return look
+
+    async def set_secret(self, name: str, what: str, value: str) -> ApiKey:
+        """Store one of the server's secrets in the keyring and return where it is stored."""
+        server = self._servers.find(name)
+        if not any(given.name == what and not given.value for given in server.variables):
+            names = ", ".join(given.name for given in server.variables if not given.value) or "none"
+            do = "Add the server again with --env NAME or --header NAME."
+            raise Problem(f"{name} has no secret {what!r}.", f"Its secrets are: {names}.", do)
+        kept = await self._secrets.save(secret_owner(server, what), value)
+        await self._servers.disconnect(name)
+        if not server.tools:  # The server was added without its secrets, so its tools are not known yet.
+            await self.accept(name)
+        return kept
+
+    async def remove(self, name: str) -> None:
+        """Remove a server and its secrets."""
+        server = self._servers.find(name)
+        self._settings.change(mcp_servers=tuple(one for one in self.list() if one.name != name))
+        await self._servers.disconnect(name)
+        for given in server.variables:
+            if not given.value:
+                with suppress(Problem):  # If the keyring is unavailable, the secrets stay in it unused.
+                    await self._secrets.delete(secret_owner(server, given.name))
+
+    async def test(self, name: str) -> McpTestResult:
+        """Start the server and compare its tools with the tools that the user accepted."""
+        return await self._probe(self._servers.find(name))
+
+    async def accept(self, name: str) -> McpTestResult:
+        """Start the server and accept its current tool definitions. Disabled tools stay disabled."""
+        server = self._servers.find(name)
+        look = await self._probe(server)
+        if look.error is None:
+            off = {tool.name for tool in server.tools if not tool.enabled}
+            await self._save(replace(server, tools=tuple(replace(t, enabled=t.name not in off) for t in look.tools)))
+        return look
+
+    async def set_enabled(self, name: str, tool: str, enabled: bool) -> None:
+        """Enable or disable a server, or one of its tools."""
+        server = self._servers.find(name)
+        if not tool:
+            await self._save(replace(server, enabled=enabled))
+            return
+        if tool not in {one.name for one in server.tools}:
+            raise Problem(f"{name} has no tool {tool!r}.", "", f"List them with `journeyman mcp test {name}`.")
+        tools = tuple(replace(one, enabled=enabled) if one.name == tool else one for one in server.tools)
+        await self._save(replace(server, tools=tools))
+
+    async def _save(self, server: McpServerSettings) -> None:
+        self._servers.save(server)
+        await self._servers.disconnect(server.name)
+
+    async def _probe(self, server: McpServerSettings) -> McpTestResult:
+        try:
+            connection = await self._servers.connect_separately(server)
+        except Problem as problem:
+            return McpTestResult(server.name, error=problem.details)
+        await connection.close()
+        now, was = connection.tools, {tool.name: tool for tool in server.tools}
+        differs = {name: diff_tools(was.get(name), now.get(name)) for name in {**was, **now}}
+        return McpTestResult(
+            server.name,
+            connection.protocol_version,
+            tuple(now.values()),
+            tuple((name, text) for name, text in differs.items() if text),
+            tuple((tool.name, why) for tool in now.values() if (why := tool_rejection(tool))),
+        )
+
+
+def project_servers(folder: Path, obeys: FollowedFiles) -> tuple[ImportedMcpServer, ...]:
+    """Return the servers that the folder's `.mcp.json` defines, if the user trusts the current contents of the file."""
+    try:
+        with FileBroker(folder) as broker:
+            body = broker.read(MCP_FILE, MAX_CONFIG_LENGTH) if broker.stat(MCP_FILE) is not None else b""
+    except (Problem, OSError):
+        return ()
+    return parse_servers(body.decode("utf-8", "replace")) if body and obeys(MCP_FILE, body) else ()

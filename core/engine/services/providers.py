@@ -1,0 +1,240 @@
+"""The operations on model providers, with plain values in and out. API keys go in but never come out."""
+
+import asyncio
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from urllib.parse import urlsplit
+
+from core.domain.address import check_address
+from core.domain.problems import ErrorDetails, Problem
+from core.domain.redact import secrets_in_environment
+from core.models.catalog import ModelCatalog
+from core.models.endpoint import check_api_key
+from core.models.local_servers import find_running
+from core.models.model import ModelError
+from core.models.model_check import ModelCheck, check_model
+from core.models.prices import price_table
+from core.models.providers import ModelProvider
+from core.settings.api_keys import ApiKey, KeyOwner
+from core.settings.schema import ApiFormat, Provider
+from core.settings.settings_file import SettingsFile
+from core.tools.web_search import WEB_SEARCH_ENGINES, key_owner
+
+LIST_TIMEOUT_S = 5.0
+PROXY_VARIABLES = ("HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy", "HTTP_PROXY", "http_proxy")
+
+
+@dataclass(frozen=True, slots=True)
+class ModelRow:
+    """A model in a list; None means unknown. Prices are in US dollars per million tokens.
+
+    `context_window` is in tokens; `window_from` and `price_from` say where the values come from.
+    """
+
+    name: str
+    title: str = ""
+    context_window: int | None = None
+    window_from: str = ""
+    price_in: float | None = None
+    price_out: float | None = None
+    price_cached: float | None = None
+    price_from: str = ""
+    tools: bool | None = None
+    images: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderRow:
+    """A provider with its models.
+
+    Attributes:
+        api_format: the API format of its requests.
+        added_by: whether the user added the provider or it is built in.
+        key_from: where the API key is stored; empty without a key. The key itself is never included.
+        key_variable: the environment variable that may contain the API key.
+        reachable: whether the provider answered; None if it was not contacted.
+        error: why the models could not be listed.
+    """
+
+    name: str
+    title: str
+    url: str
+    api_format: str
+    added_by: str
+    key_from: str = ""
+    needs_key: bool = False
+    key_variable: str = ""
+    reachable: bool | None = None
+    models: tuple[ModelRow, ...] = ()
+    error: ErrorDetails | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ProvidersOverview:
+    """All providers, the keyring and the proxy in use.
+
+    Attributes:
+        model: the default model.
+        keyring: the name of the keyring in use; empty if no safe keyring is available, see `keyring_error`.
+        prices_date: the date of the bundled price table.
+        proxy: the HTTP proxy in use.
+        unused_proxy: an HTTP proxy that is set in the environment but not used.
+    """
+
+    providers: tuple[ProviderRow, ...]
+    model: str
+    keyring: str
+    keyring_error: ErrorDetails | None
+    prices_date: str
+    prices_source: str
+    proxy: str
+    unused_proxy: str
+
+
+class Providers:
+    """Lists providers, tests their models and stores their API keys."""
+
+    def __init__(self, catalogue: ModelCatalog, settings: SettingsFile, environment: Mapping[str, str]) -> None:
+        self._catalogue = catalogue
+        self._settings = settings
+        self._environment = environment
+
+    async def overview(self, *, refresh: bool = False) -> ProvidersOverview:
+        """List the providers that have an API key, run on this computer, or were added by the user."""
+        sites = list(self._catalogue.providers().values())
+        there = {site.name for site in await find_running(sites)}
+        keyring, trouble = await self._keyring()
+        keys = {site.name: await self._key(site, trouble) for site in sites if not site.free}
+        rows = await asyncio.gather(
+            *(self._row(site, keys.get(site.name, ApiKey()), site.name in there, refresh) for site in sites)
+        )
+        now = self._settings.current
+        return ProvidersOverview(
+            tuple(rows),
+            now.model,
+            keyring,
+            trouble,
+            price_table().date,
+            price_table().source,
+            now.proxy,
+            self._unused_proxy(),
+        )
+
+    async def test(self, name: str) -> ModelCheck:
+        """Send two short real requests to a model and remember whether it accepts tool calls."""
+        trial = await check_model(name, self._catalogue.model(name))
+        if trial.tools is not None and trial.error is None:
+            self._catalogue.record_tool_support(name, tools=trial.tools)
+        return trial
+
+    def check(self, model: str) -> None:
+        """Raise Problem if the name is not a valid model name."""
+        self._catalogue.model(model, "{}")
+
+    async def add(
+        self, name: str, url: str, api_format: ApiFormat = "chat", *, allow_http: bool = False, variable: str = ""
+    ) -> Provider:
+        """Add a provider, or change the one with this name. The API key is set separately and bound to the URL."""
+        check_address(url, allow_http)
+        added = Provider(name=name, url=url, api=api_format, allow_http=allow_http, api_key_env=variable)
+        others = tuple(one for one in self._settings.current.providers if one.name != name)
+        self._settings.change(providers=(*others, added))
+        return added
+
+    async def remove(self, name: str) -> None:
+        """Remove a provider that the user added, with its API key."""
+        if name not in {one.name for one in self._settings.current.providers}:
+            why = "Built-in providers cannot be removed." if name in self._catalogue.providers() else ""
+            raise Problem(f"You have not added a provider {name!r}.", why, "List them with `journeyman models`.")
+        with suppress(Problem):  # If the keyring does not respond, the key stays there unused.
+            await self._catalogue.api_keys.delete(self._catalogue.provider(name).key_owner)
+        left = tuple(one for one in self._settings.current.providers if one.name != name)
+        self._settings.change(providers=left)
+
+    async def set_api_key(self, name: str, value: str, *, save: bool = True) -> ApiKey:
+        """Store the API key of a provider or search engine, and return where it is stored.
+
+        With `save` False it is held in memory only.
+        """
+        whose = self._owner(name)
+        check_api_key(value)
+        if not value:
+            raise Problem("The API key is empty.", "", "Enter the key that the provider gave you.")
+        if save:
+            return await self._catalogue.api_keys.save(whose, value)
+        return self._catalogue.api_keys.keep_in_memory(whose, value)
+
+    async def remove_api_key(self, name: str) -> bool:
+        """Remove an API key, and return whether there was one."""
+        return await self._catalogue.api_keys.delete(self._owner(name))
+
+    def _owner(self, name: str) -> KeyOwner:
+        """Return the owner of the key: a provider, or a search engine."""
+        if name in WEB_SEARCH_ENGINES and name not in self._catalogue.providers():
+            return key_owner(name, self._settings.current)
+        return self._catalogue.provider(name).key_owner
+
+    async def api_keys(self) -> list[str]:
+        """Return all API keys in use, so that they can be redacted from exports."""
+        trouble = (await self._keyring())[1]
+        keys = [
+            (await self._key(site, trouble)).value for site in self._catalogue.providers().values() if site.requires_key
+        ]
+        return [*secrets_in_environment(self._environment), *filter(None, keys)]
+
+    async def _row(self, site: ModelProvider, key: ApiKey, there: bool, fresh: bool) -> ProviderRow:
+        local = site.free or site.url_from != "Journeyman"
+        row = ProviderRow(
+            site.name, site.title, site.url, site.api, site.url_from, key.source, site.requires_key, site.api_key_env,
+            there if site.is_local else None,
+        )  # fmt: skip
+        if (site.is_local and not there) or (site.requires_key and not key.value) or not (local or key.value):
+            return row
+        try:
+            async with asyncio.timeout(LIST_TIMEOUT_S):
+                listed = await self._catalogue.list_models(site, fresh=fresh)
+        except ModelError as fault:
+            return replace(row, error=fault.details)
+        except Problem as problem:
+            return replace(row, error=problem.details)
+        except TimeoutError:
+            what, why = f"{site.title} did not list its models.", f"It did not respond within {LIST_TIMEOUT_S:g} s."
+            return replace(row, error=ErrorDetails(what, why))
+        models = tuple(self._model(site, one.id, one.name) for one in listed)
+        return replace(row, reachable=True, models=models)
+
+    def _model(self, site: ModelProvider, model: str, title: str) -> ModelRow:
+        name = f"{site.name}/{model}"
+        known = self._catalogue.known_info(name)
+        row = ModelRow(name, title, known.window, known.window_from, tools=known.tools, images=known.images)
+        if known.price is None:
+            return row
+        figures = known.price.rates
+        return replace(
+            row,
+            price_in=figures.input,
+            price_out=figures.output,
+            price_cached=figures.cache_read,
+            price_from=known.price.source,
+        )
+
+    async def _keyring(self) -> tuple[str, ErrorDetails | None]:
+        try:
+            return await self._catalogue.api_keys.keyring_name(), None
+        except Problem as problem:
+            return "", problem.details
+
+    async def _key(self, site: ModelProvider, keyring_trouble: ErrorDetails | None) -> ApiKey:
+        if keyring_trouble:
+            return self._catalogue.api_keys.find_without_keyring(site.key_owner) or ApiKey()
+        return await self._catalogue.api_keys.find(site.key_owner)
+
+    def _unused_proxy(self) -> str:
+        if self._settings.current.proxy:
+            return ""
+        url = next((self._environment[name] for name in PROXY_VARIABLES if self._environment.get(name)), "")
+        with suppress(ValueError):
+            parts = urlsplit(url if "://" in url else f"http://{url}")
+            return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}" if url else ""
+        return ""

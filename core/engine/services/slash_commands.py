@@ -1,0 +1,103 @@
+"""Custom slash commands: Markdown files whose text is sent in place of `/name arguments`.
+
+The user's commands are in the `commands` folder of the data folder, and a project's in its `.agents/commands` folder.
+If two commands have the same name, the user's command is used.
+"""
+
+import re
+import shlex
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from core.domain.problems import Problem
+from core.engine.policy.trust import FollowedFiles
+from core.workspace.broker import FileBroker
+
+USER_FOLDER, PROJECT_FOLDER = "commands", ".agents/commands"
+NAME = re.compile(r"[a-z0-9]+([-_][a-z0-9]+)*")
+TYPED_COMMAND = re.compile(r"/([a-z0-9][a-z0-9_-]*)(?:\s+(.*))?\s*", re.DOTALL)
+PLACEHOLDER = re.compile(r"\$(ARGUMENTS\b|[1-9](?!\d))")
+FRONT_MATTER = re.compile(r"\A---[ \t]*\n(.*?)^---[ \t]*\n", re.DOTALL | re.MULTILINE)
+MAX_FILE_SIZE = 256 << 10
+MAX_COMMANDS = 200
+NO_PROJECT_FILES = FollowedFiles()
+
+
+@dataclass(frozen=True, slots=True)
+class SlashCommand:
+    """A slash command. `origin` is "own" for the user's commands and "folder" for those of a project."""
+
+    name: str
+    description: str
+    template: str
+    origin: Literal["own", "folder"] = "own"
+
+
+def load_commands(
+    home: Path, folder: Path | None = None, follows: FollowedFiles = NO_PROJECT_FILES
+) -> dict[str, SlashCommand]:
+    """Return all readable commands by name. A project command is included only if `follows` accepts its file."""
+    found = _project_commands(folder, follows) if folder else {}
+    for path in sorted((home / USER_FOLDER).glob("*.md"))[:MAX_COMMANDS]:
+        try:
+            if NAME.fullmatch(path.stem) and path.stat().st_size <= MAX_FILE_SIZE:
+                found[path.stem] = _read(path.stem, path.read_text("utf-8"), "own")
+        except (OSError, UnicodeDecodeError):
+            continue  # The command is not offered. If the user types it anyway, the text is sent unchanged.
+    return dict(sorted(found.items()))
+
+
+def _project_commands(folder: Path, obeys: FollowedFiles) -> dict[str, SlashCommand]:
+    """Return a project's commands. FileBroker reads them, so that no symbolic link leads out of the folder."""
+    found: dict[str, SlashCommand] = {}
+    try:
+        with FileBroker(folder) as broker:
+            names = [name for name, kind in broker.entries(PROJECT_FOLDER) if kind == "file" and name.endswith(".md")]
+            for name in names[:MAX_COMMANDS]:
+                stem = name.removesuffix(".md")
+                if NAME.fullmatch(stem):
+                    body = broker.read(f"{PROJECT_FOLDER}/{name}", MAX_FILE_SIZE, allow_secrets=False)
+                    if obeys(f"{PROJECT_FOLDER}/{name}", body):
+                        found[stem] = _read(stem, body.decode("utf-8", "replace"), "folder")
+    except (Problem, OSError):
+        return found
+    return found
+
+
+def _read(name: str, text: str, origin: Literal["own", "folder"]) -> SlashCommand:
+    head = FRONT_MATTER.match(text)
+    described = re.search(r"^description:[ \t]*(.+)$", head[1], re.MULTILINE) if head else None
+    body = text[head.end() :].strip() if head else text.strip()
+    first = next((line.strip("# ").strip() for line in body.splitlines() if line.strip()), "")
+    return SlashCommand(name, described[1].strip().strip("\"'") if described else first[:200], body, origin)
+
+
+def expand_command(text: str, home: Path, folder: Path, follows: FollowedFiles = NO_PROJECT_FILES) -> str:
+    """Return the expanded text if the user typed a slash command, else the text unchanged."""
+    typed = TYPED_COMMAND.fullmatch(text.strip())
+    if typed is None:
+        return text
+    found = load_commands(home, folder, follows).get(typed[1])
+    return fill_template(found.template, typed[2] or "") if found else text
+
+
+def fill_template(template: str, arguments: str) -> str:
+    """Substitute `$1` to `$9` and `$ARGUMENTS` in one pass, so that inserted text is not expanded again.
+
+    If the template has no placeholder, the arguments are appended.
+    """
+    try:
+        words = shlex.split(arguments)
+    except ValueError:  # The arguments contain an unclosed quotation mark.
+        words = arguments.split()
+    if not PLACEHOLDER.search(template):
+        return f"{template}\n\n{arguments}".strip()
+
+    def value(place: re.Match[str]) -> str:
+        if place[1] == "ARGUMENTS":
+            return arguments
+        number = int(place[1])
+        return words[number - 1] if number <= len(words) else ""
+
+    return PLACEHOLDER.sub(value, template)

@@ -1,0 +1,401 @@
+"""The state of a session, derived from its events: the messages for the model and the unfinished work of the run."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+
+from core.domain.clock import SECOND
+from core.domain.events import (
+    CallRefused,
+    CallStarted,
+    ContextCompacted,
+    EventRecord,
+    HarnessMessage,
+    LimitRaised,
+    LimitThresholdReached,
+    ModelChanged,
+    QueueChanged,
+    Replied,
+    RequestRetried,
+    RequestSent,
+    RunEnded,
+    RunInterrupted,
+    RunResumed,
+    RunStarted,
+    SubagentEnded,
+    SubagentStarted,
+    TextCallsEnabled,
+    ToolCall,
+    ToolReturned,
+    UserMessage,
+)
+from core.domain.messages import Message
+from core.domain.permissions import ModeChanged, PermissionDecided
+from core.domain.problems import Problem
+from core.domain.question import Answer, Question, QuestionAnswered, QuestionAnswerStarted, QuestionAsked, answer_text
+from core.domain.recall_events import MemoriesRecalled
+from core.domain.rewind_events import FilesRewound, RewoundFile
+from core.domain.session_metadata import SessionMetadataEvent
+from core.domain.skill import SkillUsed
+from core.domain.text import Attachment, Text
+from core.engine.policy.untrusted import result_source
+from core.engine.state.compaction import HARNESS, MEMORY, REPLIES, SKILLS, USER, apply_compaction
+from core.engine.state.limits import LIMIT_FIELDS
+from core.engine.state.permission_state import PermissionState
+from core.engine.state.repeats import RepeatCounter
+from core.engine.state.token_counts import TokenCounts
+from core.models.token_estimate import updated_ratio
+from core.timeline.context_item import RESULTS_PREFIX
+
+TOO_LONG_REASON = "its server found it too long"  # stored as the reason of a compaction, and compared
+# The time before each of these events was spent waiting for the user, so it does not count against the time limit.
+USER_TIME_EVENTS = (QuestionAnswered, PermissionDecided, ModeChanged, RunResumed, RunStarted, RunInterrupted)
+NOT_RUN = Text("[This call was not run: the run ended before it.]")
+
+
+@dataclass(slots=True)
+class Conversation:
+    """The messages so far, and the unfinished work of the current run. Updated only by `apply`.
+
+    Attributes:
+        messages: the messages that were sent to the model, its replies, and the results of its calls.
+        pending: calls of the last reply that have no result yet, in order, by ID.
+        started: pending calls that have started and may have had an effect: call ID → what the call acts on.
+        queued: messages that the next request will include.
+        removed: messages that the user removed from the queue, by sequence number.
+        questions: questions of this run by ID, with their answers, or None while open.
+        agent_questions: the questions that the agent itself asked, by ID.
+        held: IDs of the open questions that the user has begun to answer.
+        permissions: the state that permission decisions depend on.
+        spent: how much of each limit this run has used, by limit name.
+        allowed: the limits of this run, by limit name.
+        warned: names of the limits for which a warning was recorded.
+        repeats: counts identical results in a row.
+        last_at: the time of the last event, in microseconds.
+        last_seq: the sequence number of the last event.
+        turns: number of replies in this run.
+        attempts: number of requests in this run, including failed ones.
+        done: whether the last reply contained no calls.
+        reply_truncated: whether the last reply reached the output limit.
+        total_turns: number of replies in all runs.
+        start: the configuration of the current run.
+        run: the number of the current run.
+        task: sequence numbers of the messages that the current run began with.
+        call_failed: whether a call of the last reply failed.
+        skills_used: the skills that were loaded, by call ID. No compaction removes them.
+        compacted_calls: calls whose full results are no longer sent: call ID → sequence number of the result.
+        compactions: number of compactions.
+        first_compacted: sequence number of the first event that the summary replaces.
+        last_compacted: sequence number of the last event that the summary replaces.
+        token_ratios: actual tokens divided by estimated tokens, by model.
+        last_request: the model and the estimated size in tokens of the last request.
+        too_long_at: size in tokens of a request that the provider rejected as too long, or 0.
+        text_call_models: models that use text-based tool calls.
+        recalled: IDs of memories that were added to the context.
+        recalled_until: sequence number of the last user message for which memories were looked up.
+        token_counts: estimated sizes of the messages. They are computed lazily and excluded from comparisons.
+        children: IDs of the sessions of sub-agents, by the ID of the call that started them.
+    """
+
+    messages: list[Message] = field(default_factory=list)
+    pending: dict[str, ToolCall] = field(default_factory=dict)
+    started: dict[str, str] = field(default_factory=dict)
+    queued: list[Message] = field(default_factory=list)
+    removed: dict[int, Message] = field(default_factory=dict)
+    questions: dict[str, Answer | None] = field(default_factory=dict)
+    agent_questions: dict[str, Question] = field(default_factory=dict)
+    held: set[str] = field(default_factory=set)
+    permissions: PermissionState = field(default_factory=PermissionState)
+    spent: dict[str, float] = field(default_factory=dict)
+    allowed: dict[str, float] = field(default_factory=dict)
+    warned: set[str] = field(default_factory=set)
+    repeats: RepeatCounter = field(default_factory=RepeatCounter)
+    last_at: int = 0
+    last_seq: int = 0
+    turns: int = 0
+    attempts: int = 0
+    done: bool = False
+    reply_truncated: bool = False
+    total_turns: int = 0
+    start: RunStarted | None = None
+    children: dict[str, str] = field(default_factory=dict)
+    run: int = 0
+    task: tuple[int, ...] = ()
+    call_failed: bool = False
+    compacted_calls: dict[str, int] = field(default_factory=dict)
+    skills_used: dict[str, SkillUsed] = field(default_factory=dict)
+    compactions: int = 0
+    first_compacted: int = 0
+    last_compacted: int = 0
+    token_ratios: dict[str, float] = field(default_factory=dict)
+    last_request: tuple[str, float] = ("", 0.0)
+    too_long_at: int = 0
+    text_call_models: set[str] = field(default_factory=set)
+    recalled: set[str] = field(default_factory=set)
+    recalled_until: int = 0
+    token_counts: TokenCounts = field(default_factory=TokenCounts, compare=False)
+
+    def apply(self, entry: EventRecord) -> None:
+        """Apply one event. Ignore events that were applied already."""
+        if entry.seq <= self.last_seq:
+            return
+        self.last_seq = entry.seq
+        if isinstance(entry.event, SessionMetadataEvent):
+            return  # Session metadata affects neither the messages nor the time used.
+        self._count_usage(entry)
+        self.run = entry.run
+        self.permissions.apply(entry.event)
+        match entry.event:
+            case RunStarted() | ModelChanged():
+                self._apply_start(entry.event)
+            case UserMessage() | HarnessMessage() | FilesRewound() | MemoriesRecalled():
+                self._queue(entry.event)
+            case QueueChanged():
+                self._reorder_queue(entry.event)
+            case RequestSent(purpose="", model=model, tokens=tokens):
+                self.messages += self.queued
+                self.queued.clear()
+                self.last_request = model, sum(tokens.values()) / self.token_ratio(model)
+            case ContextCompacted():
+                self._compact(entry.event)
+            case TextCallsEnabled(model=model):
+                self.text_call_models.add(model)
+            case Replied():
+                self._reply(entry.event)
+            case RequestRetried():
+                self.attempts += 1
+            case CallStarted(call_id=name, object=what):
+                self.started[name] = what
+            case ToolReturned(call_id=name, output=output, failed=failed, attachments=attached):
+                self.repeats.add_result(name, output.blob or output.head, failed)
+                self._note_source(name, output)
+                self._add_result(name, output, failed, attached)
+            case CallRefused(call_id=name, reason=reason):
+                self.repeats.add_result(name, reason.head, True)
+                self._add_result(name, reason, failed=True)
+            case SkillUsed() | SubagentStarted():
+                self._link_call(entry.event)
+            case QuestionAsked(question=question, call_id=name):
+                self.questions[question.id] = None
+                if name:
+                    self.agent_questions[question.id] = replace(question, asked_at=entry.at)
+            case QuestionAnswerStarted(question_id=name):
+                self.held.add(name)
+            case QuestionAnswered(question_id=question_id, call_id=name, answer=answer):
+                self.questions[question_id] = answer
+                self._add_result(name, Text(answer_text(answer)))
+            case LimitThresholdReached() | LimitRaised() | ModeChanged():
+                self._apply_terms(entry.event)
+            case RunEnded():
+                self._end_run()
+            case _:
+                pass
+
+    def _end_run(self) -> None:
+        for name in tuple(self.pending):
+            self._add_result(name, NOT_RUN, failed=True)
+        self.done = True
+
+    def unresolved_calls(self) -> dict[str, str]:
+        """Return the calls that started but have no result: id → display text.
+
+        A call that started a sub-agent is not included, because the sub-agent's own session records the outcome.
+        """
+        started = (call for call in self.pending if call in self.started and call not in self.children)
+        return {call: self.started[call] for call in started}
+
+    @property
+    def open_questions(self) -> list[str]:
+        """The ids of the open questions."""
+        return [name for name, answer in self.questions.items() if answer is None]
+
+    def token_ratio(self, model: str) -> float:
+        """Return actual tokens divided by estimated tokens for a model, learned from the usage its provider reports."""
+        return self.token_ratios.get(model, 1.0)
+
+    def _link_call(self, event: SkillUsed | SubagentStarted) -> None:
+        if isinstance(event, SkillUsed):
+            self.skills_used[event.call_id] = event
+        else:
+            self.children[event.call_id] = event.child_session
+
+    def _learn_ratio(self, counted: int) -> None:
+        model, estimated = self.last_request
+        if counted and estimated:
+            self.token_ratios[model] = updated_ratio(self.token_ratio(model), round(estimated), counted)
+
+    def _reply(self, reply: Replied) -> None:
+        text, calls, reasoning, carry = reply.text, reply.calls, reply.reasoning, reply.provider_state
+        self.messages.append(Message("assistant", text, calls, "", False, reasoning, carry, (), self.last_seq, REPLIES))
+        self._learn_ratio(reply.usage.input)
+        self.call_failed = False
+        for call in calls:
+            self.pending[call.id] = call  # An external agent may start calls while earlier calls are pending.
+            self.repeats.add_call(call.id, call.tool, call.arguments.head)
+        self.turns += 1
+        self.total_turns += 1
+        self.attempts += 1
+        self.done = not calls
+        self.reply_truncated = reply.stop_reason == "length"
+
+    def _queue(self, event: UserMessage | HarnessMessage | FilesRewound | MemoriesRecalled) -> None:
+        """Queue a message for the next request."""
+        match event:
+            case UserMessage(text=text, attachments=attachments):
+                self.queued.append(Message("user", text, attachments=attachments, seq=self.last_seq, category=USER))
+            case HarnessMessage(text=text):
+                self.queued.append(Message("user", text, seq=self.last_seq, category=HARNESS))
+            case MemoriesRecalled():
+                self._queue_memories(event)
+            case FilesRewound(files=files):
+                if files:
+                    self.queued.append(
+                        Message("user", Text(reverted_files_note(files)), seq=self.last_seq, category=HARNESS)
+                    )
+
+    def _queue_memories(self, recalled: MemoriesRecalled) -> None:
+        """Queue recalled memories before the user message that they were looked up for."""
+        self.recalled_until = recalled.message_seq
+        self.recalled.update(item.memory_id for item in recalled.memories)
+        place = next((at for at, one in enumerate(self.queued) if one.category == USER), len(self.queued))
+        self.queued.insert(place, Message("user", recalled.text, seq=self.last_seq, category=MEMORY))
+
+    def _reorder_queue(self, change: QueueChanged) -> None:
+        """Apply an edit of the queue. Removed messages are kept in `removed`, because the user may restore them.
+
+        Messages that were sent in the meantime are not affected.
+        """
+        words = self.removed | {message.seq: message for message in self.queued if message.category == USER}
+        if change.action == "edited" and change.target_seq in words:
+            words[change.target_seq] = replace(words[change.target_seq], text=change.text)
+        notes = [message for message in self.queued if message.category != USER]
+        self.queued = notes + [words.pop(seq) for seq in dict.fromkeys(change.order) if seq in words]
+        self.removed = words
+
+    def _compact(self, done: ContextCompacted) -> None:
+        """Replace messages with their compacted form, and note where the full results can be read."""
+        before = self.messages
+        self.messages, origins = apply_compaction(before, self.last_seq, done)
+        stay = set(origins)
+        for place, message in enumerate(before):
+            if place not in stay and message.role == "tool":
+                self.compacted_calls.setdefault(message.call_id, message.seq)
+        self.token_counts.update_after_compaction(self.messages, origins)
+        self.compactions += 1
+        if done.until_seq:
+            self.first_compacted = self.first_compacted or done.first_seq
+            self.last_compacted = max(self.last_compacted, done.until_seq)
+        if done.reason == TOO_LONG_REASON:
+            self.too_long_at = done.tokens_before
+
+    def _apply_start(self, start: RunStarted | ModelChanged) -> None:
+        if isinstance(start, ModelChanged):
+            self.start = with_changed_model(self.start, start) if self.start else None
+            return
+        self.start = start
+        self.task = tuple(message.seq for message in self.queued) or self.task
+        self.call_failed = False
+        self.turns = self.attempts = 0
+        self.done = False
+        self.questions, self.agent_questions, self.held = {}, {}, set()
+        self.spent = {}
+        self.warned = set()
+        self.repeats = RepeatCounter()
+        self.allowed = {limit: float(getattr(start, name)) for limit, name in LIMIT_FIELDS.items()}
+
+    def _count_usage(self, entry: EventRecord) -> None:
+        """Update `spent`. Time spent waiting for the user, or while Journeyman was closed, does not count."""
+        event = entry.event
+        if not isinstance(event, USER_TIME_EVENTS):
+            passed = max(0, entry.at - self.last_at) / (60 * SECOND)
+            # Time that a sub-agent spent waiting for the user does not count either.
+            spent = min(passed, event.minutes) if isinstance(event, SubagentEnded) else passed
+            self.spent["minutes"] = self.spent.get("minutes", 0.0) + spent
+        if isinstance(event, SubagentEnded):
+            for limit, used in (("tokens", event.tokens), ("cost", event.cost)):
+                self.spent[limit] = self.spent.get(limit, 0.0) + used
+        self.last_at = entry.at
+        if isinstance(event, Replied):
+            self.spent["turns"] = self.spent.get("turns", 0.0) + 1
+        if isinstance(event, Replied | ContextCompacted):
+            self.spent["cost"] = self.spent.get("cost", 0.0) + (event.cost or 0.0)
+            self.spent["tokens"] = self.spent.get("tokens", 0.0) + event.usage.input + event.usage.output
+
+    def _note_source(self, call: str, output: Text) -> None:
+        """Note the untrusted source of a result, so that the result is marked when it is sent to the model."""
+        if call not in self.pending or call not in self.started:
+            return
+        if source := result_source(self.pending[call].tool, self.started[call]):
+            self.permissions.sources[output] = source
+
+    def _apply_terms(self, event: LimitThresholdReached | LimitRaised | ModeChanged) -> None:
+        """Apply a change of limits or mode. The mode also applies to the next run."""
+        if isinstance(event, ModeChanged):
+            self.start = replace(self.start, mode=event.mode) if self.start else None
+        elif isinstance(event, LimitRaised):
+            self.allowed[event.limit] = event.allowed
+            self.warned.discard(event.limit)
+        else:
+            self.warned.add(event.limit)
+
+    def _add_result(self, call: str, output: Text, failed: bool = False, attached: tuple[Attachment, ...] = ()) -> None:
+        """Add the result of a pending call to the messages."""
+        if asked := self.pending.pop(call, None):
+            kind = (
+                SKILLS
+                if call in self.skills_used and not self.skills_used[call].file
+                else f"{RESULTS_PREFIX}{asked.tool}"
+            )
+            said = Message("tool", output, (), call, failed, attachments=attached, seq=self.last_seq, category=kind)
+            place = result_position(call, self.messages)
+            self.messages.insert(place, said)
+            self.token_counts.insert(place, said)
+            self.call_failed = self.call_failed or failed
+        self.started.pop(call, None)
+
+
+def result_position(call: str, messages: list[Message]) -> int:
+    """Return the index at which to insert a result: after its reply, in the order of the calls."""
+    place = len(messages)
+    while place and not any(each.id == call for each in messages[place - 1].calls):
+        place -= 1
+    if not place:  # The reply with the call was summarized.
+        return len(messages)
+    asked = [each.id for each in messages[place - 1].calls]
+    earlier = asked[: asked.index(call)]
+    while place < len(messages) and messages[place].call_id in earlier:
+        place += 1
+    return place
+
+
+def with_changed_model(start: RunStarted, chosen: ModelChanged) -> RunStarted:
+    """Return the start configuration with another model and its options."""
+    return replace(
+        start,
+        model=chosen.model,
+        effort=chosen.effort,
+        max_output_tokens=chosen.max_output_tokens,
+        temperature=chosen.temperature,
+    )
+
+
+def reverted_files_note(files: tuple[RewoundFile, ...]) -> str:
+    """Return the message that informs the model which files the user reverted."""
+    return f"[The user reverted these files to an earlier state: {', '.join(file.path for file in files)}.]"
+
+
+def fold_events(entries: Iterable[EventRecord]) -> Conversation:
+    """Fold all events into a conversation."""
+    folded = Conversation()
+    for entry in entries:
+        folded.apply(entry)
+    return folded
+
+
+def next_run_start(talk: Conversation) -> RunStarted:
+    """Return the start configuration for the next run of a session.
+
+    This is the configuration of the last run without the grants for that run (`--allow`).
+    """
+    if talk.start is None:
+        raise Problem("This session has no run.", "", "Start one with a message.")
+    return replace(talk.start, allow=())

@@ -1,0 +1,42 @@
+"""Detects that a model repeats a call and gets the same result many times in a row."""
+
+from dataclasses import dataclass, field
+from hashlib import sha256
+
+FAILURE_THRESHOLD = 3
+SUCCESS_THRESHOLD = 10
+
+
+@dataclass(slots=True)
+class RepeatCounter:
+    """Counts identical results in a row. The count is derived from events, so it survives a resume."""
+
+    last: bytes = b""
+    count: int = 0
+    failing: bool = False
+    tool: str = ""
+    calls: dict[str, bytes] = field(default_factory=dict)
+
+    def add_call(self, call_id: str, tool: str, arguments: str) -> None:
+        self.calls[call_id] = sha256(f"{tool}\0{arguments}".encode("utf-8", "surrogatepass")).digest()
+        self.tool = tool
+
+    def add_result(self, call_id: str, output: str, failed: bool) -> None:
+        """Count a result. A different call or a different result restarts the count."""
+        seen = self.calls.pop(call_id, b"") + sha256(output.encode("utf-8", "surrogatepass")).digest()
+        self.count = self.count + 1 if seen == self.last and failed == self.failing else 1
+        self.last, self.failing = seen, failed
+
+    @property
+    def threshold(self) -> int:
+        return FAILURE_THRESHOLD if self.failing else SUCCESS_THRESHOLD
+
+    @property
+    def should_warn(self) -> bool:
+        """Whether to warn the model. True only when the count equals the threshold, so that it is warned once."""
+        return self.count == self.threshold
+
+    @property
+    def stuck(self) -> bool:
+        """Whether the model went on repeating the call after the warning, so that the user should be asked."""
+        return self.count >= 2 * self.threshold

@@ -1,0 +1,83 @@
+"""Estimated token counts of the messages. Each message is counted once, before it is first sent."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+from core.domain.messages import Message
+from core.models.attachments import IMAGES
+from core.models.model import ToolSpec
+from core.models.token_estimate import (
+    DOCUMENT_TOKENS,
+    IMAGE_TOKENS,
+    MESSAGE_TOKENS,
+    estimate_text_tokens,
+    estimate_tokens,
+)
+
+
+def message_tokens(message: Message) -> int:
+    """Estimate the tokens of a message."""
+    total = MESSAGE_TOKENS + estimate_text_tokens(message.text)
+    for call in message.calls:
+        total += MESSAGE_TOKENS + _name_tokens(call.tool) + estimate_text_tokens(call.arguments)
+    return total + sum(IMAGE_TOKENS if one.media_type in IMAGES else DOCUMENT_TOKENS for one in message.attachments)
+
+
+_name_tokens = lru_cache(maxsize=256)(estimate_tokens)  # Cached, because the same few tool names recur.
+
+
+def tool_tokens(tools: Sequence[ToolSpec]) -> int:
+    """Estimate the tokens of the tool definitions."""
+    return sum(MESSAGE_TOKENS + estimate_tokens(f"{tool.name} {tool.description} {tool.parameters}") for tool in tools)
+
+
+@dataclass(slots=True)
+class TokenCounts:
+    """The estimated token counts of one conversation, not corrected by `Conversation.token_ratios`.
+
+    Attributes:
+        counts: the token counts of the messages that were counted so far, by index.
+        totals: the sums of `counts` by category of message.
+        queued: token counts of the queued messages, by sequence number.
+    """
+
+    counts: list[int] = field(default_factory=list)
+    totals: dict[str, int] = field(default_factory=dict)
+    queued: dict[int, int] = field(default_factory=dict)
+
+    def count_messages(self, messages: Sequence[Message]) -> Mapping[str, int]:
+        """Count the messages that were added since the last call, and return the sums by category."""
+        for place in range(len(self.counts), len(messages)):
+            message = messages[place]
+            self._add(message.category, self.queued.pop(message.seq, 0) or message_tokens(message))
+        return self.totals
+
+    def insert(self, place: int, message: Message) -> None:
+        """Count a message that was inserted in front of messages that were counted already."""
+        if place < len(self.counts):
+            self.counts.insert(place, tokens := message_tokens(message))
+            self.totals[message.category] = self.totals.get(message.category, 0) + tokens
+
+    def count_queued(self, waiting: Sequence[Message]) -> Mapping[str, int]:
+        """Return the sums of the queued messages by category."""
+        sums: dict[str, int] = {}
+        for message in waiting:
+            known = self.queued.get(message.seq)
+            if known is None:
+                known = self.queued[message.seq] = message_tokens(message)
+            sums[message.category] = sums.get(message.category, 0) + known
+        return sums
+
+    def update_after_compaction(self, messages: Sequence[Message], origins: Sequence[int]) -> None:
+        """Update the counts after a compaction. `origins` contains the old index of each message, or -1 if new."""
+        old, counted = self.counts, len(self.counts)
+        self.counts, self.totals = [], {}
+        if not counted:
+            return  # Nothing has been counted yet.
+        for message, origin in zip(messages, origins, strict=True):
+            self._add(message.category, old[origin] if 0 <= origin < counted else message_tokens(message))
+
+    def _add(self, kind: str, tokens: int) -> None:
+        self.counts.append(tokens)
+        self.totals[kind] = self.totals.get(kind, 0) + tokens

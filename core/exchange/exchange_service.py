@@ -1,0 +1,267 @@
+"""The service for exporting, importing, following and tracing sessions."""
+
+import asyncio
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TypeVar
+
+from core.domain.problems import Problem
+from core.domain.redact import Redactor
+from core.exchange.comparison import COMPARISON_FORMATS, SessionPair
+from core.exchange.export_redactor import ExportRedactor, RemovedSecret
+from core.exchange.export_source import ExportSource
+from core.exchange.exporters.export_formats import Exporter, exporters
+from core.exchange.exporters.web_page import MarkdownRenderer
+from core.exchange.session_follower import SessionFollower
+from core.exchange.session_importer import (
+    ImportProgressCallback,
+    PurgeSessions,
+    SessionCallback,
+    SessionImporter,
+    SessionImportResult,
+)
+from core.exchange.trace_receiver import TraceReceiver
+from core.exchange.trace_sender import TraceSender
+from core.exchange.transcript_finder import TranscriptFile, find_transcripts
+from core.store.files import file_size, replace_atomically
+from core.store.journal import Journal
+from core.store.reader import Reader
+from core.timeline.run_alignment import Alignment
+from core.workspace.threads import await_to_completion, run_in_thread
+
+T = TypeVar("T")
+PIECE_LENGTH = 1 << 16  # characters passed from the export thread at a time
+
+
+@dataclass(frozen=True, slots=True)
+class ExportPreview:
+    """What an export would contain and which secrets would be removed from it."""
+
+    events: int
+    sessions: int
+    removed: Counter[str]
+    samples: tuple[RemovedSecret, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ExportResult:
+    """A written export. `size` is in bytes; `removed` counts the removed secrets by kind."""
+
+    path: Path
+    size: int
+    removed: Counter[str]
+
+
+class ExchangeService:
+    """Exports and imports sessions, and sends and receives traces.
+
+    `open_reader` opens a reader for another thread, `known_secrets` returns the secrets that exports must remove, and
+    `purge` purges sessions. `markup` renders Markdown as HTML for the web page format.
+    """
+
+    def __init__(
+        self,
+        journal: Journal,
+        reader: Reader,
+        open_reader: Callable[[], Reader],
+        known_secrets: Callable[[], Awaitable[Sequence[str]]],
+        purge: PurgeSessions,
+        markup: MarkdownRenderer | None = None,
+    ) -> None:
+        self._journal = journal
+        self._reader = reader
+        self._receiver: TraceReceiver | None = None
+        self._open_reader = open_reader
+        self._known_secrets = known_secrets
+        self._exporters = exporters(markup)
+        self._imported = asyncio.Event()
+        self._watch: SessionFollower | None = None
+        self._imports = SessionImporter(journal, reader, open_reader, purge)
+
+    async def receive_traces(self, port: int, report: Callable[[BaseException], None] = lambda problem: None) -> None:
+        """Receive traces of other programs on this local port from now on; 0 stops receiving.
+
+        `report` is called with the error if received traces cannot be stored.
+        """
+        if self._receiver and self._receiver.port == port:
+            return
+        before, self._receiver = self._receiver, None
+        if before:
+            await before.close()
+        if port:
+            made = TraceReceiver(self._journal, report)
+            await made.listen(port)
+            self._receiver = made
+
+    async def send_traces(self, address: str, report: Callable[[BaseException], None]) -> None:
+        """Send traces of our own sessions to an OTLP collector until canceled."""
+        cleaner = ExportRedactor(Redactor(await self._known_secrets()))
+        sender = TraceSender(address, cleaner, self._reader.find_blob, report)
+        forget = self._journal.listen(sender.on_journal_update)
+        try:
+            await sender.run()
+        finally:
+            forget()
+
+    async def stream_export(
+        self, session: str, format_name: str, on_piece: Callable[[str], None], *, keep_secrets: bool
+    ) -> Counter[str]:
+        """Pass an export to `on_piece` piece by piece. Return how many secrets of each kind were removed."""
+        return await self._run_export(
+            session, keep_secrets, self._exporter(format_name).write, on_piece, lambda done, size: None
+        )
+
+    async def export(
+        self, session: str, format_name: str, path: Path, *, keep_secrets: bool = False,
+        on_progress: ImportProgressCallback = lambda done, size: None,
+    ) -> ExportResult:  # fmt: skip
+        """Write an export to a file, which is replaced only once the export is complete."""
+        exporter = self._exporter(format_name)
+        try:
+            with (
+                replace_atomically(path) as part,
+                part.open("w", encoding="utf-8", errors="replace", newline="\n") as file,
+            ):
+                removed = await self._run_export(session, keep_secrets, exporter.write, file.write, on_progress)
+            return ExportResult(path, file_size(path), removed)
+        except OSError as error:
+            raise _write_error(path, error) from error
+
+    async def preview_export(
+        self, session: str, on_progress: ImportProgressCallback = lambda done, size: None
+    ) -> ExportPreview:
+        """Go through an export without writing it."""
+        cleaner = ExportRedactor(Redactor(await self._known_secrets()))
+        facts, sessions = await self._run_in_thread(session, cleaner, _redact_all, lambda _: None, on_progress)
+        return ExportPreview(facts, sessions, cleaner.counts, tuple(cleaner.samples))
+
+    async def export_comparison(self, sides: SessionPair, found: Alignment, path: Path) -> ExportResult:
+        """Write a comparison of two sessions in the format that the file extension names."""
+        write = COMPARISON_FORMATS.get(path.suffix.removeprefix(".").lower())
+        if write is None:
+            ends = ", ".join(f".{name}" for name in COMPARISON_FORMATS)
+            raise Problem(f"{path.name} does not name a known format.", "", f"Use one of the extensions {ends}.")
+        cleaner = ExportRedactor(Redactor(await self._known_secrets()))
+
+        def work() -> None:
+            with replace_atomically(path) as part:
+                part.write_text(
+                    write(sides, found, cleaner.redact_text), encoding="utf-8", errors="replace", newline="\n"
+                )
+
+        try:
+            await asyncio.to_thread(work)
+            return ExportResult(path, file_size(path), cleaner.counts)
+        except OSError as error:
+            raise _write_error(path, error) from error
+
+    async def import_file(
+        self,
+        path: Path,
+        on_progress: ImportProgressCallback = lambda done, size: None,
+        on_session: SessionCallback = lambda session: None,
+    ) -> SessionImportResult:
+        """Import everything in a file that is new.
+
+        `on_progress` is called with the bytes read and the total. `on_session` is called with the session that can be
+        shown while the import goes on.
+        """
+        async with self._imports.lock:
+            if self._watch:
+                self._watch.forget(path)
+            try:
+                return await self._imports.import_file(path, on_progress, on_session)
+            finally:
+                self._imported.set()
+
+    async def follow_sessions(self, home: Path, report: Callable[[BaseException], None]) -> None:
+        """Follow sessions of other agents on this computer while they grow, until canceled."""
+        self._watch = SessionFollower(home, self._imports, self._imported.set, report)
+        try:
+            await self._watch.run()
+        finally:
+            self._watch = None
+
+    def search_backlog(self) -> int:
+        """Return how many events are not in the search index yet."""
+        return self._reader.search_backlog()
+
+    async def index_backlog(self) -> None:
+        """Add all imported events to the search index."""
+        await self._journal.index_backlog()
+
+    async def keep_indexing(self, report: Callable[[BaseException], None]) -> None:
+        """Index imported events from now on until canceled, including those left over from an earlier run."""
+        while True:
+            self._imported.clear()
+            try:
+                await self.index_backlog()
+            except Problem as problem:  # The data file may become writable again: retry after the next import.
+                report(problem)
+            await self._imported.wait()
+
+    async def find_transcripts(self, home: Path) -> list[TranscriptFile]:
+        """Return transcripts of other agents on this computer, newest first."""
+        return await asyncio.to_thread(find_transcripts, home)
+
+    async def _run_export(
+        self, session: str, keep_secrets: bool, write: Callable[[ExportSource], Iterator[str]],
+        on_piece: Callable[[str], object], on_progress: ImportProgressCallback,
+    ) -> Counter[str]:  # fmt: skip
+        cleaner = ExportRedactor(None if keep_secrets else Redactor(await self._known_secrets()))
+        await self._run_in_thread(session, cleaner, write, on_piece, on_progress)
+        return cleaner.counts
+
+    async def _run_in_thread(
+        self, session: str, cleaner: ExportRedactor, write: Callable[[ExportSource], Iterator[str]],
+        on_piece: Callable[[str], object], on_progress: ImportProgressCallback,
+    ) -> tuple[int, int]:  # fmt: skip
+        """Run an export in a separate thread, so that runs go on, and piece by piece, so that it can be canceled.
+
+        Return the number of events and of sessions.
+        """
+        with ThreadPoolExecutor(1, "export") as thread:
+            reader = await run_in_thread(thread, self._open_reader)
+            try:
+                source = await run_in_thread(thread, partial(ExportSource, reader, session, cleaner))
+                pieces = write(source)
+                while piece := await run_in_thread(thread, partial(_next_pieces, pieces)):
+                    await run_in_thread(thread, partial(on_piece, piece))
+                    on_progress(source.events_read, source.event_count)
+                return source.event_count, len(source.sessions)
+            finally:
+                await await_to_completion(run_in_thread(thread, reader.close))
+
+    def _exporter(self, form: str) -> Exporter:
+        found = self._exporters.get(form)
+        if found is None:
+            raise Problem(f"There is no export format {form!r}.", "", f"Use one of: {', '.join(self._exporters)}.")
+        return found
+
+
+def _write_error(path: Path, error: OSError) -> Problem:
+    return Problem(f"{path} could not be written.", f"{error.strerror or error}.", "Choose another folder or name.")
+
+
+def _redact_all(source: ExportSource) -> Iterator[str]:
+    """Redact every event. Yield a dot every 200 events, so that progress is shown and the preview can be canceled."""
+    for row in source.sessions:
+        for entry in source.events(row):
+            if entry.seq % 200 == 0:
+                yield "."
+
+
+def _next_pieces(pieces: Iterator[str]) -> str:
+    """Return the next pieces joined, about `PIECE_LENGTH` characters; an empty string at the end."""
+    found: list[str] = []
+    size = 0
+    for piece in pieces:
+        found.append(piece)
+        size += len(piece)
+        if size >= PIECE_LENGTH or piece == ".":
+            break
+    return "".join(found)

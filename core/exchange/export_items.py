@@ -1,0 +1,292 @@
+"""Groups the events of a session into the items that exports show: messages, replies with their tool calls, notes."""
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from core.domain.events import (
+    BackgroundCommandEnded,
+    CallRefused,
+    CallStarted,
+    ContextCompacted,
+    DecisionMade,
+    EventRecord,
+    FileChanged,
+    HarnessMessage,
+    IssueReported,
+    LimitRaised,
+    LimitThresholdReached,
+    ModelChanged,
+    Replied,
+    ReplyInterrupted,
+    RequestRetried,
+    RequestSent,
+    RunEnded,
+    RunInterrupted,
+    RunPaused,
+    RunRated,
+    RunStarted,
+    SandboxTested,
+    SessionEvent,
+    SubagentStarted,
+    TextCallsEnabled,
+    ToolCall,
+    ToolReturned,
+    UntrustedContentRead,
+    Usage,
+    UserMessage,
+)
+from core.domain.import_events import TranscriptImported
+from core.domain.notices import notice_text
+from core.domain.permissions import PermissionDecided, PermissionRequested
+from core.domain.question import QuestionAnswered, QuestionAsked, answer_text
+from core.domain.rewind_events import FilesRewound
+from core.domain.steps import first_line
+from core.domain.text import Attachment
+
+
+@dataclass(slots=True)
+class RunStartItem:
+    """The start of a run; `number` counts the runs of the session from 1."""
+
+    at: int
+    number: int
+    model: str
+
+
+@dataclass(slots=True)
+class RunEndItem:
+    at: int
+    status: str
+    reason: str = ""
+
+
+@dataclass(slots=True)
+class UserMessageItem:
+    """A message of the user."""
+
+    at: int
+    text: str
+    attachments: tuple[Attachment, ...] = ()
+
+
+@dataclass(slots=True)
+class ToolCallItem:
+    """A tool call and its outcome.
+
+    `status` is done, failed, refused, or open while the result is unknown. `files` maps a path to its added and removed
+    lines. `child_session` is the session of a sub-agent and `subagent` its name. `question` is a question for the user
+    and `answer` the reply to it, or the decision about a permission request.
+    """
+
+    at: int
+    call: ToolCall
+    kind: str = "tool"
+    object: str = ""
+    status: str = "open"
+    output: str = ""
+    ended: int = 0
+    exit_code: int | None = None
+    files: dict[str, tuple[int, int]] = field(default_factory=dict)
+    child_session: str = ""
+    subagent: str = ""
+    question: str = ""
+    answer: str = ""
+
+
+@dataclass(slots=True)
+class ReplyItem:
+    """A reply of the model and its tool calls. `requested_at` is the time of the request, `at` that of the reply."""
+
+    at: int
+    requested_at: int
+    model: str
+    text: str = ""
+    reasoning: str = ""
+    usage: Usage = Usage()
+    cost: float | None = None
+    stop_reason: str = ""
+    calls: list[ToolCallItem] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class NoteItem:
+    """A note: anything shown that is neither a message nor a tool call."""
+
+    at: int
+    text: str
+
+
+ExportItem = RunStartItem | RunEndItem | UserMessageItem | ReplyItem | NoteItem
+
+
+class ExportItemBuilder:
+    """Builds items from events. A reply is complete once its calls have ended and the next item begins.
+
+    While a call is open, all following items are held back: user messages, notes, and further replies, which an
+    external agent may send while its calls are running.
+    """
+
+    def __init__(self) -> None:
+        self._held: list[ExportItem] = []
+        self._acts: dict[str, ToolCallItem] = {}
+        self._asked = 0
+        self._running = False
+        self._messages: list[UserMessageItem] = []
+        self._model = ""
+        self._requests: dict[str, str] = {}
+
+    def add(self, entry: EventRecord) -> Iterator[ExportItem]:
+        """Add an event and yield the items that are complete."""
+        match event := entry.event:
+            case UserMessage(text=text, attachments=attachments):
+                message = UserMessageItem(entry.at, text.head, attachments)
+                if self._running:
+                    yield from self._next(message)
+                else:  # the messages that start a run are shown below its heading
+                    yield from self.flush()
+                    self._messages.append(message)
+            case RunStarted(model=model):
+                messages, self._messages = self._messages, []
+                yield from self.flush()
+                self._model, self._running = model, True
+                yield RunStartItem(entry.at, entry.run, model)
+                yield from messages
+            case RequestSent(model=model, purpose=""):
+                yield from self.flush()
+                self._asked, self._model = entry.at, model
+            case RequestSent(purpose="agent"):  # an external agent may still have open calls
+                self._asked = entry.at
+            case Replied():
+                yield from self._reply(event, entry.at)
+            case RunEnded(status=status, reason=reason):
+                yield from self.flush()
+                self._running = False
+                yield RunEndItem(entry.at, status, reason)
+            case _:
+                if not self._update_call(event, entry.at) and (note := note_text(event)):
+                    yield from self._next(NoteItem(entry.at, note))
+
+    def flush(self) -> Iterator[ExportItem]:
+        """Yield everything that is held back, complete or not."""
+        items, self._held = self._held, []
+        self._acts.clear()
+        yield from items
+        messages, self._messages = self._messages, []
+        yield from messages
+
+    def _next(self, item: ExportItem) -> Iterator[ExportItem]:
+        """Yield the item, or hold it back while a call is open. A reply is also held back for its own calls."""
+        if not any(act.status == "open" for act in self._acts.values()):
+            yield from self.flush()
+        if self._held or isinstance(item, ReplyItem):
+            self._held.append(item)
+        else:
+            yield item
+
+    def _reply(self, event: Replied, at: int) -> Iterator[ExportItem]:
+        acts = [ToolCallItem(at, call, object=first_line(call.arguments)) for call in event.calls]
+        answered = ReplyItem(
+            at, self._asked or at, self._model, event.text.head, event.reasoning.head, event.usage, event.cost,
+            event.stop_reason, acts,
+        )  # fmt: skip
+        yield from self._next(answered)
+        self._acts |= {act.call.id: act for act in acts}
+
+    def _update_call(self, event: SessionEvent, at: int) -> bool:
+        """Update the call that the event belongs to. Return whether the event needs no note of its own."""
+        act = self._acts.get(getattr(event, "call_id", ""))
+        if isinstance(event, PermissionRequested | PermissionDecided):
+            return self._update_permission(event)
+        if act is None:
+            return False
+        match event:
+            case CallStarted(step_kind=kind, object=what):
+                act.at, act.kind, act.object = at, kind, what
+            case ToolReturned(output=output, failed=failed, exit_code=code):
+                act.status, act.output, act.exit_code = "failed" if failed else "done", output.head, code
+                act.ended = at
+            case CallRefused(reason=reason):
+                act.status, act.output, act.ended = "refused", reason.head, at
+            case FileChanged(path=path, added=added, removed=removed):
+                before = act.files.get(path, (0, 0))
+                act.files[path] = (before[0] + added, before[1] + removed)
+            case SubagentStarted(child_session=child, subagent=called):
+                act.child_session, act.subagent = child, called
+            case QuestionAsked(question=question):
+                act.kind, act.question = "question", "\n".join(part.text for part in question.all_questions())
+            case QuestionAnswered(answer=answer):
+                act.answer, act.status, act.ended = answer_text(answer), "done", at
+            case DecisionMade() | IssueReported() | UntrustedContentRead():
+                return isinstance(event, UntrustedContentRead)
+            case _:
+                pass
+        return True
+
+    def _update_permission(self, event: PermissionRequested | PermissionDecided) -> bool:
+        if isinstance(event, PermissionRequested):
+            self._requests[event.request.id] = event.request.call_id
+            return True
+        act = self._acts.get(self._requests.pop(event.request_id, ""))
+        if act:
+            act.answer = "allowed by you" if event.allowed else "denied by you"
+        return act is not None
+
+
+def group_events(entries: Iterable[EventRecord]) -> Iterator[ExportItem]:
+    """Yield the items of a whole event log."""
+    story = ExportItemBuilder()
+    for entry in entries:
+        yield from story.add(entry)
+    yield from story.flush()
+
+
+def note_text(event: SessionEvent) -> str:
+    """Return the note that an event is shown as; empty if it is not shown."""
+    match event:
+        case (
+            LimitThresholdReached()
+            | LimitRaised()
+            | HarnessMessage()
+            | ModelChanged()
+            | TextCallsEnabled()
+            | TranscriptImported(partial=False)
+        ):
+            return notice_text(event)
+        case SandboxTested(escapes=found) if found:
+            return notice_text(event)
+        case ReplyInterrupted(text=text, reason=why):
+            return f"The reply was interrupted: {why}. {text.head}".strip()
+        case RequestRetried(error=trouble):
+            return f"Retried: {trouble.message}"
+        case ContextCompacted(reason=why, tokens_before=before, tokens_after=after, summary=summary):
+            figures = f", {before:,} to {after:,} tokens" if before and after else ""
+            return f"The context was compacted ({why}{figures}). {summary.head}".strip()
+        case BackgroundCommandEnded(command=command, exit_code=code, output=output):
+            exit_code = "" if code is None else f" with exit code {code}"
+            return f"Background command {command} ended{exit_code}. {output.head}".strip()
+        case DecisionMade(intent=intent, choice=choice, reason=reason):
+            return f"Decided: {intent} → {choice}" + (f", because {reason}" if reason else "")
+        case IssueReported(severity=severity, description=what, fix=fix):
+            return f"Issue ({severity}): {what}" + (f". Suggested fix: {fix}" if fix else "")
+        case RunPaused(reason=why):
+            return f"Paused: {why}" if why else "Paused"
+        case RunInterrupted(reason=why):
+            return f"Interrupted: {why}"
+        case FilesRewound(files=files):
+            return f"Files reverted: {', '.join(file.path for file in files)}" if files else ""
+        case RunRated(rating=verdict, note=note) if verdict:
+            return f"Your rating: {'good' if verdict == 'up' else 'bad'}" + (f", {note.head}" if note.head else "")
+        case _:
+            return ""
+
+
+def call_arguments(call: ToolCall) -> dict[str, Any]:
+    """Return the arguments of a call as an object. Arguments that are not JSON are returned under the key `text`."""
+    text = call.arguments.head
+    try:
+        plain = json.loads(text) if text.strip() else {}
+    except (ValueError, RecursionError):
+        return {"text": text}
+    return plain if isinstance(plain, dict) else {"value": plain}

@@ -1,0 +1,148 @@
+"""Removes secrets from exported events, counts them and keeps samples for the export preview."""
+
+import json
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields, is_dataclass, replace
+from typing import Any, cast
+
+from core.domain.events import SessionEvent
+from core.domain.redact import Redactor
+from core.domain.text import Text
+
+CONTEXT_LENGTH = 30  # characters of context shown on each side of a removed secret
+MAX_SAMPLES = 200
+ID_FIELDS = frozenset(
+    {
+        "id",
+        "call_id",
+        "child_session",
+        "session_id",
+        "parent",
+        "parent_call",
+        "forked_from",
+        "question_id",
+        "request_id",
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class RemovedSecret:
+    """A removed secret: its kind and the text around it, never the secret itself."""
+
+    kind: str
+    session: str
+    seq: int
+    context: str
+
+
+class ExportRedactor:
+    """Removes secrets from the texts, blobs and events of one export. Without a redactor it changes nothing.
+
+    Attributes:
+        counts: how many secrets of each kind were removed.
+        samples: the first `MAX_SAMPLES` removed secrets.
+        session, seq: the event being processed, set by the caller; a sample refers to it.
+    """
+
+    def __init__(self, redactor: Redactor | None) -> None:
+        self._redactor = redactor
+        self.counts: Counter[str] = Counter()
+        self.samples: list[RemovedSecret] = []
+        self.session = ""
+        self.seq = 0
+
+    def redact_text(self, text: str) -> str:
+        """Return the text with each secret replaced by a placeholder."""
+        if self._redactor is None or not text:
+            return text
+        found = self._redactor.findings(text)
+        if not found:
+            return text
+        ends = [0, *(each.end for each in found)]
+        starts = [*(each.start for each in found), len(text)]
+        # The context of a sample ends at the next secret: the detector would not recognize a truncated one.
+        between = [text[end:start] for end, start in zip(ends, starts, strict=True)]
+        for place, each in enumerate(found):
+            self.counts[each.kind] += 1
+            if len(self.samples) < MAX_SAMPLES:
+                shown = f"{between[place][-CONTEXT_LENGTH:]}[{each.kind} removed]{between[place + 1][:CONTEXT_LENGTH]}"
+                self.samples.append(RemovedSecret(each.kind, self.session, self.seq, " ".join(shown.split())))
+        return self._redactor.redact(text)
+
+    def redact_json(self, text: str) -> str:
+        """Redact the strings of a JSON text so that it stays valid JSON. Text that is not JSON is redacted as text."""
+        if self._redactor is None:
+            return text
+        try:
+            plain = json.loads(text)
+        except (ValueError, RecursionError):
+            return self.redact_text(text)
+        cleaned = self._plain(plain)
+        return text if cleaned == plain else json.dumps(cleaned, ensure_ascii=False)
+
+    def redact_blob(self, body: bytes, *, counted: bool = False) -> bytes:
+        """Redact the contents of a file. Binary contents are returned unchanged.
+
+        Pass `counted` for contents that were redacted before, so that their secrets are not counted twice.
+        """
+        if self._redactor is None:
+            return body
+        try:
+            text = body.decode("utf-8")
+        except UnicodeDecodeError:
+            return body
+        cleaned = self._redactor.redact(text) if counted else self.redact_text(text)
+        return body if cleaned == text else cleaned.encode()
+
+    def redact_event(self, event: SessionEvent, contents: Callable[[str], str]) -> SessionEvent:
+        """Return the event without secrets. `contents` maps a blob hash to the hash of the redacted blob."""
+        return event if self._redactor is None else cast(SessionEvent, self._value(event, contents))
+
+    def _value(self, value: Any, contents: Callable[[str], str], name: str = "") -> Any:
+        if isinstance(value, str):
+            return value if name in ID_FIELDS else self.redact_text(value)
+        if isinstance(value, Text):
+            return self._words(value, name)
+        if isinstance(value, tuple):
+            return tuple(self._value(item, contents) for item in value)
+        if isinstance(value, Mapping):
+            return {self.redact_text(key): self._value(item, contents) for key, item in value.items()}
+        if is_dataclass(value) and not isinstance(value, type):
+            return self._record(value, contents)
+        return value
+
+    def _record(self, value: Any, contents: Callable[[str], str]) -> Any:
+        changes: dict[str, Any] = {}
+        for field in fields(value):
+            old = getattr(value, field.name)
+            named = field.name in {"blob", "before", "after"} and isinstance(old, str)
+            new = contents(old) if named else self._value(old, contents, field.name)
+            if new is not old and new != old:
+                changes[field.name] = new
+        return replace(value, **changes) if changes else value
+
+    def _words(self, text: Text, name: str) -> Text:
+        """Redact a Text. Its head holds the full text here, so a changed one needs no blob."""
+        cleaned = self.redact_json(text.head) if name == "arguments" else self.redact_text(text.head)
+        return text if cleaned == text.head else Text(cleaned)
+
+    def _plain(self, plain: Any) -> Any:
+        if isinstance(plain, str):
+            return self.redact_text(plain)
+        if isinstance(plain, list):
+            return [self._plain(item) for item in plain]
+        if isinstance(plain, dict):
+            return {key: self._pair(key, item) for key, item in plain.items()}
+        return plain
+
+    def _pair(self, key: str, value: Any) -> Any:
+        """Redact a value, also if only its key shows that it is a secret: the pair is checked as written in JSON."""
+        cleaned = self._plain(value)
+        if isinstance(value, str) and cleaned == value and self._redactor:
+            written = f'"{key}": "{value}"'
+            if found := self._redactor.findings(written):
+                self.redact_text(written)
+                return f"[{found[0].kind} removed]"
+        return cleaned

@@ -1,0 +1,165 @@
+"""Exports a session as one self-contained HTML file without scripts that follows the system's light or dark theme."""
+
+import base64
+import re
+from collections.abc import Callable, Iterator
+from functools import cache
+from html import escape
+from importlib import resources
+
+from core.domain.clock import SECOND
+from core.domain.sessions import SessionRow
+from core.domain.steps import verb
+from core.domain.visible import visible
+from core.exchange.export_items import (
+    ExportItem,
+    NoteItem,
+    ReplyItem,
+    RunEndItem,
+    RunStartItem,
+    ToolCallItem,
+    UserMessageItem,
+    call_arguments,
+    group_events,
+)
+from core.exchange.export_source import ExportSource
+from core.exchange.exporters.markdown import STATUS_LABELS, local_time
+
+MarkdownRenderer = Callable[[str], str]
+MAX_LINES = 2_000  # longer outputs are truncated
+MAX_LINE_LENGTH = 20_000  # characters; longer lines are truncated
+IMAGE_TYPES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
+MAX_IMAGE_BYTES = 4 << 20  # larger images are named but not embedded
+
+
+class WebPageExporter:
+    """Writes the web page. `markup` renders Markdown and escapes raw HTML; without it, texts are preformatted."""
+
+    def __init__(self, markup: MarkdownRenderer | None) -> None:
+        self._markup = markup or (lambda text: f"<pre class=words>{escape(text)}</pre>")
+
+    def write(self, source: ExportSource) -> Iterator[str]:
+        title = escape_line(source.title) or "Session"
+        yield (
+            "<!doctype html>\n<html lang=en>\n<head>\n<meta charset=utf-8>\n"
+            '<meta name=viewport content="width=device-width, initial-scale=1">\n'
+            "<meta http-equiv=Content-Security-Policy content=\"default-src 'none'; style-src 'unsafe-inline'; "
+            'img-src data:">\n'
+            f"<title>{title}</title>\n<style>\n{stylesheet()}</style>\n</head>\n<body>\n<main>\n"
+        )
+        for row in source.sessions:
+            yield from self._session(source, row)
+        yield "</main>\n</body>\n</html>\n"
+
+    def _session(self, source: ExportSource, row: SessionRow) -> Iterator[str]:
+        name = escape_line(source.redactor.redact_text(row.title)) or "Session"
+        called = f"<span class=called>{escape_line(row.subagent)}</span> " if row.parent and row.subagent else ""
+        yield f'<article id="{escape(row.id)}">\n<header>\n<h1>{called}{name}</h1>\n<p class=facts>'
+        facts = [
+            f"<code>{escape_line(source.redactor.redact_text(row.folder))}</code>" if row.folder else "",
+            escape_line(row.model),
+            local_time(row.created_at),
+            f"{row.steps:,} step{'s' if row.steps != 1 else ''}",
+            f"{row.tokens:,} tokens" if row.tokens else "",
+            f"${row.cost:,.2f}" if row.cost else "",
+        ]
+        yield " <i>·</i> ".join(filter(None, facts)) + "</p>\n</header>\n"
+        for item in group_events(source.events(row)):
+            yield from self._item(item, source)
+        yield "</article>\n"
+
+    def _item(self, item: ExportItem, source: ExportSource) -> Iterator[str]:
+        match item:
+            case RunStartItem(number=number, model=model):
+                if number > 1:
+                    yield f"<h2>Run {number} <small>{escape_line(model)}</small></h2>\n"
+            case UserMessageItem(text=text, attachments=attachments):
+                yield f"<section class=you>\n<p class=who>You</p>\n{self._markup(visible(text))}\n"
+                for one in attachments:
+                    yield _attached(one.name, one.media_type, source.blob(one.blob) if one.blob else b"")
+                yield "</section>\n"
+            case ReplyItem():
+                yield from self._reply(item)
+            case NoteItem(text=text):
+                yield f"<p class=note>{escape_line(text)}</p>\n"
+            case RunEndItem(status=status, reason=reason):
+                sign = {"completed": "✓", "failed": "✕"}.get(status, "■")
+                markup = f" {escape_line(reason)}" if reason else ""
+                yield (
+                    f"<p class='end {escape(status)}'><b>{sign}"
+                    f" {STATUS_LABELS.get(status, escape_line(status))}</b>{markup}</p>\n"
+                )
+
+    def _reply(self, item: ReplyItem) -> Iterator[str]:
+        if item.reasoning.strip():
+            yield _folded("Thought", item.reasoning, "thought")
+        if item.text.strip():
+            yield f"<section class=agent>\n{self._markup(visible(item.text))}\n</section>\n"
+        for act in item.calls:
+            yield from _act(act)
+
+
+def _act(act: ToolCallItem) -> Iterator[str]:
+    if act.question:
+        markup = f"<blockquote>{escape_line(act.answer)}</blockquote>" if act.answer else ""
+        yield f"<section class=asked><p class=who>Asked you</p><p>{escape_line(act.question)}</p>{markup}</section>\n"
+        return
+    state = {"failed": "failed", "refused": "not run", "open": "no result"}.get(act.status, "")
+    took = (act.ended - act.at) / SECOND if act.ended else 0
+    figures = [
+        f"<span class=bad>{state}</span>" if state else "",
+        f"<span class=bad>exit {act.exit_code}</span>" if act.exit_code else "",
+        *(_file(path, *counts) for path, counts in list(act.files.items())[:8]),
+        escape_line(act.answer),
+        f"{took:,.1f} s" if took >= 0.1 else "",
+    ]
+    markup = f"<b>{verb(act.kind, 'done')}</b> <code>{escape_line(act.object or act.call.tool)}</code>"
+    yield f"<details class='act {escape(act.kind)}'><summary>{markup}<span class=figures>"
+    yield " ".join(filter(None, figures)) + "</span></summary>\n"
+    if act.child_session:
+        yield (
+            f'<p><a href="#{escape(act.child_session)}">What'
+            f" {escape_line(act.subagent) or 'the sub-agent'} did</a></p>\n"
+        )
+    for name, value in call_arguments(act.call).items():
+        text = value if isinstance(value, str) else repr(value)
+        if text.strip() and escape_line(text) != escape_line(act.object):
+            yield f"<p class=name>{escape_line(name)}</p>{_block(text)}\n"
+    if act.output.strip():
+        yield f"<p class=name>output</p>{_block(act.output)}\n"
+    yield "</details>\n"
+
+
+def _file(path: str, added: int, removed: int) -> str:
+    return f"<span class=plus>+{added}</span> <span class=minus>−{removed}</span> {escape_line(path)}"
+
+
+def _folded(title: str, text: str, kind: str) -> str:
+    return f"<details class={kind}><summary>{title}</summary>{_block(text)}</details>\n"
+
+
+def _block(text: str) -> str:
+    lines = visible(text).strip("\n").split("\n")
+    shown = "\n".join(one if len(one) <= MAX_LINE_LENGTH else one[:MAX_LINE_LENGTH] + "…" for one in lines[:MAX_LINES])
+    rest = len(lines) - MAX_LINES
+    more = f"<p class=note>{rest:,} more lines are in the session.</p>" if rest > 0 else ""
+    return f"<pre>{escape(shown)}</pre>{more}"
+
+
+def _attached(name: str, media: str, body: bytes) -> str:
+    """Embed an image of a supported type; name any other attachment."""
+    if media in IMAGE_TYPES and 0 < len(body) <= MAX_IMAGE_BYTES:
+        return f'<img alt="{escape_line(name)}" src="data:{media};base64,{base64.b64encode(body).decode()}">\n'
+    return f"<p class=note>attached: {escape_line(name)} ({escape_line(media)}, {len(body):,} bytes)</p>\n"
+
+
+def escape_line(text: str) -> str:
+    """Return the text in one line, escaped for HTML."""
+    return escape(" ".join(visible(text).split()))
+
+
+@cache
+def stylesheet() -> str:
+    """Return the style sheet without its comments."""
+    text = (resources.files("resources") / "export.css").read_text("utf-8")
+    return re.sub(r"/\*.*?\*/\s*", "", text, flags=re.DOTALL)

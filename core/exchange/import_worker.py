@@ -1,0 +1,45 @@
+"""The worker process that reads a very large transcript and writes its batches to standard output.
+
+It is started as a script. It exits when its output is closed, and soon after its standard input is closed.
+"""
+
+import os
+import signal
+import sys
+import threading
+from pathlib import Path
+
+
+def main() -> None:
+    """Read the transcript named by the first argument; the second is the data file with earlier imports."""
+    sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+    out = sys.stdout.buffer
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl+C in a terminal is handled by the parent process
+    sys.stdout = sys.stderr  # keep output of libraries out of the pipe
+    from core.domain.problems import Problem
+    from core.exchange.import_process import encode_batch, write_message
+    from core.exchange.imported_sessions import ImportedSessions
+    from core.exchange.transcript_reader import TranscriptReader, detect_importer
+    from core.store.reader import Reader
+
+    path, database = map(Path, sys.argv[1:])
+    stopped = threading.Event()
+    threading.Thread(target=_wait, args=(stopped,), daemon=True).start()
+    try:
+        importer = detect_importer(path)
+        known = ImportedSessions(lambda: Reader(database), importer.agent)
+        for part in TranscriptReader(path, importer, known.id_of, known.last_import).read_all(stopped.is_set):
+            write_message(encode_batch(part), out)
+    except Problem as problem:
+        write_message(problem, out)
+    except BrokenPipeError:
+        os._exit(0)  # the parent process has ended
+
+
+def _wait(stopped: threading.Event) -> None:
+    os.read(0, 1)
+    stopped.set()
+
+
+if __name__ == "__main__":
+    main()

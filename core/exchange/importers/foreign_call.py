@@ -1,0 +1,77 @@
+"""Tool calls under their foreign names, and how the timeline shows them."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+from core.domain.steps import first_line
+
+STEP_KINDS: Mapping[str, str] = MappingProxyType(
+    {
+        name: kind
+        for kind, names in {
+            "command": "bash shell exec exec_command run run_command command execute_bash terminal local_shell cmd "
+            "unified_exec write_stdin shell_command python ipython execute_ipython_cell bash_session container.exec",
+            "read": "read read_file view cat open open_file notebookread view_image",
+            "write": "write write_file create create_file file_write",
+            "edit": "edit edit_file multiedit str_replace str_replace_editor str_replace_based_edit_tool apply_patch "
+            "patch notebookedit file_edit file_editor text_editor",
+            "find": "glob list ls find list_dir list_files find_file",
+            "search": "grep search search_file search_dir codesearch",
+            "fetch": "webfetch fetch websearch web_search web_fetch browse browser fetch_url",
+            "delegate": "task agent delegate spawn_agent",
+            "todo": "todowrite todo update_plan task_tracker todoread plan",
+            "decision": "think decide",
+            "question": "",
+        }.items()
+        for name in names.split()
+    }
+)
+OBJECT_ARGUMENTS = (
+    "command", "cmd", "file_path", "path", "filePath", "filename", "notebook_path", "pattern", "query", "url",
+    "description", "prompt", "code", "name", "thought",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class ForeignCall:
+    """A tool call of a reply, with the tool name of its transcript. `arguments` is JSON."""
+
+    id: str
+    tool: str
+    arguments: str = ""
+
+
+def call_object(call: ForeignCall) -> str:
+    """Return what the timeline shows of a call: its command or path, or else its first text argument."""
+    try:
+        plain = json.loads(call.arguments) if call.arguments else {}
+    except (ValueError, RecursionError):
+        plain = call.arguments
+    words = _words(plain)
+    return first_line(words if STEP_KINDS.get(call.tool.lower()) else f"{call.tool}: {words}" if words else call.tool)
+
+
+def _words(plain: Any) -> str:
+    if isinstance(plain, str):
+        return plain
+    if not isinstance(plain, dict):
+        return ""
+    found = next(filter(None, map(plain.get, OBJECT_ARGUMENTS)), None)
+    if found is None:
+        found = next((value for value in plain.values() if isinstance(value, str) and value), "")
+    return " ".join(map(str, found)) if isinstance(found, list) else str(found)
+
+
+def plain_text(content: Any) -> str:
+    """Return the text of message content, which is a string or a list of parts."""
+    if isinstance(content, str):
+        return content
+    if isinstance(content, dict):
+        content = [content]
+    if not isinstance(content, list):
+        return ""
+    parts = (part if isinstance(part, str) else part.get("text") for part in content if isinstance(part, str | dict))
+    return "\n".join(part for part in parts if isinstance(part, str) and part)

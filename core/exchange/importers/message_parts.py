@@ -1,0 +1,110 @@
+"""Parses message parts that several programs share: those of the Messages API and of the Chat Completions API."""
+
+import base64
+import binascii
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from core.domain.events import Usage
+from core.exchange.importers.foreign_call import ForeignCall
+from core.exchange.importers.record import parse_count
+
+Images = list[tuple[str, str, bytes]]
+_json = json.JSONEncoder(ensure_ascii=False).encode  # `json.dumps` would create an encoder for each value
+
+
+def tool_use_calls(content: Any) -> list[ForeignCall]:
+    """Return the tool calls among the content blocks of a message."""
+    parts = content if isinstance(content, list) else []
+    return [
+        ForeignCall(str(part.get("id") or ""), str(part.get("name") or "tool"), arguments_json(part.get("input")))
+        for part in parts
+        if isinstance(part, dict) and part.get("type") == "tool_use"
+    ]
+
+
+def chat_calls(calls: Any) -> list[ForeignCall]:
+    """Return the calls in `tool_calls` of a chat completions message, also if the function is not a nested object."""
+    found = []
+    for call in calls if isinstance(calls, list) else []:
+        if isinstance(call, dict):
+            inner = call.get("function")
+            named: dict[str, Any] = inner if isinstance(inner, dict) else {**call, "name": inner or call.get("name")}
+            found.append(
+                ForeignCall(
+                    str(call.get("id") or ""), str(named.get("name") or "tool"), arguments_json(named.get("arguments"))
+                )
+            )
+    return found
+
+
+def reasoning_text(content: Any) -> str:
+    """Return the reasoning text among the content parts of a message."""
+    parts = content if isinstance(content, list) else []
+    texts = (
+        part.get("thinking") or part.get("reasoning") or part.get("text")
+        for part in parts
+        if isinstance(part, dict) and part.get("type") in ("thinking", "reasoning")
+    )  # fmt: skip
+    return "\n".join(text for text in texts if isinstance(text, str) and text)
+
+
+def images(parts: Sequence[Any]) -> Images:
+    """Return the name, media type and body of each image embedded in the transcript."""
+    found: Images = []
+    for part in parts:
+        if not isinstance(part, dict):
+            continue
+        source = part.get("source")
+        url = part.get("image_url")
+        if isinstance(source, dict) and source.get("type") == "base64":
+            body = _body(source.get("data"))
+            media = str(source.get("media_type") or "image/png")
+        elif url:
+            text = url.get("url") if isinstance(url, dict) else url
+            head, _, data = str(text).partition(",")
+            body = _body(data) if head.startswith("data:") and head.endswith(";base64") else b""
+            media = head.removeprefix("data:").removesuffix(";base64")
+        else:
+            continue
+        if body:
+            found.append((f"image {len(found) + 1}", media, body))
+    return found
+
+
+def parse_usage(usage: Any) -> Usage:
+    """Parse a usage object of the Messages API or the Chat Completions API."""
+    if not isinstance(usage, dict):
+        return Usage()
+    if "prompt_tokens" in usage or "completion_tokens" in usage:
+        input, output = usage.get("prompt_tokens_details") or {}, usage.get("completion_tokens_details") or {}
+        return Usage(
+            parse_count(usage.get("prompt_tokens")), parse_count(usage.get("completion_tokens")),
+            parse_count(input.get("cached_tokens")) if isinstance(input, dict) else 0, 0,
+            parse_count(output.get("reasoning_tokens")) if isinstance(output, dict) else 0,
+        )  # fmt: skip
+    cached, written = (
+        parse_count(usage.get("cache_read_input_tokens")),
+        parse_count(usage.get("cache_creation_input_tokens")),
+    )
+    return Usage(
+        parse_count(usage.get("input_tokens")) + cached + written,
+        parse_count(usage.get("output_tokens")),
+        cached,
+        written,
+    )
+
+
+def arguments_json(value: Any) -> str:
+    """Encode arguments as JSON. A string is assumed to be JSON already."""
+    if value is None:
+        return "{}"
+    return value if isinstance(value, str) else _json(value)
+
+
+def _body(data: Any) -> bytes:
+    try:
+        return base64.b64decode(data, validate=True) if isinstance(data, str) else b""
+    except (binascii.Error, ValueError):
+        return b""

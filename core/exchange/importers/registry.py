@@ -1,0 +1,27 @@
+"""The registry of importers, those with the most distinctive formats first."""
+
+from core.exchange.importers.atif import AtifImporter
+from core.exchange.importers.claude_code import ClaudeCodeImporter
+from core.exchange.importers.codex import CodexImporter
+from core.exchange.importers.followable import FollowableImporter
+from core.exchange.importers.inspect_ai import InspectImporter
+from core.exchange.importers.mini_swe_agent import MiniSweAgentImporter
+from core.exchange.importers.opencode import OpenCodeImporter
+from core.exchange.importers.openhands import OpenHandsImporter
+from core.exchange.importers.opentelemetry import OpenTelemetryImporter
+from core.exchange.importers.record import Importer
+from core.exchange.importers.swe_agent import SweAgentImporter
+
+CODEX, CLAUDE_CODE, OPENCODE = CodexImporter(), ClaudeCodeImporter(), OpenCodeImporter()
+FOLLOWABLE: tuple[FollowableImporter, ...] = (CODEX, CLAUDE_CODE, OPENCODE)
+IMPORTERS: tuple[Importer, ...] = (
+    CODEX,
+    CLAUDE_CODE,
+    AtifImporter(),
+    OpenTelemetryImporter(),
+    InspectImporter(),
+    OPENCODE,
+    MiniSweAgentImporter(),
+    SweAgentImporter(),
+    OpenHandsImporter(),
+)

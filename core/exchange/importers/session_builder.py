@@ -1,0 +1,356 @@
+"""Builds the events of an imported session from the messages, replies, calls and results that an importer reads."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import Any
+
+from core.domain.events import (
+    CallStarted,
+    ContextCompacted,
+    FileChanged,
+    Replied,
+    RequestSent,
+    RunEnded,
+    RunStarted,
+    SessionCreated,
+    SessionEvent,
+    SubagentEnded,
+    SubagentStarted,
+    ToolCall,
+    ToolReturned,
+    Usage,
+    UserMessage,
+)
+from core.domain.import_events import UnrecognizedRecordsKept
+from core.domain.problems import ErrorDetails
+from core.domain.session_metadata import initial_title
+from core.domain.steps import first_line
+from core.domain.text import Attachment, Text
+from core.exchange.importers.foreign_call import STEP_KINDS, ForeignCall, call_object
+from core.store.blobs import blob_hash
+
+DEFAULT_TITLE = "Imported session"
+MAX_RAW_LENGTH = 4 << 20  # characters kept of an unrecognized record, and of several kept in one event
+NO_USAGE = Usage()
+
+
+@dataclass(slots=True)
+class _PendingReply:
+    """A reply that the next record may continue."""
+
+    id: str
+    began: int
+    at: int
+    model: str
+    texts: list[str] = field(default_factory=list)
+    thoughts: list[str] = field(default_factory=list)
+    calls: list[ForeignCall] = field(default_factory=list)
+    usage: Usage = NO_USAGE
+    stop: str = ""
+    cost: float | None = None
+
+
+EmitEvent = Callable[[str, int, SessionEvent, Mapping[str, bytes]], None]
+SessionIdOf = Callable[[str], str]
+NO_BLOBS: Mapping[str, bytes] = MappingProxyType({})
+
+
+class SessionBuilder:
+    """Builds one session of a transcript.
+
+    Each event is passed to `emit`. `session_id_of` returns the id that a session key has in Journeyman.
+
+    Attributes:
+        record_count: how many records were read.
+        unrecognized: how many records were not recognized, by record type.
+        latest: the latest time so far, in microseconds, which a record without a time gets.
+        fallback_time: the time of the first record if it has none.
+        state: state that the importer keeps between records.
+    """
+
+    def __init__(self, agent: str, key: str, emit: EmitEvent, session_id_of: SessionIdOf) -> None:
+        self.agent = agent
+        self.key = key
+        self.record_count = 0
+        self.unrecognized: dict[str, int] = {}
+        self.latest = 0
+        self.fallback_time = 0
+        self.state: dict[str, Any] = {}
+        self._tell = emit
+        self._name = session_id_of
+        self._opening: SessionCreated | None = SessionCreated(
+            session_id_of(key), "", "", imported_from=f"{agent}:{key}"
+        )
+        self._held_back: list[UnrecognizedRecordsKept] = []
+        self._unrecognized: list[str] = []
+        self._form = ""
+        self._unrecognized_size = 0
+        self._running = False
+        self._model = ""
+        self._pending: _PendingReply | None = None
+        self._uncounted = NO_USAGE
+        self._counted: tuple[str, Usage] = ("", NO_USAGE)
+        self._turn = 0
+        self._calls: dict[str, str] = {}
+        self._call_count = 0
+        self._open: dict[str, None] = {}
+        self._answered = False
+
+    # Details of the session
+
+    def set_details(self, *, folder: str = "", title: str = "", model: str = "") -> None:
+        """Set details of the session. Folder and title are ignored once the session has events."""
+        if self._opening:
+            now = self._opening
+            self._opening = replace(now, folder=folder or now.folder, title=initial_title(title) or now.title)
+        self._model = model or self._model
+
+    def set_parent(self, parent: str, call: str = "", subagent: str = "", depth: int = 1) -> None:
+        """Set the parent session, and the call there that started this one. Ignored once the session has events."""
+        if self._opening:
+            self._opening = replace(
+                self._opening, parent=self._name(parent), parent_call=call, subagent=first_line(subagent), depth=depth
+            )
+
+    def has_events(self) -> bool:
+        """Return whether the session has events."""
+        return self._opening is None
+
+    # Events of the transcript
+
+    def add_user_message(self, text: str, at: int = 0, files: Sequence[tuple[str, str, bytes]] = ()) -> None:
+        """Add a message of the user. If the last reply made no calls, its run ends and a new one starts."""
+        self._flush_reply()
+        self._advance(at)
+        if self._running and self._answered and not self._open:
+            self._end_run("completed")
+        self._create_session(text)
+        bodies = {blob_hash(body): body for _, _, body in files}
+        attached = tuple(Attachment(name, media, blob_hash(body), len(body)) for name, media, body in files)
+        self._emit(UserMessage(Text(text), attached), bodies)
+
+    def add_reply(
+        self, text: str = "", *, at: int = 0, id: str = "", reasoning: str = "", calls: Sequence[ForeignCall] = (),
+        usage: Usage | None = None, model: str = "", stop: str = "", cost: float | None = None, requested_at: int = 0,
+    ) -> None:  # fmt: skip
+        """Add a reply, or continue the last one if it has the same id. `requested_at` is the time of its request."""
+        before = self.latest
+        if self._pending is None or not id or self._pending.id != id:
+            self._flush_reply()
+            before = self.latest
+            self._pending = _PendingReply(id, requested_at or before or at, at or before, model or self._model)
+        pending = self._pending
+        self._advance(at)
+        pending.at = max(pending.at, at)
+        pending.texts += [text] if text else []
+        pending.thoughts += [reasoning] if reasoning else []
+        pending.calls += calls
+        pending.usage = usage or pending.usage
+        pending.model, pending.stop = model or pending.model, stop or pending.stop
+        pending.cost = cost if cost is not None else pending.cost
+
+    def add_result(
+        self, id: str, output: str, *, at: int = 0, failed: bool = False, exit_code: int | None = None,
+        files: Sequence[tuple[str, str, bytes]] = (),
+    ) -> None:  # fmt: skip
+        """Add the result of a call. If no reply contained the call, add the call as well."""
+        self._flush_reply()
+        self._advance(at)
+        if id not in self._calls:
+            self._add_call(ForeignCall(id, "tool"))
+        bodies = {blob_hash(body): body for _, _, body in files}
+        attached = tuple(Attachment(name, media, blob_hash(body), len(body)) for name, media, body in files)
+        self._emit(ToolReturned(self._calls[id], Text(output), failed, exit_code, attached), bodies)
+        self._open.pop(id, None)
+
+    def complete_reply(self) -> None:
+        """Mark the last reply as complete."""
+        self._flush_reply()
+
+    def add_usage(self, usage: Usage) -> None:
+        """Add the usage of the last reply, for formats that report it in a separate record."""
+        if self._pending:
+            self._pending.usage = _sum(self._pending.usage, usage)
+        elif usage != NO_USAGE:
+            self._uncounted = _sum(self._uncounted, usage)
+
+    def call_id(self, id: str) -> str:
+        """Return the id that a call has in the imported session."""
+        self._flush_reply()
+        return self._calls.get(id, "")
+
+    def add_file_change(
+        self, id: str, path: str, before: str | None, after: str | None, added: int, removed: int
+    ) -> None:
+        """Add a file change by a call, with the contents before and after; None if the file did not exist."""
+        self._flush_reply()
+        states = [None if text is None else text.encode("utf-8", "replace") for text in (before, after)]
+        names = ["" if body is None else blob_hash(body) for body in states]
+        bodies = {name: body for name, body in zip(names, states, strict=True) if body is not None}
+        self._emit(FileChanged(self._calls.get(id, id), path, names[0], names[1], added, removed), bodies)
+
+    def start_subagent(self, id: str, child: str, called: str, task: str = "") -> None:
+        """Add the start of a sub-agent by a call."""
+        self._flush_reply()
+        self._emit(SubagentStarted(self._calls.get(id, id), self._name(child), called, Text(task)))
+
+    def end_subagent(self, id: str, child: str, status: str, tokens: int = 0, cost: float = 0.0) -> None:
+        self._flush_reply()
+        self._emit(SubagentEnded(self._calls.get(id, id), self._name(child), status, tokens=tokens, cost=cost))
+
+    def add_compaction(self, reason: str, summary: str = "", before: int = 0, after: int = 0, at: int = 0) -> None:
+        """Add a compaction of the context. The messages before it stay in the imported session."""
+        self._flush_reply()
+        self._advance(at)
+        self._create_session("")
+        self._emit(ContextCompacted(reason, before, after, summary=Text(summary)))
+
+    def fail_run(self, what: str, at: int = 0) -> None:
+        """End the run with an error."""
+        self._flush_reply()
+        self._advance(at)
+        if self._running:
+            self._end_run("failed", what, ErrorDetails(what))
+
+    def stop_run(self, why: str, at: int = 0) -> None:
+        self._flush_reply()
+        self._advance(at)
+        if self._running:
+            self._end_run("stopped", why)
+
+    def complete_run(self, why: str = "", at: int = 0) -> None:
+        self._flush_reply()
+        self._advance(at)
+        if self._running:
+            self._end_run("completed", why)
+
+    def keep_unrecognized(self, form: str, raw: str) -> None:
+        """Keep an unrecognized record verbatim. Consecutive ones of the same type are kept in one event."""
+        self.unrecognized[form] = self.unrecognized.get(form, 0) + 1
+        if len(raw) > MAX_RAW_LENGTH:
+            raw = f"{raw[:MAX_RAW_LENGTH]}… [truncated; {len(raw):,} characters in total]"
+        if form != self._form or self._unrecognized_size + len(raw) > MAX_RAW_LENGTH:
+            self._flush_unrecognized()
+            self._form = form
+        self._unrecognized.append(raw)
+        self._unrecognized_size += len(raw)
+
+    def try_settle(self) -> bool:
+        """Write the kept records. Return False if a reply or its usage may still be continued by the next record."""
+        if self._pending or self._uncounted is not NO_USAGE:
+            return False
+        self._flush_unrecognized()
+        return True
+
+    def settle(self) -> None:
+        """Complete the last reply, because no records came for a while. End the run if the reply made no calls."""
+        self._flush_reply()
+        if self._uncounted is not NO_USAGE:  # usage of a reply that an earlier reading added
+            uncounted, self._uncounted = self._uncounted, NO_USAGE
+            self._emit(Replied(usage=uncounted))
+        if self.has_events():  # unrecognized records alone do not create a session
+            self._flush_unrecognized()
+        if self._running and self._answered and not self._open:
+            self._end_run("completed")
+
+    def finish(self) -> None:
+        """End the session at the end of the transcript. An open run is stopped."""
+        self.settle()
+        if self._running:
+            self._end_run("stopped", "end of the transcript")
+
+    # Writing the events
+
+    def _advance(self, at: int) -> None:
+        self.latest = max(self.latest, at)
+
+    def _emit(self, event: SessionEvent, contents: Mapping[str, bytes] = NO_BLOBS) -> None:
+        if self._unrecognized:
+            self._flush_unrecognized()
+        self._tell(self.key, self.latest, event, contents)
+
+    def _flush_unrecognized(self) -> None:
+        """Write the unrecognized records gathered so far.
+
+        Before the session has events, the records are held back, because the first message determines the title.
+        """
+        raw, self._unrecognized, self._unrecognized_size = self._unrecognized, [], 0
+        if not raw:
+            return
+        kept = UnrecognizedRecordsKept(self._form, Text("\n".join(raw)), len(raw))
+        if self._opening:
+            self._held_back.append(kept)
+        else:
+            self._tell(self.key, self.latest, kept, NO_BLOBS)
+
+    def _create_session(self, text: str) -> None:
+        """Create the session at its first event; the text is its title if it has none."""
+        if opening := self._opening:
+            self._flush_unrecognized()
+            self._opening = None
+            self.latest = self.latest or self.fallback_time
+            self._emit(replace(opening, title=opening.title or initial_title(text) or DEFAULT_TITLE))
+            for kept in self._held_back:
+                self._emit(kept)
+            self._held_back.clear()
+
+    def _start_run(self) -> None:
+        self._create_session("")
+        if not self._running:
+            self._running, self._answered, self._turn = True, False, 0
+            self._emit(RunStarted(self._model or "unknown", mode="ask-all"))
+
+    def _end_run(self, status: Any, reason: str = "", trouble: ErrorDetails | None = None) -> None:
+        self._running = False
+        self._open.clear()
+        self._emit(RunEnded(status, reason, trouble))
+
+    def _flush_reply(self) -> None:
+        """Write the reply that was gathered, with its request and its calls."""
+        pending, self._pending = self._pending, None
+        if pending is None:
+            return
+        last, self.latest = self.latest, max(0, min(pending.began, self.latest))
+        self._model = pending.model or self._model
+        self._start_run()
+        self._turn += 1
+        self._emit(RequestSent(self._model or "unknown", self._turn))
+        self.latest = pending.at
+        calls = tuple(ToolCall(self._new_call_id(call), call.tool, Text(call.arguments)) for call in pending.calls)
+        text, thought = (Text("\n\n".join(part)) for part in (pending.texts, pending.thoughts))
+        self._emit(Replied(text, thought, calls, self._new_usage(pending), pending.stop, cost=pending.cost))
+        self._answered = not calls
+        for call in pending.calls:
+            self._start_call(call)
+        self.latest = max(last, self.latest)
+
+    def _new_usage(self, pending: _PendingReply) -> Usage:
+        """Return the usage that was not counted yet: a reply that was read in two parts counts once."""
+        name, before = self._counted
+        self._counted = (pending.id, pending.usage)
+        if not pending.id or pending.id != name:
+            uncounted, self._uncounted = self._uncounted, NO_USAGE
+            return pending.usage if uncounted is NO_USAGE else _sum(pending.usage, uncounted)
+        pairs = ((getattr(pending.usage, name), getattr(before, name)) for name in Usage.__slots__)
+        return Usage(*(max(0, now - then) for now, then in pairs))
+
+    def _new_call_id(self, call: ForeignCall) -> str:
+        """Return a new unique id for a call, as foreign call ids may repeat."""
+        self._call_count += 1
+        self._calls[call.id] = name = f"r{self._turn}c{self._call_count}"
+        return name
+
+    def _add_call(self, call: ForeignCall) -> None:
+        self._start_run()
+        self._new_call_id(call)
+        self._start_call(call)
+
+    def _start_call(self, call: ForeignCall) -> None:
+        self._open[call.id] = None
+        kind = STEP_KINDS.get(call.tool.lower(), "tool")
+        self._emit(CallStarted(self._calls[call.id], call.tool, kind, call_object(call)))
+
+
+def _sum(one: Usage, other: Usage) -> Usage:
+    return Usage(*(getattr(one, name) + getattr(other, name) for name in Usage.__slots__))

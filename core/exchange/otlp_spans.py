@@ -1,0 +1,196 @@
+"""OTLP spans, parsed from JSON or protobuf into one class."""
+
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+MAX_DEPTH = 32  # of nested attribute values
+TIME_LIMIT = 1 << 64  # OTLP times are unsigned 64-bit nanoseconds since 1970
+
+
+@dataclass(frozen=True, slots=True)
+class OtlpSpan:
+    """A span of a trace.
+
+    Times are in microseconds since 1970, 0 if unknown. `parent` is empty for the root span. `scope` names the
+    instrumentation library.
+    """
+
+    trace: str
+    id: str
+    parent: str
+    name: str
+    start: int
+    end: int
+    attributes: dict[str, Any] = field(default_factory=dict)
+    failed: bool = False
+    status_message: str = ""
+    scope: str = ""
+
+
+def from_json(request: Any) -> list[OtlpSpan]:
+    """Return the spans of an export request in JSON. Malformed parts are skipped."""
+    found: list[OtlpSpan] = []
+    for resource in _list(request, "resourceSpans"):
+        for scope in _list(resource, "scopeSpans"):
+            maker = scope.get("scope")
+            name = str(maker.get("name") or "") if isinstance(maker, dict) else ""
+            found += [span for plain in _list(scope, "spans") if (span := _span_from_json(plain, name))]
+    return found
+
+
+def from_protobuf(body: bytes) -> list[OtlpSpan]:
+    """Return the spans of an export request in protobuf. Raises ValueError if it is malformed."""
+    resources = (value for number, value in fields(body) if number == 1)
+    scopes = [list(fields(value)) for resource in resources for number, value in fields(resource) if number == 2]
+    found: list[OtlpSpan] = []
+    for scope in scopes:
+        name = next((_text(dict(fields(value)).get(1)) for number, value in scope if number == 1), "")
+        found += [_span_from_fields(value, name) for number, value in scope if number == 2]
+    return [span for span in found if span.trace and span.id]
+
+
+def fields(body: Any) -> Iterator[tuple[int, Any]]:
+    """Yield the number and value of each field of a protobuf message: integers as int, everything else as bytes."""
+    if not isinstance(body, bytes):
+        raise ValueError("expected a message")
+    at = 0
+    while at < len(body):
+        tag, at = _varint(body, at)
+        match tag & 7:
+            case 0:
+                value, at = _varint(body, at)
+                yield tag >> 3, value
+            case 1:
+                yield tag >> 3, int.from_bytes(_cut(body, at, 8), "little")
+                at += 8
+            case 2:
+                size, at = _varint(body, at)
+                yield tag >> 3, _cut(body, at, size)
+                at += size
+            case 5:
+                yield tag >> 3, int.from_bytes(_cut(body, at, 4), "little")
+                at += 4
+            case _:
+                raise ValueError("unknown protobuf wire type")
+
+
+def _span_from_fields(body: bytes, scope: str) -> OtlpSpan:
+    plain: dict[int, Any] = {}
+    attributes: dict[str, Any] = {}
+    for number, value in fields(body):
+        if number == 9:
+            attributes.update([_pair(value, 0)])
+        else:
+            plain[number] = value
+    status = dict(fields(plain.get(15, b"")))
+    return OtlpSpan(
+        _hex(plain.get(1)), _hex(plain.get(2)), _hex(plain.get(4)), _text(plain.get(5)),
+        _time(plain.get(7)), _time(plain.get(8)), attributes, status.get(3) == 2, _text(status.get(2)), scope,
+    )  # fmt: skip
+
+
+def _pair(body: bytes, depth: int) -> tuple[str, Any]:
+    found = dict(fields(body))
+    return _text(found.get(1, b"")), _any(found.get(2, b""), depth)
+
+
+def _any(body: bytes, depth: int) -> Any:
+    """Decode an AnyValue message, the value of an attribute."""
+    if depth > MAX_DEPTH:
+        raise ValueError("nested too deep")
+    for number, value in fields(body):
+        match number:
+            case 1:
+                return _text(value)
+            case 2:
+                return bool(value)
+            case 3 if isinstance(value, int):
+                return value - (1 << 64) if value >> 63 else value
+            case 4 if isinstance(value, int):
+                return struct.unpack("<d", value.to_bytes(8, "little"))[0]
+            case 5:
+                return [_any(item, depth + 1) for each, item in fields(value) if each == 1]
+            case 6:
+                return dict(_pair(item, depth + 1) for each, item in fields(value) if each == 1)
+            case _:
+                pass
+    return None
+
+
+def _span_from_json(plain: Any, scope: str) -> OtlpSpan | None:
+    if not isinstance(plain, dict) or not plain.get("traceId") or not plain.get("spanId"):
+        return None
+    status = plain.get("status") if isinstance(plain.get("status"), dict) else {}
+    assert isinstance(status, dict)
+    attributes = {str(each.get("key")): _plain(each.get("value"), 0) for each in _list(plain, "attributes")}
+    return OtlpSpan(
+        str(plain["traceId"]).lower(), str(plain["spanId"]).lower(), str(plain.get("parentSpanId") or "").lower(),
+        str(plain.get("name") or ""), _time(plain.get("startTimeUnixNano")), _time(plain.get("endTimeUnixNano")),
+        attributes, status.get("code") in (2, "STATUS_CODE_ERROR"), str(status.get("message") or ""), scope,
+    )  # fmt: skip
+
+
+def _plain(value: Any, depth: int) -> Any:
+    """Decode an attribute value in JSON: `{"intValue": "7"}` → 7. Some programs write integers as numbers."""
+    if not isinstance(value, dict) or depth > MAX_DEPTH:
+        return None
+    for name, inner in value.items():
+        match name:
+            case "intValue":
+                return _whole(inner)
+            case "arrayValue":
+                return [_plain(item, depth + 1) for item in _list(inner, "values")]
+            case "kvlistValue":
+                return {str(pair.get("key")): _plain(pair.get("value"), depth + 1) for pair in _list(inner, "values")}
+            case "stringValue" | "boolValue" | "doubleValue":
+                return inner
+            case _:
+                pass
+    return None
+
+
+def _list(plain: Any, name: str) -> list[Any]:
+    found = plain.get(name) if isinstance(plain, dict) else None
+    return [item for item in found if isinstance(item, dict)] if isinstance(found, list) else []
+
+
+def _whole(value: Any) -> int:
+    """Return an integer, or 0 if the value is not one."""
+    try:
+        return int(value) if isinstance(value, int | float | str) else 0
+    except (ValueError, OverflowError):
+        return 0
+
+
+def _time(value: Any) -> int:
+    """Convert nanoseconds to microseconds; 0 if the value is not a valid time."""
+    nanoseconds = _whole(value)
+    return nanoseconds // 1000 if 0 < nanoseconds < TIME_LIMIT else 0
+
+
+def _hex(body: Any) -> str:
+    return body.hex() if isinstance(body, bytes) else ""
+
+
+def _text(body: Any) -> str:
+    return body.decode("utf-8", "replace") if isinstance(body, bytes) else ""
+
+
+def _cut(body: bytes, at: int, size: int) -> bytes:
+    if at + size > len(body):
+        raise ValueError("the message is truncated")
+    return body[at : at + size]
+
+
+def _varint(body: bytes, at: int) -> tuple[int, int]:
+    value = shift = 0
+    while True:
+        if at >= len(body) or shift > 63:
+            raise ValueError("unterminated varint")
+        byte = body[at]
+        value |= (byte & 0x7F) << shift
+        at, shift = at + 1, shift + 7
+        if byte < 0x80:
+            return value & (1 << 64) - 1, at

@@ -1,0 +1,126 @@
+"""Follows sessions of other agents on this computer while their programs write them."""
+
+import asyncio
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from core.domain.problems import Problem
+from core.exchange.imported_sessions import ImportedSessions
+from core.exchange.importers.followable import FileReplaced, FollowableImporter
+from core.exchange.importers.registry import FOLLOWABLE
+from core.exchange.session_importer import SessionImporter
+from core.exchange.transcript_poller import TranscriptPoller
+from core.exchange.transcript_reader import ImportBatch, TranscriptReader
+from core.exchange.transcript_writer import TranscriptWriter
+from core.workspace.threads import await_to_completion, run_in_thread
+
+TICK_S = 1.0
+IDLE_RATIO = 10  # the pause is at least this many times as long as the poll took
+QUIET_POLLS = 2  # polls without new records after which held back records are written
+MAX_FOLLOWED = 40  # transcripts at once; the one that has been quiet longest is dropped
+
+
+@dataclass(slots=True)
+class _Followed:
+    known: ImportedSessions
+    reading: TranscriptReader
+    writer: TranscriptWriter
+    quiet: int = 0
+
+
+class SessionFollower:
+    """Polls for changed transcripts and imports their new records.
+
+    `written` is called after new events are stored, `report` with the error of a file, once for each file.
+    """
+
+    def __init__(
+        self, home: Path, imports: SessionImporter, written: Callable[[], None], report: Callable[[BaseException], None]
+    ) -> None:
+        self._pollers = [(TranscriptPoller(home, importer.default_locations), importer) for importer in FOLLOWABLE]
+        self._imports, self._written, self._report = imports, written, report
+        self._followed: dict[Path, _Followed] = {}
+        self._ignored: set[Path] = set()
+        self._stale: list[ImportedSessions] = []
+
+    async def run(self) -> None:
+        """Poll until canceled."""
+        loop = asyncio.get_running_loop()
+        with ThreadPoolExecutor(1, "watch") as thread:
+            try:
+                while True:
+                    began = loop.time()
+                    async with self._imports.lock:
+                        await await_to_completion(self._poll(thread))
+                    await asyncio.sleep(max(TICK_S, IDLE_RATIO * (loop.time() - began)))
+            finally:
+                for path in tuple(self._followed):
+                    await await_to_completion(self._unfollow(path, thread))
+
+    def forget(self, path: Path) -> None:
+        """Stop following a file that is about to be imported: its read position becomes outdated.
+
+        The caller holds the lock of the importer.
+        """
+        if followed := self._followed.pop(path.absolute(), None):
+            self._stale.append(followed.known)
+
+    async def _poll(self, thread: ThreadPoolExecutor) -> None:
+        while self._stale:
+            await run_in_thread(thread, self._stale.pop().close)
+        for followed in self._followed.values():
+            followed.quiet += 1
+        for look, importer in self._pollers:
+            for path in await run_in_thread(thread, look.changed_files):
+                if path not in self._ignored:
+                    await self._import_new(path, importer, thread)
+        for path, followed in tuple(self._followed.items()):
+            if followed.quiet == QUIET_POLLS:
+                await self._write(path, _single(followed.reading.flush), thread)
+        while len(self._followed) > MAX_FOLLOWED:
+            await self._unfollow(next(iter(self._followed)), thread)
+
+    async def _import_new(self, path: Path, importer: FollowableImporter, thread: ThreadPoolExecutor) -> None:
+        """Import what is new in a file. A file that was replaced is read from its beginning."""
+        followed = self._followed.pop(path, None)
+        if followed is None:
+            known = self._imports.imported_sessions(importer.agent)
+            reading = TranscriptReader(path, importer, known.id_of, known.last_import, importer.follow(path))
+            followed = _Followed(known, reading, self._imports.new_writer())
+        self._followed[path] = followed
+        followed.quiet = 0
+        try:
+            await self._write(path, followed.reading.read_new(), thread)
+        except FileReplaced:
+            await self._unfollow(path, thread)
+            await self._import_new(path, importer, thread)
+
+    async def _write(self, path: Path, parts: Iterator[ImportBatch], thread: ThreadPoolExecutor) -> None:
+        """Store batches of a file.
+
+        A file that cannot be read is not followed any more. If the data file cannot be written, the transcript is
+        read again from the last stored position at its next change.
+        """
+        writer = self._followed[path].writer
+        try:
+            while part := await run_in_thread(thread, partial(next, parts, None)):
+                await writer.write(part)
+                self._written()
+        except Problem as problem:
+            if writer.intact:
+                self._ignored.add(path)
+            await run_in_thread(thread, self._followed.pop(path).known.close)
+            self._report(problem)
+
+    async def _unfollow(self, path: Path, thread: ThreadPoolExecutor) -> None:
+        await self._write(path, _single(self._followed[path].reading.finish), thread)
+        if followed := self._followed.pop(path, None):
+            await run_in_thread(thread, followed.known.close)
+
+
+def _single(make: Callable[[], ImportBatch]) -> Iterator[ImportBatch]:
+    """Yield one batch, which is made in the thread that advances the iterator."""
+    yield make()

@@ -1,0 +1,180 @@
+"""Imports sessions of other programs, and our own exported ones, into the event log."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from threading import Event
+
+from core.domain.events import RunEnded, SessionEvent
+from core.domain.import_events import TranscriptImported
+from core.domain.problems import Problem
+from core.exchange.import_process import LARGE_TRANSCRIPT, read_in_process
+from core.exchange.imported_sessions import ImportedSessions, last_import_event
+from core.exchange.importers import journeyman
+from core.exchange.importers.record import Importer
+from core.exchange.transcript_reader import HEAD_BYTES, ImportBatch, TranscriptReader, detect_importer
+from core.exchange.transcript_writer import TranscriptWriter
+from core.store.event_batch import encode_batch
+from core.store.journal import Journal
+from core.store.reader import Reader
+from core.workspace.threads import await_to_completion, run_in_thread
+
+UNFINISHED = frozenset({"running", "waiting", "interrupted", "paused"})
+STOP_REASON = "the session was still running when it was exported"
+
+
+@dataclass(frozen=True, slots=True)
+class SessionImportResult:
+    """The result of an import.
+
+    `session` is the one to show first, `sessions` are all of the file, and `agent` is the program that wrote it.
+    `added_events` is the number of new events, 0 if everything was imported before.
+    """
+
+    session: str
+    sessions: tuple[str, ...]
+    agent: str
+    added_events: int
+
+
+ImportProgressCallback = Callable[[int, int], None]  # (bytes read, total bytes)
+SessionCallback = Callable[[str], None]
+PurgeSessions = Callable[[Sequence[str]], Awaitable[object]]
+
+
+class SessionImporter:
+    """Imports files: reads them in a thread and writes their events through the journal.
+
+    `open_reader` opens a reader for that thread, `purge` purges sessions that could be written only in part.
+    """
+
+    def __init__(
+        self, journal: Journal, reader: Reader, open_reader: Callable[[], Reader], purge: PurgeSessions
+    ) -> None:
+        self._journal = journal
+        self._reader = reader
+        self._open_reader = open_reader
+        self._purge = purge
+        self.lock = asyncio.Lock()  # held by imports and by the watcher, so that no file is read twice at the same time
+
+    def imported_sessions(self, agent: str) -> ImportedSessions:
+        """Return which sessions of a program were imported before."""
+        return ImportedSessions(self._open_reader, agent)
+
+    def new_writer(self) -> TranscriptWriter:
+        """Return a writer for one reading of a transcript."""
+        return TranscriptWriter(self._journal)
+
+    async def import_file(
+        self, path: Path, on_progress: ImportProgressCallback, on_session: SessionCallback
+    ) -> SessionImportResult:
+        """Import everything in a file that is new. The caller holds `lock`.
+
+        If the import of a foreign transcript is canceled, the events read so far stay, and the next import continues
+        after them. If the import of a Journeyman export is canceled, its sessions are purged again. `on_session` is
+        called with a session that can be shown while the import continues.
+        """
+        with ThreadPoolExecutor(1, "import") as thread:
+            if await run_in_thread(thread, partial(_is_own, path)):
+                return await self._import_own(path, on_progress, thread)
+            return await self._import_foreign(path, on_progress, on_session, thread)
+
+    async def _import_foreign(
+        self, path: Path, on_progress: ImportProgressCallback, on_session: SessionCallback, thread: ThreadPoolExecutor
+    ) -> SessionImportResult:
+        importer = await run_in_thread(thread, partial(detect_importer, path))
+        stopped = Event()
+        read_next = partial(next, self._parts(path, importer, stopped.is_set), None)
+        writing, added, names = self.new_writer(), 0, tuple[str, ...]()
+        pending = run_in_thread(thread, read_next)
+        try:
+            while part := await asyncio.shield(pending):
+                pending = run_in_thread(thread, read_next)  # read the next batch while this one is written
+                added += await await_to_completion(writing.write(part))
+                names = part.sessions
+                if not part.last:
+                    on_progress(part.bytes_read, part.total_bytes)
+                    if names:
+                        on_session(names[0])
+        finally:
+            stopped.set()
+            await await_to_completion(_drain(pending, partial(run_in_thread, thread, read_next), writing))
+        if not names:
+            raise Problem(f"{path.name} cannot be imported.", "It contains no messages.", "")
+        return SessionImportResult(names[0], names, importer.agent, added)
+
+    def _parts(self, path: Path, importer: Importer, stopped: Callable[[], bool]) -> Iterator[ImportBatch]:
+        if path.stat().st_size >= LARGE_TRANSCRIPT:
+            yield from read_in_process(path, self._reader.path, stopped)
+            return
+        known = self.imported_sessions(importer.agent)
+        try:
+            yield from TranscriptReader(path, importer, known.id_of, known.last_import).read_all(stopped)
+        finally:
+            known.close()
+
+    async def _import_own(
+        self, path: Path, on_progress: ImportProgressCallback, thread: ThreadPoolExecutor
+    ) -> SessionImportResult:
+        """Import one of our own exports: check the whole file, then write it. Purge what was written if that fails."""
+        there = await run_in_thread(thread, partial(journeyman.check_file, path))
+        names = tuple(there)
+        rows = [row for name in names if (row := self._reader.session(name))]
+        if any(not row.imported_from for row in rows) or (
+            rows and all(self._is_complete(row.id, there) for row in rows)
+        ):
+            return SessionImportResult(names[0], names, journeyman.AGENT, 0)
+        await self._purge([row.id for row in rows])
+        size, done = (await run_in_thread(thread, path.stat)).st_size, 0
+        batches: Iterator[journeyman.ExportedBatch] = journeyman.read_batches(path)
+        written: list[str] = []
+        try:
+            while batch := await run_in_thread(thread, partial(next, batches, None)):
+                if batch.session not in written:
+                    written.append(batch.session)
+                many = await run_in_thread(thread, partial(encode_batch, batch.events, batch.blobs))
+                await self._journal.append_batch(batch.session, many)
+                done += batch.bytes
+                on_progress(min(done, size), size)
+            for name in names:
+                await self._journal.append_timed(name, self._closing_events(name, path, there[name]))
+        except BaseException:
+            await await_to_completion(self._purge_written(written))
+            raise
+        return SessionImportResult(names[0], names, journeyman.AGENT, sum(there.values()))
+
+    async def _purge_written(self, sessions: Sequence[str]) -> None:
+        await self._purge([name for name in sessions if self._reader.session(name)])
+
+    def _closing_events(self, session: str, path: Path, facts: int) -> list[tuple[int, SessionEvent]]:
+        row = self._reader.session(session)
+        assert row is not None
+        ends: list[tuple[int, SessionEvent]] = [(row.updated_at, TranscriptImported(str(path), facts))]
+        return [(row.updated_at, RunEnded("stopped", STOP_REASON)), *ends] if row.status in UNFINISHED else ends
+
+    def _is_complete(self, session: str, there: dict[str, int]) -> bool:
+        last = last_import_event(self._reader, session)
+        return last is not None and last.records >= there[session]
+
+
+async def _drain(
+    pending: "asyncio.Future[ImportBatch | None]",
+    read_next: Callable[[], "asyncio.Future[ImportBatch | None]"],
+    writing: TranscriptWriter,
+) -> None:
+    """Write the batch that was being read when the import was canceled, and the final batch with the read position."""
+    await asyncio.wait({pending})
+    while not pending.exception() and (part := pending.result()):
+        await writing.write(part)
+        pending = read_next()
+        await asyncio.wait({pending})
+
+
+def _is_own(path: Path) -> bool:
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        return journeyman.recognizes(file.read(HEAD_BYTES))

@@ -1,0 +1,102 @@
+"""Sends traces of our own sessions, without secrets, to the OTLP collector set in the settings."""
+
+import asyncio
+import json
+from collections import deque
+from collections.abc import Callable
+from typing import Any
+
+import httpx
+
+from core.domain.address import check_address
+from core.domain.problems import Problem
+from core.exchange.export_redactor import ExportRedactor
+from core.exchange.exporters.otlp import SCOPE, OtlpSpanBuilder, encode_attributes
+from core.store.codec import load_texts
+from core.store.journal_update import JournalUpdate
+
+MAX_QUEUED = 10_000  # spans; the oldest are dropped
+BATCH = 200  # spans in a request
+TIMEOUT_S = 10.0
+RETRY_DELAYS_S = (1.0, 4.0)
+Plain = dict[str, Any]
+
+
+class TraceSender:
+    """Turns journal updates into spans with `on_journal_update`, a journal listener, and sends them with `run`.
+
+    `find_blob` reads a blob. `report` is called with the error when sending fails, and not again until it has worked.
+    """
+
+    def __init__(
+        self, address: str, cleaner: ExportRedactor, find_blob: Callable[[str], bytes | None],
+        report: Callable[[BaseException], None],
+    ) -> None:  # fmt: skip
+        check_address(address)
+        path = address.rstrip("/")
+        self._url = path if path.endswith("/v1/traces") else f"{path}/v1/traces"
+        self._cleaner = cleaner
+        self._kept = find_blob
+        self._report = report
+        self._spans: dict[str, OtlpSpanBuilder] = {}
+        self._traces: dict[str, str] = {}
+        self._waiting: deque[Plain] = deque(maxlen=MAX_QUEUED)
+        self._has_spans = asyncio.Event()
+        self._reported = False
+
+    def on_journal_update(self, told: JournalUpdate) -> None:
+        """Queue the spans that an event completes. Imported sessions are not sent."""
+        row = told.session
+        if row.imported_from:
+            return
+        trace = self._traces.setdefault(row.id, self._traces.get(row.parent, row.parent or row.id))
+        if row.id not in self._spans:
+            self._spans[row.id] = OtlpSpanBuilder(trace, row, self._cleaner.redact_text(row.title))
+        entry = told.entry
+        event = self._cleaner.redact_event(load_texts(entry.event, self._kept), lambda name: name)
+        entry = type(entry)(entry.session, entry.seq, entry.run, entry.at, event)
+        made = list(self._spans[row.id].add(entry))
+        if made:
+            self._waiting.extend(made)
+            self._has_spans.set()
+
+    async def run(self) -> None:
+        """Send queued spans until canceled."""
+        limits = httpx.Timeout(TIMEOUT_S)
+        async with httpx.AsyncClient(timeout=limits, trust_env=False, follow_redirects=False) as client:
+            while True:
+                await self._has_spans.wait()
+                self._has_spans.clear()
+                while self._waiting:
+                    batch = [self._waiting.popleft() for _ in range(min(BATCH, len(self._waiting)))]
+                    await self._send(client, batch)
+
+    async def _send(self, client: httpx.AsyncClient, spans: list[Plain]) -> None:
+        """Send spans with two retries, then drop them: an unavailable collector must not make the queue grow."""
+        body = json.dumps(
+            {
+                "resourceSpans": [
+                    {
+                        "resource": {"attributes": encode_attributes({"service.name": "journeyman"})},
+                        "scopeSpans": [{"scope": SCOPE, "spans": spans}],
+                    }
+                ]
+            }
+        )
+        why = ""
+        for wait in (*RETRY_DELAYS_S, 0.0):
+            try:
+                response = await client.post(self._url, content=body, headers={"Content-Type": "application/json"})
+                if response.is_success:
+                    self._reported = False
+                    return
+                why = f"The collector returned HTTP {response.status_code}."
+                if response.status_code < 500 and response.status_code != 429:
+                    break
+            except httpx.HTTPError as error:
+                why = f"{type(error).__name__}: {error}".rstrip(": ")
+            await asyncio.sleep(wait)
+        if not self._reported:
+            self._reported = True
+            do = "Start the collector, or clear its address in Settings under Network."
+            self._report(Problem(f"Traces could not be sent to {self._url}.", why, do))

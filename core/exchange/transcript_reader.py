@@ -1,0 +1,322 @@
+"""Reads a foreign transcript in batches of events, starting where the last import of the file ended."""
+
+import hashlib
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from types import MappingProxyType
+from typing import NamedTuple
+
+from core.domain.clock import SECOND
+from core.domain.events import SessionEvent
+from core.domain.import_events import TranscriptImported
+from core.domain.problems import Problem
+from core.exchange.importers.record import Importer, TranscriptRecord
+from core.exchange.importers.registry import IMPORTERS
+from core.exchange.importers.session_builder import SessionBuilder
+from core.exchange.otlp_spans import OtlpSpan
+from core.store.event_batch import EventBatch, encode_batch
+from core.store.opencode_db import MAGIC
+
+HEAD_BYTES = 65_536
+BATCH_EVENTS = 400  # events in a batch
+BATCH_BYTES = 4 << 20  # of raw records in a batch
+MALFORMED_ERRORS = (TypeError, ValueError, LookupError, AttributeError, ArithmeticError, RecursionError)
+FORCED_SPLIT = 4  # a batch of this many times its usual size ends even in the middle of a reply
+
+
+class ImportBatch(NamedTuple):
+    """A batch of events to write.
+
+    `events` are encoded events by session id, `added` their number. `bytes_read` and `total_bytes` refer to the file.
+    `sessions` are the sessions with new events so far; in the last batch of a file with nothing new, all sessions of
+    the file.
+    """
+
+    bytes_read: int
+    total_bytes: int
+    added: int
+    events: Mapping[str, EventBatch]
+    sessions: tuple[str, ...]
+    last: bool = False
+
+
+@dataclass(slots=True)
+class _PendingBatch:
+    """The next batch while it is being filled: events in order, with the blobs they refer to."""
+
+    facts: dict[str, list[tuple[int, SessionEvent]]] = field(default_factory=dict)
+    contents: dict[str, dict[str, bytes]] = field(default_factory=dict)
+    count: int = 0
+    bytes: int = 0
+
+
+@dataclass(slots=True)
+class _ReadPosition:
+    """The read position in the records of one session key. The first `skip` records were imported before.
+
+    `cut` means that the last import was interrupted before it stored its counts of unrecognized records. `before` holds
+    the counts that earlier imports stored.
+    """
+
+    skip: int = 0
+    digest: str = ""
+    cut: bool = False
+    records: int = 0
+    noted: int = 0
+    running: hashlib.blake2b = field(default_factory=lambda: hashlib.blake2b(digest_size=12))
+    builders: dict[str, SessionBuilder] = field(default_factory=dict)
+    before: dict[str, int] = field(default_factory=dict)
+
+
+def detect_importer(path: Path) -> Importer:
+    """Return the importer for a file. Raises Problem if no importer recognizes it."""
+    if path.is_dir() and (path / "base_state.json").is_file():
+        path = path / "base_state.json"
+    head = _head(path)
+    for importer in IMPORTERS:
+        if importer.recognizes(path, head):
+            return importer
+    what = (
+        "It is an SQLite database of an unknown program"
+        if head.startswith(MAGIC)
+        else ("Its format is unknown" if head.strip() else "It is empty")
+    )
+    names = ", ".join(["Journeyman", *sorted(importer.agent for importer in IMPORTERS)])
+    raise Problem(f"{path.name} cannot be imported.", f"{what}.", f"Choose a session of {names}.")
+
+
+def _head(path: Path) -> bytes:
+    """Return the first bytes of a file. A pipe is refused: reading could block, and it cannot be read twice."""
+    try:
+        if not path.is_file() and path.exists():
+            kind = "a folder" if path.is_dir() else "not a regular file"
+            raise Problem(
+                f"{path.name} cannot be imported.", f"It is {kind}.", "Choose a file, or save it to one first."
+            )
+        with path.open("rb") as file:
+            return file.read(HEAD_BYTES)
+    except OSError as error:
+        raise Problem(f"{path.name} cannot be read.", f"{error.strerror}.", "Choose an existing file.") from error
+
+
+class TranscriptReader:
+    """Reads one file once, or follows it while it grows.
+
+    `id_of` returns the id of a session of the transcript, `read_before` how far the last import read it. If `records`
+    is given, the file is followed: each call of `records` yields the new ones, and each call of `read_new` the events
+    made from them.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        importer: Importer,
+        id_of: Callable[[str], str],
+        read_before: Callable[[str], TranscriptImported | None],
+        records: Callable[[], Iterator[TranscriptRecord]] | None = None,
+    ) -> None:
+        self._path = path / "base_state.json" if path.is_dir() else path
+        self._importer = importer
+        self._records = records or partial(importer.read_records, self._path)
+        self._followed = records is not None
+        self._id_of = id_of
+        self._read_before = read_before
+        self._builders: dict[str, SessionBuilder] = {}
+        self._positions: dict[str, _ReadPosition] = {}
+        self._done = 0
+        self._size = 0
+        self._pending = _PendingBatch()
+        self._skipping = False
+        self._key: str | None = None
+        self._current: tuple[SessionBuilder, _ReadPosition]
+        self.sessions: list[str] = []
+
+    def read_all(self, stopped: Callable[[], bool]) -> Iterator[ImportBatch]:
+        """Yield all batches until `stopped` returns true, then the last one. Raise errors in the file only after it."""
+        wrong = None
+        try:
+            for part in self.read_new():
+                yield part
+                if stopped():
+                    break
+        except Problem as problem:
+            wrong = problem
+        yield self.finish()
+        if wrong:
+            raise wrong
+
+    def read_new(self) -> Iterator[ImportBatch]:
+        """Yield everything new in batches. Call `finish` afterward, even if stopped early: it stores the position."""
+        self._size = _size(self._path)
+        for record in self._translate_errors(self._records()):
+            self._convert(record)
+            self._done = record.bytes_read or self._done
+            pending = self._pending
+            pending.bytes += len(record.raw)
+            full = max(pending.count / BATCH_EVENTS, pending.bytes / BATCH_BYTES)
+            if full >= 1 and (self._store_position() or full >= FORCED_SPLIT):
+                yield self._take_batch()
+        if self._followed:
+            if self._store_position():
+                yield self._take_batch()
+            return
+        if len(self._positions) == 1 and (position := next(iter(self._positions.values()))).records < position.skip:
+            raise self._changed("It contains fewer records than were imported before.")
+        if not self._positions:
+            why = f"It contains no records of {self._importer.agent}."
+            raise Problem(f"{self._path.name} cannot be imported.", why, "")
+        yield self._take_batch()
+
+    def flush(self) -> ImportBatch:
+        """Return a batch with the events that were held back. Called when no new records have come for a while."""
+        for position in self._positions.values():
+            for builder in position.builders.values():
+                builder.settle()
+        self._store_position()
+        return self._take_batch()
+
+    def _translate_errors(self, records: Iterator[TranscriptRecord]) -> Iterator[TranscriptRecord]:
+        try:
+            yield from records
+        except Problem as problem:
+            if not self.sessions:
+                raise
+            found = problem.details
+            raise Problem(f"{self._path.name} was imported only in part.", found.cause, found.fix) from problem
+        except MALFORMED_ERRORS as error:
+            why = f"It does not match the transcript format of {self._importer.agent} ({error})."
+            what = "was imported only in part" if self.sessions else "cannot be imported"
+            raise Problem(f"{self._path.name} {what}.", why, "") from error
+        except OSError as error:
+            why = f"{error.strerror or error}."
+            raise Problem(f"{self._path.name} could not be read to its end.", why, "Import it again.") from error
+
+    def finish(self) -> ImportBatch:
+        """Close all sessions and return the last batch, which also stores how far each session was read."""
+        for position in self._positions.values():
+            for builder in position.builders.values():
+                builder.finish()
+        for key, position in self._positions.items():
+            if position.records > position.skip:
+                self._add_import_event(key, position)
+        all_ids = [self._id_of(key) for key, builder in self._builders.items() if builder.has_events()]
+        return self._take_batch()._replace(added=0, sessions=tuple(self.sessions or all_ids), last=True)
+
+    def _store_position(self) -> bool:
+        """Add the read position to the batch, so that an interrupted import continues there.
+
+        Return False without doing so while a reply may still be continued by the next record.
+        """
+        if not all(
+            builder.try_settle() for position in self._positions.values() for builder in position.builders.values()
+        ):
+            return False
+        for key, position in self._positions.items():
+            if position.records > max(position.skip, position.noted):
+                self._add_import_event(key, position, more=True)
+        return True
+
+    def _add_import_event(self, key: str, position: _ReadPosition, *, more: bool = False) -> None:
+        builder = self._builders[key]
+        if not builder.has_events():
+            return
+        kept = {form: count - position.before.get(form, 0) for form, count in builder.unrecognized.items()}
+        kept = {form: count for form, count in kept.items() if count > 0 and not more}
+        digest = position.running.hexdigest()
+        read = TranscriptImported(str(self._path), position.records, kept, digest, more)
+        position.noted = position.records
+        self._add_event(key, builder.latest, read, MappingProxyType({}))
+
+    def _convert(self, record: TranscriptRecord) -> None:
+        if record.key != self._key:
+            self._switch_to(record.key)
+        builder, position = self._current
+        self._skipping = position.records < position.skip
+        position.records += 1
+        builder.record_count += 1
+        position.running.update(record.identity or record.raw)
+        try:
+            understood = self._importer.convert(record, builder, self._referenced)
+        except MALFORMED_ERRORS:  # a foreign record may have any shape
+            understood = False
+        if not understood:
+            builder.keep_unrecognized(_record_type(record), record.raw.decode())
+        if position.records == position.skip:
+            self._reach_new_records(position, builder)
+        self._skipping = False
+
+    def _switch_to(self, key: str) -> None:
+        """Switch to another session, whose records follow."""
+        builder, position = self._builder(key), self._position(key)
+        position.builders[key] = builder
+        self._key, self._current = key, (builder, position)
+
+    def _referenced(self, key: str) -> SessionBuilder:
+        """Return a session that the records of the current one refer to, such as a sub-agent."""
+        self._current[1].builders[key] = found = self._builder(key)
+        return found
+
+    def _reach_new_records(self, position: _ReadPosition, builder: SessionBuilder) -> None:
+        """Check that the skipped records are the ones imported before, and repeat the end of that import.
+
+        The last import closed its sessions after these records; closing them again, silently, leads to the same state.
+        """
+        if position.digest and position.running.hexdigest() != position.digest:
+            raise self._changed("Records that were imported before were changed.")
+        for each in position.builders.values():
+            each.finish()
+        position.before = {} if position.cut else dict(builder.unrecognized)  # an interrupted import stored no counts
+
+    def _changed(self, why: str) -> Problem:
+        do = "Delete the imported session, then import the file again."
+        return Problem(f"{self._path.name} has changed since it was imported.", why, do)
+
+    def _builder(self, key: str) -> SessionBuilder:
+        if key not in self._builders:
+            self._builders[key] = builder = SessionBuilder(self._importer.agent, key, self._add_event, self._id_of)
+            builder.fallback_time = int(self._path.stat().st_mtime * SECOND)
+        return self._builders[key]
+
+    def _position(self, key: str) -> _ReadPosition:
+        if key not in self._positions:
+            read = self._read_before(key)
+            self._positions[key] = _ReadPosition(read.records, read.digest, read.partial) if read else _ReadPosition()
+        return self._positions[key]
+
+    def _add_event(self, key: str, at: int, event: SessionEvent, contents: Mapping[str, bytes]) -> None:
+        if self._skipping:
+            return
+        session = self._id_of(key)
+        if session not in self.sessions:
+            self.sessions.append(session)
+        self._pending.facts.setdefault(session, []).append((at, event))
+        self._pending.count += 1
+        if contents:
+            self._pending.contents.setdefault(session, {}).update(contents)
+
+    def _take_batch(self) -> ImportBatch:
+        full, self._pending = self._pending, _PendingBatch()
+        packed = {session: encode_batch(facts, full.contents.get(session, {})) for session, facts in full.facts.items()}
+        return ImportBatch(self._done, self._size, full.count, packed, tuple(self.sessions))
+
+
+def _record_type(record: TranscriptRecord) -> str:
+    """Return the type that an unrecognized record names, for the counts in the import event."""
+    value = record.value
+    if not isinstance(value, dict):
+        return "not JSON" if value is None else "span" if isinstance(value, OtlpSpan) else "not an object"
+    payload = value.get("payload")
+    inner = payload.get("type") or payload.get("role") if isinstance(payload, dict) else None
+    names = (
+        value.get("type") or value.get("kind") or value.get("role") or value.get("source"),
+        inner or value.get("subtype"),
+    )
+    found = "/".join(name for name in names if isinstance(name, str) and name)[:60]
+    return found.encode("utf-8", "replace").decode() or "record"
+
+
+def _size(path: Path) -> int:
+    beside = (path.with_suffix("") / "subagents").glob("*.jsonl")
+    return path.stat().st_size + sum(each.stat().st_size for each in beside)

@@ -1,0 +1,25 @@
+"""Writes the batches of a foreign transcript to the journal."""
+
+from core.exchange.transcript_reader import ImportBatch
+from core.store.journal import Journal
+
+
+class TranscriptWriter:
+    """Writes the batches of one reading of a transcript.
+
+    After a batch that could not be written, later ones are skipped: they would store a read position beyond it.
+    """
+
+    def __init__(self, journal: Journal) -> None:
+        self._journal = journal
+        self.intact = True
+
+    async def write(self, part: ImportBatch) -> int:
+        """Write a batch. Return the number of new events."""
+        if not self.intact:
+            return 0
+        self.intact = False
+        for session, many in part.events.items():
+            await self._journal.append_batch(session, many)
+        self.intact = True
+        return part.added

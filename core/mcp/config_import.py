@@ -1,0 +1,119 @@
+"""Import of MCP server configurations in the format of other apps: `{"mcpServers": {"name": {"command": …}}}`."""
+
+import json
+import re
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from core.domain.problems import Problem
+from core.settings.schema import McpServerSettings, McpVariable
+
+SERVER_LIST_KEYS = ("mcpServers", "servers", "mcp_servers", "context_servers")
+URL_KEYS = ("url", "serverUrl", "httpUrl")
+EXPECTED_FORMAT = 'Paste JSON such as {"mcpServers": {"files": {"command": "npx", "args": ["…"]}}}.'
+MAX_SERVERS, MAX_CONFIG_LENGTH = 50, 256 << 10
+MAX_NAME_LENGTH = 24
+
+
+@dataclass(frozen=True, slots=True)
+class ImportedMcpServer:
+    """An imported server.
+
+    Attributes:
+        secrets: values found in the configuration, to be stored in the keyring.
+        missing_secrets: names of values that the configuration leaves out and the user has to enter.
+    """
+
+    server: McpServerSettings
+    secrets: Mapping[str, str] = field(default_factory=dict)
+    missing_secrets: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        return f"ImportedMcpServer({self.server.name!r})"
+
+
+def parse_servers(text: str, name: str = "") -> tuple[ImportedMcpServer, ...]:
+    """Parse the servers in a JSON text; `name` is for a server without a name. Raises `Problem` if it has no server."""
+    try:
+        plain = json.loads(text) if len(text) <= MAX_CONFIG_LENGTH else None
+    except (ValueError, RecursionError) as error:
+        raise Problem("This is not valid JSON.", f"{error}.", EXPECTED_FORMAT) from None
+    if not isinstance(plain, dict):
+        raise Problem("This does not describe any MCP servers.", "", EXPECTED_FORMAT)
+    found = next((plain[key] for key in SERVER_LIST_KEYS if isinstance(plain.get(key), dict)), plain)
+    if "command" in found or any(key in found for key in URL_KEYS):
+        found = {name or str(found.get("name") or "server"): found}
+    if not found or len(found) > MAX_SERVERS or not all(isinstance(one, dict) for one in found.values()):
+        raise Problem("This does not describe any MCP servers.", "", EXPECTED_FORMAT)
+    return tuple(_server(str(title), one) for title, one in found.items())
+
+
+def server_from_input(
+    name: str, command_or_url: str, value_lines: str = "", allow_http: bool = False
+) -> ImportedMcpServer:
+    """Build a server from typed input: its command or URL, and its environment or headers as NAME=VALUE lines."""
+    if command_or_url.startswith(("http://", "https://")):
+        plain_config: dict[str, Any] = {"url": command_or_url}
+    else:
+        try:
+            command, *args = shlex.split(command_or_url)
+        except ValueError as error:
+            raise Problem(
+                "This command is not valid.", f"{error}.", "Check that all quotation marks are closed."
+            ) from None
+        plain_config = {"command": command, "args": args}
+    values = dict(_pair(line) for line in value_lines.splitlines() if line.strip())
+    imported = _server(name, {**plain_config, "headers" if "url" in plain_config else "env": values})
+    return replace(
+        imported, server=replace(imported.server, name=name, allow_http=allow_http and "url" in plain_config)
+    )
+
+
+def to_server_name(title: str) -> str:
+    """Convert a title to a valid server name: lowercase letters, digits and hyphens."""
+    return (
+        re.sub(r"-+", "-", re.sub(r"[^a-z0-9]", "-", title.casefold())).strip("-")[:MAX_NAME_LENGTH].rstrip("-")
+        or "server"
+    )
+
+
+def _server(title: str, plain: dict[str, Any]) -> ImportedMcpServer:
+    name = to_server_name(title)
+    url = next((str(plain[key]) for key in URL_KEYS if plain.get(key)), "")
+    if plain.get("type") == "sse":
+        cause = "It uses the HTTP+SSE transport, which MCP has deprecated."
+        raise Problem(f"{name} cannot be added.", cause, "Ask its developer for a Streamable HTTP URL.")
+    values = plain.get("headers" if url else "env") or {}
+    args = plain.get("args") or []
+    if not isinstance(values, dict) or not isinstance(args, list) or bool(url) == bool(plain.get("command")):
+        raise Problem(f"{name} cannot be added.", "It must have either a command or a URL.", EXPECTED_FORMAT)
+    variables: list[McpVariable] = []
+    secrets: dict[str, str] = {}
+    missing: list[str] = []
+    for variable, value in values.items():
+        expanded = _variables(str(value))
+        variables.append(McpVariable(name=str(variable), value=expanded if "${" in expanded else ""))
+        if "${" not in expanded and expanded:
+            secrets[str(variable)] = expanded
+        elif not expanded:
+            missing.append(str(variable))
+    command = "" if url else str(plain["command"])
+    server = McpServerSettings(
+        name=name, command=command, args=() if url else tuple(_variables(str(arg)) for arg in args),
+        url=_variables(url), variables=tuple(variables),
+    )  # fmt: skip
+    return ImportedMcpServer(server, secrets, tuple(missing))
+
+
+def _pair(line: str) -> tuple[str, str]:
+    name, equals, value = line.partition("=")
+    if not equals:
+        raise Problem(f"{line.strip()[:40]!r} is not NAME=VALUE.", "", "Write one per line.")
+    return name.strip(), value.strip()
+
+
+def _variables(text: str) -> str:
+    """Convert `${env:NAME}` to `${NAME}`; a value with `${input:NAME}` becomes empty, so the user is asked for it."""
+    return "" if "${input:" in text else re.sub(r"\$\{env:([A-Za-z_][A-Za-z0-9_]*)\}", r"${\1}", text)

@@ -1,0 +1,59 @@
+"""Messages for the errors of MCP connections."""
+
+import socket
+import ssl
+from collections.abc import Iterator
+
+HTTP_ERRORS = {
+    401: "It requires a key, or the key is wrong (401).",
+    403: "It denied access with this key (403).",
+    404: "There is nothing at this URL (404).",
+    405: "There is no MCP server at this URL (405).",
+    429: "It is rate limiting requests (429).",
+}
+
+
+def describe_error(error: BaseException, status: int = 0) -> str:
+    """Return a one-line message for an error or group. `status` is the last HTTP error status, or 0."""
+    roots = list(_exception_chain(error))
+    for root in roots:
+        if isinstance(root, FileNotFoundError):
+            return f"The program {root.filename} was not found." if root.filename else "The program was not found."
+        if isinstance(root, PermissionError):
+            return f"{root.filename or 'It'} cannot be run: permission denied."
+        if isinstance(root, ssl.SSLCertVerificationError):
+            return f"Its certificate is not valid: {root.verify_message}."
+        if isinstance(root, ssl.SSLError):
+            return f"It does not support TLS ({root.reason or root})."
+        if isinstance(root, ConnectionRefusedError):
+            return "Nothing is listening at its URL."
+        if isinstance(root, socket.gaierror):
+            return "The host name cannot be resolved, or the network is down."
+    if status:
+        return HTTP_ERRORS.get(status, f"It returned status {status}.")
+    last = next((root for root in roots if not isinstance(root, BaseExceptionGroup)), error)
+    text = _protocol_violation(last) or str(getattr(last, "message", "") or last) or type(last).__name__
+    return text.splitlines()[0].rstrip(".") + "."
+
+
+def _protocol_violation(error: BaseException) -> str:
+    """Return where a response violates the protocol; empty for other errors."""
+    from pydantic import ValidationError
+
+    if not isinstance(error, ValidationError):
+        return ""
+    first = error.errors(include_url=False)[0]
+    location = ".".join(map(str, first["loc"]))
+    return f"It violates the protocol at {location or 'its start'}: {first['msg']}"
+
+
+def _exception_chain(error: BaseException) -> Iterator[BaseException]:
+    """Yield an error, the errors it groups and its causes."""
+    yield error
+    if isinstance(error, BaseExceptionGroup):
+        for member in error.exceptions:
+            yield from _exception_chain(member)
+    for cause in (error.__cause__, error.__context__):
+        if cause is not None:
+            yield from _exception_chain(cause)
+            break

@@ -1,0 +1,77 @@
+"""The resources and prompts of MCP servers, which the user can insert into a message."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from core.domain.visible import visible
+
+if TYPE_CHECKING:
+    from mcp import Client
+    from mcp_types import GetPromptResult, ReadResourceResult
+
+MAX_MENTIONS = 200
+MAX_DESCRIPTION = 200
+
+
+@dataclass(frozen=True, slots=True)
+class McpMention:
+    """A resource (`name` is its URI) or a prompt with the names of its arguments."""
+
+    server: str
+    name: str
+    description: str = ""
+    arguments: tuple[str, ...] = ()
+
+    @property
+    def mention_text(self) -> str:
+        """What the user types to mention it."""
+        return f"{self.server}:{self.name}"
+
+
+@dataclass(frozen=True, slots=True)
+class McpMentions:
+    resources: tuple[McpMention, ...] = ()
+    prompts: tuple[McpMention, ...] = ()
+
+
+async def list_mentions(server: str, client: "Client") -> McpMentions:
+    """List resources and prompts. Names with whitespace or invisible characters, which cannot be typed, are skipped."""
+    capabilities = client.server_capabilities
+    resources = (await client.list_resources()).resources[:MAX_MENTIONS] if capabilities.resources else []
+    prompts = (await client.list_prompts()).prompts[:MAX_MENTIONS] if capabilities.prompts else []
+    resource_mentions = (
+        McpMention(server, str(one.uri), _clean_description(one.description or one.name)) for one in resources
+    )
+    prompt_mentions = (
+        McpMention(
+            server,
+            one.name,
+            _clean_description(one.description or ""),
+            tuple(argument.name for argument in one.arguments or ()),
+        )
+        for one in prompts
+    )
+    return McpMentions(tuple(filter(_is_typeable, resource_mentions)), tuple(filter(_is_typeable, prompt_mentions)))
+
+
+def resource_text(read: "ReadResourceResult") -> str:
+    """Return the text of a resource; binary parts are replaced by a note."""
+    words = [getattr(part, "text", None) for part in read.contents]
+    return "\n".join(word if isinstance(word, str) else "[a binary file]" for word in words)
+
+
+def prompt_text(found: "GetPromptResult") -> str:
+    """Return the text of all messages of a prompt."""
+    return "\n\n".join(part.content.text for part in found.messages if part.content.type == "text")
+
+
+def _is_typeable(mention: McpMention) -> bool:
+    return (
+        bool(mention.name)
+        and not any(char.isspace() for char in mention.name)
+        and visible(mention.name) == mention.name
+    )
+
+
+def _clean_description(text: str) -> str:
+    return " ".join(visible(text).split())[:MAX_DESCRIPTION]

@@ -1,0 +1,17 @@
+"""Finds memories whose relevance has decayed."""
+
+from collections.abc import Iterable
+
+from core.domain.memory import LOW_RELEVANCE, Memory, relevance
+
+
+def find_decayed(memories: Iterable[Memory], at: int) -> list[tuple[Memory, str]]:
+    """Return the memories to archive at the time `at`, in microseconds, each with the reason.
+
+    Memories that the user wrote or pinned never decay.
+    """
+    return [
+        (memory, f"its relevance dropped to {left:.2f} because it was not used")
+        for memory in memories
+        if memory.status == "active" and (left := relevance(memory, at)) < LOW_RELEVANCE
+    ]

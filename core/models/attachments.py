@@ -1,0 +1,55 @@
+"""Attachments as parts of a message; one that cannot be sent is replaced by a text that says so."""
+
+import base64
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from core.domain.messages import Message
+from core.domain.text import Attachment
+from core.models.model import Request
+
+IMAGES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
+PDF = "application/pdf"
+TEXT_TYPES = frozenset({"application/json", "application/xml", "application/yaml", "application/toml"})
+
+Part = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class PartEncoders:
+    """How an API format encodes each kind of part; None if it is not supported. The data argument is base64 text."""
+
+    text: Callable[[str], Part]
+    image: Callable[[Attachment, str], Part] | None = None
+    pdf: Callable[[Attachment, str], Part] | None = None
+
+
+def message_parts(message: Message, request: Request, encoders: PartEncoders) -> list[Part]:
+    """Return the attachments of a message as parts, then its text."""
+    parts = [_part(attachment, request, encoders) for attachment in message.attachments]
+    words = request.read_text(message.text)
+    return [*parts, encoders.text(words)] if words or not parts else parts
+
+
+def _part(attachment: Attachment, request: Request, encoders: PartEncoders) -> Part:
+    data = request.read_attachment(attachment)
+    if not data:
+        return encoders.text(f"[{attachment.name} was attached here; its contents are no longer available.]")
+    if attachment.media_type.startswith("text/") or attachment.media_type in TEXT_TYPES:
+        return encoders.text(f"[{attachment.name}]\n{data.decode('utf-8', 'replace')}")
+    encode = _encoder(attachment.media_type, encoders)
+    if encode is None:
+        kind = attachment.media_type or "unknown type"
+        return encoders.text(f"[{attachment.name} ({kind}, {len(data):,} bytes) cannot be sent to this model.]")
+    return encode(attachment, base64.b64encode(data).decode())
+
+
+def _encoder(media_type: str, encoders: PartEncoders) -> Callable[[Attachment, str], Part] | None:
+    if media_type in IMAGES:
+        return encoders.image
+    return encoders.pdf if media_type == PDF else None
+
+
+def data_url(attachment: Attachment, data: str) -> str:
+    return f"data:{attachment.media_type};base64,{data}"

@@ -1,0 +1,287 @@
+"""The catalog of models by name: `scripted`, the tiers, and PROVIDER/MODEL for every known provider."""
+
+import asyncio
+import time
+from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import aclosing, suppress
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from core.domain.external_agents import is_external_agent
+from core.domain.problems import Problem
+from core.domain.tiers import choose_model
+from core.models.endpoint import ProviderEndpoint, RequestTimeouts
+from core.models.model import Model, ModelError, ReplyDelta, Request
+from core.models.prices import FREE, ModelPrice, TokenRates, price_table
+from core.models.providers import ModelProvider, resolve_providers
+from core.models.script import parse_script
+from core.models.scripted_model import ScriptedModel
+from core.settings.api_keys import ApiKey, ApiKeys
+from core.settings.schema import Settings
+
+if TYPE_CHECKING:  # importing the API formats loads the HTTP library, so that is deferred to the first request
+    from core.models.api_client import ListedModel
+    from core.models.api_formats import ProviderModel
+
+SCRIPTED = "scripted"
+TIER_NAMES = ("auto", "small", "mid", "frontier")
+LIST_TIMEOUT_S = 3.0  # how long a run waits for its provider's model list
+LIST_MAX_AGE_S = 600.0  # how long a model list is cached
+
+
+@dataclass(frozen=True, slots=True)
+class ModelInfo:
+    """What is known about a model, each value from the most reliable source. None is unknown, not zero or False.
+
+    Attributes:
+        window: the context window in tokens; `window_from` names its source.
+        max_output: the longest reply in tokens.
+        tools: whether it supports tool calls.
+    """
+
+    window: int | None = None
+    window_from: str = ""
+    max_output: int | None = None
+    images: bool | None = None
+    pdf: bool | None = None
+    tools: bool | None = None
+    reasoning: bool | None = None
+    price: ModelPrice | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CachedModelList:
+    """A provider's model list, and when it was fetched (monotonic time)."""
+
+    models: "Mapping[str, ListedModel]"
+    fetched_at: float
+
+
+class ModelCatalog:
+    """Looks up providers, their models and prices. Used only on the engine's event loop."""
+
+    def __init__(
+        self,
+        settings: Callable[[], Settings],
+        api_keys: ApiKeys,
+        environment: Mapping[str, str],
+        save_text_call_models: Callable[[tuple[str, ...]], object] | None = None,
+    ) -> None:
+        """`save_text_call_models` receives the names of all models that need text-based tool calls."""
+        self._settings = settings
+        self._environment = environment
+        self._save_text_call_models = save_text_call_models
+        self.api_keys = api_keys
+        self._lists: dict[ModelProvider, CachedModelList] = {}
+        self._queried: set[ModelProvider] = set()  # providers already queried once for an unknown context window
+        self._tools: dict[str, bool] = {}  # tool support observed from replies and errors
+
+    def providers(self) -> dict[str, ModelProvider]:
+        """Return all providers by name."""
+        return resolve_providers(self._settings().providers, self._environment)
+
+    def provider(self, name: str) -> ModelProvider:
+        """Return a provider by name. Raises `Problem` if there is no provider of this name."""
+        providers = self.providers()
+        if name not in providers:
+            do = f"Known providers: {', '.join(providers)}. To add one: journeyman models add NAME URL."
+            raise Problem(f"There is no provider {name!r}.", "", do)
+        return providers[name]
+
+    def parse_name(self, name: str) -> tuple[ModelProvider, str]:
+        """Split PROVIDER/MODEL into the provider and the model's name there."""
+        provider, slash, model = name.partition("/")
+        if not (slash and provider and model):
+            do = "Name it as PROVIDER/MODEL, such as ollama/qwen3. To list the models: journeyman models."
+            raise Problem(f"There is no model {name!r}.", "", do)
+        return self.provider(provider), model
+
+    def model(self, name: str, script: str = "") -> Model:
+        """Return a run's model. Raises `Problem` for an invalid name; connection errors surface with the first request.
+
+        `script` is the text of the script, for the scripted model.
+        """
+        if name == SCRIPTED:
+            return ScriptedModel(parse_script(script))
+        if name in TIER_NAMES:
+            return self.model(self.resolve_tier(name), script)
+        if is_external_agent(name):
+            return ExternalAgentModel(name)
+        provider, model = self.parse_name(name)
+        self._endpoint(provider, ApiKey())
+        return LazyProviderModel(self, name, provider, model)
+
+    def resolve_tier(self, name: str) -> str:
+        """Return the model that `auto` or a tier selects for ordinary work."""
+        found = choose_model(self._settings().tiers, name, ("any",)).model
+        if found in TIER_NAMES:
+            do = "Assign models to the tiers in the settings, or name a model as PROVIDER/MODEL."
+            raise Problem(f"No model is set up for {name!r}.", "The tiers are empty.", do)
+        return found
+
+    def known_info(self, name: str) -> ModelInfo:
+        """Return what is known about a model without a request."""
+        if name == SCRIPTED:
+            return ModelInfo()
+        if name in TIER_NAMES:
+            return self.known_info(self.resolve_tier(name))
+        provider, model = self.parse_name(name)
+        listed = self._lists.get(provider)
+        row = price_table().find_row(provider.price_provider, model)
+        known = self._listed_info(listed.models.get(model) if listed else None)
+        if row and known.window is None:
+            known = replace(known, window=row.window, window_from=row.price.source if row.window else "")
+        price = FREE if provider.free and not model.endswith(("-cloud", ":cloud")) else known.price
+        known = replace(known, price=price or (row.price if row else None), tools=self._tool_support(name, known))
+        return self._with_overrides(name, known)
+
+    async def fetch_info(self, name: str) -> ModelInfo:
+        """Return what is known about a model, fetching its provider's list if the context window is unknown.
+
+        The list is fetched at most once, for at most LIST_TIMEOUT_S seconds; a failure is ignored.
+        """
+        try:
+            info = self.known_info(name)
+            if name == SCRIPTED or info.window is not None:
+                return info
+            provider, _ = self.parse_name(self.resolve_tier(name) if name in TIER_NAMES else name)
+            if provider in self._lists or provider in self._queried:
+                return info
+            self._queried.add(provider)
+            async with asyncio.timeout(LIST_TIMEOUT_S):
+                await self.list_models(provider)
+            return self.known_info(name)
+        except (Problem, TimeoutError):
+            return ModelInfo()
+
+    def record_tool_support(self, name: str, tools: bool) -> None:
+        """Record whether a model supports tool calls, as observed, and save it for later runs."""
+        self._tools[name] = tools
+        now = self._settings().text_call_models
+        if self._save_text_call_models and (name in now) is tools:
+            with suppress(Problem):  # if saving fails, the next run finds out again
+                self._save_text_call_models((*(one for one in now if one != name), *(() if tools else (name,))))
+        if name in self._settings().text_call_models:
+            del self._tools[name]  # from now on the settings decide, so that the user can change it
+
+    def supports_tools(self, name: str) -> bool | None:
+        """Return whether a model supports tool calls; None if unknown."""
+        try:
+            return self.known_info(name).tools
+        except Problem:
+            return None
+
+    def _tool_support(self, name: str, known: ModelInfo) -> bool | None:
+        """Return tool support from the user's settings, else as observed, else as listed by the provider."""
+        return False if name in self._settings().text_call_models else self._tools.get(name, known.tools)
+
+    async def list_models(self, provider: ModelProvider, *, fresh: bool = False) -> "tuple[ListedModel, ...]":
+        """Return a provider's models, from the cache unless `fresh`.
+
+        Raises `ModelError` if the request fails, or `Problem` if the provider is misconfigured.
+        """
+        cached = self._lists.get(provider)
+        if cached is None or fresh or time.monotonic() - cached.fetched_at > LIST_MAX_AGE_S:
+            models = await (await self.connect(provider, "")).list_models()
+            cached = self._lists[provider] = CachedModelList({one.id: one for one in models}, time.monotonic())
+        return tuple(cached.models.values())
+
+    async def connect(
+        self, provider: ModelProvider, model: str, timeouts: RequestTimeouts | None = None
+    ) -> "ProviderModel":
+        """Return a model at its provider, with the provider's API key. Raises `ModelError` if the key is missing."""
+        from core.models.api_client import UNKNOWN_LIMITS, ModelLimits
+        from core.models.api_formats import API_FORMATS
+
+        key = await self.api_keys.find(provider.key_owner)
+        if provider.requires_key and not key.value:
+            cause = f"{key.error.message} {key.error.cause}".strip() if key.error else "None is set."
+            fix = (
+                f"Set it with: journeyman models key {provider.name}, or set {provider.api_key_env} in the environment."
+            )
+            raise ModelError(f"There is no API key for {provider.title}.", cause, fix, retryable=False, kind="key")
+        info = self.known_info(f"{provider.name}/{model}") if model else ModelInfo()
+        # The largest window that Ollama reports could exhaust the memory; its format requests what is needed.
+        window = info.window if provider.api != "ollama" or info.window_from == "you" else None
+        known = ModelLimits(info.max_output, window, info.images, info.pdf) if model else UNKNOWN_LIMITS
+        return API_FORMATS[provider.api](self._endpoint(provider, key, timeouts), model, known)
+
+    def _endpoint(
+        self, provider: ModelProvider, key: ApiKey, timeouts: RequestTimeouts | None = None
+    ) -> ProviderEndpoint:
+        now = self._settings()
+        waits = timeouts or RequestTimeouts(now.connect_timeout_s, now.first_token_timeout_s, now.idle_timeout_s)
+        return ProviderEndpoint(
+            provider.url, key.value, allow_http=provider.allow_http, proxy=now.proxy, timeouts=waits
+        )
+
+    def _listed_info(self, one: "ListedModel | None") -> ModelInfo:
+        if one is None:
+            return ModelInfo()
+        price = None
+        if one.price_in is not None and one.price_out is not None:
+            price = ModelPrice(TokenRates(one.price_in, one.price_out, one.price_cached), source="provider")
+        source = "provider" if one.window else ""
+        return ModelInfo(one.window, source, one.max_output, one.vision, one.pdf, one.tools, one.reasoning, price)
+
+    def _with_overrides(self, name: str, known: ModelInfo) -> ModelInfo:
+        """Apply the user's own values, which override all others."""
+        override = next((one for one in self._settings().prices if one.model == name), None)
+        if override is None:
+            return known
+        if override.context_window is not None:
+            known = replace(known, window=override.context_window, window_from="you")
+        if override.input is not None and override.output is not None:
+            known = replace(
+                known, price=ModelPrice(TokenRates(override.input, override.output, override.cache_read), source="you")
+            )
+        return known
+
+
+class ExternalAgentModel:
+    """Stands in for the model of a session run by an external agent, which serves no other requests."""
+
+    window = 0
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def stream(self, request: Request) -> AsyncGenerator[ReplyDelta, None]:
+        why, do = "It is an external agent, not a model.", "Choose a model for this task."
+        raise ModelError(f"{self._name} cannot answer this request.", why, do, retryable=False)
+
+
+class LazyProviderModel:
+    """A model at a provider. Its API key and limits are looked up with the first request, not before."""
+
+    def __init__(self, catalog: ModelCatalog, name: str, provider: ModelProvider, model: str) -> None:
+        self._catalog = catalog
+        self._name = name
+        self._provider = provider
+        self._model = model
+        self._remote: ProviderModel | None = None
+
+    @property
+    def window(self) -> int:
+        """The context window in tokens, as known so far; 0 if unknown."""
+        return self._catalog.known_info(self._name).window or 0
+
+    async def stream(self, request: Request) -> AsyncGenerator[ReplyDelta, None]:
+        """Stream the reply; deltas with token usage also carry the cost, if the price is known."""
+        if self._remote is None:
+            await self._catalog.fetch_info(self._name)
+            self._remote = await self._catalog.connect(self._provider, self._model)
+        try:
+            async with aclosing(self._remote.stream(request)) as deltas:
+                async for delta in deltas:
+                    yield self._priced(delta) if delta.usage else delta
+        except ModelError as error:
+            if error.kind == "no_tools":
+                self._catalog.record_tool_support(self._name, tools=False)
+            if error.kind == "key":
+                self._remote = None  # look the key up again next time: the user may have set another one
+            raise
+
+    def _priced(self, delta: ReplyDelta) -> ReplyDelta:
+        price = self._catalog.known_info(self._name).price
+        return replace(delta, cost=price.cost(delta.usage)) if price and delta.usage else delta

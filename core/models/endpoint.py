@@ -1,0 +1,74 @@
+"""The address, API key and timeouts of a model provider, validated on construction."""
+
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from core.domain.address import check_address, check_proxy, is_loopback
+from core.domain.problems import Problem
+
+
+@dataclass(frozen=True, slots=True)
+class RequestTimeouts:
+    """Timeouts in seconds.
+
+    Attributes:
+        connect_s: for the connection.
+        first_event_s: until the first event of the reply.
+        silence_s: between two events that show progress.
+        total_s: for the whole reply.
+        after_end_s: for trailing events once the reply is complete.
+    """
+
+    connect_s: float = 10.0
+    first_event_s: float = 300.0
+    silence_s: float = 120.0
+    total_s: float = 3600.0
+    after_end_s: float = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderEndpoint:
+    """A model API to connect to.
+
+    `allow_http` permits unencrypted HTTP to other computers. `proxy` is the only proxy used; the environment is
+    ignored.
+    """
+
+    base_url: str
+    api_key: str = ""
+    headers: tuple[tuple[str, str], ...] = ()
+    allow_http: bool = False
+    proxy: str = ""
+    timeouts: RequestTimeouts = RequestTimeouts()
+
+    def __post_init__(self) -> None:
+        check_address(self.base_url, self.allow_http)
+        if self.proxy:
+            check_proxy(self.proxy)
+        check_api_key(self.api_key)
+
+    @property
+    def origin(self) -> str:
+        """The host and port, which identify the provider in messages. Its API key is sent nowhere else."""
+        return urlsplit(self.base_url).netloc
+
+    @property
+    def host(self) -> str:
+        return urlsplit(self.base_url).hostname or ""
+
+    @property
+    def is_local(self) -> bool:
+        return is_loopback(self.host)
+
+    def url(self, path: str) -> str:
+        return self.base_url.rstrip("/") + path
+
+    def __repr__(self) -> str:
+        return f"Server({self.base_url!r})"
+
+
+def check_api_key(key: str) -> None:
+    """Raise `Problem` if an API key contains characters that API keys never contain, such as a space or line break."""
+    if not (key.isascii() and key.isprintable()) or " " in key:
+        why = "It contains a space, a line break or a character that API keys never contain."
+        raise Problem("This is not a valid API key.", why, "Copy it again, without the text around it.")

@@ -1,0 +1,31 @@
+"""Detection of the providers, such as Ollama, that are running on this computer."""
+
+import asyncio
+import contextlib
+from collections.abc import Iterable
+from urllib.parse import urlsplit
+
+from core.models.providers import ModelProvider
+
+CONNECT_TIMEOUT_S = 0.3
+
+
+async def find_running(providers: Iterable[ModelProvider]) -> list[ModelProvider]:
+    """Return the local providers whose port accepts connections; all are tried concurrently."""
+    local = [provider for provider in providers if provider.is_local]
+    found = await asyncio.gather(*(_is_listening(provider) for provider in local))
+    return [provider for provider, listening in zip(local, found, strict=True) if listening]
+
+
+async def _is_listening(provider: ModelProvider) -> bool:
+    parts = urlsplit(provider.url)
+    port = parts.port or (443 if parts.scheme == "https" else 80)
+    try:
+        async with asyncio.timeout(CONNECT_TIMEOUT_S):
+            _, writer = await asyncio.open_connection(parts.hostname, port)
+    except (OSError, TimeoutError):
+        return False
+    writer.close()
+    with contextlib.suppress(OSError):
+        await writer.wait_closed()
+    return True

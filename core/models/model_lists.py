@@ -1,0 +1,132 @@
+"""Parsers for the model lists of providers; what a list does not contain stays unknown (None)."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from core.models.api_client import ListedModel
+from core.models.json_values import as_count, as_objects, as_text, get_path
+
+WINDOW_PATHS = (
+    ("meta", "n_ctx"),
+    ("max_model_len",),
+    ("loaded_context_length",),
+    ("context_length",),
+    ("context_window",),
+    ("max_context_length",),
+    ("max_input_tokens",),
+    ("inputTokenLimit",),
+    ("meta", "n_ctx_train"),
+)
+MAX_MODELS = 2_000  # models per provider; nobody chooses from more
+MAX_NAME_LENGTH = 300  # characters of a model name
+MAX_OUTPUT_PATHS = (
+    ("top_provider", "max_completion_tokens"),
+    ("max_output_tokens",),
+    ("max_completion_tokens",),
+    ("max_tokens",),
+    ("outputTokenLimit",),
+)
+
+
+def parse_openai_models(plain: Any) -> list[ListedModel]:
+    """Parse an OpenAI model list with the additions of OpenRouter, vLLM, llama.cpp, LiteLLM, Groq, Mistral and
+    LM Studio.
+    """
+    rows = plain if isinstance(plain, list) else get_path(plain, "data") or get_path(plain, "models")
+    return [_chat_row(row) for row in as_objects(rows)[:MAX_MODELS] if _is_name(row.get("id") or row.get("name"))]
+
+
+def parse_anthropic_models(plain: Any) -> list[ListedModel]:
+    return [
+        ListedModel(
+            as_text(row["id"]),
+            as_text(row.get("display_name")),
+            window=as_count(row.get("max_input_tokens")),
+            max_output=as_count(row.get("max_tokens")),
+            vision=_supported(get_path(row, "capabilities", "image_input")),
+            pdf=_supported(get_path(row, "capabilities", "pdf_input")),
+            reasoning=_supported(get_path(row, "capabilities", "thinking")),
+        )
+        for row in as_objects(get_path(plain, "data"))[:MAX_MODELS]
+        if _is_name(row.get("id"))
+    ]
+
+
+def parse_ollama_names(plain: Any) -> list[str]:
+    """Return the model names in the response of Ollama's `/api/tags`."""
+    names = (
+        as_text(row.get("model")) or as_text(row.get("name"))
+        for row in as_objects(get_path(plain, "models"))[:MAX_MODELS]
+    )
+    return [name for name in names if _is_name(name)]
+
+
+def parse_ollama_model(name: str, shown: Any) -> ListedModel:
+    """Parse the response of Ollama's `/api/show`; the window is the largest one the model supports."""
+    info = get_path(shown, "model_info")
+    pairs = info.items() if isinstance(info, dict) else ()
+    lengths = [as_count(value) for key, value in pairs if key.endswith(".context_length")]
+    capabilities = get_path(shown, "capabilities")
+    if not isinstance(capabilities, list):
+        return ListedModel(name, window=next(iter(lengths), None))
+    return ListedModel(
+        name,
+        window=next(iter(lengths), None),
+        tools="tools" in capabilities,
+        vision="vision" in capabilities,
+        pdf=False,
+        reasoning="thinking" in capabilities,
+    )
+
+
+def _is_name(value: Any) -> bool:
+    """Return whether a value is usable as a model name: short, not empty and printable."""
+    return isinstance(value, str) and 0 < len(value) <= MAX_NAME_LENGTH and value.isprintable()
+
+
+def _chat_row(row: dict[str, Any]) -> ListedModel:
+    capabilities = row.get("capabilities")
+    if isinstance(capabilities, list):
+        capabilities = {name: True for name in capabilities if isinstance(name, str)}
+    capabilities = capabilities if isinstance(capabilities, dict) else {}
+    parameters = row.get("supported_parameters")
+    modalities = get_path(row, "architecture", "input_modalities")
+    return ListedModel(
+        as_text(row.get("id")) or as_text(row.get("name")),
+        as_text(row.get("display_name")) or (as_text(row.get("name")) if row.get("id") else ""),
+        window=_first(row, WINDOW_PATHS),
+        max_output=_first(row, MAX_OUTPUT_PATHS),
+        price_in=_price(get_path(row, "pricing", "prompt")),
+        price_out=_price(get_path(row, "pricing", "completion")),
+        price_cached=_price(get_path(row, "pricing", "input_cache_read")),
+        tools="tools" in parameters
+        if isinstance(parameters, list)
+        else _capability(capabilities, "function_calling", "tool_use", "tools"),
+        vision="image" in modalities
+        if isinstance(modalities, list)
+        else _capability(capabilities, "vision", "multimodal"),
+        pdf="file" in modalities if isinstance(modalities, list) else None,
+        reasoning="reasoning" in parameters if isinstance(parameters, list) else _capability(capabilities, "reasoning"),
+    )
+
+
+def _first(row: dict[str, Any], paths: Iterable[tuple[str, ...]]) -> int | None:
+    return next((found for path in paths if (found := as_count(get_path(row, *path)))), None)
+
+
+def _capability(can: dict[str, Any], *names: str) -> bool | None:
+    return next((bool(can[name]) for name in names if name in can), None)
+
+
+def _supported(plain: Any) -> bool | None:
+    value = plain.get("supported") if isinstance(plain, dict) else plain
+    return value if isinstance(value, bool) else None
+
+
+def _price(value: Any) -> float | None:
+    """Convert dollars per token to dollars per million tokens. A negative price means that it varies: None."""
+    try:
+        price = float(value) * 1_000_000
+    except (TypeError, ValueError):
+        return None
+    return round(price, 6) if 0 <= price < 1_000_000 else None

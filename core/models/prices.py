@@ -1,0 +1,94 @@
+"""Model prices and the bundled price table."""
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib import resources
+from typing import Any
+
+from core.domain.events import Usage
+
+MILLION = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class TokenRates:
+    """Prices in US dollars per million tokens. If a cache price is None, the input price applies."""
+
+    input: float
+    output: float
+    cache_read: float | None = None
+    cache_write: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ModelPrice:
+    """The price of a model.
+
+    Attributes:
+        above: prices for larger requests, as pairs of a token threshold and the prices above it, ascending.
+        source: where the price comes from, as shown to the user.
+    """
+
+    rates: TokenRates
+    above: tuple[tuple[int, TokenRates], ...] = ()
+    source: str = ""
+
+    def cost(self, usage: Usage) -> float:
+        """Return the cost of a reply in US dollars. Above a threshold, its prices apply to the whole request."""
+        rates = self.rates
+        for bound, higher_rates in self.above:
+            if usage.input > bound:
+                rates = higher_rates
+        cached = rates.input if rates.cache_read is None else rates.cache_read
+        written = rates.input if rates.cache_write is None else rates.cache_write
+        fresh = usage.input - usage.cache_read - usage.cache_write
+        total = fresh * rates.input + usage.cache_read * cached + usage.cache_write * written
+        return (total + usage.output * rates.output) / MILLION
+
+
+FREE = ModelPrice(TokenRates(0.0, 0.0), source="this machine")
+
+
+@dataclass(frozen=True, slots=True)
+class PriceTableRow:
+    """An entry of the price table; `name_pattern` matches full model names. A window of None is unknown."""
+
+    name_pattern: "re.Pattern[str]"
+    window: int | None
+    price: ModelPrice
+
+
+@dataclass(frozen=True, slots=True)
+class PriceTable:
+    """The bundled price table and the day it was compiled."""
+
+    date: str
+    source: str
+    rows: Mapping[str, Sequence[PriceTableRow]]
+
+    def find_row(self, provider: str, model: str) -> PriceTableRow | None:
+        """Return the first row that matches the whole name of a model."""
+        return next((row for row in self.rows.get(provider, ()) if row.name_pattern.fullmatch(model)), None)
+
+
+@lru_cache(maxsize=1)
+def price_table() -> PriceTable:
+    """Return the price table of this version, loading it on first use."""
+    plain = json.loads((resources.files("resources") / "prices.json").read_text("utf-8"))
+    source = f"table of {plain['date']}"
+    rows = {name: tuple(_row(row, source) for row in listed) for name, listed in plain["providers"].items()}
+    return PriceTable(plain["date"], plain["source"], rows)
+
+
+def _row(plain: dict[str, Any], source: str) -> PriceTableRow:
+    price = ModelPrice(
+        _rates(plain), tuple((at, _rates({**plain, **more})) for at, more in plain.get("above", ())), source
+    )
+    return PriceTableRow(re.compile(plain["names"]), plain.get("window"), price)
+
+
+def _rates(plain: dict[str, Any]) -> TokenRates:
+    return TokenRates(plain["in"], plain["out"], plain.get("cached"), plain.get("written"))

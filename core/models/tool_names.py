@@ -1,0 +1,49 @@
+"""Mapping between Journeyman's tool names and the names that providers accept."""
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from core.models.model import ToolSpec
+
+MAX_NAME_LENGTH = 64
+
+
+class ToolNames:
+    """A two-way mapping to names of at most 64 ASCII letters, digits, `_` and `-`, without collisions."""
+
+    def __init__(self, names: Iterable[str]) -> None:
+        self._out: dict[str, str] = {}
+        self._back: dict[str, str] = {}
+        for name in names:
+            self.to_provider(name)
+
+    def to_provider(self, name: str) -> str:
+        """Return the name to send for a tool."""
+        if name not in self._out:
+            base = re.sub(r"[^a-zA-Z0-9_-]", "_", name)[:MAX_NAME_LENGTH] or "_"
+            number, unique = 2, base
+            while unique in self._back:
+                unique = f"{base[: MAX_NAME_LENGTH - len(str(number)) - 1]}_{number}"
+                number += 1
+            self._out[name], self._back[unique] = unique, name
+        return self._out[name]
+
+    def from_provider(self, name: str) -> str:
+        """Return the tool name for a name sent to the provider; an unknown name is returned unchanged."""
+        return self._back.get(name, name)
+
+
+def function_tools(tools: Sequence[ToolSpec], names: ToolNames) -> list[dict[str, Any]]:
+    """Return the tool definitions in Chat Completions format, which Ollama also uses."""
+    return [
+        {
+            "type": "function",
+            "function": {
+                "name": names.to_provider(tool.name),
+                "description": tool.description,
+                "parameters": dict(tool.parameters),
+            },
+        }
+        for tool in tools
+    ]

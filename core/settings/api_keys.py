@@ -1,0 +1,232 @@
+"""API keys: in the system keyring, in the environment, or in memory until Journeyman quits; never in a file."""
+
+import asyncio
+import contextlib
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeVar
+
+from core.domain.problems import ErrorDetails, Problem
+
+if TYPE_CHECKING:
+    from keyring.backend import KeyringBackend as Keyring
+
+SERVICE = "journeyman"
+TIMEOUT_S = 5.0  # a keyring whose service does not respond would block forever
+TRUSTED_KEYRINGS = frozenset(  # the keyrings of operating systems; others store keys as plain text, or not at all
+    {
+        "keyring.backends.SecretService.Keyring",
+        "keyring.backends.libsecret.Keyring",
+        "keyring.backends.kwallet.DBusKeyring",
+        "keyring.backends.kwallet.DBusKeyringKWallet4",
+        "keyring.backends.macOS.Keyring",
+        "keyring.backends.Windows.WinVaultKeyring",
+    }
+)
+NO_KEYRING = "API keys are kept in memory until you quit Journeyman. You can also set an environment variable."
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True, slots=True)
+class ApiKey:
+    """An API key and its source: `keyring`, `session` or the name of an environment variable; empty if there is none.
+
+    `error` says why the keyring could not be used.
+    """
+
+    value: str = ""
+    source: str = ""
+    error: ErrorDetails | None = None
+
+    def __repr__(self) -> str:
+        return f"Key(source={self.source!r})"
+
+    def __reduce__(self) -> str:
+        raise TypeError("an API key cannot be pickled")
+
+
+@dataclass(frozen=True, slots=True)
+class KeyOwner:
+    """The provider that an API key belongs to, the only origin it is sent to, and the variable that may hold it."""
+
+    name: str
+    origin: str
+    variable: str = ""
+
+
+class ApiKeys:
+    """Finds and stores API keys. `keyrings` returns the system's keyrings, the preferred one first."""
+
+    def __init__(
+        self,
+        environment: Mapping[str, str],
+        keyrings: Callable[[], Sequence["Keyring"]] | None = None,
+        trusted: frozenset[str] = TRUSTED_KEYRINGS,
+        timeout_s: float = TIMEOUT_S,
+    ) -> None:
+        self._environment = environment
+        self._keyrings = keyrings or system_keyrings
+        self._trusted = trusted
+        self._limit_s = timeout_s
+        self._session: dict[tuple[str, str], str] = {}
+        self._stuck: threading.Thread | None = None
+
+    def __repr__(self) -> str:
+        return "Secrets(•••)"
+
+    async def find(self, owner: KeyOwner) -> ApiKey:
+        """Return the owner's key: from memory, else the environment, else the keyring."""
+        if found := self.find_without_keyring(owner):
+            return found
+        try:
+            value = await self._ask(lambda ring: ring.get_password(SERVICE, _user_name(owner)))
+        except Problem as problem:
+            return ApiKey(error=problem.details)
+        return ApiKey(value, "keyring") if value else ApiKey()
+
+    def find_without_keyring(self, owner: KeyOwner) -> ApiKey | None:
+        """Return the key from memory or the environment, or None if it is in neither."""
+        if value := self._session.get((owner.name, owner.origin)):
+            return ApiKey(value, "session")
+        if owner.variable and (value := self._environment.get(owner.variable, "").strip()):
+            return ApiKey(value, owner.variable)
+        return None
+
+    async def save(self, owner: KeyOwner, value: str) -> ApiKey:
+        """Store a key in the keyring, or in memory if that fails; the result says why."""
+        try:
+            await self._ask(lambda ring: ring.set_password(SERVICE, _user_name(owner), value))
+            stored = await self._ask(lambda ring: ring.get_password(SERVICE, _user_name(owner)))
+        except Problem as problem:
+            return self.keep_in_memory(owner, value, problem.details)
+        if stored != value:
+            cause = "The keyring did not return the key it was given."
+            return self.keep_in_memory(owner, value, ErrorDetails("The API key could not be saved.", cause, NO_KEYRING))
+        self._session.pop((owner.name, owner.origin), None)
+        return ApiKey(value, "keyring")
+
+    def keep_in_memory(self, owner: KeyOwner, value: str, trouble: ErrorDetails | None = None) -> ApiKey:
+        """Store a key in memory until Journeyman quits."""
+        self._session[owner.name, owner.origin] = value
+        return ApiKey(value, "session", trouble)
+
+    async def delete(self, owner: KeyOwner) -> bool:
+        """Delete a key from memory and the keyring. Return whether it existed."""
+        was_in_memory = self._session.pop((owner.name, owner.origin), None) is not None
+
+        def delete(ring: "Keyring") -> bool:
+            if ring.get_password(SERVICE, _user_name(owner)) is None:
+                return False
+            ring.delete_password(SERVICE, _user_name(owner))
+            return True
+
+        try:
+            return await self._ask(delete) or was_in_memory
+        except Problem:
+            if was_in_memory:
+                return True
+            raise
+
+    async def keyring_name(self) -> str:
+        """Return the name of the keyring in use. Raises a Problem if no trusted keyring responds."""
+        return await self._ask(lambda ring: _name(ring, answers=True))
+
+    async def _ask(self, question: Callable[["Keyring"], Result]) -> Result:
+        """Access the keyring in a separate thread, which is abandoned if it does not return in time."""
+        if self._stuck and self._stuck.is_alive():
+            raise _not_responding(self._limit_s)
+        loop = asyncio.get_running_loop()
+        answer: asyncio.Future[Result] = loop.create_future()
+
+        def deliver(result: Result | None, error: Problem | None) -> None:
+            if answer.done():
+                return
+            if error:
+                answer.set_exception(error)
+            else:
+                answer.set_result(result)  # type: ignore[arg-type]  # None is a result too
+
+        def work() -> None:
+            result, error = _run_on_keyring(question, self._keyrings, self._trusted)
+            with contextlib.suppress(RuntimeError):  # the event loop was closed meanwhile
+                loop.call_soon_threadsafe(deliver, result, error)
+
+        thread = threading.Thread(target=work, name="keyring", daemon=True)
+        thread.start()
+        try:
+            async with asyncio.timeout(self._limit_s):
+                return await answer
+        except TimeoutError:
+            self._stuck = thread
+            raise _not_responding(self._limit_s) from None
+
+
+def system_keyrings() -> "list[Keyring]":
+    """Return the keyrings that the library finds, in its order; a chain of several is taken apart."""
+    import keyring  # slow to import
+    from keyring.backends.chainer import ChainerBackend
+
+    chosen = keyring.get_keyring()
+    return list(chosen.backends) if isinstance(chosen, ChainerBackend) else [chosen]
+
+
+def _run_on_keyring(
+    question: Callable[["Keyring"], Result], keyrings: Callable[[], Sequence["Keyring"]], trusted: frozenset[str]
+) -> tuple[Result | None, Problem | None]:
+    """Return the result of an operation on the first trusted keyring, or the Problem that prevented it.
+
+    Keyring backends may raise anything.
+    """
+    try:
+        found = list(keyrings())
+        ring = next((ring for ring in found if _name(ring) in trusted), None)
+        if ring is None:
+            return None, _no_trusted_keyring(found)
+        return question(ring), None
+    except Exception as error:
+        return None, _keyring_error(error)
+
+
+def _name(ring: "Keyring", *, answers: bool = False) -> str:
+    if answers:
+        ring.get_password(SERVICE, "is anybody there")
+    return f"{type(ring).__module__}.{type(ring).__qualname__}"
+
+
+def _no_trusted_keyring(found: Sequence["Keyring"]) -> Problem:
+    names = [_name(ring) for ring in found]
+    if all(name.startswith(("keyring.backends.fail.", "keyring.backends.chainer.")) for name in names):
+        return Problem("There is no keyring.", "This system has no secure keyring.", NO_KEYRING)
+    if any("null" in name for name in names):
+        cause = f"{names[0]} discards the keys it is given."
+    else:
+        cause = f"{names[0]} is not a secure keyring: it may store keys as plain text."
+    return Problem("There is no secure keyring.", cause, NO_KEYRING)
+
+
+def _keyring_error(error: Exception) -> Problem:
+    """Translate an error of the library, recognized by its class name so that the library need not be imported."""
+    words = str(error) or type(error).__name__
+    kind = type(error).__name__
+    if kind == "NoKeyringError":
+        return Problem("There is no keyring.", "This system has no secure keyring.", NO_KEYRING)
+    if "dismissed" in words.lower():
+        return Problem(
+            "The keyring is still locked.", "Its prompt was dismissed.", f"Unlock it and try again. {NO_KEYRING}"
+        )
+    if kind in ("KeyringLocked", "LockedException"):
+        return Problem("The keyring is locked.", f"{words}.", f"Unlock it and try again. {NO_KEYRING}")
+    return Problem("The keyring does not work.", f"{kind}: {words}.", NO_KEYRING)
+
+
+def _not_responding(limit_s: float) -> Problem:
+    return Problem("The keyring does not respond.", f"It did not respond within {limit_s:g} s.", NO_KEYRING)
+
+
+def _user_name(owner: KeyOwner) -> str:
+    """Return the user name under which a key is stored.
+
+    It includes the origin, so a key is never sent to a new address.
+    """
+    return f"{owner.name} {owner.origin}"

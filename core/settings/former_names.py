@@ -1,0 +1,55 @@
+"""Names that settings files of version 1 used, from before the first release, and how they map to the present ones."""
+
+from collections.abc import Mapping
+from typing import Any
+
+SETTINGS = {
+    "text_calls": "text_call_models",
+    "max_rounds": "max_turns",
+    "learning_after": "review_after_calls",
+    "meaning": "embedding_model",
+    "compact_at": "compact_at_tokens",
+    "web_search": "search_engine",
+    "web_search_url": "search_url",
+    "tool_servers": "mcp_servers",
+    "agents": "external_agents",
+    "watch_agents": "watch_sessions",
+    "receive_traces": "otlp_receive_port",
+    "send_traces": "otlp_export_url",
+    "connect_s": "connect_timeout_s",
+    "first_s": "first_token_timeout_s",
+    "silence_s": "idle_timeout_s",
+}
+# The fields of the values inside a setting, by the setting's present name.
+FIELDS: Mapping[str, Mapping[str, str]] = {
+    "providers": {"wire": "api", "plain": "allow_http", "variable": "api_key_env"},
+    "prices": {"cached": "cache_read", "window": "context_window"},
+    "mcp_servers": {"plain": "allow_http", "given": "variables", "on": "enabled"},
+}
+TOOL_FIELDS = {"on": "enabled", "schema": "input_schema"}
+TIER_CONDITIONS = {"failure": "after_failure", "first": "first_step"}
+
+
+def renamed(plain: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the settings of a version 1 file under their present names. Unknown settings stay as they are."""
+    present = {SETTINGS.get(name, name): value for name, value in plain.items() if name != "form"}
+    for name, fields in FIELDS.items():
+        if isinstance(present.get(name), list):
+            present[name] = [_fields(item, fields) for item in present[name]]
+    for server in present.get("mcp_servers") or ():
+        if isinstance(server, dict) and isinstance(server.get("tools"), list):
+            server["tools"] = [_fields(tool, TOOL_FIELDS) for tool in server["tools"]]
+    tiers = present.get("tiers")
+    if isinstance(tiers, dict) and isinstance(tiers.get("rules"), list):
+        present["tiers"] = {**tiers, "rules": [_rule(rule) for rule in tiers["rules"]]}
+    return present
+
+
+def _fields(plain: Any, names: Mapping[str, str]) -> Any:
+    return {names.get(name, name): value for name, value in plain.items()} if isinstance(plain, dict) else plain
+
+
+def _rule(plain: Any) -> Any:
+    if not isinstance(plain, dict):
+        return plain
+    return {name: TIER_CONDITIONS.get(value, value) if name == "when" else value for name, value in plain.items()}

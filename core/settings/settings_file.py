@@ -1,0 +1,184 @@
+"""The settings file: validated when read, written atomically, with unknown content preserved."""
+
+import contextlib
+import json
+import os
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, fields, replace
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from core.domain.problems import ErrorDetails, Problem
+from core.settings.former_names import renamed
+from core.settings.schema import FORMAT_VERSION, Settings
+
+FILE = "settings.json"
+Listener = Callable[[Settings], None]
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedSettings:
+    """The contents of a settings file. `raw` is its decoded JSON; `notes` are messages for the user."""
+
+    settings: Settings
+    raw: dict[str, Any]
+    notes: tuple[ErrorDetails, ...] = ()
+
+
+class SettingsFile:
+    """The current settings, and the only way to change them."""
+
+    def __init__(self, folder: Path, *, frozen: bool = False) -> None:
+        self._path = folder / FILE
+        self._frozen = frozen
+        self._listeners: list[Listener] = []
+        found = read_settings(self._path, frozen=frozen)
+        self.current, self.notes = found.settings, found.notes
+
+    def change(self, **values: Any) -> Settings:
+        """Validate settings, write them to the file, and notify the listeners.
+
+        Everything else in the file is preserved, even if another program changed it meanwhile.
+        """
+        if self._frozen:
+            raise Problem("The settings cannot be changed.", "The data folder is open read-only.", "")
+        found = read_settings(self._path)
+        new = check_settings(replace(found.settings, **values))
+        # An invalid value stays in the file until the user sets a new one.
+        plain = _merged(found.raw, {name: value for name, value in asdict(new).items() if name in values})
+        _write(self._path, {**plain, "version": FORMAT_VERSION})
+        self.current, self.notes = new, found.notes
+        for listener in tuple(self._listeners):
+            listener(new)
+        return new
+
+    def check(self, **values: Any) -> None:
+        """Raise a Problem if any of these values is invalid."""
+        check_settings(replace(self.current, **values))
+
+    def listen(self, listener: Listener) -> Callable[[], None]:
+        """Call `listener` after each change. Return a function that removes the listener."""
+        self._listeners.append(listener)
+        return lambda: self._listeners.remove(listener)
+
+
+def read_settings(path: Path, *, frozen: bool = False) -> LoadedSettings:
+    """Read a settings file.
+
+    A damaged file, or one of a newer version, is renamed instead of overwritten (unless `frozen`). An invalid setting
+    has its default until the user corrects it.
+    """
+    try:
+        plain = json.loads(path.read_bytes())
+        if not isinstance(plain, dict):
+            raise ValueError("it is not a JSON object")
+        form = plain.get("version", plain.get("form", FORMAT_VERSION))
+        if not isinstance(form, int) or form > FORMAT_VERSION:
+            return _set_aside(
+                path,
+                "newer",
+                f"It was written by a newer version of Journeyman (format {form}; this version reads"
+                f" {FORMAT_VERSION}).",
+                frozen,
+            )
+    except FileNotFoundError:
+        return LoadedSettings(Settings(), {})
+    except OSError as error:
+        fix = "Check the permissions of the file."
+        return LoadedSettings(
+            Settings(), {}, (ErrorDetails("The settings cannot be read.", f"{path}: {error.strerror}.", fix),)
+        )
+    except (ValueError, RecursionError) as error:
+        return _set_aside(path, "damaged", f"It is not a valid settings file: {error}.", frozen)
+    current = form == FORMAT_VERSION and "form" not in plain
+    return _loaded(path, plain if current else renamed(plain))
+
+
+def check_settings(settings: Settings) -> Settings:
+    """Return the settings, or raise a Problem that names the invalid one."""
+    plain = asdict(settings)
+    for one in fields(Settings):
+        _value(one.name, plain[one.name])
+    return settings
+
+
+def _loaded(path: Path, plain: dict[str, Any]) -> LoadedSettings:
+    values: dict[str, Any] = {}
+    notes: list[ErrorDetails] = []
+    for one in fields(Settings):
+        if one.name in plain:
+            try:
+                values[one.name] = _value(one.name, plain[one.name])
+            except Problem as problem:
+                fix = f"Set it again, or correct {path}. Until then, its default is used."
+                notes.append(ErrorDetails(problem.details.message, problem.details.cause, fix))
+    return LoadedSettings(Settings(**values), plain, tuple(notes))
+
+
+def _value(name: str, plain: Any) -> Any:
+    """Convert a JSON value to the type of its field. Unknown keys inside it are ignored."""
+    from pydantic import ValidationError  # slow to import, and the window reads its settings first
+
+    from core.settings.validation import ADAPTERS, check_value
+
+    try:
+        value = ADAPTERS[name].validate_python(plain)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"])
+        cause = f"{where}: {first['msg']}" if where else first["msg"]
+        raise Problem(f"The setting “{name}” is invalid.", f"{cause}.", "") from None
+    check_value(name, value)
+    return value
+
+
+def _merged(old: Any, new: Any) -> Any:
+    """Return `new` with the keys that only `old` has, at every depth. List items are matched by their names."""
+    if isinstance(old, dict) and isinstance(new, dict):
+        return {**old, **{name: _merged(old.get(name), value) for name, value in new.items()}}
+    if isinstance(old, list) and isinstance(new, list | tuple):
+        named = {_name(item): item for item in old if isinstance(item, dict)}
+        return [_merged(named.get(_name(item)), item) if isinstance(item, dict) else item for item in new]
+    return new
+
+
+def _name(item: dict[str, Any]) -> Any:
+    return item.get("name", item.get("model"))
+
+
+def _set_aside(path: Path, suffix: str, cause: str, frozen: bool) -> LoadedSettings:
+    message = "The settings could not be loaded."
+    if frozen:
+        return LoadedSettings(Settings(), {}, (ErrorDetails(message, cause, f"The file is {path}."),))
+    stamp = datetime.now().astimezone().strftime("%Y%m%d-%H%M%S")
+    names = (f"{path.name}.{suffix}-{stamp}" + (f"-{n}" if n else "") for n in range(1000))
+    aside = next(path.with_name(name) for name in names if not path.with_name(name).exists())
+    path.rename(aside)
+    return LoadedSettings(
+        Settings(),
+        {},
+        (ErrorDetails(message, cause, f"The defaults are used now; the file was renamed to {aside.name}."),),
+    )
+
+
+def _write(path: Path, plain: dict[str, Any]) -> None:
+    """Replace the file atomically, readable for its owner only."""
+    part = path.with_name(path.name + ".part")
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        part.unlink(missing_ok=True)
+        handle = os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            json.dump(plain, file, indent=2, ensure_ascii=False)
+            file.write("\n")
+            file.flush()
+            os.fsync(file.fileno())
+        part.replace(path)
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            part.unlink(missing_ok=True)
+        why = f"{path}: {error.strerror or error}."
+        raise Problem(
+            "The settings could not be written.", why, "Free some space, or check the permissions of the folder."
+        ) from error

@@ -1,0 +1,131 @@
+"""Validates setting values: by the types of the schema, and by rules that types cannot express."""
+
+import re
+from dataclasses import fields
+from typing import Any, get_type_hints
+
+from pydantic import ConfigDict, TypeAdapter
+
+from core.domain.address import check_address, check_proxy
+from core.domain.problems import Problem
+from core.domain.tiers import TIER_NAMES
+from core.settings.schema import ExternalAgentSettings, McpServerSettings, Provider, Settings, setting_info
+
+NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,39}")
+MODEL = re.compile(r"[a-z0-9][a-z0-9._-]{0,39}/\S.{0,199}|scripted")
+SERVER = re.compile(r"[a-z0-9]([a-z0-9-]{0,22}[a-z0-9])?")
+HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}")
+VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}")
+_HINTS = get_type_hints(Settings)
+
+
+def _adapter(hint: Any) -> TypeAdapter[Any]:
+    """Return a validator for a type. Built-in types are strict: the text "yes" is not accepted as a bool."""
+    loose = not isinstance(hint, type) or hint.__module__ != "builtins"
+    return TypeAdapter(hint) if loose else TypeAdapter(hint, config=ConfigDict(strict=True, allow_inf_nan=False))
+
+
+ADAPTERS = {one.name: _adapter(_HINTS[one.name]) for one in fields(Settings)}
+
+
+def check_value(name: str, value: Any) -> None:
+    """Raise a Problem for a value that has the right type but is not valid for the setting."""
+    info = setting_info(name)
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        low, high = info.low, info.high
+        if (low is not None and value < low) or (high is not None and value > high):
+            raise _invalid(name, f"{value:g} is not between {low:g} and {high:g}.")
+    if name == "providers":
+        _check_providers(value)
+    if name == "mcp_servers":
+        _check_mcp_servers(value)
+    if name == "external_agents":
+        _check_agents(value)
+    if name == "search_url" and value:
+        check_address(value, allow_http=True)
+    if name == "proxy" and value:
+        _check_proxy(value)
+    named = [value] if name == "model" and value and value not in TIER_NAMES else _models(name, value)
+    for model in named:
+        if not MODEL.fullmatch(model):
+            raise _invalid(name, f"{model!r} is not a model name of the form PROVIDER/MODEL.")
+
+
+def _models(name: str, value: Any) -> list[str]:
+    if name == "tiers":
+        return [*value.small, *value.mid, *value.frontier]
+    if name == "text_call_models":
+        return list(value)
+    return [price.model for price in value] if name == "prices" else []
+
+
+def _check_agents(agents: tuple[ExternalAgentSettings, ...]) -> None:
+    for agent in agents:
+        if not NAME.fullmatch(agent.name):
+            raise _invalid(
+                "external_agents",
+                f"{agent.name!r} is not a valid name. Use lowercase letters, digits, dots, underscores and hyphens.",
+            )
+        if not agent.command.strip():
+            raise _invalid("external_agents", f"{agent.name} has no command.")
+    names = [agent.name for agent in agents]
+    if twice := next((one for one in names if names.count(one) > 1), ""):
+        raise _invalid("external_agents", f"Two external agents are named {twice!r}.")
+
+
+def _check_providers(providers: tuple[Provider, ...]) -> None:
+    names = [provider.name for provider in providers]
+    for name in names:
+        if not NAME.fullmatch(name):
+            raise _invalid(
+                "providers",
+                f"{name!r} is not a valid name. Use lowercase letters, digits, dots, underscores and hyphens.",
+            )
+        if names.count(name) > 1:
+            raise _invalid("providers", f"Two providers are named {name!r}.")
+    for provider in providers:
+        check_address(provider.url, provider.allow_http)
+
+
+def _check_mcp_servers(servers: tuple[McpServerSettings, ...]) -> None:
+    names = [server.name for server in servers]
+    for server in servers:
+        if not SERVER.fullmatch(server.name):
+            raise _invalid(
+                "mcp_servers", f"{server.name!r} is not a valid name. Use lowercase letters, digits and hyphens."
+            )
+        if names.count(server.name) > 1:
+            raise _invalid("mcp_servers", f"Two MCP servers are named {server.name!r}.")
+        _check_mcp_server(server)
+
+
+def _check_mcp_server(server: McpServerSettings) -> None:
+    """Check how a server is started or reached, and its variables or headers."""
+    texts = (server.command, *server.args, *(variable.value for variable in server.variables))
+    if bool(server.command.strip()) == bool(server.url) or "\0" in "".join(texts):
+        raise _invalid("mcp_servers", f"{server.name} needs either a command or a URL.")
+    if server.url and "${" not in server.url:  # otherwise it is checked once the variables are filled in
+        check_address(server.url, server.allow_http, "MCP server")
+    fits, kind = (HEADER, "a header") if server.url else (VARIABLE, "an environment variable")
+    for variable in server.variables:
+        if not fits.fullmatch(variable.name):
+            raise _invalid("mcp_servers", f"{variable.name[:40]!r} is not a valid name for {kind}.")
+        if variable.value and "${" not in variable.value:
+            cause = f"It contains the value of {variable.name}, but secrets must not be stored in the settings file."
+            raise Problem(
+                "The setting “mcp_servers” is invalid.",
+                cause,
+                "Refer to a variable as ${NAME}, or leave the value empty.",
+            )
+
+
+def _check_proxy(proxy: str) -> None:
+    check_proxy(proxy)
+    if "@" in proxy:
+        raise _invalid(
+            "proxy", "It contains a user name or password, but secrets must not be stored in the settings file."
+        )
+
+
+def _invalid(name: str, cause: str) -> Problem:
+    return Problem(f"The setting “{name}” is invalid.", cause, "")

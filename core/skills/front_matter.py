@@ -1,0 +1,284 @@
+"""Parses the front matter of a skill, a small subset of YAML, and reports errors with line numbers.
+
+Every value is text: `no`, `1.10` and dates stay as written. Anchors, tags and deep nesting are not expanded, so a small
+file cannot become a large value. Lines that cannot be parsed are reported and left as they are.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from core.domain.skill import SkillFinding
+
+FENCE: Final = re.compile(r"---[ \t]*\r?\n?")
+KEY: Final = re.compile(
+    r"""("(?:[^"\\]|\\.)*"|'(?:[^']|'')*'|[^\s\-?:,\[\]{}#&*!|>'"%@`][^:#]*?|-[^\s:][^:]*?)\s*:(?=\s|$)(.*)"""
+)
+BLOCK_HEADER: Final = re.compile(r"[|>](?:[+-]?[1-9]?|[1-9][+-])")
+ESCAPES: Final = {
+    "0": "\0", "a": "\a", "b": "\b", "t": "\t", "n": "\n", "v": "\v", "f": "\f", "r": "\r", "e": "\x1b", " ": " ",
+    '"': '"', "/": "/", "\\": "\\", "N": "\x85", "_": "\xa0", "L": "\u2028", "P": "\u2029",
+}  # fmt: skip
+ESCAPE_SEQUENCE: Final = re.compile(r"\\(x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|\n|.)", re.DOTALL)
+# Text that YAML parses as the same text without quotation marks.
+PLAIN_SCALAR: Final = re.compile(r"[A-Za-z0-9_./(À-ɏ][^\n\r\t\x00-\x1f\x7f-\x9f\u2028\u2029\ufeff\ud800-\udfff]*")
+
+
+@dataclass(frozen=True, slots=True)
+class FrontMatterField:
+    """A key with its value: a text in `text`, a list in `items`, or a mapping in `pairs`.
+
+    `line` is its first line in the file, counted from 1, and `end` the line after it.
+    """
+
+    key: str
+    line: int
+    end: int
+    text: str = ""
+    items: tuple[str, ...] = ()
+    pairs: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(slots=True)
+class FrontMatter:
+    """The fields in order, and the errors. `end` is the line of the closing `---`, or 0 if it is missing."""
+
+    fields: list[FrontMatterField] = field(default_factory=list)
+    findings: list[SkillFinding] = field(default_factory=list)
+    end: int = 0
+
+    def find(self, key: str) -> FrontMatterField | None:
+        return next((each for each in self.fields if each.key == key), None)
+
+    def add_error(self, line: int, what: str, why: str = "", do: str = "") -> None:
+        self.findings.append(SkillFinding(line, what, why, do))
+
+
+def parse_front_matter(lines: Sequence[str]) -> FrontMatter:
+    """Parse the front matter of a file's lines. Without an opening and a closing `---` line, it is empty."""
+    head = FrontMatter()
+    end = next((n for n in range(1, len(lines)) if FENCE.fullmatch(lines[n])), 0)
+    if not lines or not FENCE.fullmatch(lines[0]) or not end:
+        return head
+    head.end = end + 1
+    inner = [line.rstrip("\r\n") for line in lines[1:end]]
+    at = 0
+    while at < len(inner):
+        at = _field(head, inner, at)
+    return head
+
+
+def _field(head: FrontMatter, lines: list[str], at: int) -> int:
+    """Parse the field that starts at index `at`. Return the index after it."""
+    line, number = lines[at], at + 2
+    if "---" in line:
+        head.add_error(
+            number, "There are three hyphens in the front matter.", "Some programs end it there.", "Use a dash."
+        )
+    if not line.strip() or line.lstrip().startswith("#"):
+        return at + 1
+    found = KEY.fullmatch(line)
+    if found is None:
+        why = "It is indented but belongs to no key." if line[0] in " \t" else "It has no `key:`."
+        head.add_error(
+            number, "This line cannot be parsed.", why, "Write `key: value`; quote values that contain a colon."
+        )
+        return at + 1
+    key = _unquoted(found[1])
+    end = _end(lines, at + 1, found[2])
+    made = _value(head, key, found[2].strip(), lines[at + 1 : end], number, end + 2)
+    if head.find(key):
+        head.add_error(number, f"`{key}` is a duplicate.", "Only the first one is used.", "Remove one of them.")
+    else:
+        head.fields.append(made)
+    return end
+
+
+def _end(lines: list[str], at: int, rest: str) -> int:
+    """Return the index after the indented lines and list items of a key, without trailing blank lines."""
+    end = at
+    listed = not _uncommented(rest.strip())
+    for place in range(at, len(lines)):
+        line = lines[place]
+        if line.startswith((" ", "\t")) or (listed and (line.startswith("- ") or line == "-")):
+            end = place + 1
+        elif line.strip() and not line.startswith("#"):
+            break
+    while end > at and not lines[end - 1].strip():
+        end -= 1
+    return end
+
+
+def _value(head: FrontMatter, key: str, rest: str, block: list[str], line: int, end: int) -> FrontMatterField:
+    bare = _uncommented(rest)
+    if any("\t" in text[: len(text) - len(text.lstrip())] for text in block):
+        head.add_error(line, f"`{key}` is indented with tabs.", "YAML requires spaces.", "Use spaces.")
+    if not bare:
+        return _nested(head, key, block, line, end)
+    if BLOCK_HEADER.fullmatch(bare):
+        return FrontMatterField(key, line, end, _block(bare, block))
+    if bare[0] == "[":
+        inner = _uncommented(" ".join([rest, *map(str.strip, block)])).strip()
+        do = "Write the values on one line, separated by spaces." if key == "allowed-tools" else "Use `- ` lines."
+        head.add_error(line, f"`{key}` is a list in brackets.", "The format does not allow them.", do)
+        return FrontMatterField(key, line, end, items=tuple(_flow(inner.removeprefix("[").removesuffix("]"))))
+    if bare[0] in "{&*!%@`|>":
+        why = "Braces, anchors, aliases, tags and reserved characters of YAML are not supported here."
+        head.add_error(line, f"The value of `{key}` is not plain text.", why, "Put it in quotation marks.")
+        return FrontMatterField(key, line, end, " ".join([bare, *map(str.strip, block)]).strip())
+    return FrontMatterField(key, line, end, _scalar(head, key, rest, block, line))
+
+
+def _scalar(head: FrontMatter, key: str, rest: str, block: list[str], line: int) -> str:
+    """Parse a plain or quoted text of one or more lines."""
+    if rest[:1] in ('"', "'"):
+        whole = "\n".join([rest, *(text.strip() for text in block)])
+        end = _closing(whole)
+        if end and not _uncommented(whole[end:].strip()):
+            return _unquoted(_folded(whole[:end]))
+        why = "The closing one is missing." if not end else "There is text after the closing one."
+        head.add_error(
+            line, f"The quotation marks of `{key}` do not match.", why, "Close them at the end of the value."
+        )
+        return _folded(whole).strip("\"'")
+    text = _folded("\n".join(_uncommented(part.strip()) for part in [rest, *block]))
+    if re.search(r":(\s|$)", text):
+        why = "In YAML, this starts another value."
+        head.add_error(line, f"`{key}` has a colon followed by a space.", why, "Put the value in quotation marks.")
+    return text
+
+
+def _nested(head: FrontMatter, key: str, block: list[str], line: int, end: int) -> FrontMatterField:
+    """Parse the lines below a key: list items, a mapping, or plain text."""
+    lines = [text for text in block if text.strip() and not text.lstrip().startswith("#")]
+    if not lines:
+        return FrontMatterField(key, line, end)
+    if lines[0].lstrip().startswith("- ") or lines[0].strip() == "-":
+        parts = _parts(lines)
+        return FrontMatterField(
+            key, line, end, items=tuple(_one(head, key, p[0].lstrip()[1:].strip(), p[1:], line) for p in parts)
+        )
+    if KEY.fullmatch(lines[0].strip()):
+        return FrontMatterField(key, line, end, pairs=tuple(_pairs(head, key, block, line)))
+    return FrontMatterField(key, line, end, _scalar(head, key, lines[0].strip(), lines[1:], line))
+
+
+def _pairs(head: FrontMatter, key: str, block: list[str], line: int) -> Iterator[tuple[str, str]]:
+    kept = [text for text in block if text.strip()]
+    for part in _parts(kept):
+        if part[0].lstrip().startswith("#"):
+            continue
+        found = KEY.fullmatch(part[0].strip())
+        number = line + 1 + block.index(part[0])
+        if found is None:
+            head.add_error(number, f"This line of `{key}` cannot be parsed.", "", "Write `name: value`.")
+            continue
+        rest = found[2].strip()
+        is_block = BLOCK_HEADER.fullmatch(_uncommented(rest))
+        value = _block(rest, part[1:]) if is_block else _one(head, key, rest, part[1:], number)
+        yield _unquoted(found[1]), value
+
+
+def _one(head: FrontMatter, key: str, rest: str, block: list[str], line: int) -> str:
+    """Parse a list item or a value of a mapping. Deeper nesting is kept as text."""
+    bare = _uncommented(rest)
+    if bare[:1] in tuple("[{&*!%@`|>"):
+        head.add_error(line, f"A value of `{key}` is not plain text.", "", "Put it in quotation marks.")
+        return " ".join([bare, *map(str.strip, block)])
+    if not bare:
+        return "\n".join(map(str.strip, block))
+    return _scalar(head, key, rest, block, line)
+
+
+def _parts(lines: list[str]) -> list[list[str]]:
+    """Split the lines into groups. Each group starts with a line that has the smallest indentation."""
+    least = min(len(text) - len(text.lstrip()) for text in lines)
+    found: list[list[str]] = []
+    for text in lines:
+        if not found or len(text) - len(text.lstrip()) == least:
+            found.append([text])
+        else:
+            found[-1].append(text)
+    return found
+
+
+def _block(header: str, block: list[str]) -> str:
+    """Parse a block scalar, literal (|) or folded (>)."""
+    filled = [text for text in block if text.strip()]
+    indent = min((len(text) - len(text.lstrip()) for text in filled), default=0)
+    lines = [text[indent:].rstrip() if text.strip() else "" for text in block]
+    text = "\n".join(lines) if header[0] == "|" else _folded("\n".join(lines))
+    return text if "-" in header else text + "\n"
+
+
+def _folded(text: str) -> str:
+    """Join lines with spaces. An empty line becomes a line break."""
+    parts = re.split(r"\n(?:[ \t]*\n)", text)
+    return "\n".join(" ".join(line.strip() for line in part.split("\n")).strip() for part in parts)
+
+
+def _uncommented(text: str) -> str:
+    """Remove a comment. A # starts one only after whitespace and outside of quotation marks."""
+    if text[:1] in ('"', "'"):
+        end = _closing(text)
+        return text[:end] + re.sub(r"(^|\s)#.*", "", text[end:], flags=re.DOTALL) if end else text
+    return re.sub(r"(^|\s)#.*", "", text).strip()
+
+
+def _closing(text: str) -> int:
+    """Return the index after the closing quotation mark of a quoted text, or 0 if there is none."""
+    pattern = r'"(?:[^"\\]|\\.)*"' if text[0] == '"' else r"'(?:[^']|'')*'"
+    found = re.match(pattern, text, re.DOTALL)
+    return found.end() if found else 0
+
+
+def _unquoted(text: str) -> str:
+    if len(text) > 1 and text[0] == text[-1] == "'":
+        return text[1:-1].replace("''", "'")
+    if len(text) > 1 and text[0] == text[-1] == '"':
+        return ESCAPE_SEQUENCE.sub(lambda found: _decoded(found[1]), text[1:-1])
+    return text
+
+
+def _decoded(code: str) -> str:
+    if code[0] in "xuU" and len(code) > 1:
+        number = int(code[1:], 16)
+        return chr(number) if number < 0x110000 and not 0xD800 <= number < 0xE000 else "\ufffd"
+    return ESCAPES.get(code, code)
+
+
+def _flow(inner: str) -> Iterator[str]:
+    """Yield the items of a list in brackets."""
+    for found in re.finditer(r"""\s*("(?:[^"\\]|\\.)*"|'(?:[^']|'')*'|[^,]*)\s*(?:,|$)""", inner):
+        if found[1].strip():
+            yield _unquoted(found[1].strip())
+
+
+def quote_yaml(text: str) -> str:
+    """Return the text as a YAML value that every parser reads as this text, quoted if necessary."""
+    if PLAIN_SCALAR.fullmatch(text) and not re.search(r":(\s|$)|\s#|\s$|---", text) and not _is_no_text(text):
+        return text
+    escapes = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\0": "\\0"}
+    coded = "".join(escapes.get(char) or (char if _is_printable(char) else _escaped(char)) for char in text)
+    return '"' + re.sub("-(?=--)", r"\\x2D", coded) + '"'
+
+
+def _is_no_text(text: str) -> bool:
+    """Return whether YAML would parse the text as a number, a date, a Boolean or null."""
+    return bool(
+        re.fullmatch(
+            r"(?i)(true|false|yes|no|on|off|y|n|null|~|\.nan|[-+]?\.inf)|[-+.\d][\d_.:eExXoOa-fA-F+\-TZ ]*", text
+        )
+    )
+
+
+def _is_printable(char: str) -> bool:
+    return char == " " or (char.isprintable() and char not in "\ufeff")
+
+
+def _escaped(char: str) -> str:
+    number = ord(char)
+    if 0xD800 <= number < 0xE000:
+        return "\\uFFFD"
+    return f"\\x{number:02X}" if number < 256 else f"\\u{number:04X}" if number < 65536 else f"\\U{number:08X}"

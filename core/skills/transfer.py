@@ -1,0 +1,169 @@
+"""Imports skills from a zip file or folder after a preview, and exports them byte for byte."""
+
+import asyncio
+import dataclasses
+import re
+import secrets
+import unicodedata
+import zipfile
+from collections.abc import Collection
+from pathlib import Path
+
+from core.domain.problems import Problem
+from core.domain.skill import NAME_LIMIT, SKILL_FILE, ImportedSkill, SkillFinding, is_valid_name
+from core.skills.library import LIBRARY_PREFIX, SkillContents, SkillLibrary, list_files
+from core.skills.risk_scan import scan_file
+from core.skills.skill_archive import PackedSkill, read_skills
+from core.skills.skill_disk import files_digest
+from core.skills.skill_md import decode_text, parse_skill
+
+ZIP_DATE = (1980, 1, 1, 0, 0, 0)  # a fixed date, so that exporting a skill twice gives identical zip files
+
+
+async def preview_import(library: SkillLibrary, path: Path, *, replace: bool = False) -> tuple[ImportedSkill, ...]:
+    """Return what an import would add, without adding it."""
+    return tuple(found for found, _ in await asyncio.to_thread(_preview_all, library, path, replace))
+
+
+def inspect_skills(path: Path) -> tuple[ImportedSkill, ...]:
+    """Return the findings for each skill in a zip file or folder, without comparing it to the library."""
+    found = []
+    for packed in read_skills(path):
+        if packed.error:
+            found.append(_left_out(packed, packed.error))
+            continue
+        name, findings, _ = _inspect(packed)
+        found.append(ImportedSkill(name or packed.folder, "", findings))
+    return tuple(found)
+
+
+def _left_out(packed: PackedSkill, trouble: Problem) -> ImportedSkill:
+    return ImportedSkill(packed.folder, "", error=str(trouble))
+
+
+def _inspect(packed: PackedSkill) -> tuple[str, tuple[SkillFinding, ...], str]:
+    """Return the name of a skill (empty if it is unusable), the findings for all its files, and its SKILL.md text."""
+    text, more = decode_text(packed.files[SKILL_FILE])
+    parsed = parse_skill(text, packed.files.keys(), folder=packed.folder)
+    others = (each for path, body in packed.files.items() if path != SKILL_FILE for each in scan_file(path, body))
+    return parsed.skill.name if parsed.skill else "", (*more, *parsed.findings, *others), text
+
+
+async def import_skills(
+    library: SkillLibrary, path: Path, names: Collection[str] = (), *, replace: bool = False
+) -> tuple[ImportedSkill, ...]:
+    """Add the skills of a zip file or folder to the library, or only those whose key or name is in `names`.
+
+    Added skills are untrusted. If the name of a skill is taken, a number is appended; with `replace`, the skill becomes
+    the next version of the existing skill instead. If a name is not found, raise Problem and add nothing.
+    """
+    brought, previews = [], await asyncio.to_thread(_preview_all, library, path, replace)
+    there = {name for found, _ in previews for name in (found.name, found.key)}
+    if missing := next((name for name in names if name not in there), ""):
+        has = ", ".join(found.name for found, _ in previews[:20])
+        raise Problem(f"There is no skill {missing!r} in {path.name}.", f"It contains: {has}.", "Nothing was added.")
+    for found, packed in previews:
+        if found.error or (names and found.name not in names and found.key not in names):
+            brought.append(found)
+            continue
+        version = library.latest_version(found.key)
+        if found.name_taken_by != "same":
+            why = f"imported from {path.name}"
+            version = await library.add_imported(found.key[len(LIBRARY_PREFIX) :], _bodies(packed), version, why)
+        brought.append(dataclasses.replace(found, version=version))
+    return tuple(brought)
+
+
+def export_skill(library: SkillLibrary, key: str, to: Path, version: int = 0) -> Path:
+    """Write a skill into the folder `to`, or to a zip file if `to` ends with `.zip`. Never overwrite existing files.
+
+    Return the path written. Version 0 is the current state.
+    """
+    bodies = library.contents(key, version)
+    name = key.rpartition("/")[2]
+    target = to if to.suffix.lower() == ".zip" else to / name
+    if target.exists():
+        raise Problem(f"{target} already exists.", "Nothing was overwritten.", "Choose another location.")
+    part = target.with_name(f".journeyman-{secrets.token_hex(8)}")
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if target.suffix.lower() == ".zip":
+            _write_zip(part, name, bodies)
+        else:
+            _write_folder(part, bodies)
+        part.rename(target)
+    except OSError as error:
+        raise Problem(f"{target} could not be written.", f"{error.strerror}.", "Choose another location.") from error
+    return target
+
+
+def _write_zip(part: Path, name: str, bodies: SkillContents) -> None:
+    with zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED) as packed:
+        for path, (body, executable) in sorted(bodies.items()):
+            entry = zipfile.ZipInfo(f"{name}/{path}", ZIP_DATE)
+            entry.compress_type = zipfile.ZIP_DEFLATED
+            entry.external_attr = (0o100755 if executable else 0o100644) << 16
+            packed.writestr(entry, body)
+
+
+def _write_folder(part: Path, bodies: SkillContents) -> None:
+    for path, (body, executable) in bodies.items():
+        file = part / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(body)
+        if executable:
+            file.chmod(0o755)
+
+
+def _preview_all(library: SkillLibrary, path: Path, replace: bool) -> list[tuple[ImportedSkill, PackedSkill]]:
+    taken: set[str] = set()
+    found = []
+    for packed in read_skills(path):
+        made = _one(library, packed, taken, replace)
+        taken.add(made.key)
+        found.append((made, packed))
+    return found
+
+
+def _one(library: SkillLibrary, packed: PackedSkill, taken: set[str], replace: bool) -> ImportedSkill:
+    if packed.error:
+        return _left_out(packed, packed.error)
+    called, findings, text = _inspect(packed)
+    if not called:
+        why = next((each.message for each in findings if each.level == "error"), "")
+        return ImportedSkill(packed.folder, "", findings, tuple(packed.files), text, error=why)
+    wanted = _name(called, packed.folder)
+    digest = files_digest(list_files(_bodies(packed)))
+    name, number = wanted, 1
+    while (there := library.digest(f"{LIBRARY_PREFIX}{name}")) or f"{LIBRARY_PREFIX}{name}" in taken:
+        if there == digest:
+            return ImportedSkill(
+                called, f"{LIBRARY_PREFIX}{name}", findings, tuple(packed.files), text, name_taken_by="same"
+            )
+        if replace and f"{LIBRARY_PREFIX}{name}" not in taken:
+            return ImportedSkill(
+                called, f"{LIBRARY_PREFIX}{name}", findings, tuple(packed.files), text, name_taken_by="other"
+            )
+        number += 1
+        name = f"{wanted[: NAME_LIMIT - 4].rstrip('-')}-{number}"
+    return ImportedSkill(
+        called,
+        f"{LIBRARY_PREFIX}{name}",
+        findings,
+        tuple(packed.files),
+        text,
+        name_taken_by="other" if number > 1 else "",
+    )
+
+
+def _name(name: str, folder: str) -> str:
+    """Return the library name of a skill: its own name, or the closest valid one."""
+    for wanted in (name, folder):
+        if is_valid_name(wanted):
+            return wanted
+    plain = unicodedata.normalize("NFKD", name or folder).encode("ascii", "ignore").decode().lower()
+    return re.sub(r"[^a-z0-9]+", "-", plain).strip("-")[:NAME_LIMIT].strip("-") or "skill"
+
+
+def _bodies(packed: PackedSkill) -> SkillContents:
+    return {path: (body, path in packed.executable) for path, body in packed.files.items()}

@@ -1,0 +1,207 @@
+"""Open the data folder: check the state of the file, repair it if needed, and report what was done."""
+
+import os
+import sqlite3
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from core.domain.problems import ErrorDetails, Problem
+from core.store.backup import newest_valid_backup, quantity, replacement_path
+from core.store.ballast import Ballast
+from core.store.database import Database, is_disk_full, to_problem
+from core.store.files import DATABASE_SUFFIXES, file_size, finish_swap, make_private, unwritable_folder, wal_path
+from core.store.health import Health, check_health, is_corruption, open_read_only
+from core.store.marker import ShutdownMarker, is_unchanged, marker_path, read_marker, write_marker
+from core.store.migrate import foreign_file, latest_version, newer_schema
+
+DATABASE_FILE = "journeyman.db"
+
+
+@dataclass(frozen=True, slots=True)
+class DataFolder:
+    """An open data folder. `database` is None if the folder is read-only, and data can only be viewed.
+
+    `immutable` is the argument of that name for `core.store.reader.Reader`. `warnings` are shown to the user, in order.
+    """
+
+    path: Path
+    database: Database | None
+    ballast: Ballast
+    warnings: tuple[ErrorDetails, ...] = ()
+    immutable: bool = False
+
+
+def open_data_folder(folder: Path, *, synchronous: str = "FULL") -> DataFolder:
+    """Open the data in `folder` for writing, or read-only if it cannot be written. Raises Problem.
+
+    Only one process at a time may do this, which `app.process.data_folder_lock` ensures.
+    """
+    make_private(folder)
+    path = folder / DATABASE_FILE
+    if not os.access(folder, os.W_OK) or (path.exists() and not os.access(path, os.W_OK)):
+        return _view(path, _CLOSED)
+    try:
+        finish_swap(path, replacement_path(path))
+        notes = _prepare(path)
+        database, more = _open(path, synchronous)
+    except Problem as problem:
+        if is_disk_full(problem.__cause__, folder):
+            return _view(path, _FULL)
+        raise
+    except (sqlite3.Error, OSError) as error:
+        if is_disk_full(error, folder):
+            return _view(path, _FULL)
+        raise (unwritable_folder(folder, error) if isinstance(error, OSError) else to_problem(error)) from error
+    ballast = Ballast(folder)
+    ballast.fill()
+    database.on_disk_full = ballast.release
+    database.on_space_freed = ballast.fill
+    return DataFolder(path, database, ballast, (*notes, *more))
+
+
+def _prepare(path: Path) -> list[ErrorDetails]:
+    """Make sure the file can be opened, salvaging it if it is damaged. Return warnings, or raise Problem."""
+    marker = read_marker(path)
+    log_gone = marker is not None and not marker.closed and not wal_path(path).exists()
+    clean = marker is not None and path.exists() and is_unchanged(path, marker) and not file_size(wal_path(path))
+    health = check_health(path, thorough=not clean)
+    match health.state:
+        case "missing" | "empty":
+            if (marker is not None and marker.had_data) or file_size(wal_path(path)):
+                raise _missing_file(path, health, marker)
+            return []
+        case "foreign":
+            raise foreign_file()
+        case "newer":
+            raise newer_schema(health.version)
+        case "damaged":
+            return _repair(path)
+        case "good" if log_gone:
+            return [WAL_MISSING]
+        case "good":
+            return []
+
+
+def _open(path: Path, synchronous: str) -> tuple[Database, list[ErrorDetails]]:
+    """Open a file that was checked. Corruption that is found only now is repaired as well."""
+    notes: list[ErrorDetails] = []
+    try:
+        database = Database(path, synchronous=synchronous)
+    except Problem as problem:
+        if not is_corruption(problem.__cause__):
+            raise
+        notes = _repair(path)
+        database = Database(path, synchronous=synchronous)
+    try:
+        _mark_open(path)
+    except BaseException:
+        database.close()
+        raise
+    database.on_closed = lambda whole: _mark_closed(path, whole)
+    return database, notes
+
+
+def _mark_open(path: Path) -> None:
+    for part in DATABASE_SUFFIXES:
+        # Change the mode by path: closing a descriptor of the file would drop SQLite's POSIX locks in this process.
+        if path.with_name(path.name + part).exists():
+            path.with_name(path.name + part).chmod(0o600)
+    write_marker(path, closed=False, facts=_event_count(path))
+
+
+def _mark_closed(path: Path, whole: bool) -> bool:
+    """Record a clean shutdown, which spares the next start a full check. Return whether it was recorded."""
+    if not whole or file_size(wal_path(path)):
+        return False
+    try:
+        write_marker(path, closed=True, facts=_event_count(path))
+    except (OSError, sqlite3.Error):
+        return False  # The marker still says "open", so the next start makes a full check.
+    return True
+
+
+def _event_count(path: Path) -> int:
+    with closing(open_read_only(path)) as db:
+        count: int = db.execute("SELECT coalesce(sum(last_seq), 0) FROM session").fetchone()[0]
+    return count
+
+
+class _ReadOnlyReason(NamedTuple):
+    """Why the folder cannot be written and how to fix that; `fix_with_wal` applies if not even the WAL can be read."""
+
+    cause: str
+    fix: str
+    fix_with_wal: str
+
+
+_CLOSED = _ReadOnlyReason(
+    "{} is not writable.",
+    "Change its permissions, or choose another folder with --data-dir.",
+    "Copy the folder to a writable place, and open the copy with --data-dir.",
+)
+_FULL = _ReadOnlyReason(
+    "The disk of {} is full.", "Free some space, then start again.", "Free some space, then start again."
+)
+
+
+def _view(path: Path, reason: _ReadOnlyReason) -> DataFolder:
+    """Open the data read-only, without writing a byte."""
+    cause, fix = reason.cause.format(path.parent), reason.fix
+    has_wal = file_size(wal_path(path)) > 0
+    try:
+        health = check_health(path)
+    except sqlite3.Error as error:
+        raise Problem("The newest events cannot be read here.", f"{cause} {error}.", reason.fix_with_wal) from error
+    match health.state:
+        case "foreign":
+            raise foreign_file()
+        case "newer":
+            raise newer_schema(health.version)
+        case "missing" | "empty":
+            raise Problem("There is no data to show.", cause, fix)
+        case "damaged":
+            raise Problem("The data file is damaged and cannot be repaired here.", f"{health.error}. {cause}", fix)
+        case "good" if health.version < latest_version():
+            raise Problem("The data has an older schema and cannot be migrated.", cause, fix)
+        case "good":
+            note = ErrorDetails("The data is read-only. Nothing can be changed or run.", cause, fix)
+            return DataFolder(path, None, Ballast(path.parent), (note,), immutable=not has_wal)
+
+
+def _repair(path: Path) -> list[ErrorDetails]:
+    """Salvage a damaged file and return a warning that describes the result."""
+    # Imported here because it imports the codec, which a normal start should not wait for.
+    from core.store.salvage import salvage
+
+    saved = salvage(path)
+    events, sessions = quantity(saved.events, "event"), quantity(saved.sessions, "session")
+    results = [f"Recovered: {events} in {sessions}"]
+    if saved.backup and saved.from_backup:
+        results.append(f"added from the backup {saved.backup.path.name}: {quantity(saved.from_backup, 'event')}")
+    results.append(f"known to be lost: {quantity(saved.lost, 'event') if saved.lost else 'none'}")
+    fix = f"The damaged file was kept as {saved.damaged_file.name}."
+    if saved.lost or not saved.events:
+        fix += " Check your newest sessions before you continue."
+    return [ErrorDetails("The data file was damaged and has been repaired.", f"{'; '.join(results)}.", fix)]
+
+
+def _missing_file(path: Path, health: Health, marker: ShutdownMarker | None) -> Problem:
+    """Return the Problem for a file that has disappeared: creating a new one would hide the loss."""
+    contents = f" with {quantity(marker.events, 'event')}" if marker and marker.events else ""
+    state = "missing" if health.state == "missing" else "empty"
+    backup = newest_valid_backup(path)
+    start_over = f"To start with an empty one, move {marker_path(path).name} away."
+    if backup:
+        fix = f"Restore the newest valid backup, {backup.summary}, with `journeyman db restore`. {start_over}"
+    else:
+        fix = f"There is no valid backup. Move the file back. {start_over}"
+    return Problem(f"The data file is {state}.", f"{path} existed before{contents}. No new file was created.", fix)
+
+
+WAL_MISSING = ErrorDetails(
+    "The newest events may be missing.",
+    f"Journeyman was not shut down cleanly, and the file {DATABASE_FILE}-wal, which held them, is missing.",
+    "Check your newest sessions before you continue.",
+)

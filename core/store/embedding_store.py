@@ -1,0 +1,97 @@
+"""Stored embeddings of memories. They are derived data, recomputed when a memory or the embedding model changes."""
+
+import sqlite3
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+from core.domain.problems import Problem
+
+SLICE = 5_000  # embeddings read at once
+
+
+class UnembeddedMemory(NamedTuple):
+    """Version `version` of a memory that has no embedding yet; `key` is its row."""
+
+    key: int
+    version: int
+    text: str
+    context: str
+
+
+class EmbeddingStore:
+    """Embedding queries and updates within the caller's transaction."""
+
+    def __init__(self, db: sqlite3.Connection) -> None:
+        self._db = db
+
+    def save(self, model: str, made: Iterable[tuple[UnembeddedMemory, bytes]], at: int) -> None:
+        """Save embeddings, skipping memories that changed meanwhile.
+
+        Each embedding gets a higher number than all earlier ones, so that a reader can ask for newer embeddings. `at`
+        is the time in microseconds.
+        """
+        (last,) = self._db.execute("SELECT coalesce(max(number), 0) FROM memory_embedding").fetchone()
+        for number, (one, body) in enumerate(made, max(at, last + 1)):
+            self._db.execute(
+                "INSERT OR REPLACE INTO memory_embedding SELECT ?, key, ?, ? FROM memory"
+                " WHERE key = ? AND version = ? AND status = 'active'",
+                (number, model, body, one.key, one.version),
+            )
+
+    def existing(self, numbers: Sequence[int]) -> set[int]:
+        """Return which of these embeddings still exist; the rest were replaced or deleted."""
+        marks = ", ".join("?" for _ in numbers)
+        rows = self._db.execute(f"SELECT number FROM memory_embedding WHERE number IN ({marks})", numbers)
+        return {row[0] for row in rows}
+
+
+def find_unembedded(file: Path, model: str, after: int, most: int) -> list[UnembeddedMemory]:
+    """Return up to `most` active memories without an embedding by this model, whose key is above `after`, by key.
+
+    Call it on a worker thread.
+    """
+    with _connect(file) as db:
+        rows = db.execute(
+            "SELECT m.key, m.version, m.text, m.context FROM memory m LEFT JOIN memory_embedding v"
+            " ON v.key = m.key AND v.model = ? WHERE m.key > ? AND m.status = 'active' AND v.key IS NULL"
+            " ORDER BY m.key LIMIT ?",
+            (model, after, most),
+        )
+        return [UnembeddedMemory(*row) for row in rows]
+
+
+def count_embedded(file: Path, model: str) -> tuple[int, int]:
+    """Return the number of embeddings by this model, and the number of active memories."""
+    with _connect(file) as db:
+        (embedded,) = db.execute("SELECT count(*) FROM memory_embedding WHERE model = ?", (model,)).fetchone()
+        (active,) = db.execute("SELECT count(*) FROM memory WHERE status = 'active'").fetchone()
+        return int(embedded), int(active)
+
+
+def read_newer(file: Path, model: str, after: int) -> Iterator[list[tuple[int, int, bytes]]]:
+    """Yield lists of (number, memory key, embedding) of a model with numbers above `after`, in ascending order."""
+    with _connect(file) as db:
+        while True:
+            rows = db.execute(
+                "SELECT number, key, embedding FROM memory_embedding WHERE number > ? AND model = ? ORDER"
+                " BY number LIMIT ?",
+                (after, model, SLICE),
+            ).fetchall()
+            if rows:
+                yield rows
+            if len(rows) < SLICE:
+                return
+            after = rows[-1][0]
+
+
+@contextmanager
+def _connect(file: Path) -> Iterator[sqlite3.Connection]:
+    """Open a read-only connection; a SQLite error becomes a Problem."""
+    try:
+        with closing(sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True)) as db:
+            yield db
+    except sqlite3.Error as error:
+        fix = "Run `journeyman doctor`."
+        raise Problem("The memory embeddings cannot be read.", f"{error}.", fix) from error

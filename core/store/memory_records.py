@@ -1,0 +1,431 @@
+"""Memory rows: the current state of each memory, folded from its versions, and its full-text index."""
+
+import json
+import sqlite3
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from core.domain.memory import (
+    Memory,
+    MemoryChange,
+    MemoryContent,
+    MemoryKind,
+    MemoryScope,
+    MemoryStatus,
+    MemoryUsage,
+    fold,
+)
+
+COLUMNS = (
+    "m.id, m.kind, m.text, m.context, m.fields, m.confidence, m.author, m.session, m.seq,"
+    " m.created_at, m.updated_at, m.version,"
+    " m.evidence, m.pinned, m.status, m.conflicts, m.recall_count, m.use_count, m.good_runs,"
+    " m.bad_runs, m.last_recalled,"
+    " p.scope, p.scope_id"
+)
+FROM = "FROM memory m JOIN memory_scope p ON p.number = m.key >> 32"
+VERSION = "memory, number, at, action, author, content, session, seq, reason, related_memory, undoes"
+_ADD_VERSION = f"INSERT INTO memory_version ({VERSION}) VALUES ({', '.join('?' * 11)})"
+_INSERT = f"INSERT INTO memory VALUES ({', '.join('?' * 25)})"
+_WRITER = json.JSONEncoder(ensure_ascii=False)  # created once, because it is used for every row
+_COUNT = (
+    "UPDATE memory_scope SET memory_count = memory_count + ?, word_count = word_count + ?,"
+    " context_word_count = context_word_count + ? WHERE number = ?"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class IndexTerms:
+    """The index terms of a memory's text and of its context, separated by spaces, and the fingerprint of the text.
+
+    Sentences that count as equal have the same fingerprint.
+    """
+
+    words: str
+    context: str
+    fingerprint: str
+
+
+@dataclass(frozen=True, slots=True)
+class IndexedScope:
+    """One scope (a folder, an agent or a session) and the size of its part of the index, in memories and terms."""
+
+    number: int
+    scope: MemoryScope
+    scope_id: str
+    memories: int
+    words: int
+    context_words: int
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryUse:
+    """A memory that was added to a run's context; `used` is 1 if the run used it."""
+
+    session: str
+    run: int
+    memory: str
+    version: int
+    at: int
+    score: float
+    used: int = 0
+    run_rating: str = ""
+
+
+class MemoryRecords:
+    """Memory queries and updates within the caller's transaction.
+
+    `index` computes the index terms of a memory.
+    """
+
+    def __init__(self, db: sqlite3.Connection, index: Callable[[MemoryContent], IndexTerms]) -> None:
+        self._db = db
+        self._index = index
+
+    def get(self, name: str) -> Memory | None:
+        row = self._db.execute(f"SELECT {COLUMNS} {FROM} WHERE m.id = ?", (name,)).fetchone()
+        return _memory(row) if row else None
+
+    def ids_starting_with(self, start: str) -> list[str]:
+        """Return up to nine ids that start with `start`."""
+        rows = self._db.execute("SELECT id FROM memory WHERE id >= ? AND id < ? LIMIT 9", (start, start + "\U0010ffff"))
+        return [row[0] for row in rows]
+
+    def listed(
+        self,
+        *,
+        standing: MemoryStatus | None = "active",
+        kind: MemoryKind | None = None,
+        session: str = "",
+        reach: str = "",
+        place: str = "",
+        limit: int = -1,
+    ) -> list[Memory]:
+        """Return the memories that match every filter that is set, newest first. A negative `limit` means no limit."""
+        wanted = {"m.status": standing, "m.kind": kind, "m.session": session, "p.scope": reach, "p.scope_id": place}
+        chosen = {name: value for name, value in wanted.items() if value}
+        where = " AND ".join(f"{name} = ?" for name in chosen) or "1"
+        query = f"SELECT {COLUMNS} {FROM} WHERE {where} ORDER BY m.created_at DESC, m.key DESC LIMIT ?"
+        return [_memory(row) for row in self._db.execute(query, (*chosen.values(), limit))]
+
+    def always_recalled(self, places: Iterable[int], limit: int) -> list[Memory]:
+        """Return the active memories that are recalled for every message: preferences and pinned memories."""
+        numbers = ", ".join(str(int(number)) for number in places) or "0"
+        query = (
+            f"SELECT {COLUMNS} {FROM} WHERE (m.kind = 'preference' OR m.pinned = 1) AND m.status = 'active'"
+            f" AND m.key >> 32 IN ({numbers}) ORDER BY m.pinned DESC, m.author = 'user' DESC, m.created_at DESC LIMIT ?"
+        )
+        return [_memory(row) for row in self._db.execute(query, (limit,))]
+
+    def by_keys(self, keys: Sequence[int]) -> list[Memory]:
+        """Return the memories in the order of the keys, leaving out missing ones."""
+        marks = ", ".join("?" for _ in keys)
+        rows = self._db.execute(f"SELECT m.key, {COLUMNS} {FROM} WHERE m.key IN ({marks})", keys)
+        found = {row[0]: _memory(row[1:]) for row in rows}
+        return [found[key] for key in keys if key in found]
+
+    def find_same(self, place: int, kind: MemoryKind, print: str) -> str:
+        """Return the id of an active memory of this scope and kind with the same fingerprint, or ""."""
+        row = self._db.execute(
+            "SELECT id FROM memory WHERE fingerprint = ? AND kind = ? AND key >> 32 = ? AND status = 'active'",
+            (print, kind, place),
+        ).fetchone()
+        return str(row[0]) if row else ""
+
+    def changes(self, name: str) -> list[MemoryChange]:
+        rows = self._db.execute(f"SELECT {VERSION} FROM memory_version WHERE memory = ? ORDER BY number", (name,))
+        return [_change(row) for row in rows]
+
+    def scopes(self, wanted: Iterable[tuple[str, str]]) -> list[IndexedScope]:
+        """Return the scopes among `wanted` that hold any memories."""
+        found = []
+        for reach, place in wanted:
+            row = self._db.execute(
+                "SELECT number, scope, scope_id, memory_count, word_count, context_word_count FROM memory_scope"
+                " WHERE scope = ? AND scope_id = ? AND memory_count > 0",
+                (reach, place),
+            ).fetchone()
+            if row:
+                found.append(IndexedScope(*row))
+        return found
+
+    def all_scopes(self) -> list[IndexedScope]:
+        rows = self._db.execute(
+            "SELECT number, scope, scope_id, memory_count, word_count, context_word_count FROM memory_scope"
+        )
+        return [IndexedScope(*row) for row in rows]
+
+    def has_any(self) -> bool:
+        """Return whether any memory is stored."""
+        return self._db.execute("SELECT 1 FROM memory LIMIT 1").fetchone() is not None
+
+    def scope_number(self, reach: MemoryScope, place: str) -> int:
+        """Return the number of a scope, creating it if it is new."""
+        found = self._db.execute(
+            "SELECT number FROM memory_scope WHERE scope = ? AND scope_id = ?", (reach, place)
+        ).fetchone()
+        if found:
+            return int(found[0])
+        inserted = self._db.execute("INSERT INTO memory_scope VALUES (NULL, ?, ?, 0, 0, 0)", (reach, place))
+        assert inserted.lastrowid is not None
+        return inserted.lastrowid
+
+    def write(self, change: MemoryChange) -> Memory | None:
+        """Append a change, which must have the next number, and update the memory.
+
+        Return the memory, or None if it no longer exists after the change.
+        """
+        before = self.changes(change.memory)
+        self._db.execute(_ADD_VERSION, _values(change))
+        return self.rewrite(change.memory, [*before, change])
+
+    def rewrite(self, name: str, changes: Sequence[MemoryChange]) -> Memory | None:
+        """Write the row that the changes fold to. The memory keeps its key unless it moved to another scope."""
+        memory = fold(changes)
+        if memory is None:
+            self._remove(name)
+            return None
+        indexed = self._index(memory.content)
+        key = self._remove(name, indexed if memory.status == "active" else None)
+        place = self.scope_number(memory.content.scope, memory.content.scope_id)
+        if key >> 32 != place:
+            self._delete_embedding(key)
+            key = self._next_key(place)
+        self._insert_row(key, memory, indexed)
+        return memory
+
+    def add_all(self, changes: Sequence[MemoryChange]) -> int:
+        """Insert new memories, each given by its first change. Return how many."""
+        numbers: dict[tuple[MemoryScope, str], int] = {}
+        keys: dict[int, int] = {}
+        counts: dict[int, list[int]] = {}
+        rows, texts = [], []
+        for change in changes:
+            memory = fold([change])
+            assert memory is not None
+            where = (memory.content.scope, memory.content.scope_id)
+            place = numbers[where] if where in numbers else numbers.setdefault(where, self.scope_number(*where))
+            keys[place] = keys[place] + 1 if place in keys else self._next_key(place)
+            indexed = self._index(memory.content)
+            rows.append(_row(keys[place], memory, indexed, (0, 0, 0, 0, 0)))
+            texts.append((keys[place], indexed.words, indexed.context))
+            sums = counts.setdefault(place, [0, 0, 0])
+            for at, more in enumerate((1, _size(indexed.words), _size(indexed.context))):
+                sums[at] += more
+        self._db.executemany(_INSERT, rows)
+        self._db.executemany("INSERT INTO memory_search (rowid, words, context) VALUES (?, ?, ?)", texts)
+        self._db.executemany(_COUNT, [(*sums, place) for place, sums in counts.items()])
+        self._db.executemany(_ADD_VERSION, map(_values, changes))
+        return len(rows)
+
+    def rebuild_missing(self) -> int:
+        """Rebuild the rows of memories whose changes exist but whose row is missing, as after a salvage.
+
+        Return how many.
+        """
+        missing = self._db.execute(
+            "SELECT DISTINCT memory FROM memory_version WHERE memory NOT IN (SELECT id FROM memory)"
+        )
+        rebuilt = [self.rewrite(name, self.changes(name)) for (name,) in missing.fetchall()]
+        return sum(one is not None for one in rebuilt)
+
+    def erase(self, name: str) -> None:
+        """Permanently delete a memory with its changes, uses and embedding."""
+        self._remove(name)
+        self._db.execute("DELETE FROM memory_version WHERE memory = ?", (name,))
+        self._db.execute("DELETE FROM memory_use WHERE memory = ?", (name,))
+
+    def _next_key(self, place: int) -> int:
+        row = self._db.execute(
+            "SELECT max(key) FROM memory WHERE key BETWEEN ? AND ?", (place << 32, (place + 1 << 32) - 1)
+        ).fetchone()
+        return (row[0] or place << 32) + 1
+
+    def _remove(self, name: str, after: IndexTerms | None = None) -> int:
+        """Remove a memory from the table and the index; return its key, or 0.
+
+        A contentless FTS5 index can only delete an entry given the exact text that was indexed. The embedding is kept
+        if `after`, the terms that will be indexed next, equal the old ones.
+        """
+        query = "SELECT key, status, words, context_words, fingerprint FROM memory WHERE id = ?"
+        row = self._db.execute(query, (name,)).fetchone()
+        if row is None:
+            return 0
+        key, status, words, context, _ = row
+        if after != IndexTerms(*row[2:]):
+            self._delete_embedding(key)
+        if status == "active":
+            self._db.execute(
+                "INSERT INTO memory_search (memory_search, rowid, words, context) VALUES ('delete', ?, ?, ?)",
+                (key, words, context),
+            )
+            self._resize_scope(key >> 32, -1, words, context)
+        self._db.execute("DELETE FROM memory WHERE key = ?", (key,))
+        return int(key)
+
+    def _delete_embedding(self, key: int) -> None:
+        self._db.execute("DELETE FROM memory_embedding WHERE key = ?", (key,))
+
+    def _insert_row(self, key: int, memory: Memory, indexed: IndexTerms) -> None:
+        uses = self._totals(memory.id)
+        self._db.execute(_INSERT, _row(key, memory, indexed, uses))
+        if memory.status == "active":
+            self._db.execute(
+                "INSERT INTO memory_search (rowid, words, context) VALUES (?, ?, ?)",
+                (key, indexed.words, indexed.context),
+            )
+            self._resize_scope(key >> 32, 1, indexed.words, indexed.context)
+
+    def _resize_scope(self, place: int, sign: int, words: str, context: str) -> None:
+        self._db.execute(_COUNT, (sign, sign * _size(words), sign * _size(context), place))
+
+    def _totals(self, name: str) -> tuple[int, ...]:
+        """Return the totals of a memory's uses. A run counts as good or bad only if it used the memory."""
+        row = self._db.execute(
+            "SELECT count(*), total(used), total(used AND run_rating = 'good'), total(used AND run_rating = 'bad'),"
+            " coalesce(max(at), 0) FROM memory_use WHERE memory = ?",
+            (name,),
+        ).fetchone()
+        return tuple(map(int, row))
+
+    def record_uses(self, uses: Iterable[MemoryUse]) -> None:
+        """Record that a run received memories and whether it used them. A later rating replaces the earlier one."""
+        for use in uses:
+            self._db.execute(
+                "INSERT INTO memory_use VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (session, run, memory) DO UPDATE"
+                " SET used = max(used, excluded.used), run_rating = excluded.run_rating",
+                (use.session, use.run, use.memory, use.version, use.at, use.score, use.used, use.run_rating),
+            )
+            self._update_totals(use.memory)
+
+    def rate_run(self, session: str, run: int, went: str) -> int:
+        """Save the rating of a run, good or bad, with all memories it received. Return how many."""
+        self._db.execute("UPDATE memory_use SET run_rating = ? WHERE session = ? AND run = ?", (went, session, run))
+        received = self.uses(session, run)
+        for use in received:
+            self._update_totals(use.memory)
+        return len(received)
+
+    def uses(self, session: str = "", run: int = 0, memory: str = "") -> list[MemoryUse]:
+        """Return the uses of a run, or of a memory, newest first."""
+        where, values = ("memory = ?", (memory,)) if memory else ("session = ? AND run = ?", (session, run))
+        rows = self._db.execute(
+            f"SELECT session, run, memory, version, at, score, used, run_rating FROM memory_use WHERE {where}"
+            " ORDER BY at DESC",
+            values,
+        )
+        return [MemoryUse(*row) for row in rows]
+
+    def _update_totals(self, name: str) -> None:
+        self._db.execute(
+            "UPDATE memory SET recall_count = ?, use_count = ?, good_runs = ?, bad_runs = ?,"
+            " last_recalled = ? WHERE id = ?",
+            (*self._totals(name), name),
+        )
+
+    def postings(self, term: str, place: int, most: int) -> list[int]:
+        """Return the keys of the newest memories of a scope that contain a term in text or context, at most `most`."""
+        rows = self._db.execute(
+            "SELECT rowid FROM memory_search WHERE memory_search MATCH ? AND rowid BETWEEN ? AND ?"
+            " ORDER BY rowid DESC LIMIT ?",
+            (f'"{term}"', place << 32, (place + 1 << 32) - 1, most),
+        )
+        return [row[0] for row in rows]
+
+    def containing_all(self, terms: Sequence[str], place: int, most: int) -> list[int]:
+        """Return the keys of at most `most` memories of a scope that contain all terms, newest first."""
+        return self.postings('" AND "'.join(terms), place, most)
+
+    def index_terms(self, keys: Sequence[int]) -> list[tuple[int, str, str]]:
+        """Return the key, text terms and context terms of each memory."""
+        marks = ", ".join("?" for _ in keys)
+        return self._db.execute(f"SELECT key, words, context_words FROM memory WHERE key IN ({marks})", keys).fetchall()
+
+
+def _size(words: str) -> int:
+    return words.count(" ") + 1 if words else 0
+
+
+def _row(key: int, memory: Memory, indexed: IndexTerms, uses: tuple[int, ...]) -> tuple[Any, ...]:
+    content = memory.content
+    return (
+        key,
+        memory.id,
+        content.kind,
+        content.text,
+        content.context,
+        _json(dict(content.fields)),
+        content.confidence,
+        memory.author,
+        memory.session,
+        memory.seq,
+        memory.created_at,
+        memory.updated_at,
+        memory.version,
+        memory.evidence,
+        int(memory.pinned),
+        memory.status,
+        _json(memory.conflicts),
+        indexed.words,
+        indexed.context,
+        indexed.fingerprint,
+        *uses,
+    )
+
+
+def _json(value: Any) -> str:
+    return _WRITER.encode(value) if value else ""
+
+
+def _memory(row: tuple[Any, ...]) -> Memory:
+    (
+        name, kind, text, around, parts, confidence, author, session, seq, made, changed, version, evidence, pinned,
+        standing, links, recalled, used, good, bad, last, reach, place,
+    ) = row  # fmt: skip
+    content = MemoryContent(kind, text, reach, place, around, confidence, json.loads(parts) if parts else {})
+    uses = MemoryUsage(recalled, used, good, bad, last)
+    return Memory(
+        name, content, author, made, changed, version, session, seq, evidence, bool(pinned), standing,
+        tuple(json.loads(links)) if links else (), uses,
+    )  # fmt: skip
+
+
+def _values(change: MemoryChange) -> tuple[Any, ...]:
+    content = change.content
+    plain = "" if content is None else _WRITER.encode(
+        [
+            content.kind, content.text, content.scope, content.scope_id, content.context, content.confidence,
+            dict(content.fields),
+        ]
+    )  # fmt: skip
+    return (
+        change.memory,
+        change.number,
+        change.at,
+        change.action,
+        change.author,
+        plain,
+        change.session,
+        change.seq,
+        change.reason,
+        change.related_memory,
+        change.undoes,
+    )
+
+
+def _change(row: tuple[Any, ...]) -> MemoryChange:
+    memory, number, at, action, author, content, session, seq, reason, related_memory, undoes = row
+    return MemoryChange(
+        memory,
+        number,
+        at,
+        action,
+        author,
+        MemoryContent(*json.loads(content)) if content else None,
+        session,
+        seq,
+        reason,
+        related_memory,
+        undoes,
+    )

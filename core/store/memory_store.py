@@ -1,0 +1,105 @@
+"""Access to the memories in the data file: writes go through the writing connection, reads use a separate one."""
+
+import asyncio
+import sqlite3
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import TypeVar
+
+from core.domain.memory import MemoryContent
+from core.domain.problems import Problem
+from core.store.database import Database, WriteJob, to_problem
+from core.store.embedding_store import EmbeddingStore, UnembeddedMemory
+from core.store.memory_records import IndexTerms, MemoryRecords
+from core.store.migrate import migrate
+from core.store.run_reader import RunReader
+
+T = TypeVar("T")
+
+
+class MemoryStore:
+    """Reads and writes memories. Use it from one event loop only.
+
+    `index` computes the index terms of a memory.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        database: Database | None,
+        index: Callable[[MemoryContent], IndexTerms],
+        *,
+        frozen: bool = False,
+    ) -> None:
+        self.path = path
+        self.database = database
+        self._index = index
+        self._flags = "immutable=1" if frozen else "mode=ro"
+        self._reading: sqlite3.Connection | None = None
+        self.on_change: Callable[[], None] = lambda: None  # called after each write
+
+    def records(self, db: sqlite3.Connection) -> MemoryRecords:
+        """Return the memory records on a connection of the caller."""
+        return MemoryRecords(db, self._index)
+
+    async def write(self, work: Callable[[MemoryRecords], T]) -> T:
+        """Run `work` in one transaction on the writing thread."""
+        if self.database is None:
+            raise Problem("The data folder is not writable.", "It is open read-only.", "")
+        done = await self.database.run(lambda db: work(self.records(db)))
+        self.on_change()
+        return done
+
+    def read(self, work: Callable[[MemoryRecords], T]) -> T:
+        """Run `work` on the reading connection."""
+        return self._run_read(lambda db: work(self.records(db)))
+
+    @contextmanager
+    def scratch(self) -> Iterator[MemoryRecords]:
+        """Yield records of an empty in-memory database, in which new memories can be compared with each other."""
+        with closing(sqlite3.connect(":memory:", isolation_level=None)) as db:
+            migrate(db)
+            db.execute("BEGIN")
+            yield self.records(db)
+
+    def _run_read(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        try:
+            if self._reading is None:
+                uri = f"{self.path.absolute().as_uri()}?{self._flags}"
+                self._reading = sqlite3.connect(uri, uri=True, isolation_level=None)
+            return work(self._reading)
+        except sqlite3.Error as error:
+            raise to_problem(error) from error
+
+    def write_in_background(
+        self, work: Callable[[MemoryRecords, RunReader], object], done: Callable[[BaseException | None], None]
+    ) -> None:
+        """Run `work` on the writing thread without waiting. `done` receives the error, or None after success."""
+        if self.database is None:
+            return
+
+        def finished(_: object, error: BaseException | None) -> None:
+            done(error)
+            self.on_change()
+
+        job = WriteJob(lambda db: work(self.records(db), RunReader(db)), finished, asyncio.get_running_loop())
+        self.database.submit(job)
+
+    def read_runs(self, work: Callable[[RunReader], T]) -> T:
+        """Run `work`, which reads session data, on the reading connection."""
+        return self._run_read(lambda db: work(RunReader(db)))
+
+    def read_embeddings(self, work: Callable[[EmbeddingStore], T]) -> T:
+        """Run `work`, which reads embeddings, on the reading connection."""
+        return self._run_read(lambda db: work(EmbeddingStore(db)))
+
+    async def save_embeddings(self, model: str, made: Sequence[tuple[UnembeddedMemory, bytes]], at: int) -> None:
+        """Save embeddings made by `model`; if the data folder is read-only, do nothing."""
+        if self.database is not None:
+            await self.database.run(lambda db: EmbeddingStore(db).save(model, made, at))
+
+    def close(self) -> None:
+        if self._reading:
+            self._reading.close()
+            self._reading = None

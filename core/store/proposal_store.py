@@ -1,0 +1,161 @@
+"""Proposed changes to skills and memories. Each change is committed together with the event that records it."""
+
+import json
+import secrets
+import sqlite3
+from collections.abc import Mapping
+from contextlib import closing
+from dataclasses import asdict, fields, replace
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from core.domain.clock import Clock, now
+from core.domain.ids import ALPHABET
+from core.domain.problems import Problem
+from core.domain.proposal import Proposal, ProposalCreated, ProposalKind, ProposalState, ProposalStateChanged
+from core.domain.text import Text
+from core.store.database import Database
+from core.store.journal import ExtraWrite, Journal
+
+NAMES = tuple(field.name for field in fields(Proposal))
+COLUMNS = ", ".join(NAMES)
+LISTS = ("steps", "untrusted_sources")
+IDENTITY_FIELDS = (
+    "state",
+    "target_kind",
+    "action",
+    "target",
+    "path",
+    "text",
+    "details",
+    "base_version",
+)  # equal in proposals for the same change
+# By new state, the states that may precede it: no proposal is decided twice, and every decision can be undone.
+ALLOWED_FROM: Mapping[ProposalState, tuple[ProposalState, ...]] = MappingProxyType(
+    {"accepted": ("pending",), "rejected": ("pending",), "undone": ("accepted",), "pending": ("rejected", "undone")}
+)
+
+
+class ProposalStore:
+    """Proposals in the data file, read on separate connections."""
+
+    def __init__(
+        self, path: Path, database: Database | None, journal: Journal, *, frozen: bool = False, clock: Clock = now
+    ) -> None:
+        self._path = path
+        self._database = database
+        self._journal = journal
+        self._flags = "immutable=1" if frozen else "mode=ro"
+        self._clock = clock
+
+    def find(
+        self, *, state: ProposalState | None = None, of: ProposalKind | None = None, session: str = "", target: str = ""
+    ) -> list[Proposal]:
+        """Return the proposals that match every filter that is set, oldest first."""
+        wanted = {"state": state, "target_kind": of, "session": session, "target": target}
+        named = {name: value for name, value in wanted.items() if value}
+        where = " AND ".join(f"{name} = ?" for name in named) or "1"
+        return self._read(f"SELECT {COLUMNS} FROM proposal WHERE {where} ORDER BY created_at, id", *named.values())
+
+    def get(self, name: str) -> Proposal:
+        """Return a proposal by its id or an unambiguous prefix. Raises Problem if there is no such proposal."""
+        beginning = f"SELECT {COLUMNS} FROM proposal WHERE id >= ? AND id < ? ORDER BY id LIMIT 2"
+        found = self._read(beginning, name, name + "\U0010ffff")
+        if len(found) != 1 or not name:
+            cause = "More than one proposal id starts with it." if len(found) > 1 else ""
+            raise Problem(f"There is no proposal {name!r}.", cause, "List the proposals with `journeyman proposals`.")
+        return found[0]
+
+    async def create(self, wanted: Proposal) -> Proposal:
+        """Save a proposal as pending under a new id, unless the same change is pending; then return that proposal."""
+        proposal = replace(
+            wanted, id=_new_id(), created_at=self._clock(), state="pending", resolved_at=0, resolved_by="", result=""
+        )
+        same = " AND ".join(f"{name} = ?" for name in IDENTITY_FIELDS)
+        identity = [getattr(proposal, name) for name in IDENTITY_FIELDS]
+        if existing := self._read(
+            f"SELECT {COLUMNS} FROM proposal WHERE {same} ORDER BY created_at LIMIT 1", *identity
+        ):
+            return existing[0]
+        event = ProposalCreated(
+            proposal.id,
+            proposal.target_kind,
+            proposal.action,
+            proposal.target,
+            Text(proposal.text),
+            proposal.reason,
+            proposal.base_version,
+            proposal.path,
+            proposal.details,
+            proposal.steps,
+            proposal.untrusted_sources,
+            proposal.author,
+        )
+        await self._write(proposal.session, event, lambda db: _insert(db, proposal))
+        return proposal
+
+    async def resolve(
+        self, name: str, state: ProposalState, *, by: str = "user", result: str = "", text: str | None = None
+    ) -> Proposal:
+        """Change the state of a proposal. `text` is the accepted text, if the user edited it first.
+
+        Raises Problem if the current state does not allow it, for example because it was resolved before.
+        """
+        before = self.get(name)
+        edited = before.text if text is None else text
+        after = replace(before, state=state, resolved_at=self._clock(), resolved_by=by, result=result, text=edited)
+        event = ProposalStateChanged(before.id, state, by, result, Text("" if text is None else text))
+        await self._write(before.session, event, lambda db: _update_state(db, after))
+        return after
+
+    async def _write(self, session: str, event: ProposalCreated | ProposalStateChanged, work: ExtraWrite) -> None:
+        """Run `work` in one transaction; if the session of the proposal still exists, also append the event there."""
+        writer = self._writer()
+        if session and self._session_exists(session):
+            await self._journal.append_with(session, event, work)
+        else:
+            await writer.run(work)
+
+    def _session_exists(self, session: str) -> bool:
+        with closing(self._connect()) as db:
+            return db.execute("SELECT 1 FROM session WHERE id = ?", (session,)).fetchone() is not None
+
+    def _read(self, query: str, *values: object) -> list[Proposal]:
+        with closing(self._connect()) as db:
+            return [_proposal(row) for row in db.execute(query, values)]
+
+    def _connect(self) -> sqlite3.Connection:
+        return sqlite3.connect(f"{self._path.absolute().as_uri()}?{self._flags}", uri=True, isolation_level=None)
+
+    def _writer(self) -> Database:
+        if self._database is None:
+            raise Problem("The data folder is not writable.", "It is open read-only.", "")
+        return self._database
+
+
+def _new_id() -> str:
+    return "".join(secrets.choice(ALPHABET) for _ in range(8))
+
+
+def _insert(db: sqlite3.Connection, proposal: Proposal) -> None:
+    plain = asdict(proposal) | {name: json.dumps(getattr(proposal, name)) for name in LISTS}
+    marks = ", ".join("?" for _ in NAMES)
+    db.execute(f"INSERT INTO proposal ({COLUMNS}) VALUES ({marks})", tuple(plain[name] for name in NAMES))
+
+
+def _update_state(db: sqlite3.Connection, after: Proposal) -> None:
+    """Update the state on the writing thread. Raises Problem if a concurrent decision was faster."""
+    (state,) = db.execute("SELECT state FROM proposal WHERE id = ?", (after.id,)).fetchone()
+    if state not in ALLOWED_FROM[after.state]:
+        do = "Reopen it first." if state in ALLOWED_FROM["pending"] else "Undo it first." if state == "accepted" else ""
+        raise Problem(f"The proposal {after.id} cannot be {after.state} now.", f"It is {state}.", do)
+    db.execute(
+        "UPDATE proposal SET state = ?, resolved_at = ?, resolved_by = ?, result = ?, text = ? WHERE id = ?",
+        (after.state, after.resolved_at, after.resolved_by, after.result, after.text, after.id),
+    )
+
+
+def _proposal(row: tuple[Any, ...]) -> Proposal:
+    plain = dict(zip(NAMES, row, strict=True))
+    return Proposal(**plain | {name: tuple(json.loads(plain[name])) for name in LISTS})

@@ -1,0 +1,125 @@
+"""Permanently delete sessions: events, steps, search terms, and blobs that nothing else refers to."""
+
+import asyncio
+import re
+import sqlite3
+from collections.abc import Callable, Iterable
+from contextlib import closing
+from functools import partial
+from pathlib import Path
+
+from core.store.blobs import read_blob
+from core.store.codec import decode_event, load_texts
+from core.store.database import Database
+from core.store.row_keys import key_range, row_key
+from core.store.search import unindex_event
+from core.store.search_backlog import is_in_backlog, remove_from_backlog
+
+SLICE = 1000
+NAMED = re.compile(r'"([0-9a-f]{64})"')
+
+
+async def purge_sessions(database: Database, sessions: Iterable[str], before_purge: Callable[[str], None]) -> int:
+    """Purge sessions in slices, so that other writers are not blocked, and return the number of deleted blobs.
+
+    After a crash, purging the same sessions again completes it. `before_purge` is called with a session id on the
+    writing thread before the first event of that session is deleted.
+    """
+    named: set[str] = set()
+    for session in sessions:
+        number = await database.run(partial(_begin, session=session, before_purge=before_purge))
+        more = number > 0
+        while more:
+            found, more = await database.run(partial(_purge_slice, number=number))
+            named |= found
+    if not named:
+        return 0
+    referenced, seen = await asyncio.to_thread(_find_referenced, database.path, named)
+    return await database.run(lambda db: delete_unreferenced_blobs(db, named - referenced, seen))
+
+
+def _begin(db: sqlite3.Connection, session: str, before_purge: Callable[[str], None]) -> int:
+    before_purge(session)
+    return session_number(db, session)
+
+
+def _purge_slice(db: sqlite3.Connection, number: int) -> tuple[set[str], bool]:
+    found = delete_last_events(db, number)
+    more = has_events(db, number)
+    if not more:
+        delete_session_rows(db, number)
+    return found, more
+
+
+def _find_referenced(path: Path, names: set[str]) -> tuple[set[str], dict[int, int]]:
+    uri = f"{path.absolute().as_uri()}?mode=ro"
+    with closing(sqlite3.connect(uri, uri=True, isolation_level=None)) as db:
+        return find_referenced_blobs(db, names)
+
+
+def session_number(db: sqlite3.Connection, session: str) -> int:
+    """Return the number of a session, or 0 if there is no such session."""
+    row = db.execute("SELECT number FROM session WHERE id = ?", (session,)).fetchone()
+    return int(row[0]) if row else 0
+
+
+def delete_last_events(db: sqlite3.Connection, number: int) -> set[str]:
+    """Delete the last SLICE events of a session, and return the hashes of the blobs they referred to."""
+    rows = db.execute(
+        "SELECT id, kind, payload FROM event WHERE id BETWEEN ? AND ? ORDER BY id DESC LIMIT ?",
+        (*key_range(number), SLICE),
+    ).fetchall()
+    named: set[str] = set()
+    for name, kind, payload in rows:
+        if not is_in_backlog(db, name):
+            unindex_event(db, name, load_texts(decode_event(kind, payload), lambda blob: read_blob(db, blob)))
+        named.update(NAMED.findall(payload))
+    if rows:
+        gone = (rows[-1][0], rows[0][0])
+        remove_from_backlog(db, *gone)
+        db.execute("DELETE FROM event WHERE id BETWEEN ? AND ?", gone)
+    return named
+
+
+def has_events(db: sqlite3.Connection, number: int) -> bool:
+    return db.execute("SELECT 1 FROM event WHERE id BETWEEN ? AND ? LIMIT 1", key_range(number)).fetchone() is not None
+
+
+def delete_session_rows(db: sqlite3.Connection, number: int) -> None:
+    """Delete what remains of a session: its steps, open requests, skill uses and list row."""
+    db.execute("DELETE FROM step WHERE id BETWEEN ? AND ?", key_range(number))
+    db.execute("DELETE FROM pending_request WHERE session = ?", (number,))
+    db.execute("DELETE FROM skill_use WHERE event BETWEEN ? AND ?", key_range(number))
+    db.execute("DELETE FROM session WHERE number = ?", (number,))
+
+
+def find_referenced_blobs(db: sqlite3.Connection, names: set[str]) -> tuple[set[str], dict[int, int]]:
+    """Return which of these blobs any event refers to, and the last sequence number seen, by session number."""
+    db.execute("BEGIN")
+    try:
+        seen: dict[int, int] = dict(db.execute("SELECT number, last_seq FROM session"))
+        found: set[str] = set()
+        for (payload,) in db.execute("SELECT payload FROM event"):
+            found.update(names.intersection(NAMED.findall(payload)))
+        return found, seen
+    finally:
+        db.execute("COMMIT")
+
+
+def delete_unreferenced_blobs(db: sqlite3.Connection, names: set[str], seen: dict[int, int]) -> int:
+    """Delete blobs and return how many.
+
+    A blob is kept if a skill version refers to it, or an event with a higher sequence number than `seen` has for its
+    session.
+    """
+    newer: set[str] = set()
+    for number, seq in db.execute("SELECT number, last_seq FROM session").fetchall():
+        if seq > seen.get(number, 0):
+            since = (row_key(number, seen.get(number, 0)), key_range(number)[1])
+            for (payload,) in db.execute("SELECT payload FROM event WHERE id > ? AND id <= ?", since):
+                newer.update(NAMED.findall(payload))
+    for (files,) in db.execute("SELECT files FROM skill_version"):
+        newer.update(NAMED.findall(files))
+    gone = names - newer
+    db.executemany("DELETE FROM blob WHERE hash = ?", [(name,) for name in gone])
+    return len(gone)

@@ -1,0 +1,72 @@
+"""The messages queued for the next request, read from the end of the event log.
+
+This module imports little, because the window needs it at startup.
+"""
+
+import json
+import sqlite3
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+from core.store.row_keys import key_range, offset_of
+
+KINDS = ("user_message", "queue_changed", "run_started")
+
+
+class QueuedMessage(NamedTuple):
+    """A queued message. `entry` is the sequence number of its event; `blob` names the full text if it is long."""
+
+    entry: int
+    text: str
+    blob: str = ""
+    files: tuple[str, ...] = ()
+
+
+def read_queued_messages(db: sqlite3.Connection, session: int, running: bool) -> list[QueuedMessage]:
+    """Return the queued messages in the order in which they will be sent.
+
+    While a run is in progress (`running`), the messages before its start are its task and not queued.
+    """
+    lines = list(_since_request(db, session))
+    begun = max((seq for seq, kind, _ in lines if kind == "run_started"), default=0) if running else 0
+    waiting: dict[int, QueuedMessage] = {}
+    known: dict[int, QueuedMessage] = {}
+    for seq, kind, values in reversed(lines):
+        if kind == "user_message":
+            waiting[seq] = known[seq] = _message(seq, values)
+        elif kind == "queue_changed":
+            target, text = int(values["target_seq"]), values.get("text", {})
+            if values["action"] == "restored" and target not in known:
+                known[target] = _read_message(db, session, target)
+            if target in known and values["action"] in {"edited", "restored"}:
+                known[target] = known[target]._replace(text=text.get("head", ""), blob=text.get("blob", ""))
+            waiting = {entry: known[entry] for entry in values.get("order", ()) if entry in known}
+    task = {seq for seq, kind, _ in lines if kind == "user_message" and seq < begun}
+    return [one for entry, one in waiting.items() if entry not in task]
+
+
+def _since_request(db: sqlite3.Connection, session: int) -> Iterable[tuple[int, str, dict[str, Any]]]:
+    """Yield events from the newest back to the last request, which sent everything queued before it."""
+    rows = db.execute(
+        "SELECT id, kind, payload FROM event WHERE id BETWEEN ? AND ? AND kind IN (?, ?, ?, 'request_sent')"
+        " ORDER BY id DESC",
+        (*key_range(session), *KINDS),
+    )
+    for number, kind, payload in rows:
+        values = json.loads(payload)
+        if kind == "request_sent":
+            if not values.get("purpose"):
+                return
+            continue
+        yield offset_of(number), kind, values
+
+
+def _read_message(db: sqlite3.Connection, session: int, seq: int) -> QueuedMessage:
+    row = db.execute("SELECT payload FROM event WHERE id = ?", (key_range(session)[0] | seq,)).fetchone()
+    return _message(seq, json.loads(row[0]) if row else {})
+
+
+def _message(seq: int, values: dict[str, Any]) -> QueuedMessage:
+    text = values.get("text", {})
+    files = tuple(str(one["name"]) for one in values.get("attachments", ()))
+    return QueuedMessage(seq, text.get("head", ""), text.get("blob", ""), files)

@@ -1,0 +1,83 @@
+"""Conversion of steps and sessions to rows and back, without pydantic, because the window reads them at startup."""
+
+import json
+import sqlite3
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from core.domain.sessions import SessionRow
+from core.domain.steps import Step
+from core.store.row_keys import offset_of, row_key
+
+SESSION_COLUMNS = ", ".join(SessionRow._fields)
+STEP_COLUMNS = (
+    "id, number, kind, key, status, object, started_at, ended_at, run, depth, tokens, cost,"
+    " metrics, first_seq, last_seq"
+)
+
+_UPDATE_SESSION = "UPDATE session SET " + ", ".join(f"{name} = ?" for name in SessionRow._fields[1:])
+
+
+def write_steps(db: sqlite3.Connection, session: int, steps: Iterable[Step]) -> None:
+    """Insert steps or update existing ones; the key of a step never changes."""
+    db.executemany(
+        f"INSERT INTO step ({STEP_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+        " ON CONFLICT (id) DO UPDATE SET kind = excluded.kind, status = excluded.status, object = excluded.object,"
+        " ended_at = excluded.ended_at, tokens = excluded.tokens, cost = excluded.cost, metrics = excluded.metrics,"
+        " last_seq = excluded.last_seq",
+        [
+            (
+                row_key(session, s.row),
+                s.number,
+                s.kind,
+                s.key,
+                s.status,
+                s.object,
+                s.started_at,
+                s.ended_at,
+                s.run,
+                s.depth,
+                s.tokens,
+                s.cost,
+                _metrics_json(s.metrics),
+                s.first_seq,
+                s.last_seq,
+            )
+            for s in steps
+        ],
+    )
+
+
+def _metrics_json(metrics: Mapping[str, int]) -> str:
+    """Return the metrics as JSON, built by hand for speed. The names are plain identifiers, which need no escaping."""
+    figures = ",".join([f'"{name}":{amount}' for name, amount in metrics.items()])
+    return f"{{{figures}}}" if figures else ""
+
+
+def read_step(row: tuple[Any, ...]) -> Step:
+    """Convert a row whose columns are in the order of STEP_COLUMNS."""
+    number, kind, name, status, object, started_at, ended_at, run, depth, tokens, cost, metrics, first_seq, last_seq = (
+        row[1:]
+    )
+    return Step(
+        offset_of(row[0]), kind, status, started_at, number, name, object, ended_at, run, depth, tokens, cost,
+        json.loads(metrics) if metrics else {}, first_seq, last_seq,
+    )  # fmt: skip
+
+
+def insert_session(db: sqlite3.Connection, row: SessionRow, number: int | None = None) -> int:
+    """Insert a session and return its number: `number`, or the next free one."""
+    places = ", ".join("?" for _ in row)
+    cursor = db.execute(f"INSERT INTO session (number, {SESSION_COLUMNS}) VALUES (?, {places})", (number, *row))
+    assert cursor.lastrowid is not None
+    return cursor.lastrowid
+
+
+def update_session(db: sqlite3.Connection, number: int, row: SessionRow) -> None:
+    """Update the row of a session after an event."""
+    db.execute(f"{_UPDATE_SESSION} WHERE number = ?", (*row[1:], number))
+
+
+def read_session(row: tuple[Any, ...]) -> SessionRow:
+    """Convert a row whose columns are in the order of SESSION_COLUMNS."""
+    return SessionRow(*row)

@@ -1,0 +1,95 @@
+"""Cheap reads of parts of a session: an even sample of its timeline rows, row ranges, and events of selected kinds."""
+
+import json
+import sqlite3
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+from core.store.row_keys import key_range, offset_of, row_key
+
+NEAR = 400  # how many rows back `find_row` looks for a row that the event closed
+
+_COLUMNS = "id, kind, status, started_at, ended_at, depth"
+
+
+class RowSample(NamedTuple):
+    """The columns of a timeline row that the overview chart needs."""
+
+    row: int
+    kind: str
+    status: str
+    began: int
+    ended: int
+    depth: int
+
+
+def sample_rows(db: sqlite3.Connection, session: int, count: int, most: int) -> list[RowSample]:
+    """Return at most `most` of the first `count` rows, evenly spaced and including the first and the last.
+
+    The cost depends on `most` only, not on the length of the session.
+    """
+    if count <= most:
+        return read_rows(db, session, 0, count)
+    wanted = sorted({round(n * (count - 1) / (most - 1)) for n in range(most)})
+    rows = db.execute(
+        f"SELECT {_COLUMNS} FROM step WHERE id IN (SELECT value FROM json_each(?)) ORDER BY id",
+        (json.dumps([row_key(session, row) for row in wanted]),),
+    )
+    return _samples(rows)
+
+
+def read_rows(db: sqlite3.Connection, session: int, first: int, count: int) -> list[RowSample]:
+    """Return `count` rows from row `first` on."""
+    rows = db.execute(
+        f"SELECT {_COLUMNS} FROM step WHERE id BETWEEN ? AND ? ORDER BY id",
+        (row_key(session, first), row_key(session, first + count - 1)),
+    )
+    return _samples(rows)
+
+
+def read_events(
+    db: sqlite3.Connection, session: int, kinds: Iterable[str], after: int, until: int, most: int
+) -> list[dict[str, Any]]:
+    """Return the first `most` events of these kinds with `after` < seq <= `until`, as plain dictionaries."""
+    rows = db.execute(
+        "SELECT id, run, at, kind, payload FROM event WHERE id > ? AND id <= ?"
+        " AND kind IN (SELECT value FROM json_each(?)) ORDER BY id LIMIT ?",
+        (row_key(session, after), row_key(session, until), json.dumps(list(kinds)), most),
+    )
+    return [
+        {"seq": offset_of(row[0]), "run": row[1], "at": row[2], "kind": row[3], **json.loads(row[4])} for row in rows
+    ]
+
+
+def read_last_event(db: sqlite3.Connection, session: int, kind: str) -> dict[str, Any] | None:
+    """Return the payload of the last event of this kind, or None. The search runs from the end."""
+    row = db.execute(
+        "SELECT payload FROM event WHERE id BETWEEN ? AND ? AND kind = ? ORDER BY id DESC LIMIT 1",
+        (*key_range(session), kind),
+    ).fetchone()
+    return dict(json.loads(row[0])) if row else None
+
+
+def find_row(db: sqlite3.Connection, session: int, seq: int) -> int | None:
+    """Return the row that an event opened or closed; otherwise the nearest row before it. None if there are no rows."""
+    start, end = key_range(session)
+    last = db.execute("SELECT max(id) FROM step WHERE id BETWEEN ? AND ?", (start, end)).fetchone()[0]
+    if last is None:
+        return None
+    low, high = start, last
+    while low < high:  # Rows are ordered by the events that opened them.
+        middle = (low + high + 1) // 2
+        opened = db.execute("SELECT first_seq FROM step WHERE id = ?", (middle,)).fetchone()
+        if opened is None or opened[0] > seq:
+            high = middle - 1
+        else:
+            low = middle
+    closed = db.execute(
+        "SELECT id FROM step WHERE id BETWEEN ? AND ? AND last_seq = ? AND kind <> 'run' ORDER BY id LIMIT 1",
+        (max(start, low - NEAR), low, seq),
+    ).fetchone()
+    return offset_of(closed[0] if closed else low)
+
+
+def _samples(rows: Iterable[tuple[Any, ...]]) -> list[RowSample]:
+    return [RowSample(offset_of(row[0]), *row[1:]) for row in rows]

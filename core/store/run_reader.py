@@ -1,0 +1,111 @@
+"""Reads how a run ended, what it did and how it was rated, from which memories are updated after the run."""
+
+import json
+import sqlite3
+from dataclasses import dataclass
+from typing import Any
+
+from core.domain.clock import SECOND
+from core.store.row_keys import key_range
+
+ROWS = 3_000  # only the last steps of a run are read
+REPLIES = 60  # only the last replies are searched for the use of a memory
+
+
+@dataclass(frozen=True, slots=True)
+class FinishedStep:
+    """A step of a finished run."""
+
+    kind: str
+    object: str
+    status: str
+
+
+@dataclass(frozen=True, slots=True)
+class FinishedRun:
+    """A run that has ended, with its steps in order.
+
+    `seq` is the event that ended the run. `subagent` is the name under which a parent session started it, if any.
+    """
+
+    session: str
+    run: int
+    seq: int
+    folder: str
+    subagent: str
+    seconds: float
+    steps: tuple[FinishedStep, ...]
+    status: str
+    reason: str
+
+
+class RunReader:
+    """Reads session data within the caller's transaction."""
+
+    def __init__(self, db: sqlite3.Connection) -> None:
+        self._db = db
+
+    def finished_run(self, session: str, run: int, seq: int, status: str, reason: str) -> FinishedRun | None:
+        """Return a run that has ended, built from its steps; None if the session no longer exists."""
+        found = self._db.execute("SELECT number, folder, subagent FROM session WHERE id = ?", (session,)).fetchone()
+        if found is None:
+            return None
+        steps = self._db.execute(
+            "SELECT kind, object, status, started_at, ended_at FROM step WHERE id BETWEEN ? AND ? AND run = ?"
+            " ORDER BY id DESC LIMIT ?",
+            (*key_range(found[0]), run, ROWS),
+        ).fetchall()
+        started_at = min((step[3] for step in steps), default=0)
+        last = max((step[4] or step[3] for step in steps), default=0)
+        rows = tuple(FinishedStep(*step[:3]) for step in reversed(steps))
+        return FinishedRun(session, run, seq, found[1], found[2], (last - started_at) / SECOND, rows, status, reason)
+
+    def last_replies(self, session: str) -> str:
+        """Return the agent's last replies, with reasoning and tool arguments, as one text."""
+        rows = self._db.execute(
+            "SELECT payload FROM event WHERE id BETWEEN ? AND ? AND kind = 'replied' ORDER BY id DESC LIMIT ?",
+            (*self._span(session), REPLIES),
+        )
+        return "\n".join(word for (payload,) in rows for word in _words(json.loads(payload)))
+
+    def events(self, session: str, kinds: tuple[str, ...]) -> list[tuple[str, dict[str, Any]]]:
+        """Return the kind and payload of the events of these kinds, in order."""
+        marks = ", ".join("?" for _ in kinds)
+        rows = self._db.execute(
+            f"SELECT kind, payload FROM event WHERE id BETWEEN ? AND ? AND kind IN ({marks}) ORDER BY id",
+            (*self._span(session), *kinds),
+        )
+        return [(kind, json.loads(payload)) for kind, payload in rows]
+
+    def rating(self, session: str, run: int) -> str:
+        """Return "good", "bad" or "" for a run.
+
+        The user's rating takes precedence over that of the task's own check.
+        """
+        ratings = {"user": "", "check": ""}
+        for _, event in self.events(session, ("run_rated",)):
+            if event["run_number"] == run:
+                ratings[event.get("by", "user")] = event["rating"]
+        return {"up": "good", "down": "bad"}.get(ratings["user"] or ratings["check"], "")
+
+    def outcome_memory(self, session: str, run: int) -> str:
+        """Return the id of the memory that records the outcome of this run, or ""."""
+        rows = self._db.execute("SELECT id, fields FROM memory WHERE session = ? AND kind = 'outcome'", (session,))
+        return next((name for name, parts in rows if json.loads(parts or "{}").get("run") == str(run)), "")
+
+    def find_step(self, session: str, call: str) -> tuple[int, int]:
+        """Return the number of a tool call's step and the sequence number of its first event, or (0, 0)."""
+        row = self._db.execute(
+            "SELECT number, first_seq FROM step WHERE id BETWEEN ? AND ? AND key = ? ORDER BY id DESC LIMIT 1",
+            (*self._span(session), call),
+        ).fetchone()
+        return (row[0], row[1]) if row else (0, 0)
+
+    def _span(self, session: str) -> tuple[int, int]:
+        found = self._db.execute("SELECT number FROM session WHERE id = ?", (session,)).fetchone()
+        return key_range(found[0]) if found else (0, 0)
+
+
+def _words(reply: dict[str, Any]) -> list[str]:
+    calls = [call.get("arguments", {}).get("head", "") for call in reply.get("calls", ())]
+    return [reply.get("text", {}).get("head", ""), reply.get("reasoning", {}).get("head", ""), *calls]

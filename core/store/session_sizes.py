@@ -1,0 +1,55 @@
+"""The sizes of sessions, by kind of event, including the blobs that the events refer to."""
+
+import re
+import sqlite3
+from collections import Counter
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+
+from core.store.health import open_read_only
+from core.store.row_keys import session_of
+
+NAMED = re.compile(r'"([0-9a-f]{64})"')
+
+
+@dataclass(frozen=True, slots=True)
+class SessionSize:
+    """The size of a session.
+
+    `size` is the approximate number of bytes on disk; `kinds` has the three largest kinds of events with their sizes.
+    """
+
+    session: str
+    title: str
+    events: int
+    steps: int
+    size: int
+    kinds: tuple[tuple[str, int], ...] = ()
+
+
+def session_sizes(path: Path, limit: int = 10) -> list[SessionSize]:
+    """Return the largest sessions, largest first.
+
+    A blob that several sessions refer to counts for the first one. This reads every event, so do not call it on the UI
+    thread.
+    """
+    with closing(open_read_only(path)) as db:
+        known = {row[0]: row[1:] for row in db.execute("SELECT number, id, title, last_seq, steps FROM session")}
+        sizes = _measure(db)
+    heaviest = sorted(known, key=lambda number: (-sizes.get(number, Counter()).total(), number))[:limit]
+    return [_session_size(known[number], sizes.get(number, Counter())) for number in heaviest]
+
+
+def _measure(db: sqlite3.Connection) -> dict[int, Counter[str]]:
+    blobs: dict[str, int] = dict(db.execute("SELECT hash, length(body) FROM blob"))
+    sizes: dict[int, Counter[str]] = {}
+    for name, kind, payload in db.execute("SELECT id, kind, payload FROM event"):
+        by_kind = sizes.setdefault(session_of(name), Counter())
+        by_kind[kind] += len(payload) + sum(blobs.pop(blob, 0) for blob in NAMED.findall(payload))
+    return sizes
+
+
+def _session_size(row: tuple[str, str, int, int], by_kind: "Counter[str]") -> SessionSize:
+    name, title, events, steps = row
+    return SessionSize(name, title, events, steps, by_kind.total(), tuple(by_kind.most_common(3)))

@@ -1,0 +1,200 @@
+"""Skills in the data file: the user's settings for each, its versions, and the calls that used it."""
+
+import json
+import sqlite3
+from collections.abc import Iterable, Mapping
+from contextlib import closing
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from core.domain.problems import Problem
+from core.domain.skill import SkillFile, SkillUse, SkillUsed, SkillVersion
+from core.store.blobs import compress, decompress
+from core.store.database import Database
+from core.store.row_keys import BITS
+
+VERSION = "number, name, created_at, author, digest, reason, session, files"
+
+
+class SkillRecord(NamedTuple):
+    """The stored state of a skill. `trusted_digest` is the digest that the user approved.
+
+    `pinned`, `disabled` and `archived` are the times when the user did that, in microseconds; 0 if not.
+    """
+
+    key: str
+    name: str
+    latest_version: int = 0
+    trusted_digest: str = ""
+    pinned: int = 0
+    disabled: int = 0
+    archived: int = 0
+
+
+class SkillStore:
+    """Skills, read on separate connections; every change is one transaction."""
+
+    def __init__(self, path: Path, database: Database | None, *, frozen: bool = False) -> None:
+        self._path = path
+        self._database = database
+        self._flags = "immutable=1" if frozen else "mode=ro"
+
+    @property
+    def can_write(self) -> bool:
+        return self._database is not None
+
+    def records(self) -> dict[str, SkillRecord]:
+        """Return every stored skill by its key."""
+        query = "SELECT key, name, latest_version, trusted_digest, pinned, disabled, archived FROM skill"
+        return {row[0]: SkillRecord(*row) for row in self._rows(query)}
+
+    def uses(self) -> dict[str, tuple[int, int]]:
+        """Return how often each skill was used and when it was last used (microseconds), by its key."""
+        query = (
+            "SELECT u.key, count(*), max(event.at) FROM skill_use AS u JOIN event ON event.id = u.event GROUP BY u.key"
+        )
+        return {key: (count, last) for key, count, last in self._rows(query)}
+
+    def latest_versions(self) -> dict[str, SkillVersion]:
+        """Return the latest version of each skill by its key."""
+        rows = self._rows(
+            "SELECT skill.key, v.number, v.name, v.created_at, v.author, v.digest, v.reason,"
+            " v.session, v.files FROM skill"
+            " JOIN skill_version AS v ON v.skill = skill.number AND v.number = skill.latest_version"
+        )
+        return {row[0]: _version(row[1:]) for row in rows}
+
+    def versions(self, key: str) -> tuple[SkillVersion, ...]:
+        """Return all versions of a skill, newest first."""
+        query = (
+            f"SELECT {VERSION} FROM skill_version WHERE skill = (SELECT number FROM skill WHERE key = ?)"
+            " ORDER BY number DESC"
+        )
+        return tuple(map(_version, self._rows(query, key)))
+
+    def body(self, digest: str) -> bytes:
+        """Return the content of a file that a version refers to."""
+        found = self._rows("SELECT body FROM blob WHERE hash = ?", digest)
+        if not found:
+            raise Problem(
+                "A file of this skill is missing.", "Its content is not in the data file.", "Save the skill again."
+            )
+        return decompress(found[0][0])
+
+    def used_in(self, key: str, limit: int = 200) -> list[SkillUse]:
+        """Return the runs that used a skill, the latest use first."""
+        rows = self._rows(
+            "SELECT session.id, session.title, event.run, max(u.version), max(event.at), session.status,"
+            " session.rating, session.runs FROM skill_use AS u JOIN event ON event.id = u.event"
+            f" JOIN session ON session.number = (event.id >> {BITS}) WHERE u.key = ?"
+            " GROUP BY session.id, event.run ORDER BY max(event.at) DESC LIMIT ?",
+            key,
+            limit,
+        )
+        found = []
+        for name, title, run, version, at, status, rating, runs in rows:
+            ended = (status, rating) if run == runs else (self._ended(name, run), "")
+            found.append(SkillUse(name, title, run, version, at, *ended))
+        return found
+
+    def _ended(self, session: str, run: int) -> str:
+        """Return the status of a run that is not the last of its session."""
+        found = self._rows(
+            f"SELECT step.status FROM step JOIN session ON session.number = (step.id >> {BITS})"
+            " WHERE session.id = ? AND step.run = ? AND step.kind = 'run' LIMIT 1",
+            session,
+            run,
+        )
+        return str(found[0][0]) if found else ""
+
+    async def add(self, key: str, version: SkillVersion, base: int, bodies: Mapping[str, bytes], trust: bool) -> bool:
+        """Save a new version on top of `base`.
+
+        Return false, and write nothing, if the latest version is no longer `base`.
+        """
+
+        def write(db: sqlite3.Connection) -> bool:
+            number, head = _number_and_version(db, key, version.name)
+            if head != base:
+                return False
+            for name, body in bodies.items():
+                db.execute("INSERT OR IGNORE INTO blob VALUES (?, ?, ?)", (name, len(body), compress(body)))
+            files = json.dumps([asdict(file) for file in version.files])
+            db.execute(
+                f"INSERT INTO skill_version (skill, {VERSION}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                (
+                    number,
+                    version.number,
+                    version.name,
+                    version.created_at,
+                    version.author,
+                    version.digest,
+                    version.reason,
+                    version.session,
+                    files,
+                ),
+            )
+            db.execute(
+                "UPDATE skill SET latest_version = ?, name = ?, trusted_digest = CASE WHEN ? THEN ? ELSE"
+                " trusted_digest END WHERE number = ?",
+                (version.number, version.name, trust, version.digest, number),
+            )
+            return True
+
+        return await self._writer().run(write)
+
+    async def set_flags(self, key: str, name: str, **changes: int | str) -> None:
+        """Set fields of a SkillRecord: `trusted_digest`, `pinned`, `disabled` or `archived`."""
+        assert changes.keys() <= set(SkillRecord._fields[3:])
+
+        def write(db: sqlite3.Connection) -> None:
+            number, _ = _number_and_version(db, key, name)
+            for column, value in changes.items():
+                db.execute(f"UPDATE skill SET {column} = ? WHERE number = ?", (value, number))
+
+        await self._writer().run(write)
+
+    async def rename(self, key: str, to: str) -> None:
+        """Change the key of a skill, keeping its history. Raises Problem if the new key is taken."""
+
+        def write(db: sqlite3.Connection) -> None:
+            if db.execute("SELECT 1 FROM skill WHERE key = ?", (to,)).fetchone():
+                message = f"A skill named {to.partition('/')[2]!r} already exists."
+                raise Problem(message, "Names must be unique, also among archived skills.", "Choose another name.")
+            db.execute("UPDATE skill SET key = ? WHERE key = ?", (to, key))
+            db.execute("UPDATE skill_use SET key = ? WHERE key = ?", (to, key))
+
+        await self._writer().run(write)
+
+    def _rows(self, query: str, *values: object) -> list[tuple[Any, ...]]:
+        uri = f"{self._path.absolute().as_uri()}?{self._flags}"
+        with closing(sqlite3.connect(uri, uri=True, isolation_level=None)) as db:
+            return db.execute(query, values).fetchall()
+
+    def _writer(self) -> Database:
+        if self._database is None:
+            raise Problem("The data folder is not writable.", "It is open read-only.", "")
+        return self._database
+
+
+def record_skill_use(db: sqlite3.Connection, entry: int, event: object) -> None:
+    """Index an event that records the use of a skill."""
+    if isinstance(event, SkillUsed):
+        db.execute("INSERT OR REPLACE INTO skill_use VALUES (?, ?, ?)", (entry, event.key, event.version))
+
+
+def _number_and_version(db: sqlite3.Connection, key: str, name: str) -> tuple[int, int]:
+    """Return the row number and the latest version of a skill, inserting the skill if it is new."""
+    found = db.execute("SELECT number, latest_version FROM skill WHERE key = ?", (key,)).fetchone()
+    if found is not None:
+        return int(found[0]), int(found[1])
+    made = db.execute("INSERT INTO skill VALUES (NULL, ?, ?, 0, '', 0, 0, 0)", (key, name))
+    assert made.lastrowid is not None
+    return made.lastrowid, 0
+
+
+def _version(row: Iterable[Any]) -> SkillVersion:
+    number, name, created_at, author, digest, reason, session, files = row
+    skill_files = tuple(SkillFile(**file) for file in json.loads(files))
+    return SkillVersion(number, name, created_at, author, digest, reason, session, skill_files)

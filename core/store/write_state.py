@@ -1,0 +1,31 @@
+"""The in-memory state that the writing thread keeps for each session it appends to."""
+
+from dataclasses import dataclass
+
+from core.domain.events import EventRecord, RunStarted, SessionEvent, UserMessage
+from core.domain.sessions import SessionRow
+from core.domain.steps import Outline
+
+
+@dataclass(slots=True)
+class WriteState:
+    """The state of a session that is being written to.
+
+    `number` is the session's row number, `run` the number of the current run, and `at` the time of the last event, in
+    microseconds.
+    """
+
+    number: int
+    row: SessionRow
+    outline: Outline
+    run: int = 0
+    at: int = 0
+
+    def next_entry(self, event: SessionEvent, at: int) -> EventRecord:
+        """Return the event with the next sequence number, its run and its time; the state of the session advances."""
+        if isinstance(event, RunStarted):
+            self.run += 1
+        # A user message that starts a run belongs to it, although it precedes RunStarted.
+        opening = isinstance(event, UserMessage) and "run" not in self.outline.open
+        self.at = max(at, self.at)  # The clock may be set back; event times must not decrease.
+        return EventRecord(self.row.id, self.row.last_seq + 1, self.run + opening, self.at, event)

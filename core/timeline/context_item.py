@@ -1,0 +1,25 @@
+"""The items that fill a model's context window.
+
+Categories are system, tools, skills, memory, summary, user, harness, replies, and `results:TOOL` for the results of a
+tool.
+"""
+
+from dataclasses import dataclass
+
+RESULTS_PREFIX = "results:"
+
+
+@dataclass(frozen=True, slots=True)
+class ContextItem:
+    """One item of the context, such as a message or a tool result.
+
+    `call_id` is the id with which the model can read a truncated result in full. `truncated` means that only the
+    beginning of the item is sent.
+    """
+
+    seq: int
+    category: str
+    description: str
+    tokens: int
+    call_id: str = ""
+    truncated: bool = False

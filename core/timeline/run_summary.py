@@ -1,0 +1,201 @@
+"""Summaries of runs, folded from events in one pass; the basis of all queries and reports."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Literal
+
+from core.domain.events import (
+    CallRefused,
+    CallStarted,
+    ContextCompacted,
+    DecisionMade,
+    EventRecord,
+    FileChanged,
+    IssueReported,
+    Replied,
+    RequestRetried,
+    RequestSent,
+    RunEnded,
+    RunInterrupted,
+    RunPaused,
+    RunRated,
+    RunResumed,
+    RunStarted,
+    SessionForked,
+    ToolReturned,
+    UserMessage,
+)
+from core.domain.problems import ErrorDetails
+from core.domain.question import QuestionAnswered, QuestionAsked
+from core.domain.steps import first_line
+from core.domain.text import Text
+
+EffectiveRating = Literal["good", "bad", "unknown"]
+STATUS_AFTER_END = {"completed": "done", "stopped": "stopped", "limit": "limit", "failed": "failed"}
+
+
+@dataclass(slots=True)
+class CallSummary:
+    """A tool call and its outcome.
+
+    `open` means that the outcome is unknown. `decision` is the last decision recorded before the call.
+    """
+
+    seq: int
+    id: str
+    tool: str
+    object: str = ""
+    status: Literal["open", "done", "failed", "refused"] = "open"
+    output: str = ""
+    started_at: int = 0
+    ended_at: int = 0
+    decision: str = ""
+
+
+@dataclass(slots=True)
+class RunSummary:
+    """A run and its outcome.
+
+    `rating` is the user's, `check_rating` that of the task's own check. `files` maps paths to lines added and removed.
+    `copied` marks a run that belongs to the session this one was forked from, and must not be counted twice.
+    """
+
+    session: str
+    number: int
+    first_seq: int = 0
+    started_at: int = 0
+    ended_at: int = 0
+    status: str = "running"
+    model: str = ""
+    task: str = ""
+    reason: str = ""
+    error: ErrorDetails | None = None
+    rating: str = ""
+    check_rating: str = ""
+    note: Text = Text()
+    tags: tuple[str, ...] = ()
+    calls: dict[str, CallSummary] = field(default_factory=dict)
+    files: dict[str, tuple[int, int]] = field(default_factory=dict)
+    decisions: list[str] = field(default_factory=list)
+    issues: list[str] = field(default_factory=list)
+    turns: int = 0
+    retries: int = 0
+    questions: int = 0
+    declined: int = 0
+    tokens: int = 0
+    answer: str = ""
+    copied: bool = False
+
+    @property
+    def effective_rating(self) -> EffectiveRating:
+        """The user's rating, else that of the task's own check. A run that completed without a rating is `unknown`."""
+        rating = self.rating or self.check_rating
+        return "good" if rating == "up" else "bad" if rating == "down" else "unknown"
+
+    @property
+    def failed(self) -> bool:
+        """Whether the run was rated bad, or ended badly without being rated. A good rating outweighs the status."""
+        return self.effective_rating == "bad" or (
+            self.effective_rating == "unknown" and self.status in {"failed", "limit"}
+        )
+
+
+class RunSummaryBuilder:
+    """Folds events into the runs of a session.
+
+    A rating may arrive much later, so no run is final before the last event.
+    """
+
+    def __init__(self) -> None:
+        self.summaries: dict[int, RunSummary] = {}
+        self._task = Text()
+
+    def apply(self, entry: EventRecord) -> None:
+
+        match entry.event:
+            case UserMessage(text=text):
+                self._task = text
+            case RunStarted(model=model):
+                run = RunSummary(entry.session, entry.run, entry.seq, entry.at, entry.at, model=model)
+                run.task = first_line(self._task)
+                self.summaries[entry.run] = run
+            case SessionForked():
+                for run in self.summaries.values():
+                    run.copied = True
+            case RunRated(run_number=number):
+                if number in self.summaries:
+                    _rate(self.summaries[number], entry.event)
+            case _ if entry.run in self.summaries:
+                _apply(self.summaries[entry.run], entry)
+            case _:
+                pass
+
+
+def summarize_runs(entries: Iterable[EventRecord]) -> list[RunSummary]:
+    """Return the runs of a session in order."""
+    folded = RunSummaryBuilder()
+    for entry in entries:
+        folded.apply(entry)
+    return list(folded.summaries.values())
+
+
+def _rate(run: RunSummary, event: RunRated) -> None:
+    if event.by == "check":
+        run.check_rating = event.rating
+    else:
+        run.rating, run.note, run.tags = event.rating, event.note, event.tags
+
+
+def _apply(run: RunSummary, entry: EventRecord) -> None:
+    match entry.event:
+        case RequestSent():
+            run.ended_at = entry.at
+        case Replied(text=text, usage=usage):
+            run.turns += 1
+            run.tokens += usage.input + usage.output
+            run.answer = first_line(text) or run.answer
+        case ContextCompacted(usage=usage):
+            run.tokens += usage.input + usage.output
+        case RequestRetried():
+            run.retries += 1
+        case CallStarted(call_id=call, tool=tool, object=object):
+            decision = run.decisions[-1] if run.decisions else ""
+            run.calls[call] = CallSummary(entry.seq, call, tool, object, started_at=entry.at, decision=decision)
+        case CallRefused(call_id=call, tool=tool, reason=reason):
+            run.calls[call] = CallSummary(
+                entry.seq, call, tool, "", "refused", first_line(reason), started_at=entry.at, ended_at=entry.at
+            )
+        case ToolReturned(call_id=call, output=output, failed=failed) if call in run.calls:
+            returned = run.calls[call]
+            returned.status, returned.output, returned.ended_at = (
+                ("failed" if failed else "done"),
+                last_line(output),
+                entry.at,
+            )
+        case FileChanged(path=path, added=added, removed=removed):
+            before = run.files.get(path, (0, 0))
+            run.files[path] = (before[0] + added, before[1] + removed)
+        case DecisionMade(intent=intent, choice=choice):
+            run.decisions.append(first_line(f"{intent}: {choice}"))
+        case IssueReported(severity=severity, description=description):
+            run.issues.append(first_line(f"{severity}: {description}"))
+        case QuestionAsked():
+            run.questions += 1
+        case QuestionAnswered(answer=answer):
+            run.declined += answer.declined
+        case RunInterrupted(reason=reason):
+            run.status, run.reason = "interrupted", reason
+        case RunPaused(reason=reason):
+            run.status, run.reason = "paused", reason
+        case RunResumed():
+            run.status, run.reason = "running", ""
+        case RunEnded(status=status, reason=reason, error=failure):
+            run.status, run.reason, run.error = STATUS_AFTER_END[status], reason, failure
+        case _:
+            return
+    run.ended_at = max(run.ended_at, entry.at)
+
+
+def last_line(text: Text) -> str:
+    """Return the last non-empty line, which is where programs report what went wrong."""
+    return first_line(next((part for part in reversed(text.head.splitlines()) if part.strip()), ""))

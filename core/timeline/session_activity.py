@@ -1,0 +1,421 @@
+"""The history of a session as the window shows it: file changes, decisions, ratings, context use.
+
+It is folded from stored events as JSON. This module imports nothing slow, because the window needs it at once.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from core.domain.problems import ErrorDetails
+from core.timeline.text_diff import line_counts
+
+EventJson = Mapping[str, Any]
+BlobPair = tuple[str, str]  # blob names before and after
+ReadBlob = Callable[[str], bytes | None]
+
+CHANGE_KINDS = ("file_changed", "files_rewound")
+DECISION_KINDS = (
+    "permission_requested",
+    "permission_decided",
+    "call_allowed",
+    "call_refused",
+    "question_asked",
+    "question_answered",
+    "decision_made",
+    "issue_reported",
+    "untrusted_content_read",
+    "limit_threshold_reached",
+    "limit_raised",
+    "run_paused",
+    "context_compacted",
+    "mode_changed",
+    "harness_message",
+    "request_retried",
+)
+ACTIVITY_KINDS = (*CHANGE_KINDS, *DECISION_KINDS, "run_rated", "run_ended")
+REQUEST_KINDS = ("request_sent", "context_compacted")  # numerous, so they are read only when displayed
+MAX_REQUESTS = 4_000  # requests kept; beyond that, every second one is dropped
+FILE_TOOLS = frozenset({"read", "write", "edit", "patch", "find", "search"})
+
+
+@dataclass(frozen=True, slots=True)
+class FileEdit:
+    """A change of a file. `before` and `after` are blob names; empty means that the file did not exist."""
+
+    seq: int
+    run: int
+    path: str
+    before: str
+    after: str
+    added: int = 0
+    removed: int = 0
+    rewound: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedFile:
+    """A file with all its changes in the session.
+
+    `net` is the number of lines added and removed between the first and the last state of the file. It is None if the
+    file changed only once or the two states have not been compared yet.
+    """
+
+    path: str
+    changes: tuple[FileEdit, ...]
+    net: tuple[int, int] | None = None
+
+    @property
+    def added(self) -> int:
+        return self.net[0] if self.net else sum(change.added for change in self.changes if not change.rewound)
+
+    @property
+    def removed(self) -> int:
+        return self.net[1] if self.net else sum(change.removed for change in self.changes if not change.rewound)
+
+    @property
+    def created(self) -> bool:
+        return not self.changes[0].before
+
+    @property
+    def deleted(self) -> bool:
+        return not self.changes[-1].after
+
+    @property
+    def unchanged(self) -> bool:
+        """Whether the file is as it was before its first change in the session."""
+        return self.changes[0].before == self.changes[-1].after
+
+    @property
+    def has_contents(self) -> bool:
+        """Whether contents of the file were captured. Older sessions only have line counts."""
+        return any(change.before or change.after for change in self.changes)
+
+
+@dataclass(frozen=True, slots=True)
+class DecisionEntry:
+    """A decision: what was chosen, by whom or what, and why.
+
+    `status` is a step status; `rule` is the rule involved, which can be revoked. `count` is greater than 1 if identical
+    automatic approvals were merged.
+    """
+
+    seq: int
+    run: int
+    at: int
+    kind: str
+    what: str
+    chosen: str = ""
+    why: str = ""
+    cause: str = ""
+    status: str = "done"
+    rule: str = ""
+    options: tuple[tuple[str, str], ...] = ()
+    call: str = ""
+    count: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class SentRequest:
+    """A request: estimated tokens per category, and the context window of the model in tokens; 0 is unknown."""
+
+    seq: int
+    turn: int
+    model: str
+    context_window: int
+    tokens: Mapping[str, int]
+
+    @property
+    def total(self) -> int:
+        return sum(self.tokens.values())
+
+
+@dataclass(frozen=True, slots=True)
+class CompactionPoint:
+    """A compaction. `request_index` is the index in `SessionActivity.requests` of the next request after it.
+
+    `before` and `after` are the size of the prompt in tokens.
+    """
+
+    seq: int
+    request_index: int
+    before: int
+    after: int
+    why: str
+
+
+@dataclass(slots=True)
+class SessionActivity:
+    """The folded history of a session so far."""
+
+    files: dict[str, list[FileEdit]] = field(default_factory=dict)
+    decisions: list[DecisionEntry] = field(default_factory=list)
+    ratings: dict[int, tuple[str, str]] = field(default_factory=dict)
+    errors: dict[int, ErrorDetails] = field(default_factory=dict)
+    requests: list[SentRequest] = field(default_factory=list)
+    compactions: list[CompactionPoint] = field(default_factory=list)
+    _open: dict[str, int] = field(default_factory=dict)
+    _every: int = 1
+    _request_count: int = 0
+    _original_blobs: dict[tuple[str, int], str] = field(
+        default_factory=dict
+    )  # blob before the first change, by path and run (0: all)
+    _uncompared: dict[tuple[str, int], BlobPair] = field(default_factory=dict)
+    _nets: dict[tuple[str, int], tuple[BlobPair, tuple[int, int] | None]] = field(default_factory=dict)
+
+    def apply(self, lines: Iterable[EventJson]) -> None:
+        """Apply stored events, in journal order."""
+        for line in lines:
+            kind = line.get("kind", "")
+            if kind in CHANGE_KINDS:
+                self._change(line)
+            elif kind == "request_sent":
+                self._add_request(line)
+            elif kind == "run_rated":
+                if line.get("by", "user") == "user":
+                    self.ratings[int(line.get("run_number", 0))] = (
+                        str(line.get("rating", "")),
+                        text_head(line.get("note")),
+                    )
+            elif kind == "run_ended":
+                self._end(line)
+            elif kind in DECISION_KINDS:
+                self._add_decision(line)
+                if kind == "context_compacted":
+                    self._compact(line)
+
+    def changed_files(self) -> list[ChangedFile]:
+        """Return the files in the order in which they were first changed."""
+        return [self._changed_file(path, changes) for path, changes in self.files.items()]
+
+    def changed_files_of_run(self, run: int) -> list[ChangedFile]:
+        """Return the files that one run changed, in the order in which it first changed them, ignoring rewinds."""
+        mine = ((path, [c for c in changes if c.run == run and not c.rewound]) for path, changes in self.files.items())
+        return [self._changed_file(path, changes, run) for path, changes in mine if changes]
+
+    @property
+    def all_compared(self) -> bool:
+        """Whether the net change of every file that changed more than once is known."""
+        return not self._uncompared
+
+    def compare_next(self, read_blob: ReadBlob) -> None:
+        """Compute one of the missing net changes, which takes a few milliseconds."""
+        key, pair = self._uncompared.popitem()
+        self._nets[key] = pair, line_counts(*(read_blob(name) if name else b"" for name in pair))
+
+    def line_totals(self) -> tuple[int, int]:
+        """Return the lines added and removed in all files."""
+        files = self.changed_files()
+        return sum(file.added for file in files), sum(file.removed for file in files)
+
+    def _changed_file(self, path: str, changes: list[FileEdit], run: int = 0) -> ChangedFile:
+        pair, net = self._nets.get((path, run), (None, None))
+        return ChangedFile(path, tuple(changes), net if pair == (changes[0].before, changes[-1].after) else None)
+
+    def _record_edit(self, edit: FileEdit) -> None:
+        """Record a change. If a file changed before, its net change has to be computed by comparing contents."""
+        self.files.setdefault(edit.path, []).append(edit)
+        for key in ((edit.path, 0), (edit.path, edit.run))[: 1 if edit.rewound else 2]:
+            pair = self._original_blobs.get(key), edit.after
+            if pair[0] is None:
+                self._original_blobs[key] = edit.before
+            elif any(pair):
+                self._uncompared[key] = pair[0], pair[1]
+
+    def _change(self, line: EventJson) -> None:
+        seq, run = int(line["seq"]), int(line.get("run", 0))
+        if line["kind"] == "file_changed":
+            edit = FileEdit(
+                seq, run, str(line.get("path", "")), str(line.get("before", "")), str(line.get("after", "")),
+                int(line.get("added", 0)), int(line.get("removed", 0)),
+            )  # fmt: skip
+            self._record_edit(edit)
+            return
+        for file in line.get("files") or ():
+            path = str(file.get("path", ""))
+            edit = FileEdit(seq, run, path, str(file.get("before", "")), str(file.get("after", "")), rewound=True)
+            self._record_edit(edit)
+
+    def _add_request(self, line: EventJson) -> None:
+        tokens: Mapping[str, Any] = line.get("tokens") or {}
+        if line.get("purpose") or not tokens:
+            return
+        grouped: dict[str, int] = {}
+        for name, count in tokens.items():
+            grouped[category_group(name)] = grouped.get(category_group(name), 0) + int(count)
+        sent = SentRequest(
+            int(line["seq"]),
+            int(line.get("turn", 0)),
+            str(line.get("model", "")),
+            int(line.get("context_window", 0)),
+            grouped,
+        )
+        self._request_count += 1
+        if self._request_count % self._every and self.requests:
+            self.requests[-1] = sent  # the newest is always the last one
+            return
+        self.requests.append(sent)
+        if len(self.requests) > MAX_REQUESTS:
+            self.requests = self.requests[1::2]
+            self.compactions = [replace(point, request_index=point.request_index // 2) for point in self.compactions]
+            self._every *= 2
+
+    def _compact(self, line: EventJson) -> None:
+        before, after = int(line.get("tokens_before", 0)), int(line.get("tokens_after", 0))
+        self.compactions.append(
+            CompactionPoint(int(line["seq"]), len(self.requests), before, after, str(line.get("reason", "")))
+        )
+
+    def _add_decision(self, line: EventJson) -> None:
+        entry = decision_of(line)
+        if entry is None:
+            return
+        key = str(line.get("request_id") or line.get("question_id") or "")
+        if key in self._open:
+            index = self._open.pop(key)
+            request = self.decisions[index]
+            self.decisions[index] = replace(
+                request,
+                chosen=entry.chosen,
+                why=entry.why or request.why,
+                status=entry.status,
+                cause=entry.cause or request.cause,
+            )
+            return
+        last = self.decisions[-1] if self.decisions else None
+        if last and entry.kind == "allowed" and _merge_key(last) == _merge_key(entry):
+            self.decisions[-1] = replace(last, count=last.count + 1)
+            return
+        if asked_id := _request_id(line):
+            self._open[asked_id] = len(self.decisions)
+        self.decisions.append(entry)
+
+    def _end(self, line: EventJson) -> None:
+        """Close all open requests, which end with the run."""
+        if error := line.get("error"):
+            details = ErrorDetails(*(str(error.get(part) or "") for part in ("message", "cause", "fix")))
+            self.errors[int(line.get("run", 0))] = details
+        for index in self._open.values():
+            self.decisions[index] = replace(self.decisions[index], status="stopped")
+        self._open.clear()
+
+
+def _merge_key(choice: DecisionEntry) -> tuple[object, ...]:
+    """Return what automatic approvals must have in common to be merged."""
+    return choice.kind, choice.run, choice.cause, choice.rule
+
+
+def category_group(category: str) -> str:
+    """Return the displayed category: the results of similar tools are grouped."""
+    if not category.startswith("results:"):
+        return category
+    tool = category.removeprefix("results:")
+    return "results:files" if tool in FILE_TOOLS else "results:commands" if tool == "run" else "results:others"
+
+
+def text_head(text: Any) -> str:
+    """Return the beginning of a stored text."""
+    return str(text.get("head", "")) if isinstance(text, Mapping) else str(text or "")
+
+
+def decision_of(line: EventJson) -> DecisionEntry | None:
+    """Return the decision that an event records, or None."""
+    seq, run, at, kind = int(line["seq"]), int(line.get("run", 0)), int(line.get("at", 0)), str(line["kind"])
+
+    def entry(name: str, text: str, **rest: Any) -> DecisionEntry:
+        return DecisionEntry(seq, run, at, name, text, **rest)
+
+    match kind:
+        case "question_asked":
+            asked = line.get("question") or {}
+            options = tuple(
+                (str(o.get("label", "")), str(o.get("description", ""))) for o in asked.get("options") or ()
+            )
+            return entry("question", str(asked.get("text", "")), why=str(asked.get("reason", "")), status="waiting",
+                        options=options)  # fmt: skip
+        case "question_answered":
+            answer = line.get("answer") or {}
+            text = ": ".join(part for part in (answer.get("option"), answer.get("text")) if part)
+            unanswered = answer.get("declined") or answer.get("expired")
+            cause = "you" if answer.get("answered_by", "user") == "user" else str(answer["answered_by"])
+            return entry("question", text, chosen=text, status="stopped" if unanswered else "done", cause=cause)
+        case "permission_requested":
+            request = line.get("request") or {}
+            return entry("permission", f"{request.get('tool', '')} {request.get('object', '')}".strip(),
+                        why=str(request.get("reason", "")), status="waiting")  # fmt: skip
+        case "permission_decided":
+            allowed, scope = bool(line.get("allowed")), str(line.get("scope", "once"))
+            by = str(line.get("decided_by", "user"))
+            return entry(
+                "permission",
+                "",
+                chosen=f"allowed {scope}" if allowed else "denied",
+                why=text_head(line.get("reason")),
+                status="done" if allowed else "stopped",
+                cause="you" if by == "user" else by,
+            )
+        case "call_allowed":
+            return entry("allowed", "", chosen="allowed", cause=str(line.get("reason", "")),
+                        rule=str(line.get("rule_id", "")), call=str(line.get("call_id", "")))  # fmt: skip
+        case "call_refused":
+            return entry("refused", str(line.get("tool", "")), chosen="refused", why=text_head(line.get("reason")),
+                        status="failed")  # fmt: skip
+        case "decision_made":
+            choices = tuple((str(o.get("label", "")), _option_text(o)) for o in line.get("options") or ())
+            return entry("decision", str(line.get("intent", "")), chosen=str(line.get("choice", "")),
+                        why=str(line.get("reason", "")), cause="the agent", options=choices)  # fmt: skip
+        case "issue_reported":
+            why = " · ".join(part for part in (line.get("cause"), line.get("fix")) if part)
+            return entry("issue", str(line.get("description", "")), chosen=str(line.get("severity", "")), why=why,
+                        status="failed", cause="the agent")  # fmt: skip
+        case _:
+            return _notice(line, entry)
+
+
+def _notice(line: EventJson, entry: Any) -> DecisionEntry | None:
+    """Return the decision for an event caused by Journeyman itself, or None."""
+    match line["kind"]:
+        case "untrusted_content_read":
+            return _as_choice(entry("notice", f"Has read untrusted content: {line.get('source', '')}"))
+        case "limit_threshold_reached":
+            text = f"{float(line.get('used', 0)):g} of {float(line.get('allowed', 0)):g} {line.get('limit', '')}"
+            return _as_choice(entry("limit", text))
+        case "limit_raised":
+            return _as_choice(
+                entry("limit", f"{line.get('limit', '')}: up to {float(line.get('allowed', 0)):g}", cause="you")
+            )
+        case "run_paused":
+            error = line.get("error") or {}
+            return _as_choice(entry("notice", "Paused", why=str(error.get("message") or line.get("reason") or "")))
+        case "harness_message":
+            return _as_choice(entry("notice", "Told the agent to change its approach", why=str(line.get("reason", ""))))
+        case "request_retried":
+            error = line.get("error") or {}
+            return _as_choice(entry("notice", "Retried the request", why=str(error.get("message", ""))))
+        case "context_compacted":
+            return _as_choice(entry("notice", "Compacted the context", why=str(line.get("reason", ""))))
+        case "mode_changed":
+            return _as_choice(entry("notice", "Mode", chosen=str(line.get("mode", "")), cause="you"))
+        case _:
+            return None
+
+
+def _as_choice(found: Any) -> DecisionEntry | None:
+    return found if isinstance(found, DecisionEntry) else None
+
+
+def _request_id(line: EventJson) -> str:
+    part = line.get("question") if line["kind"] == "question_asked" else line.get("request")
+    return (
+        str(part.get("id", ""))
+        if isinstance(part, Mapping) and line["kind"] in ("question_asked", "permission_requested")
+        else ""
+    )
+
+
+def _option_text(option: Mapping[str, Any]) -> str:
+    """Return pros, cons and confidence of an option, for display."""
+    parts = [f"+ {word}" for word in option.get("pros") or ()] + [f"− {word}" for word in option.get("cons") or ()]
+    if (confidence := option.get("confidence", -1)) >= 0:
+        parts.append(f"{confidence}% confident")
+    return " · ".join(parts)

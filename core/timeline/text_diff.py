@@ -1,0 +1,174 @@
+"""Line diffs between two versions of a file, fast even for large files."""
+
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from typing import NamedTuple
+
+CONTEXT = 3
+EXACT_LINES = 3_000  # lines compared exactly; longer ranges are first split at lines that are unique in both texts
+BINARY_HEAD = 8_192
+MAX_COUNTED_BYTES = 256 * 1024  # bytes; larger contents are not compared in advance
+
+
+class DiffBlock(NamedTuple):
+    """Lines `old` to `old_end` were replaced by lines `new` to `new_end`.
+
+    Line numbers count from 0, ends are exclusive.
+    """
+
+    old: int
+    old_end: int
+    new: int
+    new_end: int
+
+
+class DiffRow(NamedTuple):
+    """A displayed line of a diff.
+
+    `sign` is `+`, `-` or a space, or `head` for the line above a hunk, whose `text` is the number of hidden lines.
+    `old` and `new` are line numbers from 1; 0 means that the line does not exist on that side. `hunk` is the index of
+    its hunk.
+    """
+
+    sign: str
+    old: int
+    new: int
+    text: str
+    hunk: int
+
+
+@dataclass(frozen=True, slots=True)
+class TextDiff:
+    """Two texts, and the blocks of lines in which they differ."""
+
+    old: tuple[str, ...]
+    new: tuple[str, ...]
+    blocks: tuple[DiffBlock, ...]
+
+    @property
+    def added(self) -> int:
+        return sum(block.new_end - block.new for block in self.blocks)
+
+    @property
+    def removed(self) -> int:
+        return sum(block.old_end - block.old for block in self.blocks)
+
+    def hunks(self, context: int = CONTEXT) -> list[list[DiffBlock]]:
+        """Group the blocks into hunks: blocks whose `context` lines would overlap belong to the same hunk."""
+        found: list[list[DiffBlock]] = []
+        for block in self.blocks:
+            if found and block.new - found[-1][-1].new_end <= 2 * context:
+                found[-1].append(block)
+            else:
+                found.append([block])
+        return found
+
+    def rows(self, context: int = CONTEXT) -> Iterator[DiffRow]:
+        """Yield the lines to display, from top to bottom."""
+        at = 0
+        for number, part in enumerate(self.hunks(context)):
+            first = max(at, part[0].new - context)
+            yield DiffRow("head", 0, 0, str(first - at), number)
+            shift = part[0].old - part[0].new
+            at = first
+            for block in part:
+                yield from (DiffRow(" ", n + shift + 1, n + 1, self.new[n], number) for n in range(at, block.new))
+                yield from (DiffRow("-", n + 1, 0, self.old[n], number) for n in range(block.old, block.old_end))
+                yield from (DiffRow("+", 0, n + 1, self.new[n], number) for n in range(block.new, block.new_end))
+                at, shift = block.new_end, block.old_end - block.new_end
+            last = min(len(self.new), at + context)
+            yield from (DiffRow(" ", n + shift + 1, n + 1, self.new[n], number) for n in range(at, last))
+            at = last
+        if self.blocks and at < len(self.new):
+            yield DiffRow("head", 0, 0, str(len(self.new) - at), -1)
+
+    def without_hunk(self, part: int, context: int = CONTEXT) -> str:
+        """Return the new text with the hunk of index `part` reverted."""
+        taken = set(self.hunks(context)[part])
+        lines: list[str] = []
+        at = 0
+        for block in self.blocks:
+            lines += self.new[at : block.new]
+            lines += self.old[block.old : block.old_end] if block in taken else self.new[block.new : block.new_end]
+            at = block.new_end
+        return "".join([*lines, *self.new[at:]])
+
+
+def is_text(body: bytes) -> bool:
+    return b"\0" not in body[:BINARY_HEAD]
+
+
+def line_counts(old: bytes | None, new: bytes | None) -> tuple[int, int] | None:
+    """Return the number of lines added and removed, or None if it is unknown or expensive to compute."""
+    if old is None or new is None or max(len(old), len(new)) > MAX_COUNTED_BYTES or not (is_text(old) and is_text(new)):
+        return None
+    found = diff_texts(old.decode("utf-8", "replace"), new.decode("utf-8", "replace"))
+    return found.added, found.removed
+
+
+def diff_texts(old: str, new: str) -> TextDiff:
+    """Return the diff of two texts."""
+    before, after = tuple(old.splitlines(keepends=True)), tuple(new.splitlines(keepends=True))
+    head = 0
+    while head < min(len(before), len(after)) and before[head] == after[head]:
+        head += 1
+    tail = 0
+    while tail < min(len(before), len(after)) - head and before[-1 - tail] == after[-1 - tail]:
+        tail += 1
+    blocks = _diff(before[head : len(before) - tail], after[head : len(after) - tail], head)
+    return TextDiff(before, after, tuple(blocks))
+
+
+def _diff(old: Sequence[str], new: Sequence[str], shift: int) -> Iterator[DiffBlock]:
+    if max(len(old), len(new)) <= EXACT_LINES:
+        yield from _diff_exactly(old, new, shift, shift)
+        return
+    old_at = new_at = 0
+    for old_next, new_next in [*_anchors(old, new), (len(old), len(new))]:
+        one, other = old[old_at:old_next], new[new_at:new_next]
+        if max(len(one), len(other)) <= EXACT_LINES:
+            yield from _diff_exactly(one, other, shift + old_at, shift + new_at)
+        else:
+            yield DiffBlock(shift + old_at, shift + old_next, shift + new_at, shift + new_next)
+        old_at, new_at = old_next + 1, new_next + 1
+
+
+def _diff_exactly(old: Sequence[str], new: Sequence[str], old_shift: int, new_shift: int) -> Iterator[DiffBlock]:
+    if not old and not new:
+        return
+    matcher = SequenceMatcher(None, old, new, autojunk=len(old) > 500)
+    for tag, a, a_end, b, b_end in matcher.get_opcodes():
+        if tag != "equal":
+            yield DiffBlock(old_shift + a, old_shift + a_end, new_shift + b, new_shift + b_end)
+
+
+def _anchors(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int]]:
+    """Return the positions of lines that are unique in both texts and occur in the same order."""
+    once_old, once_new = _unique_lines(old), _unique_lines(new)
+    pairs = [(at, once_new[text]) for text, at in once_old.items() if text in once_new]
+    ends: list[int] = []
+    last: list[int] = []
+    before: list[int] = []
+    for number, (_, at) in enumerate(pairs):
+        index = bisect_left(ends, at)
+        before.append(last[index - 1] if index else -1)
+        if index == len(ends):
+            ends.append(at)
+            last.append(number)
+        else:
+            ends[index], last[index] = at, number
+    found: list[tuple[int, int]] = []
+    number = last[-1] if last else -1
+    while number >= 0:
+        found.append(pairs[number])
+        number = before[number]
+    return found[::-1]
+
+
+def _unique_lines(lines: Sequence[str]) -> dict[str, int]:
+    seen: dict[str, int] = {}
+    for at, text in enumerate(lines):
+        seen[text] = -1 if text in seen else at
+    return {text: at for text, at in seen.items() if at >= 0}

@@ -1,0 +1,61 @@
+"""The time axis of a session: maps rows and moments to positions between 0 and 1, with long pauses shortened."""
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from itertools import pairwise
+from statistics import median
+from typing import Self
+
+from core.store.row_sampling import RowSample
+
+SILENCE = 5  # longest gap between rows, as a multiple of the median gap
+
+
+class TimeAxis:
+    """Converts between moments (microseconds), rows, and positions between 0 and 1."""
+
+    def __init__(self, rows: Sequence[int], times: Sequence[int], places: Sequence[float]) -> None:
+        self._rows, self._times, self._places = rows, times, places
+
+    @classmethod
+    def of(cls, samples: Sequence[RowSample], until: int) -> Self:
+        """Return the axis of these rows, given in order of their start, up to the moment `until`."""
+        if not samples:
+            return cls((0, 1), (0, 1), (0.0, 1.0))
+        times = [samples[0].began]
+        for sample in samples[1:]:
+            times.append(max(times[-1], sample.began))
+        times.append(max(times[-1] + 1, until))
+        gaps = [later - earlier for earlier, later in pairwise(times)]
+        usual = median([gap for gap in gaps if gap > 0] or [1])
+        positions, at = [0.0], 0.0
+        for gap in gaps:
+            at += min(gap, SILENCE * usual)
+            positions.append(at)
+        length = at or 1.0
+        rows = [sample.row for sample in samples]
+        return cls([*rows, rows[-1] + 1], times, [position / length for position in positions])
+
+    def position_of_time(self, at: int) -> float:
+        """Return the position of a moment."""
+        return _between(self._times, self._places, at)
+
+    def position_of_row(self, row: float) -> float:
+        """Return the position at which a row starts."""
+        return _between(self._rows, self._places, row)
+
+    def row_at(self, place: float) -> int:
+        """Return the row at a position."""
+        return int(_between(self._places, self._rows, place))
+
+
+def _between(known: Sequence[float], wanted: Sequence[float], at: float) -> float:
+    """Interpolate linearly between known points, and clamp at the ends."""
+    if at <= known[0]:
+        return wanted[0]
+    if at >= known[-1]:
+        return wanted[-1]
+    right = bisect_right(known, at)
+    left = right - 1
+    share = (at - known[left]) / (known[right] - known[left])
+    return wanted[left] + share * (wanted[right] - wanted[left])

@@ -1,0 +1,146 @@
+"""Builds the JSON Schema of a tool's parameters from a dataclass, and parses the arguments of a call strictly."""
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from core.domain.problems import Problem
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
+    from pydantic_core import ErrorDetails
+
+DEEPEST = 64
+LONGEST_NUMBER = 40
+LEFT_OUT = frozenset({"title", "properties", "minLength"})
+LARGE = 1_000  # characters; a larger maxLength is omitted from the schema to save tokens
+
+
+def schema_of(reader: "TypeAdapter[Any]") -> dict[str, Any]:
+    """Return a schema that every provider accepts: without references, and closed to unknown keys.
+
+    To save tokens, titles, empty defaults and very large length limits are omitted.
+    """
+    whole = reader.json_schema()
+    named = whole.pop("$defs", {})
+    plain = _plain(whole, named)
+    assert isinstance(plain, dict)
+    return plain
+
+
+def _plain(node: Any, named: Mapping[str, Any]) -> Any:
+    if isinstance(node, list):
+        return [_plain(item, named) for item in node]
+    if not isinstance(node, dict):
+        return node
+    if "$ref" in node:
+        return _plain(named[node["$ref"].rpartition("/")[2]] | {k: v for k, v in node.items() if k != "$ref"}, named)
+    if node.get("default", ...) is None and len(node.get("anyOf", ())) == 2:  # an optional parameter, left out if unset
+        rest = {key: value for key, value in node.items() if key not in ("anyOf", "default")}
+        return _plain(next(each for each in node["anyOf"] if each != {"type": "null"}) | rest, named)
+    properties = {name: _plain(inner, named) for name, inner in node.get("properties", {}).items()}
+    made = {key: _plain(value, named) for key, value in node.items() if key not in LEFT_OUT}
+    default = made.get("default", True)
+    if not (any(default.values()) if isinstance(default, dict) else default):
+        del made["default"]
+    if made.get("maxLength", 0) >= LARGE:
+        del made["maxLength"]
+    if node.get("type") == "object" and node.get("additionalProperties") is not True:  # an open object stays open
+        made |= {"properties": properties, "additionalProperties": False}
+    return made
+
+
+def parse_strictly(tool: str, reader: "TypeAdapter[Any]", arguments: str, current: Callable[[Any], Any]) -> Any:
+    """Return the parameters of a call; if they are invalid, raise a Problem with the fix for the model.
+
+    `current` replaces former names in the decoded arguments before they are checked.
+    """
+    from pydantic import ValidationError
+
+    try:
+        plain = current(_parse(arguments or "{}"))
+        return reader.validate_json(json.dumps(plain), strict=True, extra="forbid")
+    except ValidationError as error:
+        wrong = "; ".join(_explain(detail, reader) for detail in error.errors(include_url=False)[:5])
+    except RecursionError:
+        wrong = f"they are nested more than {DEEPEST} levels deep"
+    except ValueError as error:
+        wrong = f"they are not valid JSON: {error}"
+    raise Problem(f"The arguments of {tool} are invalid.", f"{wrong}.", "Correct them and call again.")
+
+
+def parse_object(tool: str, arguments: str) -> dict[str, Any]:
+    """Parse arguments that Journeyman has no schema for, such as those of an MCP tool, as one JSON object."""
+    try:
+        plain = _parse(arguments or "{}")
+    except (ValueError, RecursionError) as error:
+        raise Problem(f"The arguments of {tool} are not valid JSON.", f"{error}.", "Correct them.") from error
+    if not isinstance(plain, dict):
+        raise Problem(f"The arguments of {tool} are not a JSON object.", "", "Correct them and call again.")
+    return plain
+
+
+def _parse(arguments: str) -> Any:
+    """Decode JSON. Raise ValueError for input that parsers interpret differently, such as duplicate keys."""
+    plain = _DECODER.decode(arguments)
+    if any(depth > DEEPEST for depth in _depths(plain)):
+        raise ValueError(f"they are nested more than {DEEPEST} levels deep")
+    return plain
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    made = dict(pairs)
+    if len(made) < len(pairs):
+        twice = next(key for key in made if sum(key == other for other, _ in pairs) > 1)
+        raise ValueError(f"{twice!r} is given twice")
+    return made
+
+
+def _refuse(word: str) -> NoReturn:
+    raise ValueError(f"{word} is not a JSON number")
+
+
+def _int(text: str) -> int:
+    if len(text) > LONGEST_NUMBER:
+        raise ValueError("a number is too long")
+    return int(text)
+
+
+def _float(text: str) -> int | float:
+    """Return a number; `5.0` is an integer, as in JSON Schema."""
+    number = float(text)
+    if number in (float("inf"), float("-inf")):
+        raise ValueError("a number is too large")
+    return int(number) if number.is_integer() and abs(number) < 2**53 else number
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_object, parse_constant=_refuse, parse_int=_int, parse_float=_float)
+
+
+def _depths(node: Any, depth: int = 0) -> Iterator[int]:
+    yield depth
+    if depth <= DEEPEST:
+        for inner in node.values() if isinstance(node, dict) else node if isinstance(node, list) else ():
+            yield from _depths(inner, depth + 1)
+
+
+def _explain(detail: "ErrorDetails", reader: "TypeAdapter[Any]") -> str:
+    place = ".".join(map(str, detail["loc"])) or "arguments"
+    if detail["type"] in ("unexpected_keyword_argument", "extra_forbidden"):
+        near = get_close_matches(str(detail["loc"][-1]), _keys(schema_of(reader)), n=1)
+        return f"{place}: unknown parameter" + (f", did you mean {near[0]!r}?" if near else "")
+    if detail["type"] == "missing":
+        return f"{place}: required"
+    found = type(detail["input"]).__name__
+    return f"{place}: {detail['msg']}" + (f", not {found}" if "type" in detail["type"] else "")
+
+
+def _keys(schema: Any) -> list[str]:
+    """Return every key that the arguments may have, at any depth."""
+    if isinstance(schema, list):
+        return [key for item in schema for key in _keys(item)]
+    if not isinstance(schema, dict):
+        return []
+    inner = [key for value in schema.values() for key in _keys(value)]
+    return [*schema.get("properties", {}), *inner] if schema.get("type") == "object" else inner

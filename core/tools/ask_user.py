@@ -1,0 +1,64 @@
+"""The parameters of `ask_user`. The engine runs this call itself, because an answer is an event of its own."""
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from annotated_types import MaxLen, MinLen
+
+from core.domain.question import Question, QuestionOption, SubQuestion
+from core.tools.parameter_description import ParameterDescription
+
+
+@dataclass(frozen=True, slots=True)
+class OptionArguments:
+    label: Annotated[str, ParameterDescription("1 to 5 words.")]
+    description: Annotated[str, ParameterDescription("What it means or leads to.")] = ""
+    recommended: Annotated[bool, ParameterDescription("Your recommendation.")] = False
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionArguments:
+    question: Annotated[str, MinLen(1), ParameterDescription("The question.")]
+    options: Annotated[tuple[OptionArguments, ...], MaxLen(4), ParameterDescription("Answers to choose from.")] = ()
+    free_text: Annotated[bool, ParameterDescription("Allow other answers.")] = True
+    multi_select: Annotated[bool, ParameterDescription("Allow more than one option.")] = False
+
+
+@dataclass(frozen=True, slots=True)
+class AskUserArguments:
+    question: Annotated[str, MinLen(1), ParameterDescription("The question.")] = ""
+    options: Annotated[tuple[OptionArguments, ...], MaxLen(4), ParameterDescription("Answers to choose from.")] = ()
+    free_text: Annotated[bool, ParameterDescription("Allow other answers.")] = True
+    why: Annotated[str, ParameterDescription("What depends on the answer.")] = ""
+    multi_select: Annotated[bool, ParameterDescription("Allow more than one option.")] = False
+    questions: Annotated[
+        tuple[QuestionArguments, ...],
+        MaxLen(4),
+        ParameterDescription("Up to four questions at once, instead of question."),
+    ] = ()
+    default: Annotated[str, ParameterDescription("The answer you assume if nobody replies.")] = ""
+
+    def __post_init__(self) -> None:
+        if bool(self.question) == bool(self.questions):
+            raise ValueError("give either question or questions")
+
+
+def to_question(parameters: AskUserArguments, name: str) -> Question:
+    """Return the question that the event log records, under the id `name`."""
+    given = parameters.questions or (
+        QuestionArguments(parameters.question, parameters.options, parameters.free_text, parameters.multi_select),
+    )
+    parts = tuple(map(_part, given))
+    first = parts[0]
+    if len(parts) == 1:
+        return Question(
+            name, first.text, parameters.why, first.options, first.free_text, multi_select=first.multi_select,
+            default_answer=parameters.default,
+        )  # fmt: skip
+    text = parameters.question or f"{first.text} (and {len(parts) - 1} more)"
+    return Question(name, text, parameters.why, sub_questions=parts, default_answer=parameters.default)
+
+
+def _part(asked: QuestionArguments) -> SubQuestion:
+    options = tuple(QuestionOption(o.label, o.description, o.recommended) for o in asked.options)
+    return SubQuestion(asked.question, options, asked.free_text or not options, asked.multi_select and bool(options))

@@ -1,0 +1,138 @@
+"""Background commands of a run: each is followed until it ends, and killed when the run ends."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Coroutine, Iterable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from core.domain.problems import Problem
+from core.workspace.folder_scan import ScannedChange
+from core.workspace.running_command import FinishedCommand, RunningCommand
+from core.workspace.threads import run_to_completion
+
+MAX_COMMANDS = 8
+MAX_UNREAD_BYTES = 256 << 10  # bytes of output kept between two checks
+
+SpawnTask = Callable[[Coroutine[Any, Any, None]], "asyncio.Task[None]"]
+
+
+@dataclass(frozen=True, slots=True)
+class CommandEnd:
+    """The end of a background command, or of a foreground command whose call was stopped.
+
+    In the second case `done` is None, because the result of the call already says that it was stopped.
+    """
+
+    call: str
+    changes: tuple[ScannedChange, ...]
+    done: FinishedCommand | None = None
+    command: str = ""
+
+
+@dataclass(slots=True)
+class BackgroundCommand:
+    """A background command.
+
+    Attributes:
+        scan_changes: scans the folder once the command has ended; returns the changes and a note on what was reverted.
+        unread: output that no `check` call has returned yet.
+        omitted: number of output bytes that were dropped because `unread` was full.
+        foreign_changes: files that other calls of the run changed while the command ran, with their contents. These
+        changes are not attributed to the command.
+        follower: the task that follows the command and records its end.
+    """
+
+    command: str
+    scan_changes: Callable[[], tuple[tuple[ScannedChange, ...], str]]
+    running: RunningCommand = field(init=False)
+    unread: bytearray = field(default_factory=bytearray)
+    omitted: int = 0
+    foreign_changes: dict[str, bytes | None] = field(default_factory=dict)
+    follower: "asyncio.Task[None] | None" = None
+
+    def append_output(self, piece: bytes) -> None:
+        self.unread += piece
+        if (over := len(self.unread) - MAX_UNREAD_BYTES) > 0:
+            del self.unread[:over]
+            self.omitted += over
+
+    def take_output(self) -> str:
+        """Return and clear the output since the last check."""
+        text, dropped = self.unread.decode("utf-8", "replace"), self.omitted
+        self.unread.clear()
+        self.omitted = 0
+        return f"… {dropped:,} bytes omitted …\n{text}" if dropped else text
+
+
+class BackgroundCommands:
+    """The background commands of one run, by the id of the call that started them."""
+
+    def __init__(self) -> None:
+        self._all: dict[str, BackgroundCommand] = {}
+        self._spawn: SpawnTask | None = None
+        self._tell: Callable[[CommandEnd], Awaitable[None]] | None = None
+        self._closed = False
+
+    def connect(self, spawn: SpawnTask, tell: Callable[[CommandEnd], Awaitable[None]]) -> None:
+        """Set how follower tasks are started (`spawn`) and how the end of a command is recorded (`tell`)."""
+        self._spawn, self._tell = spawn, tell
+
+    def check_capacity(self) -> None:
+        """Raise a Problem if no further command can be started."""
+        if self._spawn is None or self._closed:
+            raise Problem("Background commands are not available.", "The run is ending.", "Run it without background.")
+        going = [name for name, one in self._all.items() if one.running.finished is None]
+        if len(going) >= MAX_COMMANDS:
+            why = f"The limit is {MAX_COMMANDS}: {', '.join(going)}."
+            raise Problem("Too many background commands are running.", why, "Stop one with check.")
+
+    def follow(self, call: str, background: BackgroundCommand) -> None:
+        assert self._spawn is not None
+        self._all[call] = background
+        background.follower = self._spawn(self._follow(call, background))
+
+    def get(self, call: str) -> BackgroundCommand:
+        if found := self._all.get(call):
+            return found
+        known = ", ".join(self._all) or "none"
+        why = f"This run has: {known}. Background commands end with their run."
+        raise Problem(f"There is no background command {call!r}.", why, "Start it again if you need it.")
+
+    def note_foreign_changes(self, changes: Iterable[tuple[str, bytes | None]]) -> None:
+        """Note file changes by another call of the run, so that they are not attributed to a background command."""
+        going = [one for one in self._all.values() if one.follower and not one.follower.done()]
+        for path, after in changes if going else ():
+            for one in going:
+                one.foreign_changes[path] = after
+
+    async def record_stopped(self, call: str, changes: tuple[ScannedChange, ...]) -> None:
+        """Record the file changes of a foreground command whose call was stopped."""
+        self.note_foreign_changes((change.path, change.after) for change in changes)
+        if self._tell and changes:
+            await self._tell(CommandEnd(call, changes))
+
+    async def close(self) -> None:
+        """Kill the remaining commands and wait until the end of each is recorded."""
+        self._closed = True
+        for one in self._all.values():
+            one.running.kill("ended with the run")
+        waited = [one.follower for one in self._all.values() if one.follower]
+        if waited:
+            await asyncio.wait(waited)
+        for task in waited:
+            task.result()
+
+    async def _follow(self, call: str, one: BackgroundCommand) -> None:
+        done = await one.running.wait_or_kill()
+        changes, note = await run_to_completion(one.scan_changes)
+        done = replace(done, output=done.output + note)
+        if self._tell:
+            await self._tell(CommandEnd(call, tuple(_own(changes, one.foreign_changes)), done, one.command))
+
+
+def _own(changes: tuple[ScannedChange, ...], noted: dict[str, bytes | None]) -> Iterable[ScannedChange]:
+    """Yield the changes that were not made by other calls of the run."""
+    for change in changes:
+        before = noted.get(change.path, change.before)
+        if before != change.after:
+            yield ScannedChange(change.path, before, change.after, change.modes)

@@ -1,0 +1,46 @@
+"""The network access of a run's commands: holds the allowed hosts and starts the proxy that enforces them."""
+
+from core.workspace.launcher import SandboxPermissions
+from core.workspace.proxy import ConnectionAttempt, HostPort, Proxy
+
+
+class EgressProxy:
+    """The network access of one run. Commands have no network access, and no proxy runs, until a host is allowed."""
+
+    def __init__(self) -> None:
+        self._allowed: set[HostPort] = set()
+        self._proxy: Proxy | None = None
+        self._attempts: list[ConnectionAttempt] = []
+
+    @property
+    def hosts(self) -> tuple[str, ...]:
+        """The allowed hosts, each as `host:port`."""
+        return tuple(f"{host}:{port}" for host, port in sorted(self._allowed))
+
+    def allow(self, host: str, port: int = 443) -> None:
+        """Allow commands to reach a host."""
+        self._allowed.add((host, port))
+        if self._proxy:
+            self._proxy.allow_host(host, port)
+
+    async def permission(self) -> SandboxPermissions:
+        """Return the sandbox permissions for a command. If a host is allowed, start the proxy first."""
+        if not self._allowed:
+            return SandboxPermissions()
+        if self._proxy is None:
+            proxy = Proxy(self._allowed, self._attempts.append)
+            self._proxy = await proxy.__aenter__()
+        return SandboxPermissions(proxy=self._proxy.path)
+
+    def take_refused(self) -> tuple[str, ...]:
+        """Return the hosts, as `host:port`, that commands were refused since the last call of this method."""
+        found = dict.fromkeys(
+            f"{attempt.host}:{attempt.port}" for attempt in self._attempts if attempt.result == "refused"
+        )
+        self._attempts.clear()
+        return tuple(found)
+
+    async def close(self) -> None:
+        proxy, self._proxy = self._proxy, None
+        if proxy:
+            await proxy.__aexit__(None, None, None)

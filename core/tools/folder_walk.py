@@ -1,0 +1,101 @@
+"""Walks the files of a folder in order, skipping ignored files, within limits of number, depth and time."""
+
+import os
+import stat
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from core.domain.problems import Problem
+from core.tools.gitignore import IgnoreFile, is_ignored, parse_gitignore
+from core.workspace.broker import FileBroker
+
+ENTRIES = 200_000
+SECONDS = 10.0
+DEEPEST = 64
+RULES_SIZE = 256 << 10
+NEVER = frozenset({".git", ".hg", ".svn", ".jj"})
+
+
+@dataclass(slots=True)
+class FolderWalk:
+    """One walk through a folder. Afterwards `incomplete` says why files are missing; "" if none are."""
+
+    root: Path
+    incomplete: str = ""
+    _left: int = ENTRIES
+    _until: float = 0.0
+    _broker: FileBroker = field(init=False)
+
+    def files(self, start: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+        """Yield the parts of the path of each regular file; links are not followed."""
+        self._until = time.monotonic() + SECONDS
+        with FileBroker(self.root) as self._broker:
+            rules = [found for depth in range(len(start)) if (found := self._rules(start[:depth]))]
+            yield from self._folder(start, rules)
+
+    def _folder(self, folder: tuple[str, ...], rules: list[IgnoreFile]) -> Iterator[tuple[str, ...]]:
+        if len(folder) > DEEPEST:
+            self.incomplete = f"folders more than {DEEPEST} levels deep were skipped"
+            return
+        if found := self._rules(folder):
+            rules = [*rules, found]
+        for name, is_folder in self._entries(folder):
+            if self.incomplete.startswith("stopped"):
+                return
+            path = (*folder, name)
+            if is_ignored(path, is_folder, rules):
+                continue
+            if is_folder:
+                yield from self._folder(path, rules)
+            else:
+                yield path
+
+    def _entries(self, folder: tuple[str, ...]) -> Iterator[tuple[str, bool]]:
+        """Yield the names in order, each with whether it is a folder; skip what is neither file nor folder."""
+        found: list[tuple[str, bool]] = []
+        try:
+            with self._broker.open_folder("/".join(folder) or ".") as descriptor, os.scandir(descriptor) as entries:
+                for entry in entries:
+                    self._left -= 1
+                    if self._left < 0 or (self._left % 256 == 0 and time.monotonic() > self._until):
+                        self.incomplete = (
+                            f"stopped after {ENTRIES:,} files" if self._left < 0 else f"stopped after {SECONDS:g} s"
+                        )
+                        break
+                    is_folder = entry.is_dir(follow_symlinks=False)
+                    if entry.name not in NEVER and (is_folder or entry.is_file(follow_symlinks=False)):
+                        found.append((entry.name, is_folder))
+        except (OSError, Problem):
+            return  # the folder is unreadable, was removed, or became a link
+        yield from sorted(found)
+
+    def _rules(self, folder: tuple[str, ...]) -> IgnoreFile | None:
+        try:
+            with self._broker.open_folder("/".join(folder) or ".") as descriptor:
+                text = _small_text(descriptor)
+        except Problem:
+            return None
+        return parse_gitignore(text, folder) if text else None
+
+
+def _small_text(folder: int) -> str:
+    """Return the start of the `.gitignore` of an open folder; "" unless it is a regular file. A FIFO does not block."""
+    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0)
+    try:
+        handle = os.open(".gitignore", flags, dir_fd=folder)
+    except OSError:
+        return ""
+    with os.fdopen(handle, "rb") as file:
+        if not stat.S_ISREG(os.fstat(handle).st_mode):
+            return ""
+        return file.read(RULES_SIZE).decode("utf-8", "replace")
+
+
+def printable_path(path: tuple[str, ...]) -> str:
+    """Return a path as one line of text; unprintable characters are escaped."""
+    name = "/".join(path)
+    if name.isprintable():
+        return name
+    return "".join(c if c.isprintable() else c.encode("unicode_escape", "surrogatepass").decode() for c in name)

@@ -1,0 +1,56 @@
+"""Former names of tools, parameters and values, which the events of existing sessions still contain."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
+TOOLS: Mapping[str, str] = MappingProxyType({"report_problem": "report_issue"})
+# By tool and by the argument that holds the parameters; "" is the top level.
+PARAMETERS: Mapping[tuple[str, str], Mapping[str, str]] = MappingProxyType(
+    {
+        ("edit", ""): {"old": "old_string", "new": "new_string"},
+        ("manage_skill", ""): {"old": "old_string", "new": "new_string"},
+        ("ask_user", ""): {"several": "multi_select"},
+        ("ask_user", "questions"): {"several": "multi_select"},
+        ("delegate", "limits"): {"rounds": "turns"},
+    }
+)
+VALUES: Mapping[tuple[str, str, str], Mapping[str, str]] = MappingProxyType(
+    {
+        ("todo", "items", "status"): {"open": "pending", "doing": "in_progress", "done": "completed"},
+        ("recall_dropped", "", "id"): {"talk": "conversation"},
+    }
+)
+
+
+def current_tool(name: str) -> str:
+    """Return the name that a tool has now."""
+    return TOOLS.get(name, name)
+
+
+def current_arguments(tool: str, arguments: Any) -> Any:
+    """Return the decoded arguments of a call with every former name replaced; anything else stays as it is.
+
+    A former name is kept where the current one is given too, so that reading the arguments refuses the call.
+    """
+    if not isinstance(arguments, dict):
+        return arguments
+    found = _renamed(current_tool(tool), "", arguments)
+    return {name: _inner(current_tool(tool), name, value) for name, value in found.items()}
+
+
+def _inner(tool: str, name: str, value: Any) -> Any:
+    if isinstance(value, list):
+        return [_renamed(tool, name, item) if isinstance(item, dict) else item for item in value]
+    return _renamed(tool, name, value) if isinstance(value, dict) else value
+
+
+def _renamed(tool: str, holder: str, plain: dict[str, Any]) -> dict[str, Any]:
+    names = PARAMETERS.get((tool, holder), {})
+    found: dict[str, Any] = {}
+    for former, value in plain.items():
+        name = names.get(former, former)
+        name = former if name in plain else name
+        values = VALUES.get((tool, holder, name), {})
+        found[name] = values.get(value, value) if isinstance(value, str) else value
+    return found

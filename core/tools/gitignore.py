@@ -1,0 +1,57 @@
+"""Parsing of `.gitignore` files, and matching of paths against them."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from core.domain.globs import matches
+
+MOST = 2_000  # patterns of one file
+LONGEST = 500
+
+
+@dataclass(frozen=True, slots=True)
+class IgnorePattern:
+    parts: tuple[str, ...]
+    negated: bool  # a pattern with "!", which includes again what an earlier one excluded
+    folders_only: bool  # a pattern that ends with "/", which matches folders only
+
+
+@dataclass(frozen=True, slots=True)
+class IgnoreFile:
+    """The patterns of one `.gitignore`, with the parts of the path of its folder."""
+
+    folder: tuple[str, ...]
+    patterns: tuple[IgnorePattern, ...]
+
+
+def parse_gitignore(text: str, folder: Sequence[str]) -> IgnoreFile:
+    """Parse the lines of a `.gitignore`. The last pattern that matches a path decides."""
+    found = (_pattern(line) for line in text.splitlines()[:MOST])
+    return IgnoreFile(tuple(folder), tuple(pattern for pattern in found if pattern))
+
+
+def _pattern(line: str) -> IgnorePattern | None:
+    line = line.rstrip() if not line.rstrip("\r\n").endswith("\\ ") else line.rstrip("\r\n")
+    if not line or line.startswith("#") or len(line) > LONGEST:
+        return None
+    again = line.startswith("!")
+    line = line[1:] if again else line
+    line = line.removeprefix("\\")
+    folders = line.endswith("/")
+    body = line.rstrip("/")
+    anchored = "/" in body
+    parts = tuple(part for part in body.split("/") if part)
+    if not parts:
+        return None
+    return IgnorePattern(parts if anchored else ("**", *parts), again, folders)
+
+
+def is_ignored(path: Sequence[str], folder: bool, rules: Iterable[IgnoreFile]) -> bool:
+    """Return whether a path is excluded. `rules` go from the top folder down; a later one overrides the earlier."""
+    out = False
+    for rule in rules:
+        inner = path[len(rule.folder) :]
+        for pattern in rule.patterns:
+            if (folder or not pattern.folders_only) and out == pattern.negated and matches(pattern.parts, inner):
+                out = not pattern.negated
+    return out

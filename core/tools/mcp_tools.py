@@ -1,0 +1,76 @@
+"""The tools of MCP servers: their definitions for the model, and their calls."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from core.domain.problems import Problem
+from core.mcp.tool_definition import NAME_SEPARATOR, tool_rejection
+from core.models.model import ToolSpec
+from core.settings.schema import McpServerSettings
+from core.tools.arguments import parse_object
+from core.tools.tool import MediaContent, Tool, ToolResult
+from core.tools.tool_context import ToolContext
+
+
+@dataclass(frozen=True, slots=True)
+class McpCall:
+    """A call to a tool of an MCP server, whose arguments only the server checks."""
+
+    server: str
+    tool: str
+    arguments: Mapping[str, Any]
+
+
+def mcp_tool_name(server: str, tool: str) -> str:
+    return f"{server}{NAME_SEPARATOR}{tool}"
+
+
+def mcp_server_of(tool: str) -> str:
+    """Return the name of the MCP server of a tool; "" for a built-in one."""
+    server, between, _ = tool.partition(NAME_SEPARATOR)
+    return server if between else ""
+
+
+def mcp_tool_specs(servers: tuple[McpServerSettings, ...]) -> dict[str, ToolSpec]:
+    """Return the definitions of the enabled tools, with the descriptions that the user accepted."""
+    return {
+        mcp_tool_name(server.name, tool.name): ToolSpec(
+            mcp_tool_name(server.name, tool.name), tool.description, json.loads(tool.input_schema)
+        )
+        for server in servers
+        if server.enabled
+        for tool in server.tools
+        if tool.enabled and not tool_rejection(tool)
+    }
+
+
+def parse_mcp_call(name: str, arguments: str) -> McpCall:
+    """Return a call with its arguments; the server itself checks whether they are valid."""
+    server, _, tool = name.partition(NAME_SEPARATOR)
+    return McpCall(server, tool, parse_object(name, arguments))
+
+
+def mcp_tool(name: str) -> Tool:
+    """Return the tool of this name. Annotations of its server, such as `readOnlyHint`, are not trusted."""
+
+    async def run(parameters: McpCall, place: ToolContext) -> ToolResult:
+        if place.servers is None:
+            raise Problem("MCP servers are not available.", "Journeyman was started with --safe.", "")
+
+        async def hear(progress: float, total: float | None, message: str | None) -> None:
+            if tell := place.output_listener():
+                of = f"/{total:g}" if total else ""
+                tell(f"{progress:g}{of} {message or ''}".strip().encode() + b"\n")
+
+        answer = await place.servers.call_tool(
+            parameters.server, parameters.tool, dict(parameters.arguments), hear, place.ask
+        )
+        shown = tuple(MediaContent(*picture) for picture in answer.images)
+        return ToolResult(answer.text, failed=answer.failed, media=shown)
+
+    return Tool(
+        name=name, description="", parameters=McpCall, kind="tool", access="network",
+        describe=lambda parameters: f"{parameters.tool} of {parameters.server}", run=run,
+    )  # fmt: skip

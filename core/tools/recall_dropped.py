@@ -1,0 +1,30 @@
+"""The parameters of `recall_dropped`. The engine runs this call itself: what was removed is read from the event log."""
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from annotated_types import Ge
+
+from core.tools.parameter_description import ParameterDescription
+
+RECALL_DROPPED = "recall_dropped"
+CONVERSATION = "conversation"
+RECALL_DROPPED_DESCRIPTION = (
+    "Read what was truncated or compacted to save context: a tool result by the id of its call, or the whole "
+    f'conversation with the id "{CONVERSATION}".'
+)
+
+
+@dataclass(frozen=True, slots=True)
+class RecallDroppedArguments:
+    id: Annotated[str, ParameterDescription(f'The id of a call, or "{CONVERSATION}".')]
+    start: Annotated[int, Ge(1), ParameterDescription("First line, from 1.")] = 1
+    end: Annotated[int, Ge(0), ParameterDescription("Last line, included; 0: as far as possible.")] = 0
+
+
+def timeline_text(parameters: RecallDroppedArguments) -> str:
+    """Return the line that the timeline shows for the call."""
+    what = "the conversation" if parameters.id == CONVERSATION else parameters.id
+    if parameters.start == 1 and not parameters.end:
+        return what
+    return f"{what} {parameters.start}–{parameters.end or ''}"

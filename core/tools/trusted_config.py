@@ -1,0 +1,113 @@
+"""Determines the contents to restore in a trusted configuration file after a command that was not allowed to change it.
+
+Trusted files are those whose contents other programs act on: the configuration and hooks of git, editors and shells.
+"""
+
+import os
+import re
+from collections.abc import Iterable
+from pathlib import Path, PurePosixPath
+from typing import Literal
+
+from core.domain.git_config import harmless_lines, is_harmless
+from core.domain.problems import Problem
+from core.domain.sensitive_paths import is_read_only
+from core.workspace.broker import FileBroker
+from core.workspace.folder_scan import ScannedChange
+from core.workspace.readable_system import worktree_git_folders
+
+CONFIG_FILES = ("config", "config.worktree")
+COMMONDIR = "commondir"  # the file that names the common folder of a git folder, with its configuration
+ExpectedContents = bytes | Literal["as it is"] | None
+
+
+def expected_contents(broker: FileBroker, change: ScannedChange) -> ExpectedContents:
+    """Return the contents that the file should have: "as it is", other contents, or None for no file."""
+    path = PurePosixPath(change.path)
+    if inside := _in_git(broker, path):
+        return _of_git(inside, change)
+    if path.name == ".git":
+        return "as it is" if _is_gone(change) or _is_worktree(broker.folder, path.parent) else change.before
+    if path.name == "HEAD":
+        return "as it is" if _is_gone(change) or _is_plain(broker, path.parent) else change.before
+    return change.before if is_read_only(change.path) else "as it is"
+
+
+def moved_unchanged(changes: Iterable[ScannedChange]) -> set[str]:
+    """Return the old and new paths of files that were moved with their folder, unchanged."""
+    gone: dict[tuple[str, bytes], str] = {}
+    found: set[str] = set()
+    every = sorted(changes, key=lambda change: change.before is None)
+    for change in every:
+        body = change.before if change.after is None else change.after
+        if body is None or (change.before is not None and change.after is not None):
+            continue
+        key = (_tail(change.path), body)
+        if change.after is None:
+            gone[key] = change.path
+        elif key in gone:
+            found |= {gone[key], change.path}
+    return found
+
+
+def _tail(path: str) -> str:
+    """Return the part of a path by which other programs recognize the file."""
+    parts = path.split("/")
+    at = next((at for at in range(len(parts)) if is_read_only("/".join(parts[: at + 1]))), len(parts) - 1)
+    return "/".join(parts[at:])
+
+
+def _in_git(broker: FileBroker, path: PurePosixPath) -> str:
+    """Return the path within its git folder, or "" if it is not in one.
+
+    A git folder may have any name: git treats every folder with a HEAD as one.
+    """
+    _, inside, rest = f"/{path}".rpartition("/.git/")
+    if inside:
+        return rest
+    base = path.parent.parent if path.parent.name == "hooks" else path.parent
+    if path.name not in (*CONFIG_FILES, COMMONDIR) and base == path.parent:
+        return ""
+    return str(path.relative_to(base)) if broker.stat(f"{base}/HEAD") else ""
+
+
+def _of_git(inside: str, change: ScannedChange) -> ExpectedContents:
+    name = PurePosixPath(inside).name
+    if "hooks/" in inside:
+        return "as it is" if name.endswith(".sample") else change.before
+    if name == COMMONDIR:
+        usual = re.fullmatch(r"worktrees/[^/]+/commondir", inside) and (change.after or b"").strip() == b"../.."
+        return "as it is" if usual or _is_gone(change) else change.before
+    if name not in CONFIG_FILES or _is_gone(change):
+        return "as it is"
+    before, after = ((body or b"").decode("utf-8", "replace") for body in (change.before, change.after))
+    if change.after is not None and is_harmless(after, before):
+        return "as it is"
+    if change.before is None and change.after is not None:
+        return harmless_lines(after).encode()
+    return change.before
+
+
+def _is_gone(change: ScannedChange) -> bool:
+    # Without the file git has no configuration to follow.
+    return change.after is None and change.before is not None
+
+
+def _is_worktree(folder: Path, inner: PurePosixPath) -> bool:
+    """Return whether this `.git` file leads to the repository of the workspace, as that of a worktree does."""
+    of_folder, here = worktree_git_folders(folder), worktree_git_folders(folder / inner)
+    common = of_folder[1] if of_folder else Path(os.path.realpath(folder), ".git")
+    return here is not None and here[1] == common
+
+
+def _is_plain(broker: FileBroker, folder: PurePosixPath) -> bool:
+    """Return whether the folder, read as a repository, has no configuration or hook that makes git run a program."""
+    try:
+        config = broker.read(f"{folder}/config") if broker.stat(f"{folder}/config") else b""
+        hooks = broker.entries(f"{folder}/hooks") if broker.stat(f"{folder}/hooks") else []
+        common = broker.stat(f"{folder}/{COMMONDIR}")
+    except Problem:
+        return False
+    return (
+        is_harmless(config.decode("utf-8", "replace")) and not common and all(n.endswith(".sample") for n, _ in hooks)
+    )

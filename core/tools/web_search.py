@@ -1,0 +1,166 @@
+"""Web search by the engine in the settings: its requests, its responses, and its API key."""
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+from urllib.parse import quote, urlsplit
+
+from core.domain.address import check_address, origin_of
+from core.domain.problems import Problem
+from core.models.json_values import as_objects, as_text, get_path, parse_json
+from core.settings.api_keys import ApiKeys, KeyOwner
+from core.settings.schema import Settings
+
+SECONDS = 30.0
+LARGEST = 2 << 20
+SETTINGS_HINT = "Check Settings, Web search."
+
+
+@dataclass(frozen=True, slots=True)
+class WebResult:
+    """One result of a web search."""
+
+    title: str
+    url: str
+    excerpt: str
+
+
+@dataclass(frozen=True, slots=True)
+class WebSearchRequest:
+    """One request to a search engine; with a `body` it is sent by POST."""
+
+    url: str
+    headers: Mapping[str, str]
+    body: bytes | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class WebSearchEngine:
+    """A search engine. `variable` is the environment variable of its API key; empty if it needs none."""
+
+    title: str
+    url: str
+    variable: str
+    request: Callable[[str, str, str, int], WebSearchRequest]  # base, key, query, count
+    parse_results: Callable[[Any], list[WebResult]]
+
+
+def _searxng(base: str, _key: str, query: str, _count: int) -> WebSearchRequest:
+    return WebSearchRequest(f"{base}/search?q={quote(query, safe='')}&format=json", {"accept": "application/json"})
+
+
+def _brave(base: str, key: str, query: str, count: int) -> WebSearchRequest:
+    headers = {"accept": "application/json", "x-subscription-token": key}
+    return WebSearchRequest(f"{base}/res/v1/web/search?q={quote(query, safe='')}&count={count}", headers)
+
+
+def _tavily(base: str, key: str, query: str, count: int) -> WebSearchRequest:
+    headers = {"content-type": "application/json", "authorization": f"Bearer {key}"}
+    return WebSearchRequest(f"{base}/search", headers, json.dumps({"query": query, "max_results": count}).encode())
+
+
+def _read(words: str, *path: str) -> Callable[[Any], list[WebResult]]:
+    """Return a function that reads the results at this path of a response; results without a URL are skipped."""
+
+    def hits(plain: Any) -> list[WebResult]:
+        rows = as_objects(get_path(plain, *path))
+        return [
+            WebResult(as_text(row.get("title")), as_text(row["url"]), as_text(row.get(words)))
+            for row in rows
+            if as_text(row.get("url"))
+        ]
+
+    return hits
+
+
+WEB_SEARCH_ENGINES: Mapping[str, WebSearchEngine] = MappingProxyType(
+    {
+        "searxng": WebSearchEngine("SearXNG", "http://127.0.0.1:8888", "", _searxng, _read("content", "results")),
+        "brave": WebSearchEngine(
+            "Brave Search",
+            "https://api.search.brave.com",
+            "BRAVE_API_KEY",
+            _brave,
+            _read("description", "web", "results"),
+        ),
+        "tavily": WebSearchEngine(
+            "Tavily", "https://api.tavily.com", "TAVILY_API_KEY", _tavily, _read("content", "results")
+        ),
+    }
+)
+
+
+def key_owner(name: str, settings: Settings) -> KeyOwner:
+    """Return what the API key belongs to: the engine at the URL that is set for it."""
+    return KeyOwner(name, origin_of(_base(name, settings)), WEB_SEARCH_ENGINES[name].variable)
+
+
+def _base(name: str, settings: Settings) -> str:
+    set_for = settings.search_url if settings.search_engine == name else ""
+    return (set_for or WEB_SEARCH_ENGINES[name].url).rstrip("/")
+
+
+@dataclass(frozen=True, slots=True)
+class WebSearch:
+    """Searches with the engine that is currently set. The API key is sent to the origin of the engine only."""
+
+    settings: Callable[[], Settings]
+    secrets: ApiKeys
+
+    @property
+    def host(self) -> str:
+        """The host that queries are sent to, as rules name it; empty if no engine is set."""
+        now = self.settings()
+        return urlsplit(_base(now.search_engine, now)).netloc if now.search_engine in WEB_SEARCH_ENGINES else ""
+
+    async def search(self, query: str, count: int) -> list[WebResult]:
+        """Return the results of a query; raise a Problem for every error of the engine."""
+        now = self.settings()
+        engine = WEB_SEARCH_ENGINES.get(now.search_engine)
+        if engine is None:
+            raise Problem("No search engine is set up.", "", "Continue without one, or ask the user to set one up.")
+        key = ""
+        if engine.variable:
+            found = await self.secrets.find(key_owner(now.search_engine, now))
+            if not found.value:
+                why = found.error.message if found.error else "None is set."
+                raise Problem(f"{engine.title} needs an API key.", why, f"Ask the user to set one. {SETTINGS_HINT}")
+            key = found.value
+        asking = engine.request(_base(now.search_engine, now), key, query, count)
+        status, body = await _answer(asking, key, now)
+        if status >= 400:
+            raise Problem(f"{engine.title} refused the search.", _why(now.search_engine, status), SETTINGS_HINT)
+        plain = parse_json(body.decode("utf-8", "replace"))
+        if not isinstance(plain, dict):
+            raise Problem(f"{engine.title} did not return results.", "The response is not JSON.", SETTINGS_HINT)
+        return engine.parse_results(plain)[:count]
+
+
+def _why(name: str, status: int) -> str:
+    if name == "searxng" and status == 403:
+        return "It does not return JSON: add `json` to `search: formats:` in its settings.yml."
+    refused = "It does not accept the API key."
+    known = {401: refused, 402: "The credit is used up.", 403: refused, 429: "It accepts no more requests for now."}
+    return known.get(status, f"It returned status {status}.")
+
+
+async def _answer(asking: WebSearchRequest, key: str, settings: Settings) -> tuple[int, bytes]:
+    """Send a request with the HTTP client of the models: no proxy from the environment, no redirects, and limits."""
+    from core.models.endpoint import ProviderEndpoint, RequestTimeouts
+    from core.models.errors import ErrorContext
+    from core.models.http import ModelHttpClient
+    from core.models.mask import KeyMask
+    from core.models.model import ModelError
+
+    check_address(asking.url.partition("?")[0], allow_http=not key)
+    patience = RequestTimeouts(settings.connect_timeout_s, SECONDS, SECONDS, SECONDS)
+    base = origin_of(asking.url)
+    server = ProviderEndpoint(base, key, allow_http=True, proxy=settings.proxy, timeouts=patience)
+    place = ErrorContext(urlsplit(asking.url).netloc, "", KeyMask(key))
+    try:
+        async with ModelHttpClient(server).request(asking.url, place, asking.headers, asking.body) as answer:
+            return answer.status, await answer.read_body(LARGEST)
+    except ModelError as fault:
+        raise Problem(fault.details.message, fault.details.cause, SETTINGS_HINT) from fault

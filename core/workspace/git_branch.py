@@ -1,0 +1,52 @@
+"""The git branch of a folder, read from the files of the repository, without running git."""
+
+import os
+import stat
+from pathlib import Path
+
+HEAD = "ref: refs/heads/"
+MOST = 4096
+SHORT = 8  # characters of the hash of a detached commit
+
+
+def current_branch(folder: Path) -> str:
+    """Return the current branch, or the start of the commit hash if it is detached; "" without a repository."""
+    for place in (folder, *folder.parents):
+        try:
+            kind = os.lstat(place / ".git").st_mode
+        except OSError:
+            continue
+        if stat.S_ISDIR(kind):
+            return _head(place / ".git")
+        pointed = read_small_text(place / ".git").strip()  # in a worktree or a submodule, `.git` is a file
+        return _head(place / pointed.removeprefix("gitdir:").strip()) if pointed.startswith("gitdir:") else ""
+    return ""
+
+
+def is_worktree(folder: Path) -> bool:
+    """Return whether the folder is in a linked worktree."""
+    top = next((place for place in (folder, *folder.parents) if os.path.lexists(place / ".git")), folder)
+    return "/worktrees/" in Path(read_small_text(top / ".git").strip()).as_posix()
+
+
+def _head(repository: Path) -> str:
+    head = read_small_text(repository / "HEAD").strip()
+    if head.startswith(HEAD):
+        return head.removeprefix(HEAD)
+    return head[:SHORT] if all(letter in "0123456789abcdef" for letter in head) else ""
+
+
+def read_small_text(path: Path, most: int = MOST) -> str:
+    """Return the text of a small regular file; "" for anything else. A FIFO without a writer does not block."""
+    try:
+        file = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0))
+    except OSError:
+        return ""
+    try:
+        if not stat.S_ISREG(os.fstat(file).st_mode):
+            return ""
+        return os.read(file, most).decode("utf-8", "replace")
+    except OSError:
+        return ""
+    finally:
+        os.close(file)

@@ -1,0 +1,62 @@
+"""Commands on Windows in a job object: it limits and ends all processes, but does not sandbox files and network."""
+
+import ctypes
+import struct
+import subprocess
+import sys
+from typing import Any
+
+from core.domain.permissions import SandboxLevel
+from core.workspace.launcher import CommandLimits, CommandRequest, ProcessLaunch, clean_environment
+
+_ACTIVE, _JOB_MEMORY, _DIE_UNHANDLED, _KILL_ON_CLOSE = 0x8, 0x200, 0x400, 0x2000
+_EXTENDED = 9  # JobObjectExtendedLimitInformation
+
+
+def job_limits(limits: CommandLimits) -> bytes:
+    """Return a 64-bit JOBOBJECT_EXTENDED_LIMIT_INFORMATION. Closing the last handle of the job kills its processes."""
+    flags = _ACTIVE | _JOB_MEMORY | _DIE_UNHANDLED | _KILL_ON_CLOSE
+    basic = struct.pack("<qqI4xQQI4xQII", 0, 0, flags, 0, 0, limits.processes, 0, 0, 0)
+    return basic + bytes(48) + struct.pack("<QQQQ", 0, limits.memory, 0, 0)
+
+
+def assign_to_job(process: "subprocess.Popen[bytes]", limits: CommandLimits) -> int:
+    """Put a process into a new job; return the handle of the job, to be closed when the command has ended."""
+    kernel, held = _kernel(), ctypes.c_void_p(vars(process)["_handle"])
+    kernel.CreateJobObjectW.restype = ctypes.c_void_p
+    job = ctypes.c_void_p(kernel.CreateJobObjectW(None, None))
+    body = job_limits(limits)
+    if not kernel.SetInformationJobObject(job, _EXTENDED, body, len(body)) or not kernel.AssignProcessToJobObject(
+        job, held
+    ):
+        process.kill()
+        raise OSError("the command could not be put into a job object")
+    return job.value or 0
+
+
+def close_job(job: int) -> None:
+    """Kill all remaining processes of the job."""
+    _kernel().CloseHandle(ctypes.c_void_p(job))
+
+
+def _kernel() -> Any:
+    return vars(ctypes)["WinDLL"]("kernel32")  # other systems have no such name
+
+
+class JobObject:
+    """Limits commands without a sandbox: the level is none, and the user approves each command."""
+
+    name = "job object"
+    level: SandboxLevel = "none"
+    profile = "job object"
+
+    def close(self) -> None:
+        """Do nothing: there are no resources."""
+
+    @property
+    def available(self) -> bool:
+        return sys.platform == "win32"
+
+    def prepare(self, asked: CommandRequest) -> ProcessLaunch:
+        words = asked.argv or ("cmd.exe", "/d", "/s", "/c", asked.command)
+        return ProcessLaunch(words, clean_environment(), asked.folder, "job")

@@ -1,0 +1,164 @@
+"""The parts of the system and the home folder that commands may read, and the git configuration without secrets."""
+
+import os
+import re
+import shutil
+import sys
+from pathlib import Path
+
+from core.workspace.git_branch import read_small_text
+
+SYSTEM_FOLDERS = ("/usr", "/opt", "/nix/store", "/home/linuxbrew/.linuxbrew")
+MERGED_FOLDERS = ("/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")  # links into /usr on most systems
+ETC_NAMES = (
+    *("passwd", "group", "nsswitch.conf", "hosts", "host.conf", "services", "protocols", "localtime", "timezone"),
+    *("ssl", "ca-certificates", "pki", "alternatives", "ld.so.cache", "ld.so.conf", "ld.so.conf.d", "os-release"),
+    *("debian_version", "mime.types", "magic", "terminfo", "inputrc", "fonts", "gitattributes", "locale.conf"),
+    *("python3", "python3.11", "python3.12", "python3.13", "java-11-openjdk", "java-17-openjdk", "java-21-openjdk"),
+    *(
+        "maven",
+        "R",
+        "perl",
+        "emacs",
+        "vim",
+        "paperspecs",
+        "papersize",
+        "bash_completion.d",
+        "lsb-release",
+        "machine-id",
+    ),
+)
+# Never a whole folder in which a program also stores credentials, as gem, uv and dotnet do.
+HOME_PATHS = (
+    *(".pyenv", ".nvm", ".volta", ".fnm", ".bun", ".deno/bin", ".asdf", ".local/share/mise", ".local/share/pnpm"),
+    *(".cargo/bin", ".cargo/env", ".cargo/registry", ".cargo/git", ".rustup", "go/bin", "go/pkg", ".sdkman", ".jenv"),
+    *(".rbenv", ".rvm", ".gem/ruby", ".local/share/gem/ruby", ".local/bin", ".local/lib", ".local/pipx"),
+    *(
+        ".local/share/pipx",
+        ".m2/repository",
+        ".gradle/wrapper",
+        ".juliaup",
+        ".ghcup",
+        ".opam",
+        ".nimble/bin",
+    ),
+    *(
+        ".local/share/virtualenvs",
+        ".virtualenvs",
+        ".conda",
+        "miniconda3",
+        "anaconda3",
+        "miniforge3",
+        ".config/git/ignore",
+    ),
+    *(".local/share/uv/python", ".local/share/uv/tools"),
+    *(
+        f".dotnet/{name}"
+        for name in ("dotnet", "host", "packs", "sdk", "sdk-manifests", "shared", "templates", "tools")
+    ),
+)
+LARGE = 100  # files in a folder; from here on a mount costs less than a copy
+_PRIVATE = re.compile(r"^(credential|include|includeif|sendemail|imap|github|gitlab|hub)\b", re.IGNORECASE)
+_PRIVATE_KEYS = re.compile(r"(extraheader|password|token|cookiefile|sshcommand|askpass|sslkey|proxy)$", re.IGNORECASE)
+_WITH_A_NAME_IN_IT = re.compile(r"://[^/\s]*@")
+
+
+def copy_etc(target: Path, source: Path = Path("/etc")) -> list[Path]:
+    """Copy the files of /etc that programs need, without private keys.
+
+    Large folders without keys are created empty and returned, to be mounted.
+    """
+    target.mkdir()
+    large: list[Path] = []
+    for name in ETC_NAMES:
+        _lay(source / name, target / name, large)
+    return large
+
+
+def _lay(place: Path, target: Path, large: list[Path]) -> None:
+    try:
+        if not place.is_dir():
+            if place.is_file():
+                shutil.copy(place, target)
+            return
+        target.mkdir()
+        names = os.listdir(place)  # noqa: PTH208 - only the names are needed
+        if len(names) >= LARGE and not _holds_keys(place):
+            large.append(place)
+            return
+        for inner in (place / name for name in names if not _is_key(name)):
+            if inner.is_symlink():
+                (target / inner.name).symlink_to(inner.readlink())
+            else:
+                _lay(inner, target / inner.name, large)
+    except OSError:
+        return  # the command could not read it either
+
+
+def _holds_keys(place: Path) -> bool:
+    return any(map(_is_key, (name for _, folders, files in os.walk(place) for name in (*folders, *files))))
+
+
+def _is_key(name: str) -> bool:
+    return name == "private" or name.endswith(".key")
+
+
+def home_folder() -> Path | None:
+    """Return the home folder of the user; None if HOME is not a usable folder."""
+    found = Path(os.environ.get("HOME") or "/")
+    return found if found.is_absolute() and found != Path("/") and found.is_dir() else None
+
+
+def public_git_config(place: Path) -> str:
+    """Return the git configuration without credentials. Signing is turned off, as its keys are not available."""
+    kept: list[str] = []
+    for name in (".config/git/config", ".gitconfig"):
+        try:
+            kept += public_config_lines((place / name).read_text(encoding="utf-8", errors="replace"))
+        except OSError:
+            continue
+    return "\n".join([*kept, "[commit]", "\tgpgsign = false", "[tag]", "\tgpgsign = false", ""])
+
+
+def public_config_lines(text: str) -> list[str]:
+    """Return the lines of a git configuration without secrets and includes."""
+    kept: list[str] = []
+    section = ""
+    for line in text.replace("\\\n", "").splitlines():
+        if found := re.match(r"\s*\[([^\]]*)\]", line):
+            section = found[1].strip()
+        key = line.split("=", 1)[0].strip()
+        if _PRIVATE.match(section) or _PRIVATE_KEYS.search(key) or _WITH_A_NAME_IN_IT.search(section + line):
+            continue
+        kept.append(line)
+    return kept
+
+
+def worktree_git_folders(folder: Path) -> tuple[Path, Path] | None:
+    """Return the git folder of a linked worktree and the common one; None unless these point back to it."""
+    try:
+        spelled = read_small_text(folder / ".git").strip()
+        own = (folder / spelled.removeprefix("gitdir: ")).resolve()
+        back = Path(read_small_text(own / "gitdir").strip())
+        common = (own / read_small_text(own / "commondir").strip()).resolve()
+    except (OSError, RuntimeError, ValueError):
+        return None
+    if not spelled.startswith("gitdir: ") or back.resolve() != (folder / ".git").resolve():
+        return None
+    if own.parent != common / "worktrees":  # otherwise any parent folder that contains `objects` would be opened
+        return None
+    return (own, common) if (common / "objects").is_dir() and (common / "HEAD").is_file() else None
+
+
+def interpreter() -> str:
+    """Return the path of the Python interpreter outside its virtual environment."""
+    return os.path.realpath(getattr(sys, "_base_executable", sys.executable) or sys.executable)
+
+
+def interpreter_folders() -> list[Path]:
+    """Return the folders that the interpreter needs, except those of the system."""
+    frozen = getattr(
+        sys, "frozen", False
+    )  # then the program itself is the interpreter, in one folder with its libraries
+    prefix = Path(sys.executable).resolve().parent if frozen else Path(sys.base_prefix)
+    return [] if prefix.is_relative_to("/usr") else [prefix]

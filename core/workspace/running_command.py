@@ -1,0 +1,267 @@
+"""A running command: keeps the start and end of its output, enforces its limits, and ends all its processes."""
+
+import asyncio
+import contextlib
+import os
+import subprocess
+import tempfile
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from secrets import token_hex
+from typing import IO
+
+from core.domain.problems import Problem
+from core.workspace import job_object, process_tree
+from core.workspace.launcher import CommandLimits, ProcessLaunch
+
+KEPT_BYTES = 262_144  # bytes of output kept from the start, and as many from the end
+GRACE_S = 0.2  # for the last output, if a detached process still holds the pipe
+CHECK_INTERVAL_S = 0.2  # between two checks of the processes and memory of a command
+MARKER_VARIABLE = "JOURNEYMAN_CALL"
+
+OutputListener = Callable[[bytes], None]
+
+
+@dataclass(frozen=True, slots=True)
+class FinishedCommand:
+    output: str
+    exit_code: int
+    killed_because: str = ""  # why it was killed; empty if it ended by itself
+
+
+async def start_command(
+    launch: ProcessLaunch,
+    limits: CommandLimits,
+    on_output: OutputListener | None = None,
+    on_tick: Callable[[], None] | None = None,
+) -> "RunningCommand":
+    """Start a command. `on_tick` is called several times a second. The caller must wait for its end or end it."""
+    running = RunningCommand(launch, limits, on_output, on_tick)
+    await running.connect_output()
+    return running
+
+
+class RunningCommand(asyncio.Protocol):
+    """A command that was started, until its last process and its output have ended."""
+
+    def __init__(
+        self,
+        launch: ProcessLaunch,
+        limits: CommandLimits,
+        on_output: OutputListener | None = None,
+        on_tick: Callable[[], None] | None = None,
+    ) -> None:
+        """Start the process. There is no await, so no cancellation can come before its pid is known."""
+        self._loop = asyncio.get_running_loop()
+        self._launch, self._limits, self._hear, self._watch = launch, limits, on_output, on_tick
+        self._kept = OutputBuffer()
+        self._why = ""
+        self._over = False  # the process has ended
+        self._dry = False  # the output has ended
+        self._done: asyncio.Future[FinishedCommand] = self._loop.create_future()
+        self._timers: list[asyncio.TimerHandle] = []
+        self._transport: asyncio.BaseTransport | None = None
+        self._mark = token_hex(8)
+        self._process, self._output, self._life = _start(launch, self._mark)
+        self._job = job_object.assign_to_job(self._process, limits) if launch.scope == "job" else 0
+        self._watch_exit()
+        self._later(limits.time_s, self.kill, f"stopped after {limits.time_s:g} s")
+        self._later(CHECK_INTERVAL_S / 4, self._look)
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    @property
+    def finished(self) -> FinishedCommand | None:
+        """The result; None while the command runs."""
+        return self._done.result() if self._done.done() and not self._done.cancelled() else None
+
+    def output(self) -> str:
+        """Return the output so far."""
+        return self._kept.text()
+
+    def kill(self, why: str = "stopped") -> None:
+        """Kill the command and all processes it started. `wait` then returns the result."""
+        if not self._over:
+            self._why = self._why or why
+            self._end_all()
+
+    async def wait(self) -> FinishedCommand:
+        """Wait until the command and its output have ended. Canceling the wait does not affect the command."""
+        return await asyncio.shield(self._done)
+
+    async def wait_or_kill(self) -> FinishedCommand:
+        """Wait like `wait`. If the wait is canceled, kill the command and return once no process is left."""
+        try:
+            return await self.wait()
+        except asyncio.CancelledError:
+            await self.kill_and_wait()
+            raise
+
+    async def kill_and_wait(self) -> None:
+        """Kill the command and wait until no process is left, even if the caller is canceled."""
+        self.kill()
+        while not self._done.done():
+            with contextlib.suppress(asyncio.CancelledError):
+                await asyncio.wait({self._done})
+
+    async def connect_output(self) -> None:
+        """Start reading the output of the process."""
+        try:
+            self._transport, _ = await self._loop.connect_read_pipe(lambda: self, self._output)
+        except BaseException:
+            self._dry = True
+            await self.kill_and_wait()
+            raise
+        if self._done.done():
+            self._transport.close()
+
+    def data_received(self, data: bytes) -> None:
+        self._kept.add(data)
+        if self._hear:
+            self._hear(data)
+        if self._kept.size > self._limits.output:
+            self.kill(f"stopped after {self._limits.output / (1 << 20):g} MB of output")
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._dry = True
+        if self._over:
+            self._finish()
+
+    def _later(self, delay: float, act: Callable[..., None], *given: object) -> None:
+        self._timers.append(self._loop.call_later(delay, act, *given))
+
+    def _look(self) -> None:
+        """Kill the command if it exceeds its limits. Processes are counted, because `ulimit` does not limit root."""
+        if self._over:
+            return
+        if self._watch:
+            self._watch()
+        processes, memory = process_tree.measure_usage(self.pid)
+        if memory > self._limits.memory:
+            self.kill(f"stopped at {memory >> 20:,} MB of memory; the limit is {self._limits.memory >> 20:,} MB")
+        elif processes > self._limits.processes + 2:
+            self.kill(f"stopped at {processes:,} processes; the limit is {self._limits.processes:,}")
+        else:
+            self._later(CHECK_INTERVAL_S, self._look)
+
+    def _watch_exit(self) -> None:
+        def wait() -> None:
+            # The process is not reaped yet: until the rest is killed, its pid must not be reused.
+            if hasattr(os, "waitid"):
+                os.waitid(os.P_PID, self._process.pid, os.WEXITED | os.WNOWAIT)
+            else:
+                self._process.wait()
+            if self._launch.info_fd >= 0:
+                process_tree.await_namespace(self._launch.info_fd)
+            with contextlib.suppress(RuntimeError):  # the loop is closed already
+                self._loop.call_soon_threadsafe(self._exited)
+
+        threading.Thread(target=wait, name=f"command {self._process.pid}", daemon=True).start()
+
+    def _exited(self) -> None:
+        self._end_all()
+        self._process.wait()
+        self._over = True
+        for timer in self._timers:
+            timer.cancel()
+        os.close(self._life)
+        if self._dry:
+            self._finish()
+        else:
+            self._later(GRACE_S, self._finish)
+
+    def _end_all(self) -> None:
+        if self._launch.scope == "job":
+            job, self._job = self._job, 0
+            if job:
+                job_object.close_job(job)
+            return
+        if self._launch.scope == "namespace":
+            # The first process in the namespace dies with bubblewrap, but not before it has requested that from the
+            # kernel, so every descendant is killed.
+            for pid in (*process_tree.descendants(self._process.pid), self._process.pid):
+                process_tree.kill_process(pid)
+            if self._why:
+                process_tree.kill_marked(f"{MARKER_VARIABLE}={self._mark}".encode())
+            return
+        if self._launch.scope == "group":
+            process_tree.kill_group(self._process.pid)  # first, so that no shell reports that its children were killed
+        process_tree.kill_tree(self._process.pid)
+        process_tree.kill_group(self._process.pid)
+        process_tree.kill_marked(f"{MARKER_VARIABLE}={self._mark}".encode())
+
+    def _finish(self) -> None:
+        if self._done.done():
+            return
+        for timer in self._timers:
+            timer.cancel()
+        if self._transport is None:
+            self._output.close()
+        else:
+            self._transport.close()
+        self._done.set_result(FinishedCommand(self._kept.text(), self._process.returncode, self._why))
+
+
+def _start(launch: ProcessLaunch, mark: str) -> "tuple[subprocess.Popen[bytes], IO[bytes], int]":
+    """Start the process; return it with its output pipe and the pipe whose closing ends it."""
+    # Pipes of our own: with asyncio's pipes, waiting would last until every child process has closed them.
+    output, theirs = os.pipe()
+    watched, life = os.pipe()
+    given = None if launch.stdin_data is None else _held(launch.stdin_data)
+    try:
+        process = subprocess.Popen(
+            launch.argv,
+            cwd=launch.folder,
+            stdin=watched if launch.stdin_is_watchdog else subprocess.DEVNULL if given is None else given,
+            stdout=theirs,
+            stderr=subprocess.STDOUT,
+            env={**launch.environment, MARKER_VARIABLE: mark},
+            start_new_session=True,
+            pass_fds=launch.descriptors,
+        )
+    except OSError as error:
+        for descriptor in (output, life, *([launch.info_fd] if launch.info_fd >= 0 else [])):
+            os.close(descriptor)
+        raise Problem("The command cannot be started.", f"{error}.", "Check that the folder still exists.") from error
+    finally:
+        for descriptor in (theirs, watched, *launch.descriptors):
+            os.close(descriptor)
+        if given is not None:
+            os.close(given)
+    return process, os.fdopen(output, "rb"), life
+
+
+def _held(given: bytes) -> int:
+    """Return a descriptor of a temporary file: a command that does not read would block a pipe."""
+    with tempfile.TemporaryFile() as file:
+        file.write(given)
+        file.seek(0)
+        return os.dup(file.fileno())
+
+
+class OutputBuffer:
+    """A buffer that keeps the start and the end of an output of any length."""
+
+    def __init__(self) -> None:
+        self.size = 0
+        self._head = bytearray()
+        self._tail = bytearray()
+
+    def add(self, piece: bytes) -> None:
+        self.size += len(piece)
+        room = KEPT_BYTES - len(self._head)
+        self._head += piece[:room]
+        self._tail += piece[room:] if room < len(piece) else b""
+        if len(self._tail) > 2 * KEPT_BYTES:
+            del self._tail[:-KEPT_BYTES]
+
+    def text(self) -> str:
+        tail = bytes(self._tail[-KEPT_BYTES:])
+        dropped = self.size - len(self._head) - len(tail)
+        if dropped <= 0:
+            return (bytes(self._head) + tail).decode("utf-8", "replace")
+        head = self._head.decode("utf-8", "replace")
+        return f"{head}\n… {dropped:,} bytes omitted …\n{tail.decode('utf-8', 'replace')}"

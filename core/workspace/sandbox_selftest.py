@@ -1,0 +1,192 @@
+"""The self-test of a sandbox: nine real attacks inside it, against a listener, a canary file and a decoy process."""
+
+import contextlib
+import hashlib
+import json
+import os
+import secrets
+import shlex
+import shutil
+import socket
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from core.workspace import attacks, process_tree, readable_system
+from core.workspace.launcher import PASSED_VARIABLES, CommandRequest, Launcher
+from core.workspace.running_command import MARKER_VARIABLE
+
+TIME_S = 30
+OPEN_BY_DESIGN = {"landlock": ("protected",)}
+ATTACK_DESCRIPTIONS = {
+    "read_outside": "read a file outside the folder",
+    "write_outside": "write outside the folder",
+    "connect": "connect to a port of this machine",
+    "unix_socket": "connect to a socket of another program",
+    "environment": "read the environment of another program",
+    "namespace": "open a namespace of its own",
+    "kernel": "change the settings of the kernel",
+    "protected": "change a protected file",
+    "daemon": "leave a process behind",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class SandboxProof:
+    """The result of a self-test.
+
+    Attributes:
+        works: whether commands run in the sandbox at all.
+        escapes: the attacks that succeeded although the sandbox should prevent them.
+        known_gaps: attacks that this launcher does not prevent by design.
+    """
+
+    launcher: str
+    profile: str
+    works: bool
+    escapes: tuple[str, ...] = ()
+    known_gaps: tuple[str, ...] = ()
+
+    @property
+    def description(self) -> str:
+        return ", ".join(ATTACK_DESCRIPTIONS[name] for name in self.escapes)
+
+
+def prove_sandbox(launcher: Launcher, cache: Path | None = None) -> SandboxProof:
+    """Return the result for this profile; the one in `cache` is used if the machine was not restarted since."""
+    name = hashlib.sha256(f"{launcher.profile}\n{_boot()}\n{os.getuid()}".encode()).hexdigest()
+    if cache and (known := _kept(cache, name)):
+        return known
+    proof = _attack(launcher, name)
+    if cache and proof.works and not proof.escapes:  # only a passed test is cached
+        with contextlib.suppress(OSError):
+            cache.write_text(json.dumps(asdict(proof)), encoding="utf-8")
+    return proof
+
+
+def _kept(cache: Path, name: str) -> SandboxProof | None:
+    try:
+        stored = json.loads(cache.read_text(encoding="utf-8"))
+        known = SandboxProof(
+            stored["launcher"],
+            stored["profile"],
+            stored["works"],
+            tuple(stored["escapes"]),
+            tuple(stored["known_gaps"]),
+        )
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    return known if known.profile == name else None
+
+
+def _boot() -> str:
+    try:
+        return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+    except OSError:
+        return ""
+
+
+def _attack(launcher: Launcher, name: str) -> SandboxProof:
+    with tempfile.TemporaryDirectory(prefix="journeyman-proof-", ignore_cleanup_errors=True) as base:
+        folder, outside, canary = Path(base) / "folder", Path(base) / "outside", f"canary-{secrets.token_hex(8)}"
+        (folder / ".git" / "hooks").mkdir(parents=True)
+        outside.mkdir()
+        (outside / "canary").write_text(canary)
+        shutil.copy(attacks.__file__, folder / "attacks.py")
+        with _decoys(outside, canary) as port:
+            order = {"outside": str(outside), "folder": str(folder), "canary": canary, "port": str(port)}
+            order["names"] = " ".join(
+                [
+                    *PASSED_VARIABLES,
+                    "TERM",
+                    "TMPDIR",
+                    "GIT_CONFIG_GLOBAL",
+                    "GIT_CONFIG_NOSYSTEM",
+                    "PWD",
+                    "OLDPWD",
+                    "_",
+                    "SHLVL",
+                    MARKER_VARIABLE,
+                ]
+            )
+            words = [readable_system.interpreter(), "-IS", str(folder / "attacks.py"), json.dumps(order)]
+            found = _run(launcher, CommandRequest(shlex.join(words), folder))
+        if found is None:
+            return SandboxProof(launcher.name, name, works=False)
+        if (outside / "mine").exists():
+            found.add("write_outside")
+        if _still_locked(folder / "lock"):
+            found.add("daemon")
+    known = OPEN_BY_DESIGN.get(launcher.name, ())
+    return SandboxProof(launcher.name, name, True, tuple(sorted(found.difference(known))), known)
+
+
+def _run(launcher: Launcher, asked: CommandRequest) -> set[str] | None:
+    """Run the attacks and return those that worked; None if the script did not run."""
+    launch = launcher.prepare(asked)
+    watched, life = os.pipe()
+    try:
+        answer = subprocess.run(
+            launch.argv,
+            cwd=launch.folder,
+            env={**launch.environment},
+            pass_fds=launch.descriptors,
+            stdin=watched if launch.stdin_is_watchdog else subprocess.DEVNULL,
+            capture_output=True,
+            timeout=TIME_S,
+            start_new_session=True,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    finally:
+        for descriptor in (watched, life, *launch.descriptors):
+            os.close(descriptor)
+        if launch.info_fd >= 0:
+            process_tree.await_namespace(launch.info_fd)
+    try:
+        return set(json.loads(answer.stdout.splitlines()[-1]))
+    except (ValueError, IndexError):
+        return None
+
+
+@contextlib.contextmanager
+def _decoys(outside: Path, canary: str) -> Iterator[int]:
+    """Provide the targets of the attacks: a port, a Unix socket and a process with a secret in its environment."""
+    with (
+        socket.create_server(("127.0.0.1", 0)) as port,
+        _unix_listener(outside / "socket"),
+        subprocess.Popen(["/bin/cat"], env={"SECRET": canary}, stdin=subprocess.PIPE) as decoy,
+    ):
+        try:
+            yield port.getsockname()[1]
+        finally:
+            decoy.kill()
+
+
+@contextlib.contextmanager
+def _unix_listener(place: Path) -> Iterator[None]:
+    """Listen on a Unix socket. It is bound by a short path, because socket paths are limited to about 100 bytes."""
+    folder = os.open(place.parent, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        with socket.socket(socket.AF_UNIX) as listener:
+            listener.bind(f"/proc/self/fd/{folder}/{place.name}")
+            listener.listen()
+            yield
+    finally:
+        os.close(folder)
+
+
+def _still_locked(place: Path) -> bool:
+    if not place.exists():
+        return False
+    import fcntl
+
+    with place.open() as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+    return False

@@ -1,0 +1,154 @@
+"""Questions of the agent: their limit per run, reuse of earlier answers, and timeouts."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from core.domain.events import CallRefused, DecisionMade, RunPaused, RunStarted
+from core.domain.question import (
+    Answer,
+    Question,
+    QuestionAnswered,
+    QuestionAsked,
+    QuestionOption,
+    SubAnswer,
+    SubQuestion,
+    answer_text,
+    is_same_question,
+)
+from core.domain.text import Text
+from tests.core.engine.harness import EngineHarness, call_reply, open_engine, run_bounded, scripted_replies
+
+TWO = [{"label": "A"}, {"label": "B"}]
+
+
+def asking(text: str, **more: object) -> dict[str, object]:
+    return call_reply("ask_user", question=text, options=TWO, **more)
+
+
+async def begin(scene: EngineHarness, script: str, **how: object) -> str:
+    began = replace(RunStarted("scripted", 60, Text(script)), **how)  # type: ignore[arg-type]
+    return await scene.engine.start("Go.", scene.folder, began)
+
+
+def answered(scene: EngineHarness) -> list[Answer]:
+    return [fact.event.answer for fact in scene.log if isinstance(fact.event, QuestionAnswered)]
+
+
+def test_P11_an_answered_question_is_not_asked_again(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with open_engine(tmp_path) as scene:
+            again = asking("  which   TONE")
+            session = await begin(scene, scripted_replies(asking("Which tone?"), again, {"text": "{{answer}}"}))
+            await scene.until(QuestionAsked)
+            [(_, question)] = scene.engine.open_questions()
+            await scene.engine.answer(question.id, Answer("B", "but kind"))
+            await scene.engine.wait_idle(session)
+            assert scene.status(session) == "done" and not scene.engine.open_questions()
+            assert answered(scene) == [Answer("B", "but kind"), Answer("B", "but kind", answered_by="earlier_answer")]
+
+    run_bounded(main())
+
+
+@pytest.mark.parametrize(("autonomy", "cap"), [("cautious", 5), ("balanced", 3), ("decisive", 1)])
+def test_P10_over_the_question_limit_the_agent_is_asked_to_decide(tmp_path: Path, autonomy: str, cap: int) -> None:
+    async def main() -> None:
+        async with open_engine(tmp_path) as scene:
+            script = scripted_replies(*(asking(f"Number {n}?") for n in range(cap + 1)), {"text": "ok"})
+            session = await begin(scene, script, autonomy=autonomy)
+            for number in range(cap):
+                await scene.until(QuestionAsked, number + 1)
+                [(_, question)] = await scene.when(scene.engine.open_questions)
+                await scene.engine.answer(question.id, Answer("A"))
+            await scene.engine.wait_idle(session)
+            assert scene.status(session) == "done"
+            events = [fact.event for fact in scene.log]
+            [refused] = [event for event in events if isinstance(event, CallRefused)]
+            assert "Decide yourself" in refused.reason.head
+            [made] = [event for event in events if isinstance(event, DecisionMade)]
+            assert made.intent == f"Number {cap}?" and made.choice == "left to the agent"
+            assert sum(isinstance(event, QuestionAsked) for event in events) == cap
+
+    run_bounded(main())
+
+
+def test_a_form_is_asked_and_answered_at_once(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with open_engine(tmp_path) as scene:
+            form = call_reply(
+                "ask_user",
+                questions=[{"question": "Which?", "options": TWO, "multi_select": True}, {"question": "To whom?"}],
+            )
+            session = await begin(scene, scripted_replies(form, {"text": "{{answer}}"}))
+            await scene.until(QuestionAsked)
+            [(_, question)] = scene.engine.open_questions()
+            assert question.text == "Which? (and 1 more)"
+            assert question.sub_questions == (
+                SubQuestion("Which?", (QuestionOption("A"), QuestionOption("B")), multi_select=True),
+                SubQuestion("To whom?"),
+            )
+            given = Answer(sub_answers=(SubAnswer("Which?", ("A", "B")), SubAnswer("To whom?", text="Ann")))
+            await scene.engine.answer(question.id, given)
+            await scene.engine.wait_idle(session)
+            assert scene.status(session) == "done"
+            assert answer_text(given) == "Which? A, B\nTo whom? Ann"
+
+    run_bounded(main())
+
+
+def test_an_unanswered_question_pauses_the_run_with_its_own_status(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with open_engine(tmp_path) as scene:
+            script = scripted_replies(asking("Which?"), {"text": "ok"})
+            session = await begin(scene, script, on_unanswered="pause", answer_timeout_minutes=0.001)
+            paused = (await scene.until(RunPaused)).event
+            assert isinstance(paused, RunPaused) and paused.reason == "nobody answered in time"
+            assert answered(scene) == [Answer(expired=True, answered_by="nobody")] and not scene.engine.open_questions()
+            await scene.engine.wait_idle(session)
+            await scene.engine.resume(session)
+            await scene.engine.wait_idle(session)
+            assert scene.status(session) == "done"
+
+    run_bounded(main())
+
+
+def test_the_default_answer_is_used_and_not_presented_as_an_answer_of_the_user(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with open_engine(tmp_path) as scene:
+            script = scripted_replies(asking("Which?", default="B"), asking("And?"), {"text": "ok"})
+            session = await begin(scene, script, on_unanswered="default", answer_timeout_minutes=0.001)
+            await scene.until(RunPaused)  # the second question has no default
+            first, second = answered(scene)
+            assert first == Answer("B", expired=True, answered_by="nobody") and second == Answer(
+                expired=True, answered_by="nobody"
+            )
+            assert "The user did not confirm it" in answer_text(first)
+            await scene.engine.wait_idle(session)
+
+    run_bounded(main())
+
+
+def test_a_user_who_started_to_answer_is_waited_for(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with open_engine(tmp_path) as scene:
+            script = scripted_replies(asking("Which?"), {"text": "ok"})
+            session = await begin(scene, script, on_unanswered="pause", answer_timeout_minutes=0.02)
+            await scene.until(QuestionAsked)
+            [(_, question)] = scene.engine.open_questions()
+            assert (question.timeout_s, question.on_unanswered) == (1.2, "pause")
+            await scene.engine.start_answering(question.id)
+            work = scene.services.runs._live[session].context
+            assert question.id in work.conversation.held
+            await scene.engine.answer(question.id, Answer("A"))
+            await scene.engine.wait_idle(session)
+            assert answered(scene) == [Answer("A")] and scene.status(session) == "done"
+            await scene.engine.start_answering(question.id)  # holding a question that is no longer open does nothing
+
+    run_bounded(main())
+
+
+def test_the_same_question_with_other_options_is_another_question() -> None:
+    one = Question("a", "Which?", options=(QuestionOption("A"),))
+    assert is_same_question(one, Question("b", "which", options=(QuestionOption("a"),)))
+    assert not is_same_question(one, Question("b", "Which?", options=(QuestionOption("B"),)))

@@ -1,0 +1,1 @@
+"""Tests of core/mcp, the client side of the Model Context Protocol."""

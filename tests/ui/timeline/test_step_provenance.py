@@ -1,0 +1,54 @@
+"""The step pane shows what allowed a call and which memories and skills were in the context."""
+
+from typing import Any
+
+from core.domain.steps import Step
+from tests.ui.timeline.session_data import MemorySteps
+from ui.timeline.step_provenance import provenance_facts
+
+RECALLED: dict[str, Any] = {
+    "kind": "memories_recalled",
+    "memories": [{"text": f"Memory {number}"} for number in range(5)],
+}
+
+
+def facts_of(rows: MemorySteps, kind: str = "command", key: str = "c1") -> dict[str, str]:
+    return dict(
+        provenance_facts(rows, "s", Step(0, kind, "done", 0, number=1, key=key, run=1, first_seq=20, last_seq=22))
+    )
+
+
+def with_permission(decision: dict[str, Any] | None) -> MemorySteps:
+    rows = MemorySteps()
+    rows.events[10] = {"kind": "permission_requested", "request": {"id": "r1", "call_id": "c1"}}
+    if decision:
+        rows.events[12] = {"kind": "permission_decided", "request_id": "r1", "allowed": True} | decision
+    return rows
+
+
+def test_allowed_call_names_the_rule_or_the_user() -> None:
+    rows = MemorySteps()
+    rows.events[19] = {"kind": "call_allowed", "call_id": "c1", "reason": "your rule: pytest *"}
+    assert facts_of(rows) == {"Allowed by": "your rule: pytest *"}
+    assert facts_of(rows, key="c2") == {}
+    assert facts_of(with_permission({"scope": "run", "decided_by": "user"})) == {"Allowed by": "you, run"}
+    assert facts_of(with_permission({"decided_by": "accept edits"})) == {"Allowed by": "accept edits, once"}
+    assert facts_of(with_permission(None)) == {}
+
+
+def test_earlier_memories_and_skills_are_named() -> None:
+    rows = MemorySteps()
+    rows.events[5] = RECALLED
+    rows.events[6] = {"kind": "skill_used", "name": "formal-letters", "version": 2}
+    rows.events[7] = {"kind": "skill_used", "name": "formal-letters", "version": 2}
+    rows.events[25] = {"kind": "skill_used", "name": "later", "version": 1}
+    facts = facts_of(rows, kind="thinking", key="")
+    assert facts["Memory"].split("\n") == ["“Memory 0”", "“Memory 1”", "“Memory 2”", "and 2 more"]
+    assert facts["Skills"] == "formal-letters"
+    assert facts_of(rows, kind="memory") == {} and facts_of(rows, kind="reply") == {}
+
+
+def test_memories_of_another_run_are_left_out() -> None:
+    rows = MemorySteps()
+    rows.events[5] = RECALLED | {"run": 0}
+    assert facts_of(rows) == {}

@@ -1,1 +1,0 @@
-"""A long walk through the real window, by mouse and by keys, in an order that a seed decides."""

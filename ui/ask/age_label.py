@@ -1,0 +1,85 @@
+"""A label with the age of a question and, if the question expires, a countdown to that moment."""
+
+from collections.abc import Callable
+from typing import Final
+
+from PySide6.QtCore import QCoreApplication, Qt, QTimer
+from PySide6.QtGui import QFont, QHideEvent, QShowEvent
+from PySide6.QtWidgets import QLabel, QWidget
+
+from core.domain.clock import SECOND
+from ui.widgets.time_formats import age_text
+
+AGE_INTERVAL_MS: Final = 15_000
+COUNTDOWN_INTERVAL_MS: Final = 1_000
+
+
+class AgeLabel(QLabel):
+    """A label that keeps the age of a question current; its timer runs only while the label is visible.
+
+    Args:
+        pattern: A text with one placeholder for the age.
+        asked_at: When the question was asked, in microseconds since the epoch.
+        prefix: A text before the pattern.
+        show_waiting: Whether to add that the question waits for an answer.
+        expires_at: When the question expires, in microseconds since the epoch; 0 if it does not.
+        on_expiry: What the label says will happen when the question expires.
+    """
+
+    def __init__(
+        self,
+        pattern: str,
+        asked_at: int,
+        *,
+        prefix: str = "",
+        show_waiting: bool = False,
+        expires_at: int = 0,
+        on_expiry: str = "",
+        font: QFont,
+        clock: Callable[[], int],
+        parent: QWidget | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self._pattern, self._before, self._asked, self._clock = pattern, prefix, asked_at, clock
+        self._until, self._then, self._says_waiting = expires_at, on_expiry, show_waiting
+        self.setObjectName("question.age")
+        self.setProperty("tone", "second")
+        self.setTextFormat(Qt.TextFormat.PlainText)
+        self.setFont(font)
+        self._ticks = QTimer(self, interval=AGE_INTERVAL_MS)
+        self._ticks.setTimerType(Qt.TimerType.VeryCoarseTimer)
+        self._ticks.timeout.connect(self.update_text)
+        self.update_text()
+
+    def is_ticking(self) -> bool:
+        return self._ticks.isActive()
+
+    def stop_countdown(self) -> None:
+        """Stop the countdown permanently, because the user has started to answer."""
+        self._until = 0
+        self.update_text()
+
+    def update_text(self) -> None:
+        """Update the text, and tick every second while a countdown is shown."""
+        now = self._clock()
+        left = (self._until - now) // SECOND
+        counting = self._until > 0 and left >= 0
+        waited = self._before + self._pattern.format(age_text(self._asked, now))
+        if counting:
+            self.setText(f"{waited} · {_tr('{} left, then {}').format(f'{left // 60}:{left % 60:02}', self._then)}")
+        else:
+            self.setText(f"{waited} · {_tr('waiting for your answer')}" if self._says_waiting else waited)
+        self._ticks.setInterval(COUNTDOWN_INTERVAL_MS if counting else AGE_INTERVAL_MS)
+
+    def showEvent(self, event: QShowEvent) -> None:
+        self.update_text()
+        self._ticks.start()
+        super().showEvent(event)
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        self._ticks.stop()
+        super().hideEvent(event)
+
+
+def _tr(text: str) -> str:
+    return QCoreApplication.translate("age", text)

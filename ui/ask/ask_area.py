@@ -1,0 +1,226 @@
+"""The area above the composer with the first open request of a session, and the dialog of that request."""
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import QUrl, Signal
+from PySide6.QtGui import QDesktopServices
+from PySide6.QtWidgets import QVBoxLayout, QWidget
+
+from core.domain.question import Answer, Question
+from ui.ask.cards import PermissionCard, QuestionCard
+from ui.ask.dialogs import PermissionDialog, QuestionDialog
+from ui.ask.pending_permission import PendingPermission
+from ui.style.theme import Look
+
+BAR_MARGIN = 8
+OpenRequest = Question | PendingPermission
+Card = QuestionCard | PermissionCard
+Dialog = QuestionDialog | PermissionDialog
+
+
+class AskArea(QWidget):
+    """Shows the oldest open question or permission request. Partly filled forms are kept while another one is shown."""
+
+    answered = Signal(str, Answer)
+    allowed = Signal(tuple, str, tuple)
+    denied = Signal(tuple, str)
+    denied_all = Signal()
+    first_interaction = Signal(str)
+    request_shown = Signal(object)
+    postponed = Signal()
+    focus_released = Signal()
+    unsent_text = Signal(str, str)
+
+    def __init__(self, look: Look, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._look = look
+        self._available_height = 0
+        self._bar_only = False
+        self._session, self._title = "", ""
+        self._answered_id = ""
+        self._requests: tuple[OpenRequest, ...] = ()
+        self._card: Card | None = None
+        self._dialog: Dialog | None = None
+        self._drafts: dict[str, Answer | str] = {}
+        self._column = QVBoxLayout(self)
+        self._column.setContentsMargins(0, 0, 0, 0)
+        self._column.setSpacing(0)
+        self.hide()
+
+    @property
+    def card(self) -> Card | None:
+        return self._card
+
+    @property
+    def dialog(self) -> Dialog | None:
+        return self._dialog
+
+    def show_requests(self, session: str, title: str, asked: Sequence[OpenRequest]) -> None:
+        """Show the open requests of a session, given oldest first; an empty sequence hides the area."""
+        first = asked[0] if asked else None
+        self._return_unsent(session, asked)
+        same = self._card is not None and first is not None and self._card.request_id() == first.id
+        if same and (isinstance(first, Question) or _permissions(asked) == _permissions(self._requests)):
+            self._requests = tuple(asked)
+            return
+        self._title, self._requests = title, tuple(asked)
+        had_keyboard = self._remove_card()
+        if first is None:
+            self.hide()
+            if had_keyboard:
+                self.focus_released.emit()
+            return
+        self._card = self._build_card(first)
+        self._card.postponed.connect(lambda _name: self.postponed.emit())
+        self._card.dialog_requested.connect(lambda _name: self.open_dialog())
+        self._card.set_bar_only(self._bar_only)
+        self._card.fit(
+            self._available_height
+        )  # before the card is shown: the window would grow to the height of its content, and never shrink again
+        self._column.addWidget(self._card)
+        self.show()
+        self._card.show()  # a layout ignores widgets that are not shown yet
+        self._column.activate()  # the card's height depends on the width that the layout assigns
+        if had_keyboard:  # focus the next request, whose Allow button is first disabled for a short delay
+            self.focus_card()
+        self.request_shown.emit(first)
+
+    def fit(self, room: int) -> None:
+        """Set the height of the column that contains this area, in pixels; it limits the height of the card."""
+        self._available_height = room
+        if self._card:
+            self._card.fit(room)
+
+    def set_bar_only(self, on: bool) -> None:
+        """Show only a bar, for example while a tab other than the steps is open."""
+        self._bar_only = on
+        self._column.setContentsMargins(0, 0, 0, BAR_MARGIN if on else 0)
+        if self._card:
+            self._card.set_bar_only(on)
+
+    def set_file_contents(self, name: str, before: str) -> None:
+        """Set the current contents of the file that the request `name` would change, so that a diff can be shown."""
+        self._requests = tuple(
+            PendingPermission(one.request, one.arguments, one.asked_at, before)
+            if isinstance(one, PendingPermission) and one.id == name
+            else one
+            for one in self._requests
+        )
+        if isinstance(self._card, PermissionCard) and self._card.request_id() == name:
+            shown = next(one for one in self._requests if one.id == name)
+            assert isinstance(shown, PendingPermission)
+            self._card.show_request(shown)
+            if isinstance(self._dialog, PermissionDialog):
+                self._dialog.form.show_request(shown)
+
+    def focus_card(self) -> None:
+        if self._card:
+            self._card.focus_form()
+
+    def highlight(self) -> None:
+        """Briefly highlight the card, after a command or notification has led the user to it."""
+        if self._card:
+            self._card.highlight()
+
+    def shows_permission(self) -> bool:
+        return isinstance(self._card, PermissionCard)
+
+    def open_dialog(self) -> None:
+        """Open the request of the card in its own dialog."""
+        if self._dialog is not None or self._card is None:
+            return
+        if isinstance(self._card, PermissionCard):
+            asking = PermissionDialog(
+                self._look, self._card.pending, context=self._title, draft=self._card.draft(), parent=self.window()
+            )
+            asking.allowed.connect(self._allow)
+            asking.denied.connect(self._deny)
+            asking.denied_all.connect(self.denied_all)
+            self._dialog = asking
+        else:
+            question = self._card.question
+            dialog = QuestionDialog(
+                self._look, question, context=self._title, draft=self._card.draft(), parent=self.window()
+            )
+            dialog.answered.connect(self._answer)
+            if question.timeout_s > 0:
+                dialog.form.first_interaction.connect(self.first_interaction)
+            self._dialog = dialog
+        self._dialog.finished.connect(lambda _: self._close_dialog())
+        self._dialog.open()
+
+    def restyle(self, look: Look) -> None:
+        self._look = look
+        for part in (self._card, self._dialog):
+            if part is not None:
+                part.restyle(look)
+
+    def _return_unsent(self, session: str, asked: Sequence[OpenRequest]) -> None:
+        """Emit `unsent_text` with text typed for a question that disappeared unanswered, such as an expired one."""
+        card, same = self._card, session == self._session
+        self._session = session
+        gone = card is not None and all(one.id != card.request_id() for one in asked)
+        if same and gone and isinstance(card, QuestionCard) and card.request_id() != self._answered_id:
+            draft = card.draft()
+            words = "\n".join(filter(None, (draft.text, *(part.text for part in draft.sub_answers))))
+            if words:
+                self.unsent_text.emit(session, words)
+
+    def _build_card(self, first: OpenRequest) -> Card:
+        draft = self._drafts.get(first.id)
+        if isinstance(first, Question):
+            card = QuestionCard(self._look, first, draft=draft if isinstance(draft, Answer) else None)
+            card.answered.connect(self._answer)
+            if first.timeout_s > 0:
+                card.form.first_interaction.connect(self.first_interaction)
+            return card
+        made = PermissionCard(self._look, _permissions(self._requests), draft=draft if isinstance(draft, str) else "")
+        made.allowed.connect(self._allow)
+        made.denied.connect(self._deny)
+        made.denied_all.connect(self.denied_all)
+        return made
+
+    def _answer(self, name: str, answer: Answer) -> None:
+        self._drafts.pop(name, None)
+        self._answered_id = name
+        asked = next((one for one in self._requests if one.id == name), None)
+        self.answered.emit(name, answer)
+        if isinstance(asked, Question) and asked.url and answer.option:  # the user has seen the full URL and agreed
+            QDesktopServices.openUrl(QUrl(asked.url))
+
+    def _allow(self, names: tuple[str, ...], scope: str, patterns: tuple[str, ...]) -> None:
+        self.allowed.emit(names, scope, patterns)
+
+    def _deny(self, names: tuple[str, ...], reason: str) -> None:
+        self.denied.emit(names, reason)
+
+    def _close_dialog(self) -> None:
+        """Copy the input of the dialog to the card and delete the dialog."""
+        if self._dialog is None:
+            return
+        if isinstance(self._card, QuestionCard) and isinstance(self._dialog, QuestionDialog):
+            self._card.form.fill(self._dialog.draft())
+        if isinstance(self._card, PermissionCard) and isinstance(self._dialog, PermissionDialog):
+            self._card.form.fill(self._dialog.draft())
+        self._dialog.deleteLater()
+        self._dialog = None
+
+    def _remove_card(self) -> bool:
+        """Remove the card and return whether it had the keyboard focus."""
+        if self._card is None:
+            return False
+        if self._dialog is not None:
+            self._dialog.close()
+        if self._card.request_id() != self._answered_id:
+            self._drafts[self._card.request_id()] = self._card.draft()
+        focused: QWidget | None = self.window().focusWidget()
+        had_focus = focused is not None and self._card.isAncestorOf(focused)
+        self._column.removeWidget(self._card)
+        self._card.hide()
+        self._card.deleteLater()
+        self._card = None
+        return had_focus
+
+
+def _permissions(asked: Sequence[OpenRequest]) -> tuple[PendingPermission, ...]:
+    return tuple(one for one in asked if isinstance(one, PendingPermission))

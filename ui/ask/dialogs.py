@@ -1,0 +1,261 @@
+"""Dialogs for questions and permission requests. They do not take the keyboard focus from a user who is typing."""
+
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import (
+    QApplication,
+    QDialog,
+    QHBoxLayout,
+    QLabel,
+    QLineEdit,
+    QPlainTextEdit,
+    QTextEdit,
+    QVBoxLayout,
+    QWidget,
+)
+
+from core.domain.clock import now as wall_clock
+from core.domain.question import Answer, Question
+from ui.ask.age_label import AgeLabel
+from ui.ask.pending_permission import PendingPermission, similar_requests
+from ui.ask.permission_form import PermissionForm
+from ui.ask.question_form import QuestionForm
+from ui.ask.request_summary import RequestSummary, queue_position, summarize_permission, summarize_question
+from ui.style.icons import pixmap
+from ui.style.theme import Look
+from ui.widgets.announce import announce
+from ui.widgets.labels import hairline, label, styled_frame
+
+TEXT_WIDGETS: Final = (QLineEdit, QPlainTextEdit, QTextEdit)
+
+
+class AskDialog(QDialog):
+    """The base class of both dialogs. Closing it leaves the request open; `context` describes the run."""
+
+    postponed = Signal(str)
+
+    form: "QuestionForm | PermissionForm"
+    base_width = 560
+
+    def __init__(
+        self,
+        look: Look,
+        summary: RequestSummary,
+        *,
+        context: str = "",
+        clock: Callable[[], int] = wall_clock,
+        parent: QWidget | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self._look, self._summary, self._clock, self._context = look, summary, clock, context
+        self.setObjectName(f"{summary.kind}.dialog")
+        self.setAccessibleName(summary.accessible_text)
+        self.setAccessibleDescription(summary.reason)
+        self._build()
+        self.form.postponed.connect(lambda _id: self.reject())
+        self.rejected.connect(lambda: self.postponed.emit(summary.id))
+
+    def open(self) -> None:
+        """Show the dialog non-modally, so that the user can still read the run and type elsewhere."""
+        focused = QApplication.focusWidget()
+        typing = (
+            isinstance(focused, TEXT_WIDGETS) and focused.isEnabled() and not getattr(focused, "isReadOnly", bool)()
+        )
+        self.setAttribute(Qt.WidgetAttribute.WA_ShowWithoutActivating, typing)
+        self.setModal(False)
+        self._fit_size()
+        self.show()
+        self._fit_size()  # line breaks are known only once the dialog is shown
+        announce(self, self._summary.accessible_text)
+        if not typing:
+            self.activateWindow()
+            self.form.setFocus(Qt.FocusReason.PopupFocusReason)
+
+    def restyle(self, look: Look) -> None:
+        self._look = look
+        self.form.restyle(look)
+        self._head.setFont(look.fonts.title)
+        self._age.setFont(look.fonts.second)
+        self._why.setFont(look.fonts.text)
+        self._place.setFont(look.fonts.caption)
+        self._update_icon()
+
+    def _make_form(self, head: QWidget) -> "QuestionForm | PermissionForm":
+        raise NotImplementedError
+
+    def _build(self) -> None:
+        fonts, summary = self._look.fonts, self._summary
+        self._head = label(summary.title, fonts.title, name=summary.title_object_name, wrap=True)
+        before = f"{self._context} · " if self._context else ""
+        self._age = AgeLabel(
+            self.tr("asked {}"),
+            summary.asked_at,
+            prefix=before,
+            expires_at=summary.expires_at,
+            on_expiry=summary.on_expiry,
+            font=fonts.second,
+            clock=self._clock,
+        )
+        self._place = label(summary.badge, fonts.caption, "badge", name=f"{summary.kind}.place")
+        self._place.setVisible(bool(summary.badge))
+        self._why = label(summary.reason, fonts.text, name=f"{summary.kind}.why", wrap=True)
+        self._why.setVisible(bool(summary.reason))
+        self._icon = QLabel()
+        self.form = self._make_form(self._build_header())
+        ground = styled_frame("panel")
+        for widget, child in ((self, ground), (ground, self.form)):
+            layout = QVBoxLayout(widget)
+            layout.setContentsMargins(0, 0, 0, 0)
+            layout.addWidget(child)
+        self._update_icon()
+        self._fit_size()
+
+    def _build_header(self) -> QWidget:
+        part, bar = QWidget(), QHBoxLayout()
+        bar.setContentsMargins(20, 16, 20, 14)
+        bar.setSpacing(12)
+        words = QVBoxLayout()
+        words.setSpacing(2)
+        words.addWidget(self._head)
+        words.addWidget(self._age)
+        bar.addWidget(self._icon)
+        bar.addLayout(words, 1)
+        bar.addWidget(self._place, 0, Qt.AlignmentFlag.AlignVCenter)
+        column = QVBoxLayout(part)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addLayout(bar)
+        column.addWidget(hairline())
+        if self._summary.reason:
+            column.addSpacing(12)
+        self._why.setContentsMargins(20, 0, 20, 8)
+        column.addWidget(self._why)
+        return part
+
+    def _fit_size(self) -> None:
+        """Fit the height to the content, up to 80% of the screen; longer content scrolls."""
+        room = self.screen().availableSize()
+        width = min(self._look.size(self.base_width), room.width() * 9 // 10)
+        layout = self.layout()
+        needed = layout.totalHeightForWidth(width) if layout else 0
+        self.resize(width, min(needed, room.height() * 8 // 10))
+
+    def _update_icon(self) -> None:
+        theme, ratio = self._look.theme, self.devicePixelRatioF()
+        icons = {"question": "message-circle-question-mark"}
+        shown = icons.get(self._summary.kind, self._summary.icon)
+        self._icon.setPixmap(pixmap(shown, theme.waiting, self._look.size(20), ratio))
+
+
+class QuestionDialog(AskDialog):
+    answered = Signal(str, Answer)
+
+    form: QuestionForm
+
+    def __init__(
+        self,
+        look: Look,
+        question: Question,
+        *,
+        context: str = "",
+        draft: Answer | None = None,
+        clock: Callable[[], int] = wall_clock,
+        parent: QWidget | None = None,
+    ) -> None:
+        self._question = question
+        super().__init__(look, summarize_question(question), context=context, clock=clock, parent=parent)
+        self.setWindowTitle(self.tr("A question for you"))
+        self.setAccessibleName(question.text)
+        if draft:
+            self.form.fill(draft)
+        self.form.answered.connect(self._submit)
+        self.form.first_interaction.connect(lambda _name: self._age.stop_countdown())
+
+    def draft(self) -> Answer:
+        """Return the answer as filled in so far; the caller passes it in when it opens the dialog again."""
+        return self.form.draft()
+
+    def restyle(self, look: Look) -> None:
+        super().restyle(look)
+        self._note.setFont(look.fonts.second)
+
+    def _make_form(self, head: QWidget) -> QuestionForm:
+        kept = self.tr("The run waits and continues where it stopped, even after a restart.")
+        self._note = label(kept, self._look.fonts.second, "second", name="question.note", wrap=True)
+        self._clock_icon = QLabel()
+        return QuestionForm(self._look, self._question, head=head, tail=self._tail_part(), dialog=True)
+
+    def _tail_part(self) -> QWidget:
+        part = QWidget()
+        row = QHBoxLayout(part)
+        row.setContentsMargins(0, 4, 0, 0)
+        row.setSpacing(6)
+        row.addWidget(self._clock_icon)
+        row.addWidget(self._note, 1)
+        return part
+
+    def _update_icon(self) -> None:
+        super()._update_icon()
+        ratio = self.devicePixelRatioF()
+        self._clock_icon.setPixmap(pixmap("clock", self._look.theme.second, self._look.size(14), ratio))
+
+    def _submit(self, question_id: str, answer: Answer) -> None:
+        self.answered.emit(question_id, answer)
+        self.accept()
+
+
+class PermissionDialog(AskDialog):
+    allowed = Signal(tuple, str, tuple)
+    denied = Signal(tuple, str)
+    denied_all = Signal()
+
+    form: PermissionForm
+    base_width = 620
+
+    def __init__(
+        self,
+        look: Look,
+        waiting: Sequence[PendingPermission],
+        *,
+        context: str = "",
+        draft: str = "",
+        clock: Callable[[], int] = wall_clock,
+        parent: QWidget | None = None,
+    ) -> None:
+        self._waiting = tuple(waiting)
+        summary = summarize_permission(waiting[0], queue_position(1, len(waiting)))
+        super().__init__(look, summary, context=context, clock=clock, parent=parent)
+        self.setWindowTitle(self.tr("Permission request"))
+        self.form.fill(draft)
+        self.form.allowed.connect(self._allow)
+        self.form.denied.connect(self._deny)
+        self.form.denied_all.connect(self._deny_all)
+
+    def draft(self) -> str:
+        """Return the reason for denying that has been typed so far."""
+        return self.form.draft()
+
+    def _make_form(self, head: QWidget) -> PermissionForm:
+        first = self._waiting[0]
+        return PermissionForm(
+            self._look,
+            first,
+            header=head,
+            similar=similar_requests(first, self._waiting),
+            queue_length=len(self._waiting),
+            dialog=True,
+        )
+
+    def _allow(self, names: tuple[str, ...], scope: str, patterns: tuple[str, ...]) -> None:
+        self.allowed.emit(names, scope, patterns)
+        self.accept()
+
+    def _deny(self, names: tuple[str, ...], reason: str) -> None:
+        self.denied.emit(names, reason)
+        self.accept()
+
+    def _deny_all(self) -> None:
+        self.denied_all.emit()
+        self.accept()

@@ -1,0 +1,140 @@
+"""A read-only view that shows a command or a diff in full; diff lines have signs as well as colors."""
+
+from collections.abc import Iterator, Sequence
+from typing import Final, Literal, NamedTuple
+
+from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtGui import QFont, QResizeEvent, QTextBlockFormat, QTextCharFormat, QTextCursor, QTextOption
+from PySide6.QtWidgets import QFrame, QPlainTextEdit, QSizePolicy, QWidget
+
+from ui.style.theme import Look, blend
+from ui.text.visible import visible
+
+DiffSign = Literal["", " ", "+", "-", "@"]
+
+MAX_LINE_CHARS: Final = (
+    1_000  # characters; longer lines are split, because laying out a very long line would freeze the window
+)
+LINES_PER_PORTION: Final = 2_000
+SIGN_TEXT: Final = {"": "", " ": "  ", "+": "+ ", "-": "− ", "@": ""}
+
+
+class DisplayLine(NamedTuple):
+    """A line of text; `sign` is + for added, - for removed, @ for a file heading, and empty for other lines."""
+
+    text: str
+    sign: DiffSign = ""
+
+
+class FullTextView(QPlainTextEdit):
+    """A text view as high as its lines, so that the parent scrolls. Very long texts are loaded in portions."""
+
+    height_changed = Signal()
+
+    def __init__(self, look: Look, *, name: str, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._look = look
+        self._lines: Sequence[DisplayLine] = ()
+        self._shown = 0
+        self.setObjectName(name)
+        self.setProperty("bare", True)
+        self.setReadOnly(True)
+        self.setUndoRedoEnabled(False)
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setFont(look.fonts.mono)
+        self.setTabChangesFocus(True)
+        self.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
+        self.setWordWrapMode(QTextOption.WrapMode.WrapAnywhere)
+        for set_bar in (self.setHorizontalScrollBarPolicy, self.setVerticalScrollBarPolicy):
+            set_bar(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        self.document().setDocumentMargin(0)
+        self.viewport().setAutoFillBackground(False)
+
+    def show_lines(self, lines: Sequence[DisplayLine]) -> None:
+        self._lines, self._shown = lines, 0
+        self.clear()
+        self.show_more()
+
+    def show_more(self) -> bool:
+        """Append the next portion; return False if everything is already shown."""
+        if self.lines_left() == 0:
+            return False
+        portion = self._lines[self._shown : self._shown + LINES_PER_PORTION]
+        cursor = QTextCursor(self.document())
+        cursor.movePosition(QTextCursor.MoveOperation.End)
+        cursor.beginEditBlock()
+        first = self._shown == 0
+        for line in portion:
+            for piece in _split_long(line.text):
+                if not first:
+                    cursor.insertBlock()
+                first = False
+                block, style = self._formats(line.sign)
+                cursor.setBlockFormat(block)
+                cursor.insertText(SIGN_TEXT[line.sign] + piece, style)
+        cursor.endEditBlock()
+        self._shown += len(portion)
+        self.fit_height()
+        return True
+
+    def lines_left(self) -> int:
+        """Return the number of lines that are not loaded yet."""
+        return len(self._lines) - self._shown
+
+    def restyle(self, look: Look) -> None:
+        self._look = look
+        self.setFont(look.fonts.mono)
+        shown = self._shown
+        self.show_lines(self._lines)
+        while self._shown < shown and self.show_more():
+            pass
+
+    def fit_height(self) -> None:
+        """Set the height to that of the loaded lines."""
+        height = round(self.document().size().height()) * self.fontMetrics().lineSpacing() + 2
+        if height != self.height() or height != self.minimumHeight():
+            self.setFixedHeight(height)
+            self.height_changed.emit()
+
+    def _formats(self, sign: DiffSign) -> tuple[QTextBlockFormat, QTextCharFormat]:
+        theme = self._look.theme
+        block, style = QTextBlockFormat(), QTextCharFormat()
+        colors = {"+": theme.done, "-": theme.failed, "@": theme.second}
+        style.setForeground(theme.text if sign == "" else colors.get(sign, theme.second))
+        if sign in ("+", "-"):
+            block.setBackground(blend(colors[sign], theme.background, 0.10))
+        if sign == "@":
+            style.setFontWeight(QFont.Weight.Bold)
+        return block, style
+
+    # Qt overrides
+
+    def sizeHint(self) -> QSize:
+        return QSize(240, self.height())
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        if event.size().width() != event.oldSize().width():
+            self.fit_height()
+
+
+def spell_out(text: str) -> str:
+    """Return the text with invisible characters and terminal escapes spelled out, so that nothing can hide."""
+    return visible(text.replace("\x1b", "⟦U+001B⟧").replace("\x9b", "⟦U+009B⟧"))
+
+
+def one_line(text: str) -> str:
+    """Apply `spell_out` and put the text on one line, so that untrusted text cannot imitate a row of the form."""
+    return " ↵ ".join(spell_out(line) for line in text.split("\n"))
+
+
+def split_exact(text: str, sign: DiffSign = "") -> list[DisplayLine]:
+    """Split untrusted text into lines and apply `spell_out`, also to a carriage return at the end of a line."""
+    return [DisplayLine(spell_out(line), sign) for line in text.split("\n")]
+
+
+def _split_long(text: str) -> Iterator[str]:
+    yield text[:MAX_LINE_CHARS]
+    for start in range(MAX_LINE_CHARS, len(text), MAX_LINE_CHARS):
+        yield text[start : start + MAX_LINE_CHARS]

@@ -1,0 +1,246 @@
+"""The texts of a permission request: title, full tool call and details, for both the card and the dialog."""
+
+import difflib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from PySide6.QtCore import QCoreApplication
+
+from core.domain.clock import SECOND
+from core.domain.permissions import PermissionRequest, RuleScope, can_be_answered_together
+from core.domain.problems import Problem
+from core.tools.former_names import current_arguments
+from core.tools.unified_diff import parse_diff
+from ui.ask.full_text import DiffSign, DisplayLine, one_line, split_exact
+from ui.style.number_formats import duration, short_folder
+
+MAX_DIFF_CHARS: Final = 400_000  # characters; longer files are shown in full as old and new text, without a diff
+
+
+@dataclass(frozen=True, slots=True)
+class PendingPermission:
+    """A permission request with the tool call's JSON arguments and the current contents of the file it changes.
+
+    `asked_at` is in microseconds since the epoch; `file_contents` is None until the file was read.
+    """
+
+    request: PermissionRequest
+    arguments: str = ""
+    asked_at: int = 0
+    file_contents: str | None = None
+
+    @property
+    def id(self) -> str:
+        return self.request.id
+
+    def parsed_arguments(self) -> dict[str, Any]:
+        """Return the parsed arguments, or an empty dict if they are not a JSON object."""
+        try:
+            read = json.loads(self.arguments)
+        except ValueError:
+            return {}
+        return current_arguments(self.request.tool, read) if isinstance(read, dict) else {}
+
+
+@dataclass(frozen=True, slots=True)
+class RequestDetail:
+    label: str
+    text: str
+    tone: str = ""
+
+
+def similar_requests(wanted: PendingPermission, others: Sequence[PendingPermission]) -> tuple[PendingPermission, ...]:
+    """Return the other requests that may be answered together with this one."""
+    return tuple(
+        other for other in others if other.id != wanted.id and can_be_answered_together(wanted.request, other.request)
+    )
+
+
+def request_title(request: PermissionRequest) -> str:
+    match request.access:
+        case "execute":
+            return _tr("Run this command?")
+        case "write":
+            titles = {"patch": _tr("Apply this change?"), "write": _tr("Write this file?")}
+            return titles.get(request.tool, _tr("Change this file?"))
+        case "read":
+            return _tr("Let the agent read this?")
+        case "network":
+            return _tr("Allow network access?")
+        case _:
+            return (
+                _tr("Let the agent do this?")
+                if request.options
+                else _tr("Use the tool {}?").format(one_line(request.tool))
+            )
+
+
+def accessible_title(wanted: PendingPermission) -> str:
+    """Return what the request is about, for screen readers: its title and, for example, the command or file."""
+    return f"{request_title(wanted.request)} {one_line(wanted.request.object)}"
+
+
+def call_lines(wanted: PendingPermission) -> list[DisplayLine]:
+    """Return the full text of the tool call, with nothing left out."""
+    plain, request = wanted.parsed_arguments(), wanted.request
+    match request.tool:
+        case "run" if _command_alone(plain):
+            return split_exact(str(plain["command"]))
+        case "edit" if plain.keys() == {"path", "old_string", "new_string"}:
+            return [_heading(plain["path"]), *_diff(str(plain["old_string"]), str(plain["new_string"]))]
+        case "write" if plain.keys() == {"path", "content"}:
+            return [_heading(plain["path"]), *_diff(wanted.file_contents or "", str(plain["content"]))]
+        case "patch" if plain.keys() == {"diff"}:
+            return _patched(str(plain["diff"]))
+        case _ if request.options and isinstance(plain.get("changes"), list):
+            changes = [line for change in plain.pop("changes") for line in _change(change)]
+            return changes + [line for name, value in plain.items() for line in _argument(name, value)]
+        case _ if plain:
+            return [line for name, value in plain.items() for line in _argument(name, value)]
+        case _:
+            return split_exact(wanted.arguments or request.object)
+
+
+def request_details(wanted: PendingPermission, home: str = "") -> list[RequestDetail]:
+    """Return the details below the call: reason, access, sandbox, rule, and warnings."""
+    request = wanted.request
+    details = [
+        RequestDetail(
+            _tr("Asked by"), _tr("Sub-agent {}").format(one_line(request.subagent)) if request.subagent else ""
+        ),
+        RequestDetail(_tr("Reason"), one_line(request.reason)),
+        RequestDetail(_tr("Access"), _access(wanted, home or str(Path.home()))),
+    ]
+    if request.access == "execute":
+        details.append(
+            RequestDetail(_tr("Sandbox"), _sandbox(request), "failed" if request.sandbox_level == "none" else "")
+        )
+    if request.rule_id:
+        details.append(RequestDetail(_tr("Rule"), one_line(request.rule_id)))
+    if request.untrusted_sources:
+        details.append(RequestDetail(_tr("Caution"), _untrusted(request.untrusted_sources), "waiting"))
+    if not request.reversible:
+        details.append(
+            RequestDetail(_tr("Warning"), _tr("This cannot be undone. Journeyman asks every time."), "failed")
+        )
+    return [detail for detail in details if detail.text]
+
+
+def scope_label(scope: RuleScope) -> str:
+    return {
+        "once": _tr("Once"),
+        "run": _tr("For this run"),
+        "folder": _tr("In this folder"),
+        "always": _tr("Always"),
+    }[scope]
+
+
+def _command_alone(plain: dict[str, Any]) -> bool:
+    """Return whether the command and its timeout, which the details show, are the only arguments."""
+    given = {name for name, value in plain.items() if name != "background" or value is not False}
+    return "command" in given and given <= {"command", "timeout_s"}
+
+
+def _access(wanted: PendingPermission, home: str) -> str:
+    request = wanted.request
+    folder = one_line(short_folder(request.cwd, home))
+    match request.access:
+        case "execute":
+            limit = wanted.parsed_arguments().get("timeout_s")
+            took = _tr("runs for at most {}").format(_time(limit)) if isinstance(limit, int | float) else ""
+            where = (
+                _tr("Can do anything that you can do")
+                if request.sandbox_level == "none"
+                else _tr("Can change files in {}").format(folder)
+            )
+            return " · ".join(part for part in (where, took) if part)
+        case "write":
+            return _tr("Changes files in {} · you can undo it").format(folder)
+        case "read":
+            return _tr("Shows the model the contents of {}").format(one_line(request.object))
+        case "network":
+            return _tr("Sends data out and brings untrusted content in")
+        case _:
+            return ""
+
+
+def _time(seconds: float) -> str:
+    minutes, rest = divmod(seconds, 60)
+    return _tr("{} min").format(f"{minutes:g}") if minutes and not rest else duration(int(seconds * SECOND))
+
+
+def _sandbox(request: PermissionRequest) -> str:
+    if request.options:
+        return _tr("Not sandboxed by Journeyman: the external agent runs it itself")
+    return {
+        "verified": _tr("Restricted to the folder by a sandbox that was tested on this computer"),
+        "reduced": _tr("Partly restricted: the full sandbox is not available on this computer"),
+        "none": _tr("Not restricted: no sandbox is available on this computer"),
+    }[request.sandbox_level]
+
+
+def _untrusted(taint: tuple[str, ...]) -> str:
+    named = ", ".join(one_line(source) for source in taint[:3])
+    more = _tr(" and {} more").format(len(taint) - 3) if len(taint) > 3 else ""
+    return _tr("The run has read untrusted content: {}").format(named + more)
+
+
+def _diff(before: str, after: str) -> list[DisplayLine]:
+    """Return a unified diff that includes all unchanged lines, so that the whole result can be read."""
+    ended = all(text.endswith("\n") for text in (before, after) if text)
+    old, new = _signed(before, "-", ended=ended), _signed(after, "+", ended=ended)
+    if not before or len(before) + len(after) > MAX_DIFF_CHARS:
+        return [*old, *new]
+    texts = [line.text for line in old], [line.text for line in new]
+    found: list[DisplayLine] = []
+    for kind, a, b, c, d in difflib.SequenceMatcher(None, *texts, autojunk=len(old) > 2_000).get_opcodes():
+        if kind == "equal":
+            found += [DisplayLine(line.text, " ") for line in new[c:d]]
+        else:
+            found += old[a:b] + new[c:d]
+    return found
+
+
+def _signed(text: str, sign: DiffSign, *, ended: bool) -> list[DisplayLine]:
+    """Split a text into lines with this sign; if `ended` is true, a final line feed does not add an empty line."""
+    return split_exact(text.removesuffix("\n") if ended else text, sign) if text else []
+
+
+def _change(change: Any) -> list[DisplayLine]:
+    """Return one file change that an external agent proposes."""
+    match change:
+        case {"path": str(path), "old": str(old), "new": str(new)}:
+            return [_heading(path), *_diff(old, new)]
+        case _:
+            return _argument("changes", change)
+
+
+def _heading(path: object, more: str = "") -> DisplayLine:
+    return DisplayLine(one_line(str(path)) + more, "@")
+
+
+def _patched(diff: str) -> list[DisplayLine]:
+    """Return the patch file by file as the tool parses it, or its raw text if the tool would reject it."""
+    try:
+        files = parse_diff(diff)
+    except Problem:
+        return split_exact(diff)
+    found: list[DisplayLine] = []
+    for file in files:
+        for hunk in file.hunks:
+            found.append(_heading(file.path, _tr(", line {}").format(hunk.start)))
+            found += _diff("".join(hunk.old), "".join(hunk.new))
+    return found
+
+
+def _argument(name: str, value: Any) -> list[DisplayLine]:
+    words = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    first, *rest = split_exact(words)
+    return [DisplayLine(f"{one_line(name)}: {first.text}"), *(DisplayLine(f"    {line.text}") for line in rest)]
+
+
+def _tr(text: str) -> str:
+    return QCoreApplication.translate("consent", text)

@@ -1,0 +1,321 @@
+"""The form of a permission request: the full tool call, its details, the scope of the approval, and the buttons."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtGui import QKeyEvent
+from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
+
+from ui.ask.full_text import DisplayLine, FullTextView
+from ui.ask.pending_permission import PendingPermission, call_lines, request_details, request_title
+from ui.ask.scope_row import ScopeRow
+from ui.ask.security_delay import SecurityDelay
+from ui.style.theme import Look
+from ui.widgets.button import Button
+from ui.widgets.fitting_scroll_area import FittingScrollArea
+from ui.widgets.labels import ENTER_KEYS, TextField, hairline, label, styled_frame
+
+LABEL_WIDTH: Final = 84  # width of the column with the names of the details
+GAP: Final = 8
+
+
+class PermissionForm(QWidget):
+    """The form of a permission request, shared by the card and the dialog.
+
+    Allow is disabled until the user has scrolled the text to its end and a short delay has passed. Keys: A allows
+    (only if the call can be undone), D denies, 1 to 4 choose the scope, Esc leaves the request open without denying it.
+    """
+
+    allowed = Signal(tuple, str, tuple)
+    denied = Signal(tuple, str)
+    denied_all = Signal()
+    postponed = Signal(str)
+    layout_changed = Signal()
+
+    def __init__(
+        self,
+        look: Look,
+        pending: PendingPermission,
+        *,
+        header: QWidget,
+        similar: Sequence[PendingPermission] = (),
+        queue_length: int = 1,
+        dialog: bool = False,
+        parent: QWidget | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self._look, self._request, self._similar = look, pending, tuple(similar)
+        self._seen = False
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.setAccessibleName(request_title(pending.request))
+        self._build(queue_length)
+        self._lay_out(header, 20 if dialog else 0, dialog)
+        self.delay = SecurityDelay(self)
+        self.delay.elapsed_changed.connect(lambda _armed: self._check_seen())
+        bar = self._scroll.verticalScrollBar()
+        bar.valueChanged.connect(self._check_seen)
+        bar.rangeChanged.connect(self._check_seen)
+        self.scope.changed.connect(self._update_state)
+        self._reason_field.entered.connect(self.deny)
+        self._allow.clicked.connect(self.allow)
+        self._deny.clicked.connect(self.deny_or_show_reason)
+        self._later.clicked.connect(self.postpone)
+        self._deny_all_button.clicked.connect(lambda: self.denied_all.emit())
+        self._together_button.toggled.connect(self._show_together)
+        self._show_lines()
+        self._update_state()
+
+    def request_ids(self) -> tuple[str, ...]:
+        """Return the IDs of the requests that the answer applies to."""
+        others = self._similar if self._together_button.isChecked() else ()
+        return (self._request.id, *(other.id for other in others))
+
+    def can_allow(self) -> bool:
+        return self.delay.has_elapsed and self._seen and self.scope.is_complete()
+
+    def allow(self) -> None:
+        if self.can_allow():
+            self.allowed.emit(self.request_ids(), self.scope.scope(), self.scope.patterns())
+
+    def deny_or_show_reason(self) -> None:
+        """Show the field for a reason; deny if it is already shown, or if an external agent would not read a reason."""
+        if self._field.isVisibleTo(self) or self._request.request.options:
+            self.deny()
+            return
+        self._show_reason_field()
+        self._reason_field.setFocus(Qt.FocusReason.ShortcutFocusReason)
+        self.layout_changed.emit()
+
+    def deny(self) -> None:
+        self.denied.emit(self.request_ids(), self._reason_field.stripped_text())
+
+    def postpone(self) -> None:
+        self.postponed.emit(self._request.id)
+
+    def draft(self) -> str:
+        """Return the reason for denying that has been typed so far."""
+        return self._reason_field.stripped_text()
+
+    def fill(self, draft: str) -> None:
+        if draft:
+            self._reason_field.setPlainText(draft)
+            self._show_reason_field()
+
+    def show_request(self, wanted: PendingPermission) -> None:
+        """Show the same request with the current contents of the file it changes."""
+        self._request = wanted
+        self._show_lines()
+
+    def set_collapsed(self, folded: bool) -> None:
+        """Hide all details but the first two and the warnings, because space is short; the dialog shows all details."""
+        for name, text in self._details[2:]:
+            urgent = text.property("tone") in ("failed", "waiting")
+            name.setVisible(urgent or not folded)
+            text.setVisible(urgent or not folded)
+
+    def restyle(self, look: Look) -> None:
+        self._look = look
+        self._text.restyle(look)
+        self.scope.restyle(look)
+        for button in (self._later, self._deny, self._allow, self._deny_all_button, self._together_button):
+            button.restyle(look)
+        for name, text in self._details:
+            name.setFont(look.fonts.second)
+            text.setFont(look.fonts.second)
+        self._remaining.setFont(look.fonts.second)
+        self._reason_field.apply_font(look.fonts.text)
+
+    def _build(self, queued: int) -> None:
+        look, wanted = self._look, self._request
+        self._text = FullTextView(look, name="consent.text")
+        self._text.setAccessibleName(request_title(wanted.request))
+        self._text.height_changed.connect(self._emit_layout_changed)
+        self._details: list[tuple[QLabel, QLabel]] = []
+        for fact in request_details(wanted):
+            text = label(fact.text, look.fonts.second, fact.tone, wrap=True, name="consent.fact")
+            text.setAccessibleName(f"{fact.label}: {fact.text}")
+            self._details.append((label(fact.label, look.fonts.second, "second"), text))
+        self.scope = ScopeRow(look, wanted.request, name_width=look.size(LABEL_WIDTH) - 6)
+        self._remaining = label("", look.fonts.second, "waiting", name="consent.rest")
+        self._reason_field = TextField(look.fonts.text, max_lines=3)
+        self._reason_field.setObjectName("consent.reason")
+        self._reason_field.setPlaceholderText(
+            self.tr("Why not? The agent reads your reason and continues without this call.")
+        )
+        self._reason_field.setAccessibleName(self.tr("Reason for denying, sent to the agent"))
+        self._later = Button(look, self.tr("Decide later"), name="consent.later", tone="quiet", hint=self.tr("Esc"))
+        self._deny_all_button = Button(
+            look, self.tr("Deny all and stop the run"), name="consent.deny_all", tone="quiet"
+        )
+        self._deny_all_button.setVisible(queued > 1)
+        why = self.tr("Deny") if wanted.request.options else self.tr("Deny with a reason…")
+        self._deny = Button(look, why, name="consent.deny", hint=self.tr("D"))
+        hint = self.tr("A") if wanted.request.reversible else ""
+        self._allow = Button(look, self.tr("Allow"), name="consent.allow", tone="primary", hint=hint)
+        together = self.tr("Answer these {} requests together").format(len(self._similar) + 1)
+        self._together_button = Button(look, together, name="consent.together")
+        self._together_button.setCheckable(True)
+        self._together_button.setVisible(bool(self._similar))
+
+    def _lay_out(self, head: QWidget, side: int, dialog: bool) -> None:
+        content = QWidget()
+        inside = _column(content, 0)
+        inside.addWidget(head)
+        body = QVBoxLayout()
+        body.setContentsMargins(side, 12 if dialog else 6, side, 8)
+        body.setSpacing(GAP)
+        body.addWidget(self._well())
+        body.addWidget(self._together_button, 0, Qt.AlignmentFlag.AlignLeft)
+        body.addLayout(self._facts_grid())
+        inside.addLayout(body)
+        inside.addStretch(1)
+        column = _column(self, 0)
+        self._scroll = FittingScrollArea(content)
+        column.addWidget(self._scroll)
+        below = QVBoxLayout()
+        below.setContentsMargins(side, 4, side, 8 if dialog else 6)
+        below.setSpacing(GAP)
+        below.addWidget(self._remaining)
+        below.addWidget(self.scope)
+        below.addWidget(self._reason())
+        column.addLayout(below)
+        if dialog:
+            column.addStretch(1)
+            column.addWidget(hairline())
+        column.addLayout(self._foot(side, dialog))
+
+    def _foot(self, side: int, dialog: bool) -> QHBoxLayout:
+        foot = QHBoxLayout()
+        foot.setContentsMargins(max(0, side - 12), 12 if dialog else 0, side, 12 if dialog else 0)
+        foot.setSpacing(GAP)
+        foot.addWidget(self._later)
+        foot.addWidget(self._deny_all_button)
+        foot.addStretch(1)
+        foot.addWidget(self._deny)
+        foot.addWidget(self._allow)
+        return foot
+
+    def _well(self) -> QWidget:
+        well = styled_frame("well")
+        inside = QVBoxLayout(well)
+        inside.setContentsMargins(10, 7, 10, 7)
+        inside.addWidget(self._text)
+        return well
+
+    def _facts_grid(self) -> QGridLayout:
+        grid = QGridLayout()
+        grid.setHorizontalSpacing(0)
+        grid.setVerticalSpacing(4)
+        grid.setColumnMinimumWidth(0, self._look.size(LABEL_WIDTH))
+        grid.setColumnStretch(1, 1)
+        for row, (name, text) in enumerate(self._details):
+            grid.addWidget(name, row, 0, Qt.AlignmentFlag.AlignTop)
+            grid.addWidget(text, row, 1)
+        return grid
+
+    def _reason(self) -> QWidget:
+        self._field = styled_frame("well")
+        self._field.setObjectName("consent.field")
+        inside = QHBoxLayout(self._field)
+        inside.setContentsMargins(10, 5, 10, 4)
+        inside.addWidget(self._reason_field)
+        self._field.hide()
+        return self._field
+
+    def _show_reason_field(self) -> None:
+        """Show the field for a reason, and hide the single-letter shortcuts, which do not work in the field."""
+        self._field.show()
+        self._deny.setText(self.tr("Deny"))
+        self._deny.setAccessibleName(self._deny.text())
+        self._deny.set_shortcut_hint(self.tr("Enter"))
+        self._allow.set_shortcut_hint("")
+
+    # Scrolling to the end
+
+    def _show_together(self, _on: bool) -> None:
+        self._show_lines()
+        count = len(self.request_ids())
+        self._allow.setText(self.tr("Allow all {}").format(count) if count > 1 else self.tr("Allow"))
+        self._allow.setAccessibleName(self._allow.text())
+        self._allow.updateGeometry()
+        self.layout_changed.emit()
+
+    def _show_lines(self) -> None:
+        """Show the calls to be allowed. Scrolling to the end and the delay are required again."""
+        shown = call_lines(self._request)
+        for other in self._similar if self._together_button.isChecked() else ():
+            shown += [DisplayLine("", ""), *call_lines(other)]
+        self._seen = False
+        self._text.show_lines(shown)
+        if self.isVisible():
+            self.delay.restart()
+
+    def _emit_layout_changed(self) -> None:
+        self.layout_changed.emit()
+
+    def _check_seen(self) -> None:
+        bar = self._scroll.verticalScrollBar()
+        at_end = bar.value() >= bar.maximum()
+        if self.delay.has_elapsed and at_end and self._scroll.isVisible() and not self._text.show_more():
+            self._seen = True
+        self._update_state()
+
+    def _update_state(self) -> None:
+        if option := self.scope.option():
+            self._allow.setText(self.tr("Allow") if option.allows else self.tr("Send this answer"))
+            self._allow.setAccessibleName(f"{self._allow.text()}: {option.name}")
+        self._allow.setEnabled(self.can_allow())
+        bar = self._scroll.verticalScrollBar()
+        below = -(-(bar.maximum() - bar.value()) // max(1, self._text.fontMetrics().lineSpacing()))
+        rest = below + self._text.lines_left()
+        waits = not self._seen and rest > 0
+        self._remaining.setVisible(waits)
+        if waits:
+            one, many = self.tr("1 more line."), self.tr("{} more lines.").format(f"{rest:,}")
+            self._remaining.setText(f"{one if rest == 1 else many} {self.tr('Scroll to the end to allow.')}")
+
+    # Qt overrides
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        key, focused = event.key(), self.focusWidget()
+        plain = event.modifiers() in (Qt.KeyboardModifier.NoModifier, Qt.KeyboardModifier.KeypadModifier)
+        if key == Qt.Key.Key_Escape:
+            self.postpone()
+        elif key in ENTER_KEYS and isinstance(focused, QPushButton) and focused.hasFocus():
+            focused.click()
+        elif key in ENTER_KEYS and self._field.isVisibleTo(self):
+            self.deny()
+        elif key == Qt.Key.Key_A and plain and self._request.request.reversible and not event.isAutoRepeat():
+            self.allow()
+        elif key == Qt.Key.Key_D and plain:
+            self.deny_or_show_reason()
+        elif Qt.Key.Key_1 <= key <= Qt.Key.Key_9 and plain and self.scope.select_number(key - Qt.Key.Key_0):
+            self.layout_changed.emit()
+        elif not self._scrolled_by(Qt.Key(key)):
+            super().keyPressEvent(event)
+
+    def _scrolled_by(self, key: Qt.Key) -> bool:
+        bar = self._scroll.verticalScrollBar()
+        steps = {
+            Qt.Key.Key_Down: bar.singleStep(),
+            Qt.Key.Key_Up: -bar.singleStep(),
+            Qt.Key.Key_PageDown: bar.pageStep(),
+            Qt.Key.Key_PageUp: -bar.pageStep(),
+            Qt.Key.Key_End: bar.maximum(),
+            Qt.Key.Key_Home: -bar.maximum(),
+        }
+        if key not in steps:
+            return False
+        bar.setValue(bar.value() + steps[key])
+        return True
+
+    def sizeHint(self) -> QSize:
+        return QSize(480, super().sizeHint().height())
+
+
+def _column(widget: QWidget, spacing: int) -> QVBoxLayout:
+    made = QVBoxLayout(widget)
+    made.setContentsMargins(0, 0, 0, 0)
+    made.setSpacing(spacing)
+    return made

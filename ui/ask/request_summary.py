@@ -1,0 +1,87 @@
+"""The short texts of a question or a permission request, for cards, dialogs and the inbox."""
+
+from dataclasses import dataclass
+
+from PySide6.QtCore import QCoreApplication
+
+from core.domain.clock import SECOND
+from core.domain.question import Question
+from ui.ask.full_text import one_line
+from ui.ask.pending_permission import PendingPermission, accessible_title, request_title
+from ui.text.visible import visible
+
+
+@dataclass(frozen=True, slots=True)
+class RequestSummary:
+    """The texts with which a question or permission request is displayed.
+
+    Attributes:
+        kind: The prefix of the object names of its widgets.
+        bar_text: The text for a single line.
+        accessible_text: The text for screen readers.
+        badge: The text of a badge, such as the position in the queue or the MCP server that asks.
+        expires_at: When the question expires, in microseconds since the epoch; 0 if it does not.
+        on_expiry: A text that says what happens when the question expires.
+    """
+
+    id: str
+    kind: str
+    icon: str
+    title: str
+    reason: str
+    bar_text: str
+    accessible_text: str
+    asked_at: int
+    badge: str = ""
+    expires_at: int = 0
+    on_expiry: str = ""
+
+    @property
+    def title_object_name(self) -> str:
+        """The object name of the title label; in a permission request, `<kind>.text` is already the tool call."""
+        return f"{self.kind}.{'text' if self.kind == 'question' else 'title'}"
+
+
+def summarize_question(question: Question) -> RequestSummary:
+    text, server = visible(question.text), question.mcp_server
+    asks = _tr("The MCP server {} asks: {}").format(server, text) if server else ""
+    spoken = asks or _tr("Question: {}").format(text)
+    return RequestSummary(
+        question.id,
+        "question",
+        "circle-question-mark",
+        text,
+        visible(question.reason),
+        text,
+        spoken,
+        question.asked_at,
+        _tr("MCP server {}").format(server) if server else "",
+        _until(question),
+        _then(question),
+    )
+
+
+def summarize_permission(wanted: PendingPermission, place: str = "") -> RequestSummary:
+    head = request_title(wanted.request)
+    bar = f"{head} {one_line(wanted.request.object)}"
+    spoken = _tr("Permission request: {}").format(accessible_title(wanted))
+    return RequestSummary(wanted.id, "consent", "shield-question-mark", head, "", bar, spoken, wanted.asked_at, place)
+
+
+def queue_position(number: int, count: int) -> str:
+    """Return `1 of 2`, or an empty string for a single request."""
+    return _tr("{} of {}").format(number, count) if count > 1 else ""
+
+
+def _until(question: Question) -> int:
+    return question.asked_at + int(question.timeout_s * SECOND) if question.timeout_s > 0 else 0
+
+
+def _then(question: Question) -> str:
+    if question.on_unanswered == "default":
+        return _tr("the run continues with “{}”").format(one_line(question.default_answer))
+    return _tr("the run pauses")
+
+
+def _tr(text: str) -> str:
+    return QCoreApplication.translate("asking", text)

@@ -1,0 +1,181 @@
+"""The scope of an approval: once, for the run, in the folder or always, and the patterns it applies to."""
+
+from collections.abc import Callable
+from typing import Final
+
+from PySide6.QtCore import QRect, QSize, Qt, Signal
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QLayout, QLayoutItem, QSizePolicy, QVBoxLayout, QWidget
+
+from core.domain.permissions import PermissionOption, PermissionRequest, offered_scopes
+from ui.ask.full_text import one_line
+from ui.ask.pending_permission import scope_label
+from ui.style.theme import Look
+from ui.widgets.button import Button
+from ui.widgets.labels import label
+from ui.widgets.tooltip import tooltip_text
+
+GAP: Final = 6
+EXTERNAL_OPTION: Final = "option"  # reported as the scope when an external agent offers its own answers
+MAX_PATTERN_CHARS: Final = 48
+
+
+class ScopeRow(QWidget):
+    """A row to choose the scope, with Once preselected. It is hidden if the approval can only be given once."""
+
+    changed = Signal()
+
+    def __init__(
+        self, look: Look, request: PermissionRequest, *, name_width: int, parent: QWidget | None = None
+    ) -> None:
+        super().__init__(parent)
+        self._request = request
+        self._options = {option.id: option for option in request.options}
+        texts = {one.id: one_line(one.name) for one in request.options}
+        texts = texts or {one: scope_label(one) for one in offered_scopes(request)}
+        kind = "option" if self._options else "scope"
+        self._chips = {word: self._chip(look, text, f"consent.{kind}.{word}") for word, text in texts.items()}
+        self._patterns = {
+            pattern: self._chip(look, _short(pattern), f"consent.pattern.{number}")
+            for number, pattern in enumerate(request.patterns, 1)
+        }
+        self._labels: list[QLabel] = []
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(GAP)
+        answer = self.tr("Answer") if self._options else self.tr("Allow")
+        column.addWidget(self._row(look, answer, list(self._chips.values()), name_width))
+        self._pattern_row = self._row(look, self.tr("Applies to"), list(self._patterns.values()), name_width)
+        column.addWidget(self._pattern_row)
+        for scope, chip in self._chips.items():
+            chip.clicked.connect(self._chooser(scope))
+        for pattern, chip in self._patterns.items():
+            chip.setChecked(True)
+            chip.setToolTip(tooltip_text(one_line(pattern)))
+            chip.setAccessibleName(self.tr("Apply to {}").format(one_line(pattern)))
+            chip.toggled.connect(lambda _on: self.changed.emit())
+        self.setVisible(len(self._chips) > 1 or bool(self._options))
+        usual = [one.id for one in request.options if one.allows and not one.persistent] or [*self._options, "once"]
+        self.select(usual[0])
+
+    def option(self) -> PermissionOption | None:
+        """The selected one of an external agent's options; None if it offers none."""
+        return self._options.get(self._chosen())
+
+    def scope(self) -> str:
+        return EXTERNAL_OPTION if self._options else self._chosen()
+
+    def _chosen(self) -> str:
+        return next((word for word, chip in self._chips.items() if chip.isChecked()), "once")
+
+    def patterns(self) -> tuple[str, ...]:
+        """The patterns to save a rule for, or the ID of the selected option of an external agent."""
+        if self._options:
+            return (self._chosen(),)
+        if self.scope() == "once":
+            return ()
+        return tuple(pattern for pattern, chip in self._patterns.items() if chip.isChecked())
+
+    def is_complete(self) -> bool:
+        """Return whether the choice is complete: any scope but Once needs at least one pattern."""
+        return self.scope() == "once" or bool(self.patterns())
+
+    def select(self, word: str) -> None:
+        for other, chip in self._chips.items():
+            chip.setChecked(other == word)
+        self._pattern_row.setVisible(word != "once" and not self._options)
+        self.changed.emit()
+
+    def select_number(self, number: int) -> bool:
+        words = list(self._chips)
+        if not 1 <= number <= len(words) or len(words) == 1:
+            return False
+        self.select(words[number - 1])
+        return True
+
+    def restyle(self, look: Look) -> None:
+        for chip in (*self._chips.values(), *self._patterns.values()):
+            chip.restyle(look)
+        for name in self._labels:
+            name.setFont(look.fonts.second)
+
+    def _chip(self, look: Look, text: str, name: str) -> Button:
+        made = Button(look, text, name=name)
+        made.setCheckable(True)
+        return made
+
+    def _chooser(self, word: str) -> Callable[[], None]:
+        return lambda: self.select(word)
+
+    def _row(self, look: Look, name: str, chips: list[Button], name_width: int) -> QWidget:
+        part = QWidget()
+        row = QHBoxLayout(part)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(GAP)
+        title = label(name, look.fonts.second, "second")
+        title.setMinimumWidth(name_width)
+        self._labels.append(title)
+        row.addWidget(title, 0, Qt.AlignmentFlag.AlignVCenter)
+        flow = QWidget()
+        policy = QSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
+        policy.setHeightForWidth(True)
+        flow.setSizePolicy(policy)
+        lines = FlowLayout(flow)
+        for chip in chips:
+            lines.addWidget(chip)
+        row.addWidget(flow, 1)
+        return part
+
+
+class FlowLayout(QLayout):
+    """A layout that places items side by side and wraps them to further lines."""
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._items: list[QLayoutItem] = []
+        self.setContentsMargins(0, 0, 0, 0)
+
+    def addItem(self, item: QLayoutItem) -> None:
+        self._items.append(item)
+
+    def count(self) -> int:
+        return len(self._items)
+
+    def itemAt(self, index: int) -> QLayoutItem | None:
+        return self._items[index] if 0 <= index < len(self._items) else None
+
+    def takeAt(self, index: int) -> QLayoutItem | None:
+        return self._items.pop(index) if 0 <= index < len(self._items) else None
+
+    def hasHeightForWidth(self) -> bool:
+        return True
+
+    def heightForWidth(self, width: int) -> int:
+        return self._place(QRect(0, 0, width, 0), move=False)
+
+    def setGeometry(self, rect: QRect) -> None:
+        super().setGeometry(rect)
+        self._place(rect, move=True)
+
+    def sizeHint(self) -> QSize:
+        return self.minimumSize()
+
+    def minimumSize(self) -> QSize:
+        sizes = [item.minimumSize() for item in self._items]
+        return QSize(min(160, max((s.width() for s in sizes), default=0)), max((s.height() for s in sizes), default=0))
+
+    def _place(self, rect: QRect, *, move: bool) -> int:
+        left, top, high = rect.left(), rect.top(), 0
+        for item in self._items:
+            hint = item.sizeHint()
+            if left > rect.left() and left + hint.width() > rect.right() + 1:
+                left, top, high = rect.left(), top + high + GAP, 0
+            if move:
+                item.setGeometry(QRect(left, top, min(hint.width(), rect.width()), hint.height()))
+            left += hint.width() + GAP
+            high = max(high, hint.height())
+        return top + high - rect.top()
+
+
+def _short(pattern: str) -> str:
+    shown = one_line(pattern)
+    return shown if len(shown) <= MAX_PATTERN_CHARS else f"{shown[: MAX_PATTERN_CHARS - 1]}…"

@@ -1,0 +1,56 @@
+"""A short delay before a permission request can be allowed, against accidental clicks and key presses."""
+
+from typing import Final
+
+from PySide6.QtCore import QEvent, QObject, QTimer, Signal
+from PySide6.QtWidgets import QWidget
+
+DELAY_MS: Final = 600
+
+
+class SecurityDelay(QObject):
+    """A delay that restarts when the widget `over` is shown, enabled or focused, or its window becomes active."""
+
+    elapsed_changed = Signal(bool)
+
+    def __init__(self, over: QWidget) -> None:
+        super().__init__(over)
+        self._over = over
+        self._window: QWidget | None = None
+        self._wait = QTimer(self, singleShot=True, interval=DELAY_MS)
+        self._wait.timeout.connect(lambda: self._set_elapsed(True))
+        self.has_elapsed = False
+        over.installEventFilter(self)
+
+    def restart(self) -> None:
+        """Start the delay again because the content of the request has changed."""
+        self._set_elapsed(False)
+        self._wait.start()
+
+    def _set_elapsed(self, armed: bool) -> None:
+        self.has_elapsed = armed
+        self.elapsed_changed.emit(armed)
+
+    def _watch_window(self) -> None:
+        window = self._over.window()
+        if window is not self._window:
+            if self._window is not None and self._window is not self._over:
+                self._window.removeEventFilter(self)
+            self._window = window
+            if window is not self._over:
+                window.installEventFilter(self)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        kind = event.type()
+        if kind == QEvent.Type.WindowActivate:
+            self.restart()
+        elif watched is self._over:
+            if kind == QEvent.Type.Show:
+                self._watch_window()
+                self.restart()
+            elif kind in (QEvent.Type.FocusIn, QEvent.Type.EnabledChange):
+                self.restart()
+            elif kind == QEvent.Type.Hide:
+                self._wait.stop()
+                self._set_elapsed(False)
+        return super().eventFilter(watched, event)

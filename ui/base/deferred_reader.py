@@ -1,0 +1,63 @@
+"""Read access to the event log for panels, which are created before the log is open."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from core.domain.sessions import SessionRow
+from core.domain.steps import Step
+from core.store.queued_messages import QueuedMessage
+from core.store.reader import Reader
+from core.store.row_sampling import RowSample
+
+
+class DeferredReader:
+    """Forwards to a store reader; returns empty results until `reader` is set."""
+
+    def __init__(self) -> None:
+        self.reader: Reader | None = None
+
+    def proposed(self, of: str) -> int:
+        """Return the number of open proposals of a kind, `skill` or `memory`."""
+        return self.reader.open_proposal_count(of) if self.reader else 0
+
+    def proposed_by(self, session: str) -> dict[str, int]:
+        """Return the number of open proposals that come from a session, by kind."""
+        return self.reader.open_proposal_counts(session) if self.reader else {}
+
+    def steps(self, session: str, first: int, count: int) -> list[Step]:
+        return self.reader.steps(session, first, count) if self.reader else []
+
+    def full_text(self, session: str, seq: int, field: str = "text", limit: int | None = None) -> str:
+        return self.reader.full_text(session, seq, field, limit) if self.reader else ""
+
+    def event(self, session: str, seq: int) -> dict[str, Any]:
+        return self.reader.event(session, seq) if self.reader else {}
+
+    def sample(self, session: str, count: int, most: int) -> list[RowSample]:
+        return self.reader.sample(session, count, most) if self.reader else []
+
+    def row_samples(self, session: str, first: int, count: int) -> list[RowSample]:
+        return self.reader.row_samples(session, first, count) if self.reader else []
+
+    def events_of(
+        self, session: str, kinds: Iterable[str], after: int, until: int, most: int = 1_000
+    ) -> list[dict[str, Any]]:
+        return self.reader.events_of(session, kinds, after, until, most) if self.reader else []
+
+    def queued(self, session: str, goes_on: bool) -> list[QueuedMessage]:
+        return self.reader.queued_messages(session, goes_on) if self.reader else []
+
+    def session(self, name: str) -> SessionRow | None:
+        return self.reader.session(name) if self.reader else None
+
+    def children(self, session: str) -> list[SessionRow]:
+        return self.reader.children(session) if self.reader else []
+
+    def row_of(self, session: str, seq: int) -> int | None:
+        return self.reader.row_of(session, seq) if self.reader else None
+
+    def find_in_session(self, session: str, text: str) -> list[int]:
+        return self.reader.find_in_session(session, text) if self.reader else []
+
+    def find_blob(self, blob: str) -> bytes | None:
+        return self.reader.find_blob(blob) if self.reader else None

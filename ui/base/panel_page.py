@@ -1,0 +1,66 @@
+"""The base class of the pages in the central area, and what the window provides to them."""
+
+from collections.abc import Callable, Coroutine, Sequence
+from typing import Any, NamedTuple, Protocol
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QWidget
+
+from core.domain.problems import ErrorDetails
+from core.domain.sessions import SessionRow
+from ui.base.bridge import Bridge
+from ui.base.deferred_reader import DeferredReader
+from ui.base.selection import Selection
+from ui.base.window_state import WindowState
+from ui.style.theme import Look
+
+StartTask = Callable[[Coroutine[Any, Any, Any], str], None]
+
+
+class ShowToast(Protocol):
+    """Shows a toast below the central area; with `undo`, the toast has an Undo button."""
+
+    def __call__(self, text: str, undo: Callable[[], None] | None = None) -> None: ...
+
+
+class PageContext(NamedTuple):
+    """The parts of the window that a page may use.
+
+    `start_task` runs a coroutine and shows its errors; the coroutine calls the engine with `bridge.ask`. `show_event`
+    opens a session at an event. `start_with` opens the start screen with a task filled in. `row` returns the row of a
+    session, and `pick_session` lets the user choose a session. `show_error` shows an error above the page, and
+    `show_toast` a toast below it.
+    """
+
+    look: Look
+    reader: DeferredReader
+    selection: Selection
+    state: WindowState
+    bridge: Bridge
+    start_task: StartTask
+    show_error: Callable[[ErrorDetails], None]
+    show_toast: ShowToast
+    show_event: Callable[[str, int], None]
+    start_with: Callable[[str], None]
+    row: Callable[[str], SessionRow]
+    pick_session: Callable[[str, Callable[[str], None]], None]
+
+
+class PanelPage(QWidget):
+    """The base class of pages. A page is created on its first visit and then only hidden, so it keeps its state."""
+
+    count_changed = Signal()  # the number of items that wait for the user on this page has changed
+    sidebar_fold_requested = Signal(bool)  # whether the sidebar should be hidden to make space for the page
+
+    def activate(self, about: tuple[str, ...]) -> None:
+        """Update the page when it is shown. `about` identifies the item to show; its meaning is up to the page."""
+
+    def apply_updates(self, facts: Sequence[object]) -> None:
+        """Apply a batch of engine updates; called only while the page is visible."""
+
+    def unsaved_changes(self) -> str:
+        """Describe the unsaved changes for the user; an empty string if there are none."""
+        return ""
+
+    def restyle(self, look: Look) -> None:
+        """Apply a new theme or text size."""

@@ -1,0 +1,55 @@
+"""The current session or page, shared by all panels; panels communicate only through it."""
+
+from PySide6.QtCore import QObject, Signal
+
+
+class Selection(QObject):
+    """The selected session and the page shown instead of it, if any.
+
+    `page` is an empty string while the session is shown. `target` identifies an item of the page to that page.
+    """
+
+    session_changed = Signal(str)
+    page_changed = Signal(str)
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._session, self._page = "", ""
+        self._about: tuple[str, ...] = ()
+        self._chosen = False
+
+    @property
+    def chosen(self) -> bool:
+        """Whether a session or page was chosen since startup; if so, the last session is not restored."""
+        return self._chosen
+
+    @property
+    def session(self) -> str:
+        return self._session
+
+    @property
+    def page(self) -> str:
+        return self._page
+
+    @property
+    def target(self) -> tuple[str, ...]:
+        return self._about
+
+    def choose_session(self, name: str) -> None:
+        """Show a session instead of a page; an empty ID shows the start screen."""
+        left, self._page, self._about = self._page, "", ()
+        self._chosen = True
+        if name != self._session:
+            self._session = name
+            self.session_changed.emit(name)
+        elif left:
+            self.page_changed.emit("")
+
+    def choose_page(self, name: str, *about: str) -> None:
+        self._page, self._about, self._chosen = name, about, True
+        self.page_changed.emit(name)
+
+    def leave_page(self) -> None:
+        """Return from the page to the session."""
+        if self._page:
+            self.choose_page("")

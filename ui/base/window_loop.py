@@ -1,0 +1,83 @@
+"""An asyncio event loop on top of Qt's, with precise timers that are deleted when they are canceled."""
+
+import asyncio
+import math
+from collections.abc import Callable
+from contextvars import Context
+from typing import Any
+
+import qasync
+from PySide6.QtCore import QObject, Qt, QTimerEvent
+from PySide6.QtWidgets import QApplication
+
+
+class _Timers(QObject):
+    """One Qt timer for each scheduled callback."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._waiting: dict[int, asyncio.TimerHandle] = {}
+        self._names: dict[asyncio.TimerHandle, int] = {}
+
+    def add(self, handle: asyncio.TimerHandle, delay: float) -> None:
+        name = self.startTimer(max(0, math.ceil(delay * 1000)), Qt.TimerType.PreciseTimer)
+        self._waiting[name] = handle
+        self._names[handle] = name
+
+    def drop(self, handle: asyncio.TimerHandle) -> None:
+        name = self._names.pop(handle, None)
+        if name is not None:
+            del self._waiting[name]
+            self.killTimer(name)
+
+    def __len__(self) -> int:
+        return len(self._waiting)
+
+    def clear(self) -> None:
+        for handle in tuple(self._names):
+            self.drop(handle)
+
+    def timerEvent(self, event: QTimerEvent) -> None:
+        handle = self._waiting.get(event.timerId())
+        if handle is not None:
+            self.drop(handle)
+            if not handle.cancelled():
+                handle._run()
+
+
+class WindowLoop(qasync.QEventLoop):  # type: ignore[misc]
+    """A qasync loop with its own timers.
+
+    qasync 0.28.0 keeps a canceled timer until it is due, fires early, and rounds delays below 1 ms to 0.
+    """
+
+    def __init__(self, app: QApplication) -> None:
+        super().__init__(app)
+        self._exact = _Timers()
+
+    @property
+    def timers(self) -> int:
+        """The number of pending timers."""
+        return len(self._exact)
+
+    def call_later(
+        self, delay: float, callback: Callable[..., Any], *args: Any, context: Context | None = None
+    ) -> asyncio.Handle:
+        if delay <= 0:
+            handle: asyncio.Handle = super().call_later(0, callback, *args, context=context)
+            return handle
+        return self.call_at(self.time() + delay, callback, *args, context=context)
+
+    def call_at(
+        self, when: float, callback: Callable[..., Any], *args: Any, context: Context | None = None
+    ) -> asyncio.TimerHandle:
+        handle = asyncio.TimerHandle(when, callback, args, self, context)
+        self._exact.add(handle, when - self.time())
+        return handle
+
+    def _timer_handle_cancelled(self, handle: asyncio.TimerHandle) -> None:
+        self._exact.drop(handle)
+
+    def close(self) -> None:
+        self._exact.clear()
+        super().close()

@@ -1,0 +1,124 @@
+"""Stores the window state (geometry, layout, open sessions, drafts) in `window.json`, outside the event log."""
+
+import contextlib
+import json
+import os
+from pathlib import Path
+from threading import Thread
+
+from PySide6.QtCore import QByteArray, QSettings, QTimer
+
+DRAFTS = "drafts/"
+DURABLE = (DRAFTS, "restored", "not_restored")  # drafts, and messages for the next start
+
+
+class WindowState:
+    """A string key-value store; it is written by a thread, so that a slow disk does not block the window.
+
+    With `fresh`, as in safe mode, only drafts and startup messages are read and written. All other values start empty,
+    and what is stored for them stays unchanged.
+    """
+
+    def __init__(self, folder: Path, *, fresh: bool = False) -> None:
+        self.folder = folder
+        self._file = folder / "window.json"
+        self._stored = _read(self._file)
+        self._fresh = fresh
+        self._now = {name: value for name, value in self._stored.items() if self._lasts(name)}
+        self._writer: Thread | None = None
+        self._soon = QTimer(singleShot=True, interval=0)
+        self._soon.timeout.connect(self._save)
+
+    def text(self, name: str, default: str = "") -> str:
+        return self._now.get(name, default)
+
+    def number(self, name: str, default: float) -> float:
+        try:
+            return float(self.text(name)) or default
+        except ValueError:
+            return default
+
+    def set_text(self, name: str, value: str) -> None:
+        if self._now.get(name, "") == value:
+            return
+        _put(self._now, name, value)
+        if self._lasts(name):
+            _put(self._stored, name, value)
+            self._soon.start()  # combines the changes of one event loop iteration into one write
+
+    def blob(self, name: str) -> QByteArray:
+        return QByteArray.fromBase64(QByteArray(self.text(name).encode()))
+
+    def set_blob(self, name: str, value: QByteArray) -> None:
+        self.set_text(name, _as_text(value))
+
+    def draft(self, session: str) -> str:
+        """Return the unsent text of a session."""
+        return self.text(f"{DRAFTS}{session}")
+
+    def set_draft(self, session: str, text: str) -> None:
+        """Store the unsent text of a session; it is written without delay, so that it survives a crash."""
+        self.set_text(f"{DRAFTS}{session}", text)
+
+    def flush(self) -> None:
+        """Write pending changes and wait until they are on disk."""
+        if self._soon.isActive():
+            self._soon.stop()
+            self._save()
+        if self._writer:
+            self._writer.join()
+
+    def _lasts(self, name: str) -> bool:
+        return not self._fresh or name.startswith(DURABLE)
+
+    def _save(self) -> None:
+        self._writer = Thread(target=_write, args=(self._file, dict(self._stored), self._writer), name="window state")
+        self._writer.start()
+
+
+def _put(values: dict[str, str], name: str, value: str) -> None:
+    if value:
+        values[name] = value
+    else:
+        values.pop(name, None)
+
+
+def _as_text(value: QByteArray) -> str:
+    return value.toBase64().toStdString()
+
+
+def _read(file: Path) -> dict[str, str]:
+    try:
+        found = json.loads(file.read_text("utf-8"))
+    except FileNotFoundError:
+        return _read_older(file.with_suffix(".ini"))
+    except (OSError, ValueError):
+        return {}
+    return {name: value for name, value in found.items() if isinstance(value, str)} if isinstance(found, dict) else {}
+
+
+def _read_older(file: Path) -> dict[str, str]:
+    """Read the INI file in which the first versions stored the window state."""
+    if not file.exists():
+        return {}
+    settings = QSettings(str(file), QSettings.Format.IniFormat)
+    values = {name: settings.value(name) for name in settings.allKeys()}
+    return {
+        name: _as_text(value) if isinstance(value, QByteArray) else value
+        for name, value in values.items()
+        if isinstance(value, str | QByteArray)
+    }
+
+
+def _write(file: Path, values: dict[str, str], before: Thread | None) -> None:
+    """Write the file after the thread `before` has ended; write errors are ignored."""
+    if before:
+        before.join()
+    part = file.with_suffix(".part")
+    with contextlib.suppress(OSError):
+        file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as out:
+            json.dump(values, out)
+            out.flush()
+            os.fsync(out.fileno())
+        part.replace(file)

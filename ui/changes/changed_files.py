@@ -1,0 +1,121 @@
+"""The list of changed files, with the number of lines added and removed and whether a file is new or deleted."""
+
+from typing import Any, Final
+
+from PySide6.QtCore import QAbstractListModel, QModelIndex, QObject, QPersistentModelIndex, QRect, QSize, Qt
+from PySide6.QtGui import QFontMetrics, QPainter
+from PySide6.QtWidgets import QStyle, QStyledItemDelegate, QStyleOptionViewItem, QWidget
+
+from core.timeline.session_activity import ChangedFile
+from ui.style.icons import pixmap
+from ui.style.theme import Look
+from ui.text.visible import visible
+from ui.widgets.paint import chip_width, draw_chip, draw_frame, draw_selection
+from ui.widgets.tooltip import tooltip_text
+
+ROW: Final = 29
+EDGE: Final = 14
+ICON: Final = 16
+
+AnyIndex = QModelIndex | QPersistentModelIndex
+NO_PARENT = QModelIndex()
+
+
+class ChangedFilesModel(QAbstractListModel):
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._stories: list[ChangedFile] = []
+
+    def show(self, stories: list[ChangedFile]) -> bool:
+        """Show these files; return False if nothing changed."""
+        if stories == self._stories:
+            return False
+        if [story.path for story in stories] == [story.path for story in self._stories]:
+            self._stories = stories
+            self.dataChanged.emit(self.index(0), self.index(len(stories) - 1))
+            return True
+        self.beginResetModel()
+        self._stories = stories
+        self.endResetModel()
+        return True
+
+    def file_at(self, place: int) -> ChangedFile | None:
+        return self._stories[place] if 0 <= place < len(self._stories) else None
+
+    def row_of(self, path: str) -> int:
+        return next((place for place, story in enumerate(self._stories) if story.path == path), -1)
+
+    def badges(self, story: ChangedFile) -> list[tuple[str, str]]:
+        """Return the badges of a file as pairs of text and theme color."""
+        if story.unchanged and story.has_contents:
+            return [(self.tr("reverted"), "second")]
+        found = [(self.tr("deleted"), "failed")] if story.deleted and story.has_contents else []
+        if story.created and story.has_contents and not story.deleted and not story.added:
+            found.append((self.tr("new"), "second"))
+        if story.added:
+            found.append((f"+{story.added}", "done"))
+        if story.removed:
+            found.append((f"−{story.removed}", "failed"))
+        return found
+
+    # Qt overrides
+
+    def rowCount(self, parent: AnyIndex = NO_PARENT) -> int:
+        return 0 if parent.isValid() else len(self._stories)
+
+    def data(self, index: AnyIndex, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        story = self.file_at(index.row()) if index.isValid() else None
+        if story is None:
+            return None
+        if role in {Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.AccessibleTextRole}:
+            return " ".join([visible(story.path), *(text for text, _ in self.badges(story))])
+        return tooltip_text(story.path) if role == Qt.ItemDataRole.ToolTipRole else None
+
+
+class ChangedFileDelegate(QStyledItemDelegate):
+    def __init__(self, rows: ChangedFilesModel, look: Look, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._rows = rows
+        self.look = look
+
+    def paint(
+        self, painter: QPainter, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
+    ) -> None:
+        story = self._rows.file_at(index.row())
+        if story is None:
+            return
+        theme, fonts, box = self.look.theme, self.look.fonts, QRect(option.rect)
+        if QStyle.StateFlag.State_Selected in option.state:
+            draw_selection(painter, box, theme)
+        if (
+            QStyle.StateFlag.State_HasFocus in option.state
+            and QStyle.StateFlag.State_KeyboardFocusChange in option.state
+        ):
+            draw_frame(painter, box.adjusted(1, 1, -1, -1), 4, None, theme.accent)
+        size = self.look.size(ICON)
+        name = (
+            "file-minus"
+            if story.deleted and story.has_contents
+            else "file-plus"
+            if story.created and story.has_contents
+            else "file-pen-line"
+        )
+        ink = theme.failed if name == "file-minus" else theme.done
+        picture = pixmap(name, ink, size, painter.device().devicePixelRatio())
+        painter.drawPixmap(box.x() + EDGE, box.y() + (box.height() - size) // 2, picture)
+        right, tall = box.right() - EDGE + 1, QFontMetrics(fonts.caption).height() + 4
+        for text, token in reversed(self._rows.badges(story)):
+            width = chip_width(text, fonts.caption)
+            place = QRect(right - width, box.y() + (box.height() - tall) // 2, width, tall)
+            draw_chip(painter, place, text, fonts.caption, theme.color(token), theme.strong_line)
+            right -= width + 6
+        left = box.x() + EDGE + size + 7
+        shown = QFontMetrics(fonts.mono).elidedText(
+            visible(story.path), Qt.TextElideMode.ElideMiddle, max(0, right - left - 4)
+        )
+        painter.setFont(fonts.mono)
+        painter.setPen(theme.text)
+        painter.drawText(QRect(left, box.y(), right - left, box.height()), Qt.AlignmentFlag.AlignVCenter, shown)
+
+    def sizeHint(self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex) -> QSize:
+        return QSize(0, self.look.size(ROW))

@@ -1,0 +1,67 @@
+"""The header of one side of a comparison: session title, status, totals, and buttons to open or change it."""
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
+
+from core.domain.sessions import SessionRow
+from core.timeline.run_alignment import RunTotals
+from ui.base.step_presentation import status_style, translate
+from ui.compare.texts import totals_line
+from ui.style.theme import Look, set_style_properties
+from ui.text.visible import visible
+from ui.widgets.button import Button
+from ui.widgets.elided import ElidedLabel
+from ui.widgets.labels import label
+
+
+class ComparisonHeader(QWidget):
+    """The header of one side; it shows a hint until a session is chosen."""
+
+    choose_requested = Signal()
+    open_requested = Signal()
+
+    def __init__(self, look: Look, title: str, *, name: str, margins: tuple[int, int, int, int]) -> None:
+        super().__init__()
+        self.setObjectName(name)
+        self._empty = title
+        self._title = ElidedLabel(title, look.fonts.bold, name=f"{name}.title")
+        self._status = label("", look.fonts.second, name=f"{name}.status")
+        self._line = ElidedLabel("", look.fonts.second, "second", name=f"{name}.line")
+        self._choose = Button(look, self.tr("Choose…"), name=f"{name}.choose", tone="quiet")
+        self._open = Button(look, self.tr("Open session"), name=f"{name}.open", tone="quiet")
+        self._choose.clicked.connect(lambda: self.choose_requested.emit())
+        self._open.clicked.connect(lambda: self.open_requested.emit())
+        first = QHBoxLayout()
+        first.setSpacing(8)
+        self._title.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
+        first.addWidget(self._title)
+        first.addWidget(self._status)
+        first.addStretch(1)
+        first.addWidget(self._open)
+        first.addWidget(self._choose)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(*margins)
+        column.setSpacing(2)
+        column.addLayout(first)
+        column.addWidget(self._line)
+        self.show_session(None)
+
+    def show_session(self, row: SessionRow | None) -> None:
+        self._title.show_text(visible(row.title) if row else self._empty)
+        self._status.setVisible(row is not None)
+        self._open.setVisible(row is not None)
+        self._line.show_text("")
+        if row:
+            status = status_style(row.status)
+            self._status.setText(translate(status.label).lower())
+            set_style_properties(self._status, tone=status.token)
+
+    def show_totals(self, row: SessionRow, totals: RunTotals) -> None:
+        self._line.show_text(" · ".join((row.model, totals_line(totals, priced=row.cost > 0))))
+
+    def restyle(self, look: Look) -> None:
+        self._title.setFont(look.fonts.bold)
+        self._status.setFont(look.fonts.second)
+        self._line.setFont(look.fonts.second)
+        self._choose.restyle(look)
+        self._open.restyle(look)

@@ -1,0 +1,144 @@
+"""The files and pictures attached to a message, each with a button that removes it."""
+
+import mimetypes
+from collections.abc import Sequence
+from itertools import count
+from pathlib import Path
+from typing import Final
+
+from PySide6.QtCore import QBuffer, QByteArray, QIODevice, QMimeData, Signal
+from PySide6.QtGui import QImage, QImageWriter
+from PySide6.QtWidgets import QHBoxLayout, QWidget
+
+from core.timeline.text_diff import is_text
+from ui.base.draft_files import AttachedFile
+from ui.style.number_formats import size
+from ui.style.theme import Look
+from ui.text.visible import visible
+from ui.widgets.announce import announce
+from ui.widgets.button import Button
+from ui.widgets.labels import label
+
+MAX_BYTES: Final = 20 << 20
+MAX_FILES: Final = 10
+TEXT_TYPES: Final = ("image/svg+xml", "text/vnd.trolltech.linguist")
+
+
+class AttachmentBar(QWidget):
+    """A row of attachments above the message field, hidden while it is empty."""
+
+    changed = Signal()
+    rejected = Signal(str, str)  # error, cause
+
+    def __init__(self, look: Look) -> None:
+        super().__init__()
+        self._look = look
+        self._files: list[AttachedFile] = []
+        self.setObjectName("composer.attached")
+        self.setAccessibleName(self.tr("Attached files"))
+        self._row = QHBoxLayout(self)
+        self._row.setContentsMargins(0, 0, 0, 0)
+        self._row.setSpacing(6)
+        self.hide()
+
+    def files(self) -> tuple[AttachedFile, ...]:
+        return tuple(self._files)
+
+    def take(self) -> tuple[AttachedFile, ...]:
+        """Return the attachments for a message that is being sent, and clear the row."""
+        taken = self.files()
+        self._show([])
+        return taken
+
+    def restore(self, files: Sequence[AttachedFile]) -> None:
+        """Insert attachments that could not be sent before the current ones."""
+        self._show([*files, *self._files])
+
+    def add_paths(self, paths: Sequence[str]) -> None:
+        found = [file for path in paths if (file := self._read(Path(path)))]
+        self._add(found)
+
+    def add_mime_data(self, data: QMimeData) -> None:
+        """Attach the files or the picture of a paste or drop."""
+        paths = [url.toLocalFile() for url in data.urls() if url.isLocalFile()]
+        if paths:
+            self.add_paths(paths)
+        elif data.hasImage():
+            self._add([_picture(QImage(data.imageData()), self._free_name())])
+
+    def restyle(self, look: Look) -> None:
+        self._look = look
+        self._show(self._files)
+
+    def _add(self, files: list[AttachedFile]) -> None:
+        kept = [file for file in files if file not in self._files]
+        if len(self._files) + len(kept) > MAX_FILES:
+            self.rejected.emit(
+                self.tr("Not all files were attached."),
+                self.tr("A message can have at most {} attachments.").format(MAX_FILES),
+            )
+        self._show([*self._files, *kept][:MAX_FILES])
+        if kept:
+            announce(self, self.tr("Attached: {}").format(", ".join(file.name for file in kept)))
+
+    def _free_name(self) -> str:
+        """Return an unused name for a pasted picture; removed attachments can leave gaps in the numbering."""
+        taken = {file.name for file in self._files}
+        return next(name for number in count(len(self._files) + 1) if (name := f"picture-{number}.png") not in taken)
+
+    def _read(self, path: Path) -> AttachedFile | None:
+        """Read a regular file up to the size limit; otherwise emit `rejected` and return None."""
+        try:
+            if not path.is_file():
+                folder = self.tr("It is a folder. Attach files from it, or mention the folder in your message.")
+                why = folder if path.is_dir() else self.tr("It is not a regular file.")
+                self.rejected.emit(self.tr("{} was not attached.").format(path.name), why)
+                return None
+            if path.stat().st_size > MAX_BYTES:
+                why = self.tr("The file has {}; the limit is {}.").format(size(path.stat().st_size), size(MAX_BYTES))
+                self.rejected.emit(self.tr("{} was not attached.").format(path.name), why)
+                return None
+            body = path.read_bytes()
+            return AttachedFile(path.name, _media_type(path, body), body)
+        except OSError as error:
+            self.rejected.emit(self.tr("{} was not attached.").format(path.name), f"{error.strerror or error}.")
+            return None
+
+    def _show(self, files: Sequence[AttachedFile]) -> None:
+        self._files = list(files)
+        while (item := self._row.takeAt(0)) is not None:
+            if part := item.widget():
+                part.hide()
+                part.deleteLater()
+        for number, file in enumerate(self._files):
+            self._row.addWidget(self._chip(number, file))
+        self._row.addStretch(1)
+        self.setVisible(bool(self._files))
+        self.changed.emit()
+
+    def _chip(self, number: int, file: AttachedFile) -> QWidget:
+        made = QWidget()
+        row = QHBoxLayout(made)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(2)
+        row.addWidget(label(f"{visible(file.name)[:40]} · {size(len(file.body))}", self._look.fonts.second, "badge"))
+        off = Button(self._look, "", name=f"composer.attached.{number + 1}.remove", tone="quiet", icon="x")
+        off.setAccessibleName(self.tr("Remove {}").format(file.name))
+        off.clicked.connect(lambda: self._show([each for each in self._files if each is not file]))
+        row.addWidget(off)
+        return made
+
+
+def _media_type(path: Path, body: bytes) -> str:
+    """Return the media type. Text contents count as text whatever the suffix: `.ts` is also a video format."""
+    found = mimetypes.guess_type(path.name)[0] or ""
+    if found == "application/pdf" or (found.startswith(("image/", "text/")) and found not in TEXT_TYPES):
+        return found
+    return "text/plain" if is_text(body) else found or "application/octet-stream"
+
+
+def _picture(image: QImage, name: str) -> AttachedFile:
+    buffer = QBuffer()
+    buffer.open(QIODevice.OpenModeFlag.WriteOnly)
+    QImageWriter(buffer, QByteArray(b"png")).write(image)
+    return AttachedFile(name, "image/png", bytes(buffer.data().data()))

@@ -1,0 +1,159 @@
+"""Completion in the message field: `@` for files of the folder, `/` at the start for commands."""
+
+from collections.abc import Mapping, Sequence
+from typing import Final, cast
+
+from PySide6.QtCore import QEvent, QObject, QPoint, Qt, Signal
+from PySide6.QtGui import QFontMetrics, QKeyEvent, QTextCursor
+from PySide6.QtWidgets import QListWidget, QListWidgetItem
+
+from ui.style.theme import Look
+from ui.text.visible import visible
+from ui.widgets.labels import ENTER_KEYS, TextField
+
+ROWS: Final = 8
+WIDTH: Final = 460
+VALUE: Final = Qt.ItemDataRole.UserRole
+ACCEPTING: Final = ENTER_KEYS | {Qt.Key.Key_Tab}
+
+
+class Completion(QListWidget):
+    """A popup list above the field, which keeps the keyboard focus."""
+
+    files_requested = Signal()
+
+    def __init__(self, look: Look, field: TextField) -> None:
+        super().__init__(field)
+        self._look, self._field = look, field
+        self._files: Sequence[str] = ()
+        self._commands: Mapping[str, str] = {}
+        self._engine_commands: Mapping[str, str] = {}
+        self._requested = self._dismissed = False
+        self.setObjectName("composer.completion")
+        self.setAccessibleName(self.tr("Completions"))
+        self.setProperty("surface", "popup")
+        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setFont(look.fonts.text)
+        self.itemClicked.connect(lambda _: self._accept())
+        field.textChanged.connect(self._follow)
+        field.focus_changed.connect(lambda on: None if on else self.hide())
+        field.installEventFilter(self)
+        self.hide()
+
+    def set_commands(self, commands: Mapping[str, str]) -> None:
+        self._commands = commands
+
+    def set_results(self, files: Sequence[str], commands: Mapping[str, str]) -> None:
+        """Set what `files_requested` asked for: files, and the engine's slash commands with their descriptions."""
+        self._files, self._engine_commands = files, commands
+        if self._requested:
+            self._update_list()
+
+    def forget_files(self) -> None:
+        """Drop the list of files, for example because another folder is shown."""
+        self._files, self._engine_commands, self._requested = (), {}, False
+
+    def restyle(self, look: Look) -> None:
+        self._look = look
+        self.setFont(look.fonts.text)
+
+    def _follow(self) -> None:
+        self._dismissed = False
+        self._update_list()
+
+    def _update_list(self) -> None:
+        typed = self._typed()
+        if not typed:
+            self._requested = False  # list the files again for the next word, because the agent may have created some
+        elif not self._requested:
+            self._requested = True
+            self.files_requested.emit()
+        found = [] if self._dismissed else self._found(typed)
+        self.clear()
+        for value, text in found[: ROWS * 4]:
+            item = QListWidgetItem(text)
+            item.setData(VALUE, value)
+            self.addItem(item)
+        if not found or not self._field.hasFocus():
+            self.hide()
+            return
+        self.setCurrentRow(0)
+        self._show_above_field()
+
+    def _found(self, typed: str) -> list[tuple[str, str]]:
+        part = typed[1:].casefold()
+        if typed.startswith("/"):
+            known = {**self._engine_commands, **self._commands}
+            return [(f"/{word}", visible(f"/{word}  {text}")) for word, text in known.items() if word.startswith(part)]
+        if typed.startswith("@"):
+            return [(f"@{name} ", visible(name)) for name in best_matches(self._files, part, ROWS * 4)]
+        return []
+
+    def _typed(self) -> str:
+        """Return the word before the cursor if it can be completed, else an empty string."""
+        cursor = self._field.textCursor()
+        before = cursor.block().text()[: cursor.positionInBlock()]
+        word = before.rsplit(" ", 1)[-1]
+        first = cursor.blockNumber() == 0 and word == before
+        return word if word.startswith("@") or (word.startswith("/") and first) else ""
+
+    def _accept(self) -> None:
+        item, typed = self.currentItem(), self._typed()
+        self.hide()
+        if not typed:
+            return
+        cursor = self._field.textCursor()
+        cursor.movePosition(QTextCursor.MoveOperation.Left, QTextCursor.MoveMode.KeepAnchor, len(typed))
+        cursor.insertText(str(item.data(VALUE)))
+        self._dismissed = True
+        self.hide()
+
+    def _show_above_field(self) -> None:
+        window = self._field.window()
+        self.setParent(window)
+        height = (QFontMetrics(self._look.fonts.text).height() + 12) * min(self.count(), ROWS) + 10
+        width = min(self._look.size(WIDTH), window.width() - 24)
+        corner = self._field.mapTo(window, QPoint(0, 0))
+        self.setGeometry(max(8, corner.x() - 8), max(8, corner.y() - height - 12), width, height)
+        self.show()
+        self.raise_()
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        pressed = isinstance(event, QKeyEvent) and event.type() == QEvent.Type.KeyPress
+        return watched is self._field and pressed and self.isVisible() and self._key(cast(QKeyEvent, event))
+
+    def _key(self, event: QKeyEvent) -> bool:
+        if event.key() in (Qt.Key.Key_Up, Qt.Key.Key_Down):
+            step = 1 if event.key() == Qt.Key.Key_Down else -1
+            self.setCurrentRow((self.currentRow() + step) % self.count())
+        elif event.key() in ACCEPTING and not event.modifiers():
+            if self._typed() == str(self.currentItem().data(VALUE)):
+                self.hide()
+                return False  # the word is complete already: let Enter send the message
+            self._accept()
+        elif event.key() == Qt.Key.Key_Escape:
+            self._dismissed = True
+            self.hide()
+        else:
+            return False
+        return True
+
+
+def best_matches(names: Sequence[str], part: str, limit: int) -> list[str]:
+    """Return up to `limit` paths that contain `part`; paths whose file name starts with it come first.
+
+    `part` must be casefolded.
+    """
+    if not part:
+        return list(names[:limit])
+    starts, inside = [], []
+    for name in names:
+        low = name.casefold()
+        if low.rsplit("/", 1)[-1].startswith(part):
+            starts.append(name)
+        elif part in low:
+            inside.append(name)
+        if len(starts) >= limit:
+            break
+    return [*starts, *inside][:limit]

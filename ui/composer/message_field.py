@@ -1,0 +1,33 @@
+"""The message field: Ctrl+Enter sends now, and files and pictures can be pasted or dropped."""
+
+from PySide6.QtCore import QMimeData, Qt, Signal
+from PySide6.QtGui import QKeyEvent
+
+from ui.widgets.labels import ENTER_KEYS, TextField
+
+
+class MessageField(TextField):
+    send_now_pressed = Signal()
+    mime_data_received = Signal(QMimeData)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() in ENTER_KEYS and event.modifiers() == Qt.KeyboardModifier.ControlModifier:
+            self.send_now_pressed.emit()
+            event.accept()
+            return
+        super().keyPressEvent(event)
+
+    def canInsertFromMimeData(self, source: QMimeData) -> bool:
+        return _is_file(source) or super().canInsertFromMimeData(source)
+
+    def insertFromMimeData(self, source: QMimeData) -> None:
+        """Emit `mime_data_received` for files and pictures; insert text."""
+        if _is_file(source):
+            self.mime_data_received.emit(source)
+        else:
+            super().insertFromMimeData(source)
+
+
+def _is_file(source: QMimeData) -> bool:
+    local = any(url.isLocalFile() for url in source.urls())
+    return local or (source.hasImage() and not source.hasText())

@@ -1,0 +1,79 @@
+"""The button that shows the permission mode of the session and opens the menu of modes."""
+
+from collections.abc import Callable
+
+from PySide6.QtCore import QCoreApplication, QPoint, Signal
+from PySide6.QtGui import QActionGroup
+from PySide6.QtWidgets import QMenu, QWidget
+
+from core.domain.modes import MODES, Mode
+from ui.style.theme import Look
+from ui.widgets.button import Button
+
+
+class ModeButton(Button):
+    chosen = Signal(str)
+
+    def __init__(self, look: Look, parent: QWidget | None = None) -> None:
+        super().__init__(look, "", name="composer.mode", tone="quiet", icon="shield", has_menu=True, parent=parent)
+        self._menu = QMenu(self)
+        self._menu.setObjectName("composer.modes")
+        self._menu.setAccessibleName(self.tr("Permission modes"))
+        self._menu.setToolTipsVisible(True)
+        group = QActionGroup(self)
+        for mode in MODES:
+            name, line = mode_text(mode)
+            action = self._menu.addAction(f"{name}\t{line}")
+            action.setObjectName(f"composer.mode.{mode}")
+            action.setCheckable(True)
+            action.setData(mode)
+            action.triggered.connect(self._chooser(mode))
+            group.addAction(action)
+        self.clicked.connect(self.open_menu)
+        self.restyle(look)
+        self.show_mode("")
+
+    @property
+    def mode_menu(self) -> QMenu:
+        return self._menu
+
+    def show_mode(self, mode: str) -> None:
+        """Show this mode; an unknown or empty name hides the button."""
+        known = mode in MODES
+        self.setVisible(known)
+        if not known:
+            return
+        name, line = mode_text(mode)  # type: ignore[arg-type]  # one of MODES
+        self.setText(name)
+        self.updateGeometry()
+        self.setAccessibleName(self.tr("Permission mode: {}").format(name))
+        self.setToolTip(line)
+        for action in self._menu.actions():
+            action.setChecked(action.data() == mode)
+
+    def open_menu(self) -> None:
+        """Open the menu above the button, because the composer is at the bottom of the window."""
+        high = self._menu.sizeHint().height()
+        self._menu.popup(self.mapToGlobal(QPoint(0, -high - 4)))
+
+    def restyle(self, look: Look) -> None:
+        super().restyle(look)
+        self._menu.setFont(look.fonts.text)
+
+    def _chooser(self, mode: Mode) -> Callable[[], None]:
+        return lambda: self.chosen.emit(mode)
+
+
+def mode_text(mode: Mode) -> tuple[str, str]:
+    """Return the name of a mode and a one-line description."""
+    return {
+        "ask-all": (_tr("Ask for everything"), _tr("asks before every action, including reading")),
+        "ask": (_tr("Ask before edits and commands"), _tr("reads files without asking")),
+        "accept-edits": (_tr("Accept edits"), _tr("changes files without asking; asks before commands")),
+        "plan": (_tr("Plan only"), _tr("only reads; changes no files and runs no commands")),
+        "auto": (_tr("Auto-approve, sandboxed"), _tr("edits and sandboxed commands run without asking")),
+    }[mode]
+
+
+def _tr(text: str) -> str:
+    return QCoreApplication.translate("modes", text)

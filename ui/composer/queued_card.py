@@ -1,0 +1,212 @@
+"""The card of one queued message, which can be edited, moved, sent now or removed."""
+
+from typing import Final
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QKeyEvent, QMouseEvent
+from PySide6.QtWidgets import QApplication, QFrame, QHBoxLayout, QSizePolicy, QWidget
+
+from core.store.queued_messages import QueuedMessage
+from ui.style.theme import Look
+from ui.text.visible import visible
+from ui.widgets.button import Button
+from ui.widgets.elided import ElidedLabel
+from ui.widgets.labels import ENTER_KEYS, TextField, label
+
+MAX_LINES: Final = 6
+ALT: Final = Qt.KeyboardModifier.AltModifier
+CONTROL: Final = Qt.KeyboardModifier.ControlModifier
+PLAIN: Final = (Qt.KeyboardModifier.NoModifier, Qt.KeyboardModifier.KeypadModifier)
+
+
+class QueuedCard(QFrame):
+    """The card of a queued message.
+
+    `move_requested` carries by how many positions the message should move, `focus_move_requested` by how many cards
+    the focus should move.
+    """
+
+    edited = Signal(str)
+    send_now_requested = Signal()
+    removed = Signal()
+    move_requested = Signal(int)
+    focus_move_requested = Signal(int)
+    dragged = Signal(int)
+    dropped = Signal()
+    height_changed = Signal()
+
+    def __init__(self, look: Look, line: QueuedMessage) -> None:
+        super().__init__()
+        self.seq = line.entry
+        self._line = line
+        self._pressed: int | None = None
+        self._dragging = False
+        self.setProperty("surface", "card")
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        self.setAccessibleDescription(
+            self.tr("Enter edits, Ctrl+Enter sends now, Alt+Up and Alt+Down move, Delete removes")
+        )
+        self._number = label("", look.fonts.caption, "key")
+        self._label = ElidedLabel("", look.fonts.text)
+        self._label.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
+        self._field = TextField(look.fonts.text, max_lines=MAX_LINES)
+        self._field.setAccessibleName(self.tr("Text of the queued message"))
+        self._field.entered.connect(self._save)
+        self._field.textChanged.connect(self.height_changed)
+        self._field.hide()
+        self._note = ElidedLabel("", look.fonts.second, "second")
+        self._edit = self._button(look, "pencil", self.tr("Edit (Enter)"), self._begin_edit)
+        self._save_button = self._button(look, "check", self.tr("Save the change (Enter)"), self._save)
+        self._now = self._button(look, "corner-down-left", "", self._send_now)
+        self._remove = self._button(look, "x", self.tr("Remove from the queue (Delete)"), self.removed.emit)
+        self._save_button.hide()
+        row = QHBoxLayout(self)
+        row.setContentsMargins(10, 2, 4, 2)
+        row.setSpacing(8)
+        row.addWidget(self._number, 0, Qt.AlignmentFlag.AlignVCenter)
+        row.addWidget(self._label, 1)
+        row.addWidget(self._field, 1)
+        row.addWidget(self._note)
+        for button in (self._edit, self._save_button, self._now, self._remove):
+            row.addWidget(button)
+
+    def show_message(self, message: QueuedMessage, number: int, note: str, *, running: bool) -> None:
+        """Show the message, with its number in the queue; `running` is true while a run is active."""
+        self._line = message
+        files = "".join(f" · {visible(name)}" for name in message.files)
+        content = visible(message.text) + files
+        self._number.setText(str(number))
+        self._label.show_text(content.removeprefix(" · "))
+        self._note.show_text(note)
+        self._note.setVisible(bool(note))
+        now = self.tr("Send now (Ctrl+Enter): interrupts the reply and sends all queued messages, this one first")
+        rests = self.tr("Send now (Ctrl+Enter): continues the run with all queued messages, this one first")
+        self._now.setToolTip(now if running else rests)
+        self._now.setAccessibleName(self.tr("Send message {} now").format(number))
+        self._edit.setAccessibleName(self.tr("Edit message {}").format(number))
+        self._save_button.setAccessibleName(self.tr("Save the change to message {}").format(number))
+        self._remove.setAccessibleName(self.tr("Remove message {} from the queue").format(number))
+        self.setAccessibleName(self.tr("Queued message {}: {}").format(number, content))
+        name = f"composer.queued.{number}"
+        self.setObjectName(name)
+        for part, word in (
+            (self._label, "text"), (self._field, "input"), (self._edit, "edit"), (self._save_button, "save"),
+            (self._now, "now"), (self._remove, "remove"),
+        ):  # fmt: skip
+            part.setObjectName(f"{name}.{word}")
+
+    def unsaved_text(self) -> str:
+        """Return the edited text that is not saved yet; empty if there is none."""
+        words = self._field.stripped_text()
+        return words if self._field.isVisibleTo(self) and words != self._line.text.strip() else ""
+
+    def discard_edit(self) -> None:
+        """Discard the edit, which the caller has saved elsewhere."""
+        self._field.setPlainText(self._line.text)
+
+    def has_focus_inside(self) -> bool:
+        focus = QApplication.focusWidget()
+        return focus is not None and (focus is self or self.isAncestorOf(focus))
+
+    def last_widget(self) -> QWidget:
+        return self._remove
+
+    def restyle(self, look: Look) -> None:
+        self._number.setFont(look.fonts.caption)
+        self._label.setFont(look.fonts.text)
+        self._note.setFont(look.fonts.second)
+        self._field.apply_font(look.fonts.text)
+        for button in (self._edit, self._save_button, self._now, self._remove):
+            button.restyle(look)
+
+    def _button(self, look: Look, icon: str, tip: str, action: object) -> Button:
+        made = Button(look, "", name="", tone="quiet", icon=icon)
+        made.setToolTip(tip)
+        made.clicked.connect(lambda: action())  # type: ignore[operator]  # `action` takes no arguments
+        return made
+
+    def _begin_edit(self) -> None:
+        if self._field.isVisibleTo(self):
+            self._end_edit()
+            return
+        self._field.setPlainText(self._line.text)
+        self._set_editing(editing=True)
+        self._field.moveCursor(self._field.textCursor().MoveOperation.End)
+        self._field.setFocus(Qt.FocusReason.OtherFocusReason)
+
+    def _save(self) -> None:
+        """Save the edit; an empty text is ignored, since removing the message has its own button."""
+        words = self._field.stripped_text()
+        if not words:
+            return
+        changed = bool(self.unsaved_text())
+        self._end_edit()
+        if changed:
+            self.edited.emit(words)
+
+    def _send_now(self) -> None:
+        """Send the message now, including an edit that was not saved."""
+        if self.unsaved_text():
+            self._save()
+        self.send_now_requested.emit()
+
+    def _end_edit(self) -> None:
+        self._set_editing(editing=False)
+        self.setFocus(Qt.FocusReason.OtherFocusReason)
+
+    def _set_editing(self, *, editing: bool) -> None:
+        self._field.setVisible(editing)
+        self._label.setVisible(not editing)
+        self._edit.setVisible(not editing)
+        self._save_button.setVisible(editing)
+        self.height_changed.emit()
+
+    # Qt overrides
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        key, modifiers = event.key(), event.modifiers()
+        arrows = {Qt.Key.Key_Up: -1, Qt.Key.Key_Down: 1}
+        by = arrows.get(Qt.Key(key)) if key in arrows else None
+        editing = self._field.isVisibleTo(self)
+        if key == Qt.Key.Key_Escape and editing:
+            self._end_edit()
+        elif editing:
+            super().keyPressEvent(event)
+        elif by and modifiers & ALT:
+            self.move_requested.emit(by)
+        elif by and not modifiers & ~Qt.KeyboardModifier.KeypadModifier:
+            self.focus_move_requested.emit(by)
+        elif key in ENTER_KEYS and modifiers == CONTROL:
+            self._send_now()
+        elif (key in ENTER_KEYS and modifiers in PLAIN) or key == Qt.Key.Key_F2:
+            self._begin_edit()
+        elif key in (Qt.Key.Key_Delete, Qt.Key.Key_Backspace):
+            self.removed.emit()
+        else:
+            super().keyPressEvent(event)
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        if event.button() == Qt.MouseButton.LeftButton:
+            self._pressed = round(event.position().y())
+        event.accept()
+
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
+        y = round(event.position().y())
+        if self._pressed is None or self._field.isVisibleTo(self):
+            return
+        if self._dragging or abs(y - self._pressed) >= QApplication.startDragDistance():
+            self._dragging = True
+            self.setCursor(Qt.CursorShape.ClosedHandCursor)
+            self.dragged.emit(y)
+
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        dragging, self._dragging, self._pressed = self._dragging, False, None
+        if dragging:
+            self.unsetCursor()
+            self.dropped.emit()
+        event.accept()
+
+    def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
+        self._begin_edit()
+        event.accept()

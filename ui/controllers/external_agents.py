@@ -1,0 +1,89 @@
+"""Carries out what the user does on the External agents settings page: detect, add, test and remove agents."""
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QCoreApplication
+
+from ui.base.bridge import Bridge
+from ui.base.tasks import Tasks
+from ui.settings.settings_dialog import SettingsDialog
+
+if TYPE_CHECKING:
+    from core.engine.api.engine import Engine
+    from core.engine.external.external_agents import ExternalAgentTestResult
+    from core.settings.schema import ExternalAgentSettings
+
+    Agents = tuple[tuple[ExternalAgentSettings, ...], tuple[ExternalAgentSettings, ...]]
+
+
+class ExternalAgentsController:
+    """Serves one settings dialog until its `closed` signal. Errors are shown in the dialog."""
+
+    def __init__(self, dialog: SettingsDialog, bridge: Bridge, tasks: Tasks) -> None:
+        self._dialog, self._bridge, self._tasks = dialog, bridge, tasks
+        self.closed = False
+        dialog.agent_action_requested.connect(self._do)
+
+    def _do(self, word: str, name: str, command: str) -> None:
+        match word:
+            case "add":
+                self._tasks.start(self._add(name, command), "add an agent")
+            case "look":
+                self._tasks.start(self._look(), "look for agents")
+            case "test":
+                self._tasks.start(self._test(name), "test an agent")
+            case _:
+                self._tasks.start(self._remove(name), "remove an agent")
+
+    async def _look(self) -> None:
+        agents, found = await self._bridge.ask(_agents)
+        if not self.closed:
+            self._dialog.agents.show_agents(agents, found)
+
+    async def _add(self, name: str, command: str) -> None:
+        await self._bridge.ask(partial(_added, name, command))
+        if not self.closed:
+            self._dialog.agents.clear()
+            added = _tr("Added {}. To use it, choose it instead of a model when you start a session.")
+            self._dialog.show_message(added.format(name))
+        await self._look()
+
+    async def _remove(self, name: str) -> None:
+        await self._bridge.ask(partial(_removed, name))
+        if not self.closed:
+            self._dialog.show_message(_tr("Removed {}. Its sessions are kept.").format(name))
+        await self._look()
+
+    async def _test(self, name: str) -> None:
+        self._dialog.agents.show_result(name, _tr("Starting the agent…"), "second")
+        look = await self._bridge.ask(partial(_tested, name))
+        if not self.closed:
+            self._dialog.agents.show_result(name, *_words(look))
+
+
+def _words(look: "ExternalAgentTestResult") -> tuple[str, str]:
+    if look.error:
+        return str(look.error), "failed"
+    settings = "".join(f" · {one.name}: {one.value_name()}" for one in look.settings)
+    return _tr("{} responds and can open a session").format(f"{look.title} {look.version}".strip()) + settings, "done"
+
+
+async def _agents(engine: "Engine") -> "Agents":
+    return engine.external_agents.list(), await engine.external_agents.find_installed()
+
+
+async def _added(name: str, command: str, engine: "Engine") -> None:
+    engine.external_agents.add(name, command)
+
+
+async def _removed(name: str, engine: "Engine") -> None:
+    engine.external_agents.remove(name)
+
+
+async def _tested(name: str, engine: "Engine") -> "ExternalAgentTestResult":
+    return await engine.external_agents.test(name)
+
+
+def _tr(text: str) -> str:
+    return QCoreApplication.translate("agents", text)

@@ -1,0 +1,48 @@
+"""Asks whether to trust a folder if the user has not decided yet or its project instructions have changed."""
+
+import asyncio
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ui.base.bridge import Bridge
+from ui.dialogs.trust_dialog import TrustDialog
+from ui.shell.main_window import MainWindow
+
+if TYPE_CHECKING:
+    from core.engine.api.engine import Engine
+    from core.engine.policy.trust import FolderTrust
+
+
+async def confirm_folder_trust(
+    window: MainWindow, bridge: Bridge, folder: str, *, ask_if_undecided: bool = True
+) -> bool:
+    """Ask whether to trust the folder, if needed. Return False if the user cancels.
+
+    With `ask_if_undecided=False`, only a trusted folder whose instructions have changed is asked about.
+    """
+    found = await bridge.ask(partial(_look, Path(folder)))
+    if not found.needs_decision or (found.trusted is None and not ask_if_undecided):
+        return True
+    word: asyncio.Future[bool | None] = asyncio.get_running_loop().create_future()
+    dialog = TrustDialog(window.look, found, window)
+    dialog.decided.connect(word.set_result)
+    dialog.rejected.connect(lambda: word.set_result(None))
+    dialog.open()
+    try:
+        said = await word
+    except asyncio.CancelledError:
+        dialog.close()
+        raise
+    if said is not None:
+        await bridge.ask(lambda engine: engine.trust(Path(folder), said))
+    return said is not None
+
+
+async def _look(folder: Path, engine: "Engine") -> "FolderTrust":
+    """Return the trust state. An empty folder is trusted without asking, because it has no instructions yet."""
+    found = await engine.folder_trust(folder)
+    if found.trusted is None and found.empty:
+        await engine.trust(folder, by="Journeyman")
+        found = await engine.folder_trust(folder)
+    return found

@@ -1,0 +1,92 @@
+"""Lists the models for the composer's model button and applies the user's choice."""
+
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QCoreApplication, QObject
+
+from core.domain.external_agents import is_external_agent
+from ui.base.bridge import Bridge
+from ui.base.tasks import Tasks
+from ui.shell.session_view import SessionView
+
+if TYPE_CHECKING:
+    from core.engine.api.engine import Engine
+
+
+@dataclass(frozen=True, slots=True)
+class ModelChoices:
+    """Model names by provider title, and the session's reasoning effort; `marked` holds the current choices."""
+
+    lists: dict[str, list[str]]
+    effort: str | None
+    marked: tuple[str, ...] = ()
+
+
+class ModelController(QObject):
+    """Connects the model button of one session view to the engine."""
+
+    def __init__(self, view: SessionView, bridge: Bridge, tasks: Tasks) -> None:
+        super().__init__(view)
+        self._view, self._bridge, self._tasks = view, bridge, tasks
+        self._button = view.composer.model
+        self._button.models_requested.connect(self.list_models)
+        self._button.chosen.connect(self.choose)
+        self._button.effort_chosen.connect(self.choose_effort)
+
+    @property
+    def _session(self) -> str:
+        return self._view.session
+
+    def list_models(self) -> None:
+        session = self._session
+
+        async def look() -> None:
+            found = await self._bridge.ask(partial(_choices, session))
+            if session == self._session:
+                self._button.show_models(found.lists, found.effort, checked=found.marked)
+
+        self._tasks.start(look(), "list models")
+
+    def choose(self, model: str) -> None:
+        self._tasks.start(self._bridge.ask(partial(_choose, self._session, model=model)), "choose a model")
+
+    def choose_effort(self, effort: str) -> None:
+        self._tasks.start(self._bridge.ask(partial(_choose, self._session, effort=effort)), "choose a reasoning effort")
+
+
+async def _choices(session: str, engine: "Engine") -> ModelChoices:
+    start = await engine.last_start(session)
+    if is_external_agent(start.model):
+        return await _settings(session, start.model, engine)
+    overview = await engine.providers_overview()
+    lists = {row.title: [one.name for one in row.models] for row in overview.providers if row.models}
+    if not any(start.model in names for names in lists.values()):
+        lists = {QCoreApplication.translate("models", "In use"): [start.model]} | lists
+    return ModelChoices(lists, start.effort)
+
+
+async def _settings(session: str, agent: str, engine: "Engine") -> ModelChoices:
+    """Return the settings that an external agent offers for the session, such as its models and modes."""
+    found = await engine.external_agents.session_settings(session)
+    lists = {one.name: [f"{one.name}: {option.name}" for option in one.options] for one in found}
+    return ModelChoices(lists or {agent: [agent]}, None, tuple(f"{one.name}: {one.value_name()}" for one in found))
+
+
+async def _choose(session: str, engine: "Engine", *, model: str | None = None, effort: str | None = None) -> None:
+    """Set the model or the reasoning effort of a session; None keeps the current value."""
+    start = await engine.last_start(session)
+    if is_external_agent(start.model):
+        for one in await engine.external_agents.session_settings(session):
+            for option in one.options:
+                if model == f"{one.name}: {option.name}":
+                    await engine.external_agents.change_setting(session, one.id, option.value)
+        return
+    await engine.choose_model(
+        session,
+        start.model if model is None else model,
+        effort=start.effort if effort is None else effort,
+        max_output=start.max_output_tokens,
+        temperature=start.temperature,
+    )

@@ -1,0 +1,123 @@
+"""Starts sessions from the start screen: lists the available models and passes the task, folder and model on."""
+
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QCoreApplication
+
+from core.domain.problems import Problem
+from ui.base.bridge import Bridge
+from ui.base.drop_filter import DropFilter
+from ui.base.tasks import Tasks
+from ui.controllers.folder_trust import confirm_folder_trust
+from ui.shell.main_window import MainWindow
+from ui.start.new_session_form import ProviderOffer
+
+if TYPE_CHECKING:
+    from core.engine.api.engine import Engine
+
+
+class NewSessionController:
+    """Connects the start screen to the engine.
+
+    Providers are queried every time the screen is shown, because a local one may have been started meanwhile.
+    """
+
+    def __init__(self, window: MainWindow, bridge: Bridge, tasks: Tasks) -> None:
+        self._window, self._bridge, self._tasks = window, bridge, tasks
+        start = window.start
+        start.start_requested.connect(
+            lambda task, folder, model: tasks.start(self._begin(task, folder, model), "begin")
+        )
+        start.api_key_entered.connect(
+            lambda server, key: tasks.start(self._set_api_key(server, key), "set the API key")
+        )
+        start.shown.connect(self.load_models)
+        start.refresh_requested.connect(self.load_models)
+        start.form.folder_chosen.connect(lambda folder: tasks.start(self._look_into(folder), "look into a folder"))
+        start.form.set_folder(window.state.text("folder"))
+        self.drop = DropFilter(window)
+        self.drop.dropped.connect(self.begin_in)
+
+    def begin_in(self, folder: str) -> None:
+        """Show the start screen with this folder chosen; called when a folder is dropped on the window."""
+        self._window.show_start()
+        self._window.start.choose_folder(folder)
+
+    def load_models(self) -> None:
+        self._tasks.start(self._look(), "look for models")
+
+    async def _look(self) -> None:
+        offers, chosen = await self._bridge.ask(_offers)
+        self._window.start.show_providers(offers, chosen)
+
+    async def _look_into(self, folder: str) -> None:
+        found = await self._bridge.ask(lambda engine: engine.branch(folder)) if folder else ""
+        self._window.start.form.offer_worktree(folder, bool(found))
+
+    async def _begin(self, task: str, folder: str, model: str) -> None:
+        box = self._window.start.form
+        apart = box.use_worktree
+        box.clear()
+        try:
+            if not await confirm_folder_trust(self._window, self._bridge, folder):
+                box.fill(task)
+                return
+            session = await self._bridge.ask(partial(_begun, task, Path(folder), model, apart))
+        except Problem:
+            box.fill(task)
+            raise
+        self._window.state.set_text("folder", folder)  # preselected for the next session
+        self._window.show_session(session)
+
+    async def _set_api_key(self, server: str, key: str) -> None:
+        kept = await self._bridge.ask(partial(_keep_key, server, key))
+        self._window.toast.show_message(
+            _tr("Saved the API key for {} in the system keyring.").format(server)
+            if kept == "keyring"
+            else _tr("The API key for {} is kept until you quit Journeyman.").format(server)
+        )
+        await self._look()
+
+
+async def _offers(engine: "Engine") -> tuple[list[ProviderOffer], str]:
+    found = await engine.providers_overview(fresh=True)
+    others = engine.external_agents.model_names()
+    offers = [ProviderOffer("agent", _tr("External agents"), others)] if others else []
+    offers += [
+        ProviderOffer(
+            row.name,
+            row.title,
+            tuple(model.name for model in row.models),
+            is_local=bool(row.reachable) and not row.needs_key,
+            needs_key=row.needs_key and not row.key_from,
+            variable=row.key_variable,
+        )
+        for row in found.providers
+    ]
+    return offers, found.model
+
+
+async def _begun(task: str, folder: Path, model: str, apart: bool, engine: "Engine") -> str:
+    from core.domain.events import RunStarted
+
+    now = engine.settings.current
+    began = RunStarted(
+        model,
+        now.max_turns,
+        max_minutes=now.max_minutes,
+        max_tokens=now.max_tokens,
+        max_cost=now.max_cost,
+        interactive=True,
+    )
+    return await engine.start(task, folder, began, worktree=apart)
+
+
+async def _keep_key(server: str, key: str, engine: "Engine") -> str:
+    kept = await engine.providers.set_api_key(server, key)
+    return kept.source
+
+
+def _tr(text: str) -> str:
+    return QCoreApplication.translate("beginning", text)

@@ -1,0 +1,141 @@
+"""Carries out what the user does on the Models settings page: add, test and remove providers and API keys."""
+
+from collections.abc import Callable, Coroutine
+from functools import partial
+from typing import TYPE_CHECKING, Any, cast
+
+from PySide6.QtCore import QCoreApplication
+
+from core.domain.problems import Problem
+from ui.base.bridge import Bridge
+from ui.base.tasks import Tasks
+from ui.settings.add_provider import AddProviderDialog
+from ui.settings.provider_card import outcome_text
+from ui.settings.settings_dialog import SettingsDialog
+from ui.style.theme import Look
+from ui.widgets.api_key_dialog import ApiKeyDialog
+
+if TYPE_CHECKING:
+    from core.engine.api.engine import Engine
+    from core.engine.services.providers import ProvidersOverview
+    from core.settings.api_keys import ApiKey
+    from core.settings.schema import ApiFormat
+
+
+ChangeTask = Coroutine[Any, Any, None]
+
+
+class ProvidersController:
+    """Serves one settings dialog until its `closed` signal and shows errors there. `change` stores a setting."""
+
+    def __init__(
+        self, look: Look, dialog: SettingsDialog, bridge: Bridge, tasks: Tasks, change: Callable[[str, Any], ChangeTask]
+    ) -> None:
+        self._look, self._dialog, self._bridge, self._tasks, self._change = look, dialog, bridge, tasks, change
+        self.closed = False
+        dialog.provider_action_requested.connect(self._do)
+
+    def _do(self, word: str, name: str) -> None:
+        page = self._dialog.providers
+        match word:
+            case "first" | "look":
+                self._tasks.start(self._look_for(fresh=word == "look"), "look for providers")
+            case "add":
+                self._ask_server()
+            case "give":
+                dialog = ApiKeyDialog(self._look, [(name, page.display_name(name))], self._dialog)
+                dialog.submitted.connect(
+                    lambda server, key: self._tasks.start(self._give(server, key), "set an API key")
+                )
+                dialog.open()
+            case "forget":
+                self._tasks.start(self._forget(name), "delete an API key")
+            case "remove":
+                self._tasks.start(self._remove(name), "remove a provider")
+            case "test":
+                self._tasks.start(self._test(name), "test a model")
+            case "use":
+                self._dialog.show_value("model", name)
+                self._tasks.start(self._use("model", name), "use a model")
+            case _:  # a proxy
+                self._dialog.show_value("proxy", name)
+                self._tasks.start(self._use("proxy", name), "use a proxy")
+
+    async def _look_for(self, *, fresh: bool) -> None:
+        self._show(await self._bridge.ask(partial(_models, fresh)))
+
+    def _show(self, found: "ProvidersOverview") -> None:
+        if not self.closed:
+            self._dialog.providers.show_providers(found)
+            self._dialog.offer_models(self._dialog.providers.model_names())
+
+    def _say(self, words: str) -> None:
+        if not self.closed:
+            self._dialog.show_message(words)
+
+    def _ask_server(self) -> None:
+        dialog = AddProviderDialog(self._look, self._dialog)
+        dialog.added.connect(lambda *typed: self._tasks.start(self._add(dialog, *typed), "add a provider"))
+        dialog.open()
+
+    async def _add(self, dialog: AddProviderDialog, name: str, url: str, wire: str, plain: bool, variable: str) -> None:
+        try:
+            await self._bridge.ask(partial(_added, name, url, wire, plain, variable))
+        except Problem as problem:
+            dialog.show_error(problem.details)
+            return
+        dialog.accept()
+        self._say(_tr("Added {}.").format(name))
+        await self._look_for(fresh=False)
+
+    async def _give(self, server: str, key: str) -> None:
+        kept = await self._bridge.ask(partial(_given, server, key))
+        title = self._dialog.providers.display_name(server)
+        if kept.source == "keyring":
+            self._say(_tr("Saved the API key for {} in the system keyring.").format(title))
+        else:
+            why = f" {kept.error.message} {kept.error.cause}" if kept.error else ""
+            self._say(_tr("The API key for {} is kept until you quit Journeyman.").format(title) + why)
+        await self._look_for(fresh=True)
+
+    async def _forget(self, server: str) -> None:
+        title = self._dialog.providers.display_name(server)
+        was = await self._bridge.ask(lambda engine: engine.providers.remove_api_key(server))
+        said = _tr("Deleted the API key for {}.") if was else _tr("There is no API key for {}.")
+        self._say(said.format(title))
+        await self._look_for(fresh=True)
+
+    async def _remove(self, server: str) -> None:
+        await self._bridge.ask(lambda engine: engine.providers.remove(server))
+        self._say(_tr("Removed {} and its API key.").format(server))
+        await self._look_for(fresh=False)
+
+    async def _test(self, model: str) -> None:
+        page = self._dialog.providers
+        page.show_test(model, (_tr("Testing with two short requests…"), "second"))
+        try:
+            said = outcome_text(await self._bridge.ask(lambda engine: engine.test_model(model)))
+        except Problem as problem:
+            said = (f"{problem.details.message} {problem.details.cause}", "failed")
+        if not self.closed:
+            self._dialog.providers.show_test(model, said)
+
+    async def _use(self, name: str, value: str) -> None:
+        await self._change(name, value)  # before the list is refreshed, which marks the model in use
+        await self._look_for(fresh=False)
+
+
+async def _models(fresh: bool, engine: "Engine") -> "ProvidersOverview":
+    return await engine.providers_overview(fresh=fresh)
+
+
+async def _added(name: str, url: str, wire: str, plain: bool, variable: str, engine: "Engine") -> None:
+    await engine.providers.add(name, url, cast("ApiFormat", wire), allow_http=plain, variable=variable)
+
+
+async def _given(server: str, key: str, engine: "Engine") -> "ApiKey":
+    return await engine.providers.set_api_key(server, key)
+
+
+def _tr(text: str) -> str:
+    return QCoreApplication.translate("settings", text)

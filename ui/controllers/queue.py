@@ -1,0 +1,52 @@
+"""Passes the user's changes of queued messages to the engine. Removing a message can be undone."""
+
+from PySide6.QtCore import QObject
+
+from ui.base.bridge import Bridge
+from ui.base.tasks import Tasks
+from ui.shell.main_window import MainWindow
+from ui.shell.session_view import SessionView
+
+
+class QueueController(QObject):
+    """Connects the queue cards of one session view to the engine."""
+
+    def __init__(self, window: MainWindow, view: SessionView, bridge: Bridge, tasks: Tasks) -> None:
+        super().__init__(view)
+        self._window, self._view, self._bridge, self._tasks = window, view, bridge, tasks
+        cards = view.composer.queue
+        cards.edited.connect(self.edit)
+        cards.moved.connect(self.move)
+        cards.send_now_requested.connect(self.send_now)
+        cards.removed.connect(self.remove)
+        cards.unsent_text.connect(lambda words: window.restore_draft(self._session, words))
+
+    @property
+    def _session(self) -> str:
+        return self._view.session
+
+    def edit(self, entry: int, text: str) -> None:
+        session = self._session
+        self._tasks.start(self._bridge.ask(lambda engine: engine.queue.edit(session, entry, text)), "edit a message")
+
+    def move(self, entry: int, place: int) -> None:
+        session = self._session
+        self._tasks.start(self._bridge.ask(lambda engine: engine.queue.move(session, entry, place)), "move a message")
+
+    def send_now(self, entry: int) -> None:
+        session = self._session
+        self._tasks.start(self._bridge.ask(lambda engine: engine.queue.send_now(session, entry)), "send now")
+
+    def remove(self, entry: int) -> None:
+        session = self._session
+
+        async def remove() -> None:
+            place = await self._bridge.ask(lambda engine: engine.queue.remove(session, entry))
+
+            def undo() -> None:
+                back = self._bridge.ask(lambda engine: engine.queue.restore(session, entry, place))
+                self._tasks.start(back, "undo the removal of a message")
+
+            self._window.toast.show_message(self.tr("Removed the message from the queue."), undo)
+
+        self._tasks.start(remove(), "remove a message")

@@ -1,0 +1,148 @@
+"""Passes the user's actions on a run to the engine, such as pause, fork, rate and revert files."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Literal, cast
+
+from PySide6.QtCore import QObject
+
+from ui.base.bridge import Bridge
+from ui.base.tasks import Tasks
+from ui.changes.revert_dialog import RevertDialog
+from ui.shell.main_window import MainWindow
+from ui.shell.session_view import SessionView
+
+if TYPE_CHECKING:
+    from core.engine.history.rewind import RewindPlan
+
+RatingValue = Literal["up", "down", ""]
+
+
+class RunViewController(QObject):
+    """Connects the panels of one session view to the engine."""
+
+    def __init__(self, window: MainWindow, view: SessionView, bridge: Bridge, tasks: Tasks) -> None:
+        super().__init__(view)
+        self._window, self._view, self._bridge, self._tasks = window, view, bridge, tasks
+        self.dialog: RevertDialog | None = None
+        view.page.pause.connect(self.pause)
+        view.page.resume.connect(self.resume)
+        view.page.fork.connect(self.fork)
+        view.page.rated.connect(self.rate)
+        view.changes.revert_file_requested.connect(self.revert_file)
+        view.changes.revert_hunk_requested.connect(self.revert_hunk)
+        view.changes.revert_to_requested.connect(self.revert_to)
+        view.changes.undo_revert_requested.connect(self.undo_revert)
+        view.context.compact_requested.connect(self.compact)
+        view.page.branch_requested.connect(self.load_branch)
+        if folder := window.row(self._session).folder:  # if a session was shown before this controller was connected
+            self.load_branch(folder)
+        view.decisions.revoke_requested.connect(self.revoke)
+
+    @property
+    def _session(self) -> str:
+        return self._view.session
+
+    def pause(self) -> None:
+        session = self._session
+        self._tasks.start(self._bridge.ask(lambda engine: engine.pause(session)), "pause")
+
+    def resume(self) -> None:
+        session = self._session
+        self._tasks.start(self._bridge.ask(lambda engine: engine.resume(session)), "resume")
+
+    def load_branch(self, folder: str) -> None:
+        """Show the Git branch of a folder; read in the engine's thread, because the disk may be slow."""
+
+        async def look() -> None:
+            page = self._view.page
+            page.show_branch(folder, await self._bridge.ask(lambda engine: engine.branch(folder)))
+
+        self._tasks.start(look(), "look for the branch")
+
+    def compact(self) -> None:
+        session = self._session
+        self._tasks.start(self._bridge.ask(lambda engine: engine.compact_context(session)), "compact")
+
+    def fork(self, seq: int) -> None:
+        """Fork the session at the event `seq` (0 means at the end) and show the fork."""
+        session = self._session
+
+        async def fork() -> None:
+            self._window.show_session(await self._bridge.ask(lambda engine: engine.history.fork(session, seq or None)))
+
+        self._tasks.start(fork(), "fork")
+
+    def rate(self, run: int, word: str, note: str) -> None:
+        session, verdict = self._session, cast("RatingValue", word)
+        self._tasks.start(
+            self._bridge.ask(lambda engine: engine.history.rate(session, verdict, run=run, note=note)), "rate"
+        )
+
+    def revert_file(self, path: str) -> None:
+        """Preview reverting a file to its state before the agent changed it."""
+        title = self._window.tr("Revert all changes to {}?").format(path)
+        self._preview(title, 0, only=path)
+
+    def revert_to(self, to: int, name: str) -> None:
+        """Preview reverting all files to their state at a step."""
+        self._preview(self._window.tr("Revert the files to how they were {}?").format(name), to)
+
+    def revert_hunk(self, path: str, held: str, text: str) -> None:
+        session = self._session
+        self._tasks.start(
+            self._bridge.ask(lambda engine: engine.history.replace_contents(session, path, held, text.encode())),
+            "revert a hunk",
+        )
+
+    def undo_revert(self) -> None:
+        """Preview undoing the last revert."""
+        session = self._session
+
+        async def look() -> None:
+            plan = await self._bridge.ask(lambda engine: engine.history.plan_undo(session))
+            self._show(self._window.tr("Undo the last revert?"), plan, lambda forced: self._undo(session, forced))
+
+        self._tasks.start(look(), "preview an undo")
+
+    def revoke(self, rule: str) -> None:
+        """Revoke a saved rule. Tool calls that it has already allowed are not affected."""
+
+        async def revoke() -> None:
+            await self._bridge.ask(lambda engine: engine.revoke(rule))
+            self._view.decisions.mark_revoked(rule)
+
+        self._tasks.start(revoke(), "revoke")
+
+    def _preview(self, title: str, to: int, *, only: str = "") -> None:
+        session = self._session
+
+        async def look() -> None:
+            plan = await self._bridge.ask(lambda engine: engine.history.plan_rewind(session, to, only=only))
+            self._show(title, plan, lambda forced: self._put_back(session, to, only, forced))
+
+        self._tasks.start(look(), "preview a revert")
+
+    def _show(self, title: str, plan: "RewindPlan", agree: Callable[[tuple[str, ...]], None]) -> None:
+        self.dialog = RevertDialog(self._window.look, title, plan, self._window)
+        self.dialog.confirmed.connect(agree)
+        self.dialog.finished.connect(self._forget)
+        self.dialog.open()
+
+    def _forget(self) -> None:
+        if self.dialog:
+            self.dialog.deleteLater()
+            self.dialog = None
+
+    def _put_back(self, session: str, to: int, only: str, forced: tuple[str, ...]) -> None:
+        async def act() -> None:
+            plan = await self._bridge.ask(lambda engine: engine.history.plan_rewind(session, to, forced, only=only))
+            await self._bridge.ask(lambda engine: engine.history.rewind(session, plan))
+
+        self._tasks.start(act(), "revert files")
+
+    def _undo(self, session: str, forced: tuple[str, ...]) -> None:
+        async def act() -> None:
+            plan = await self._bridge.ask(lambda engine: engine.history.plan_undo(session, forced))
+            await self._bridge.ask(lambda engine: engine.history.rewind(session, plan))
+
+        self._tasks.start(act(), "undo a revert")

@@ -1,0 +1,60 @@
+"""Carries out what the user does on the Schedules settings page: list, add and remove schedules."""
+
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QCoreApplication
+
+from core.domain.schedule import Schedule, describe_schedule
+from ui.base.bridge import Bridge
+from ui.base.tasks import Tasks
+from ui.settings.schedules_page import ScheduleDraft
+from ui.settings.settings_dialog import SettingsDialog
+
+if TYPE_CHECKING:
+    from core.engine.api.engine import Engine
+
+
+class SchedulesController:
+    """Serves one settings dialog until its `closed` signal. Errors are shown in the dialog."""
+
+    def __init__(self, dialog: SettingsDialog, bridge: Bridge, tasks: Tasks) -> None:
+        self._dialog, self._bridge, self._tasks = dialog, bridge, tasks
+        self.closed = False
+        dialog.schedule_added.connect(lambda asked: tasks.start(self._add(asked), "add a schedule"))
+        dialog.schedule_removed.connect(lambda name: tasks.start(self._remove(name), "remove a schedule"))
+        dialog.schedules_requested.connect(lambda: tasks.start(self._look(), "read the schedules"))
+
+    async def _look(self) -> None:
+        found = await self._bridge.ask(_all)
+        if not self.closed:
+            self._dialog.schedules.show_schedules(found)
+
+    async def _add(self, asked: ScheduleDraft) -> None:
+        made = await self._bridge.ask(partial(_added, asked))
+        if not self.closed:
+            self._dialog.schedules.clear()
+            self._dialog.show_message(_tr("Added: {}.").format(made))
+        await self._look()
+
+    async def _remove(self, name: str) -> None:
+        await self._bridge.ask(lambda engine: engine.schedules.remove(name))
+        if not self.closed:
+            self._dialog.show_message(_tr("Removed the schedule. Sessions it started are kept."))
+        await self._look()
+
+
+async def _all(engine: "Engine") -> list[Schedule]:
+    return engine.schedules.all()
+
+
+async def _added(asked: ScheduleDraft, engine: "Engine") -> str:
+    from core.engine.lifecycle.scheduler import ScheduleRequest
+
+    wish = ScheduleRequest(asked.task, Path(asked.folder), asked.at, asked.every, asked.missed)
+    return describe_schedule(await engine.schedules.add(wish))
+
+
+def _tr(text: str) -> str:
+    return QCoreApplication.translate("settings", text)

@@ -1,0 +1,209 @@
+"""Passes the user's actions in a session view to the engine."""
+
+import asyncio
+from contextlib import suppress
+from functools import partial
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, Literal, cast
+
+from PySide6.QtCore import QObject
+
+from core.domain.modes import Mode
+from core.domain.permissions import RuleScope
+from core.domain.problems import Problem
+from core.domain.question import Answer
+from ui.ask.pending_permission import PendingPermission
+from ui.ask.scope_row import EXTERNAL_OPTION
+from ui.base.bridge import Bridge
+from ui.base.tasks import Tasks
+from ui.controllers.folder_trust import confirm_folder_trust
+from ui.controllers.model_choice import ModelController
+from ui.controllers.queue import QueueController
+from ui.controllers.run import RunViewController
+from ui.shell.main_window import MainWindow
+from ui.shell.session_view import SessionView
+from ui.widgets.link_dialog import LinkDialog
+
+if TYPE_CHECKING:
+    from core.engine.api.engine import Engine
+    from core.engine.state.unresolved_calls import Resolution
+
+MAX_FILES: Final = 20_000
+
+
+class SessionController(QObject):
+    """Connects one session view to the engine. An action applies to the session that is shown when it is requested."""
+
+    def __init__(self, window: MainWindow, view: SessionView, bridge: Bridge, tasks: Tasks) -> None:
+        super().__init__(view)
+        self._window, self._view, self._bridge, self._tasks = window, view, bridge, tasks
+        page, composer, asking = view.page, view.composer, view.asking
+        page.stop.connect(self.stop)
+        page.interruption_resolved.connect(self.resume_after_interrupt)
+        page.retry_requested.connect(self.retry)
+        page.link_clicked.connect(self.open_link)
+        composer.submitted.connect(self.send_message)
+        composer.submitted_now.connect(lambda text: self.send_message(text, now=True))
+        composer.files_requested.connect(self.list_files)
+        composer.mode_chosen.connect(self.set_mode)
+        view.answered.connect(self.answer)
+        asking.allowed.connect(self.allow)
+        asking.denied.connect(self.deny)
+        asking.denied_all.connect(self.stop)  # stop the run, or the model would ask again
+        asking.first_interaction.connect(self.hold_timeout)
+        asking.request_shown.connect(self.show_current_file)
+        self.run = RunViewController(window, view, bridge, tasks)
+        self.queue = QueueController(window, view, bridge, tasks)
+        self.models = ModelController(view, bridge, tasks)
+
+    @property
+    def _session(self) -> str:
+        return self._view.session
+
+    def send_message(self, text: str, *, now: bool = False) -> None:
+        session, attached = self._session, self._view.composer.attached
+        taken = attached.take()
+        files = [(file.name, file.media_type, file.body) for file in taken]
+
+        row = self._window.row(session)
+
+        def take_back() -> None:
+            self._window.restore_draft(session, text)
+            attached.restore(taken)
+
+        async def send() -> None:
+            try:
+                # A new run may read the project instructions, so the user first decides whether to trust the folder.
+                begins = row.folder and row.status not in {"running", "waiting"}
+                if begins and not await confirm_folder_trust(
+                    self._window, self._bridge, row.folder, ask_if_undecided=False
+                ):
+                    take_back()
+                    return
+                await self._bridge.ask(lambda engine: engine.send_message(session, text, now=now, files=files))
+            except Problem:
+                take_back()
+                raise
+
+        self._tasks.start(send(), "say")
+
+    def list_files(self) -> None:
+        """Load the completions of the composer: files, custom commands, MCP resources and prompts."""
+        folder = self._window.row(self._session).folder
+
+        async def look() -> None:
+            files, commands = await self._bridge.ask(partial(_files, folder))
+            completion = self._view.composer.completion
+            completion.set_results(files, commands)
+            resources, prompts = await self._bridge.ask(_extras)  # can be slow: it may start an MCP server
+            if resources or prompts:
+                completion.set_results([*resources, *files], {**commands, **prompts})
+
+        self._tasks.start(look(), "list files")
+
+    def stop(self) -> None:
+        session = self._session
+        self._tasks.start(self._bridge.ask(lambda engine: engine.stop(session)), "stop")
+
+    def resume_after_interrupt(self, choice: str) -> None:
+        session = self._session
+        settle = cast("Resolution", choice)
+        self._tasks.start(self._bridge.ask(lambda engine: engine.resume(session, settle)), "settle")
+
+    def retry(self) -> None:
+        session, folder = self._session, self._window.row(self._session).folder
+
+        async def begin() -> None:
+            if await confirm_folder_trust(self._window, self._bridge, folder, ask_if_undecided=False):
+                await self._bridge.ask(lambda engine: engine.run_again(session))
+
+        self._tasks.start(begin(), "try again")
+
+    def answer(self, question: str, answer: Answer) -> None:
+        self._tasks.start(self._bridge.ask(lambda engine: engine.answer(question, answer, resume=True)), "answer")
+
+    def allow(self, names: tuple[str, ...], scope: RuleScope | Literal["option"], patterns: tuple[str, ...]) -> None:
+        """Allow the first request with the chosen scope, and each similar request once.
+
+        Requests are allowed by ID, so that only calls that the user has seen are allowed. A rule saved for the first
+        request may already have allowed the similar ones, so their errors are ignored.
+        """
+        first, *others = names
+
+        async def say(engine: "Engine") -> None:
+            if scope == EXTERNAL_OPTION:
+                await engine.choose_option(first, patterns[0], resume=True)
+                return
+            await engine.allow(first, scope, patterns, resume=not others)
+            for name in others:
+                with suppress(Problem):
+                    await engine.allow(name, resume=name == others[-1])
+
+        self._tasks.start(self._bridge.ask(say), "allow")
+
+    def deny(self, names: tuple[str, ...], reason: str) -> None:
+        async def say(engine: "Engine") -> None:
+            for name in names:
+                await engine.deny(name, reason, resume=name == names[-1])
+
+        self._tasks.start(self._bridge.ask(say), "deny")
+
+    def hold_timeout(self, question: str) -> None:
+        """Stop the timeout of a question, because the user has begun to answer it."""
+        self._tasks.start(self._bridge.ask(lambda engine: engine.start_answering(question)), "hold")
+
+    def set_mode(self, mode: Mode) -> None:
+        session = self._session
+        self._tasks.start(self._bridge.ask(lambda engine: engine.set_mode(session, mode)), "set the mode")
+
+    def show_current_file(self, asked: object) -> None:
+        """For a request to write a whole file, load the current contents and show the diff."""
+        if not isinstance(asked, PendingPermission) or asked.request.tool != "write":
+            return
+        folder, path = asked.request.cwd, str(asked.parsed_arguments().get("path", ""))
+
+        async def look(_engine: "Engine") -> str:
+            return await asyncio.to_thread(read_current_text, folder, path)
+
+        async def show() -> None:
+            if before := await self._bridge.ask(look):
+                self._view.asking.set_file_contents(asked.id, before)
+
+        self._tasks.start(show(), "read the current file")
+
+    def open_link(self, address: str) -> None:
+        """Ask for confirmation, showing the full address, before opening a link."""
+        LinkDialog(self._window.look, address, self._window).open()
+
+
+def read_current_text(folder: str, path: str) -> str:
+    """Return the text of a file in the folder, or an empty string if it cannot be read."""
+    from core.workspace.broker import FileBroker  # imported lazily, in a worker thread
+
+    try:
+        with FileBroker(Path(folder)) as broker:
+            return broker.read(path).decode("utf-8", "replace")
+    except Problem:
+        return ""
+
+
+async def _files(folder: str, engine: "Engine") -> tuple[list[str], dict[str, str]]:
+    """List the files and custom commands of a folder. Runs in the engine's thread, except for the directory walk."""
+    from core.tools.folder_walk import FolderWalk
+
+    def walk() -> list[str]:
+        return ["/".join(path) for path in islice(FolderWalk(Path(folder)).files(), MAX_FILES)]
+
+    own = await asyncio.to_thread(engine.slash_commands, Path(folder))
+    return await asyncio.to_thread(walk), {name: command.description for name, command in own.items()}
+
+
+async def _extras(engine: "Engine") -> tuple[list[str], dict[str, str]]:
+    """Return the resources (for `@`) and prompts (for `/`) of the MCP servers."""
+    found = await engine.mcp_servers.mentions()
+    prompts = {
+        each.mention_text: " ".join((*(f"<{name}>" for name in each.arguments), each.description))
+        for each in found.prompts
+    }
+    return [each.mention_text for each in found.resources], prompts

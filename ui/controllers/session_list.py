@@ -1,0 +1,110 @@
+"""Actions on sessions in the list (pin, archive, trash, fork, …), confirmed in a toast that can undo them."""
+
+from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+from PySide6.QtCore import QCoreApplication, QUrl
+from PySide6.QtGui import QDesktopServices
+
+from ui.base.bridge import Bridge
+from ui.base.tasks import Tasks
+from ui.shell.main_window import MainWindow
+from ui.widgets.confirm_dialog import ConfirmDialog
+
+if TYPE_CHECKING:
+    from core.engine.api.engine import Engine
+
+OPPOSITE: Final = {
+    "pin": "unpin",
+    "unpin": "pin",
+    "archive": "unarchive",
+    "unarchive": "archive",
+    "trash": "restore",
+    "restore": "trash",
+}
+
+
+class SessionListController:
+    """Runs the actions; only permanent deletion asks for confirmation, because it cannot be undone."""
+
+    def __init__(self, window: MainWindow, bridge: Bridge, tasks: Tasks) -> None:
+        self._window, self._bridge, self._tasks = window, bridge, tasks
+
+    def run_action(self, word: str, sessions: Sequence[str]) -> None:
+        if word in OPPOSITE:
+            self._tasks.start(self._file(word, sessions), word)
+        elif word == "fork":
+            self._tasks.start(self._fork(sessions[0]), word)
+        elif word == "folder":
+            self._show_folder(sessions[0])
+        else:
+            self._confirm(sessions if word == "forget" else None)
+
+    async def _file(self, word: str, sessions: Sequence[str], *, quiet: bool = False) -> None:
+        if word == "trash":
+            self._leave(sessions)
+        changed = await self._bridge.ask(partial(_filed, word, tuple(sessions)))
+        if changed and not quiet:
+
+            def undo() -> None:
+                self._tasks.start(self._file(OPPOSITE[word], changed, quiet=True), f"undo: {word}")
+
+            self._window.toast.show_message(_toast_text(word, len(changed)), undo)
+
+    def _leave(self, sessions: Sequence[str]) -> None:
+        """Select a neighboring session if the current one is moved to the trash."""
+        selection = self._window.selection
+        if selection.session in sessions:
+            selection.choose_session(self._window.sessions.neighbor(selection.session))
+
+    async def _fork(self, session: str) -> None:
+        self._window.show_session(await self._bridge.ask(lambda engine: engine.history.fork(session)))
+
+    def _show_folder(self, session: str) -> None:
+        QDesktopServices.openUrl(QUrl.fromLocalFile(self._window.row(session).folder))
+
+    def _confirm(self, sessions: Sequence[str] | None) -> None:
+        title = _tr("Delete permanently?") if sessions else _tr("Empty the trash?")
+        text = _tr("All messages and steps are deleted. This cannot be undone. Files in your folders are kept.")
+
+        def act() -> None:
+            self._tasks.start(self._empty(sessions), "empty the trash")
+
+        ConfirmDialog(self._window.look, title, text, _tr("Delete permanently"), act, self._window).open()
+
+    async def _empty(self, sessions: Sequence[str] | None) -> None:
+        gone = await self._bridge.ask(lambda engine: engine.archive.empty_trash(sessions))
+        count = len(gone)
+        words = _tr("Deleted 1 session.") if count == 1 else _tr("Deleted {} sessions.").format(count)
+        self._window.toast.show_message(words)
+
+
+async def _filed(word: str, sessions: tuple[str, ...], engine: "Engine") -> tuple[str, ...]:
+    """Apply an action, in the engine's thread; return the sessions that it changed."""
+    shelf = engine.archive
+    acts = {
+        "pin": partial(shelf.pin, sessions),
+        "unpin": partial(shelf.pin, sessions, False),
+        "archive": partial(shelf.archive, sessions),
+        "unarchive": partial(shelf.archive, sessions, False),
+        "trash": partial(shelf.trash, sessions),
+        "restore": partial(shelf.restore, sessions),
+    }
+    return await acts[word]()
+
+
+def _toast_text(word: str, count: int) -> str:
+    one = {
+        "pin": _tr("Pinned"),
+        "unpin": _tr("Unpinned"),
+        "archive": _tr("Archived"),
+        "unarchive": _tr("Unarchived"),
+        "trash": _tr("Moved to the trash"),
+        "restore": _tr("Restored"),
+    }[word]
+    return one if count == 1 else _tr("{what}: {count} sessions").format(what=one, count=count)
+
+
+def _tr(text: str) -> str:
+    return QCoreApplication.translate("filing", text)

@@ -1,0 +1,207 @@
+"""Opens the settings dialog and applies the changes made in it."""
+
+from contextlib import suppress
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from PySide6.QtCore import QCoreApplication, QUrl
+from PySide6.QtGui import QDesktopServices
+
+from core.domain.problems import ErrorDetails, Problem
+from core.domain.tiers import TIER_NAMES
+from ui.base.bridge import Bridge
+from ui.base.tasks import Tasks
+from ui.controllers.external_agents import ExternalAgentsController
+from ui.controllers.mcp_servers import McpServersController
+from ui.controllers.providers import ProvidersController
+from ui.controllers.schedules import SchedulesController
+from ui.controllers.session_list import SessionListController
+from ui.settings.rules_and_data_pages import DataState
+from ui.settings.settings_dialog import SettingsDialog, SettingsSnapshot
+from ui.shell.main_window import MainWindow
+from ui.style.number_formats import size
+from ui.widgets.confirm_dialog import ConfirmDialog
+
+if TYPE_CHECKING:
+    from core.engine.api.engine import Engine
+
+
+class SettingsController:
+    """Shows one settings dialog at a time; it opens with cached values and is then updated from the engine."""
+
+    def __init__(self, window: MainWindow, bridge: Bridge, tasks: Tasks, folder: str) -> None:
+        self._window, self._bridge, self._folder = window, bridge, folder
+        self._tasks = Tasks(self._tell, tasks)
+        self._known: SettingsSnapshot | None = None
+        self._changes = 0
+        self._dialog: SettingsDialog | None = None
+        self._models: ProvidersController | None = None
+        self._schedules: SchedulesController | None = None
+        self._agents: ExternalAgentsController | None = None
+        self._tools: McpServersController | None = None
+        self._tasks.start(self._prepare(), "read the settings")
+
+    async def close(self) -> None:
+        await self._tasks.close()
+
+    def open(self, page: str = "") -> None:
+        self._tasks.start(self._open(page), "open the settings")
+
+    def change(self, name: str, value: Any) -> None:
+        """Store a setting; also called for changes made outside the dialog, such as the text size shortcuts."""
+        self._tasks.start(self._change(name, value), f"set {name}")
+
+    def _tell(self, trouble: ErrorDetails) -> None:
+        """Show an error in the settings dialog if it is open, else in the window."""
+        if self._dialog is not None:
+            self._dialog.show_error(trouble)
+        else:
+            self._window.show_error(trouble)
+
+    async def _prepare(self) -> None:
+        with suppress(Problem):  # startup errors of the engine are reported elsewhere
+            self._known = await self._bridge.ask(_shown)
+
+    async def _open(self, page: str) -> None:
+        if self._dialog is None:
+            self._known = self._known or await self._bridge.ask(_shown)
+        if self._dialog is None and self._known is not None:
+            self._show(self._known)
+        if self._dialog is not None:
+            self._dialog.show_page(page)
+            self._dialog.raise_()
+            self._dialog.activateWindow()
+        await self._read()
+
+    def _show(self, shown: SettingsSnapshot) -> None:
+        dialog = self._dialog = SettingsDialog(self._window.look, shown, self._window)
+        self._models = ProvidersController(self._window.look, dialog, self._bridge, self._tasks, self._change)
+        self._schedules = SchedulesController(dialog, self._bridge, self._tasks)
+        self._agents = ExternalAgentsController(dialog, self._bridge, self._tasks)
+        self._tools = McpServersController(self._window.look, dialog, self._bridge, self._tasks)
+        self._window.status.servers_changed.connect(self._tools.refresh)
+        dialog.changed.connect(self.change)
+        dialog.revoke_requested.connect(lambda rule: self._tasks.start(self._revoke(rule), "revoke"))
+        dialog.data_action_requested.connect(self._do)
+        dialog.session_requested.connect(self._go_to)
+        dialog.finished.connect(lambda _: self._forget(dialog))
+        dialog.open()
+
+    async def _read(self) -> None:
+        """Read the data of the dialog from the engine, and show it unless the user changed a setting meanwhile."""
+        dialog, before = self._dialog, self._changes
+        shown = await self._bridge.ask(_shown)
+        if self._changes == before:
+            if self._dialog is not None and self._dialog is dialog and shown != self._known:
+                self._dialog.refresh(shown)
+            self._known = shown
+
+    async def _count(self) -> None:
+        dialog = self._dialog
+        data = await self._bridge.ask(partial(_counted, self._folder))
+        if self._dialog is not None and self._dialog is dialog:
+            self._dialog.show_data(data)
+
+    async def _change(self, name: str, value: Any) -> None:
+        self._changes += 1
+        await self._bridge.ask(partial(_changed, name, value))
+        if self._known:
+            self._known = replace(self._known, settings=replace(self._known.settings, **{name: value}))
+            if self._dialog is not None:
+                self._dialog.remember(self._known)
+                self._dialog.show_message(_tr("Saved. Changes take effect immediately."))
+        self._window.setting_changed.emit(name, value)
+
+    async def _revoke(self, rule: str) -> None:
+        await self._bridge.ask(lambda engine: engine.revoke(rule))
+        self._say(_tr("Revoked the rule."))
+        await self._read()
+
+    def _say(self, words: str) -> None:
+        if self._dialog is not None:
+            self._dialog.show_message(words)
+        else:
+            self._window.toast.show_message(words)
+
+    def _do(self, word: str, name: str) -> None:
+        if word == "folder":
+            QDesktopServices.openUrl(QUrl.fromLocalFile(self._folder))
+        elif word == "empty":
+            if self._dialog is not None:
+                self._dialog.close()
+            SessionListController(self._window, self._bridge, self._tasks).run_action("empty", ())
+        elif word == "restore":
+            self._ask_restore(name)
+        else:
+            works = {"count": self._count, "back_up": self._back_up, "compact": self._compact}
+            self._tasks.start(works[word](), word)
+
+    def _ask_restore(self, name: str) -> None:
+        title = _tr("Restore the backup of {}?").format(name)
+        text = _tr(
+            "Journeyman closes, replaces its current data with the backup, and reopens. Active runs are interrupted. "
+            "The current data is kept in a separate file in the same folder."
+        )
+        over = self._dialog or self._window
+        act = partial(self._window.restore_requested.emit, name)
+        ConfirmDialog(self._window.look, title, text, _tr("Restore and restart"), act, over).open()
+
+    async def _back_up(self) -> None:
+        made = await self._bridge.ask(lambda engine: engine.back_up())
+        self._say(_tr("Backed up to {}").format(made.summary))
+        await self._count()
+
+    async def _compact(self) -> None:
+        done = await self._bridge.ask(lambda engine: engine.compact())
+        compacted = _tr("Compacted the database from {before} to {after}.")
+        self._say(compacted.format(before=size(done.before), after=size(done.after)))
+        await self._count()
+
+    def _go_to(self, session: str) -> None:
+        if self._dialog is not None:
+            self._dialog.close()
+        self._window.show_session(session)
+
+    def _forget(self, dialog: SettingsDialog) -> None:
+        if self._dialog is dialog:
+            self._dialog = None
+            for door in (self._models, self._schedules, self._tools, self._agents):
+                if door is not None:
+                    door.closed = True
+
+
+async def _shown(engine: "Engine") -> SettingsSnapshot:
+    book = engine.rules()
+    why = f"{book.error.message} {book.error.cause}" if book.error else ""
+    return SettingsSnapshot(engine.settings.current, book.rules, why)
+
+
+async def _counted(folder: str, engine: "Engine") -> DataState:
+    figures, rows = await engine.table_statistics(), engine.sessions()
+    return DataState(
+        folder,
+        figures.disk_bytes,
+        figures.rows["event"],
+        len(rows),
+        sum(1 for row in rows if row.trashed),
+        tuple(engine.backup_names()),
+        tuple(await engine.session_sizes()),
+    )
+
+
+async def _changed(name: str, value: Any, engine: "Engine") -> None:
+    for model in _named(name, value):
+        engine.providers.check(model)
+    engine.settings.change(**{name: value})
+
+
+def _named(name: str, value: Any) -> list[str]:
+    """Return the models that a setting names, which are checked so that an unknown provider is reported at once."""
+    if name == "tiers":
+        return [*value.small, *value.mid, *value.frontier]
+    return [value] if name == "model" and value and value not in TIER_NAMES else []
+
+
+def _tr(text: str) -> str:
+    return QCoreApplication.translate("settings", text)

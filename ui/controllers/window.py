@@ -1,0 +1,88 @@
+"""Connects the signals of the window to the engine and owns the other controllers."""
+
+from collections.abc import Awaitable, Callable
+
+from PySide6.QtCore import QObject
+
+from core.settings.schema import MCP_SERVERS
+from ui.base.bridge import Bridge
+from ui.base.tasks import Tasks
+from ui.controllers.new_session import NewSessionController
+from ui.controllers.session import SessionController
+from ui.controllers.session_export import ExportController
+from ui.controllers.session_import import ImportController
+from ui.controllers.session_list import SessionListController
+from ui.controllers.settings import SettingsController
+from ui.sessions.session_rows import SessionHit
+from ui.shell.main_window import MainWindow
+from ui.shell.session_pane import SessionPane
+
+StartDemo = Callable[[Bridge], Awaitable[str]]
+
+
+class WindowController(QObject):
+    """Created once the event loop runs. Requests made while the engine starts are executed when it is ready."""
+
+    def __init__(self, window: MainWindow, bridge: Bridge, start_demo: StartDemo, folder: str) -> None:
+        super().__init__(window)
+        self._window, self._bridge, self._start_demo = window, bridge, start_demo
+        self.tasks = Tasks(window.show_error, self)
+        self.sessions: list[SessionController] = []
+        window.connect_engine(bridge, self.tasks.start)
+        self.settings = SettingsController(window, bridge, self.tasks, folder)
+        self.exports = ExportController(window, bridge, self.tasks)
+        self.imports = ImportController(window, bridge, self.tasks)
+        self.new_session = NewSessionController(window, bridge, self.tasks)
+        self.new_session.drop.files_dropped.connect(self.imports.import_files)
+        window.start.import_requested.connect(self.imports.open)
+        window.settings_requested.connect(lambda: self.settings.open())
+        window.status.servers_requested.connect(lambda: self.settings.open(window.tr(MCP_SERVERS)))
+        window.start.demo_requested.connect(self.start_demo)
+        window.sessions.search_changed.connect(self.search)
+        window.sessions.renamed.connect(self.rename)
+        window.sessions.action_requested.connect(self.run_list_action)
+        window.pane.context_tab.items_requested.connect(self.load_context)
+        for side in window.split_view.panes:
+            self._serve(side)
+        window.split_view.pane_created.connect(self._serve)
+
+    def _serve(self, side: SessionPane) -> None:
+        """Create the controllers of a new session pane."""
+        wishes = SessionController(self._window, side.view, self._bridge, self.tasks)
+        side.view.page.export.connect(lambda: self.exports.export(side.view.session))
+        self.sessions.append(wishes)
+
+    def start_demo(self) -> None:
+        async def begin() -> None:
+            self._window.show_session(await self._start_demo(self._bridge))
+
+        self.tasks.start(begin(), "start the demo")
+
+    def rename(self, session: str, title: str) -> None:
+        self.tasks.start(self._bridge.ask(lambda engine: engine.archive.rename(session, title)), "rename")
+
+    def run_list_action(self, word: str, sessions: list[str]) -> None:
+        """Run an action on sessions in the list, such as `pin`, `trash` or `export`."""
+        if word == "export":
+            self.exports.export(sessions[0])
+        elif word == "import":
+            self.imports.open()
+        else:
+            SessionListController(self._window, self._bridge, self.tasks).run_action(word, sessions)
+
+    def search(self, text: str) -> None:
+        async def look() -> None:
+            hits = await self._bridge.ask(lambda engine: engine.search(text))
+            self._window.sessions.show_hits([SessionHit(hit.session, hit.text, hit.seq) for hit in hits])
+
+        if text:
+            self.tasks.start(look(), "search")
+
+    def load_context(self, session: str, seq: int) -> None:
+        """Load the context sent with a model request and show it in the step pane."""
+
+        async def read() -> None:
+            items = await self._bridge.ask(lambda engine: engine.analytics.context(session, seq))
+            self._window.pane.context_tab.show_items(session, seq, items)
+
+        self.tasks.start(read(), "read the context of a request")

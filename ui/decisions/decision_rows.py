@@ -1,0 +1,163 @@
+"""The Qt model and the delegate of the list of decisions."""
+
+from collections.abc import Callable
+from typing import Any, Final, NamedTuple
+
+from PySide6.QtCore import (
+    QAbstractListModel,
+    QCoreApplication,
+    QModelIndex,
+    QObject,
+    QPersistentModelIndex,
+    QRect,
+    QSize,
+    Qt,
+)
+from PySide6.QtGui import QFontMetrics, QPainter
+from PySide6.QtWidgets import QStyle, QStyledItemDelegate, QStyleOptionViewItem, QWidget
+
+from core.timeline.session_activity import DecisionEntry
+from ui.style.icons import pixmap, status_icon
+from ui.style.number_formats import time_of_day
+from ui.style.theme import Look
+from ui.text.visible import visible
+from ui.widgets.paint import draw_line, draw_right_aligned, draw_selection
+
+ROW: Final = 50
+EDGE: Final = 20
+ICON: Final = 16
+
+AnyIndex = QModelIndex | QPersistentModelIndex
+NO_PARENT = QModelIndex()
+
+
+class DecisionStyle(NamedTuple):
+    icon: str
+    color: str
+    title: str
+    group: str
+
+
+STYLES: Final = {
+    "permission": DecisionStyle("shield", "waiting", "Permission request", "consents"),
+    "allowed": DecisionStyle("shield-check", "done", "Allowed", "consents"),
+    "refused": DecisionStyle("shield", "failed", "Not run", "consents"),
+    "question": DecisionStyle("message-circle-question-mark", "waiting", "Question", "answers"),
+    "decision": DecisionStyle("split", "thinking", "Decision", "decisions"),
+    "issue": DecisionStyle("triangle-alert", "failed", "Issue", "problems"),
+    "limit": DecisionStyle("timer", "second", "Limit", "notices"),
+    "notice": DecisionStyle("info", "second", "Notice", "notices"),
+}
+CallText = Callable[[DecisionEntry], str]
+
+
+def translate(text: str) -> str:
+    return QCoreApplication.translate("decisions", text)
+
+
+def decision_style(kind: str) -> DecisionStyle:
+    return STYLES.get(kind, STYLES["notice"])
+
+
+def outcome_line(choice: DecisionEntry) -> str:
+    """Return on one line what was decided, by whom or what, and why."""
+    chosen = "" if choice.kind in {"allowed", "refused"} else choice.chosen
+    parts = [chosen, translate("by {}").format(choice.cause) if choice.cause else "", choice.why]
+    if choice.status == "waiting":
+        parts.insert(0, translate("waiting for you"))
+    if choice.count > 1:
+        parts.insert(0, translate("{} calls").format(f"{choice.count:,}"))
+    return " · ".join(visible(" ".join(part.split())) for part in parts if part)
+
+
+class DecisionRows(QAbstractListModel):
+    """A list of decisions. `call_text` returns what a decision is about, if its event does not say so."""
+
+    def __init__(self, call_text: CallText, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._say = call_text
+        self._choices: list[DecisionEntry] = []
+
+    def show(self, choices: list[DecisionEntry]) -> None:
+        """Show these decisions: append rows if the list only grew, update them if their number is equal, or reset."""
+        before = len(self._choices)
+        if choices[:before] == self._choices:
+            if len(choices) > before:
+                self.beginInsertRows(QModelIndex(), before, len(choices) - 1)
+                self._choices = choices
+                self.endInsertRows()
+            return
+        if len(choices) == before:
+            self._choices = choices
+            self.dataChanged.emit(self.index(0), self.index(before - 1))
+            return
+        self.beginResetModel()
+        self._choices = choices
+        self.endResetModel()
+
+    def decision_at(self, place: int) -> DecisionEntry | None:
+        return self._choices[place] if 0 <= place < len(self._choices) else None
+
+    def subject(self, choice: DecisionEntry) -> str:
+        return visible(" ".join((choice.what or self._say(choice)).split()))
+
+    # Qt overrides
+
+    def rowCount(self, parent: AnyIndex = NO_PARENT) -> int:
+        return 0 if parent.isValid() else len(self._choices)
+
+    def data(self, index: AnyIndex, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        choice = self.decision_at(index.row()) if index.isValid() else None
+        if choice is None or role not in {Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.AccessibleTextRole}:
+            return None
+        return f"{translate(decision_style(choice.kind).title)}: {self.subject(choice)}, {outcome_line(choice)}"
+
+
+class DecisionDelegate(QStyledItemDelegate):
+    def __init__(self, rows: DecisionRows, look: Look, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._rows = rows
+        self.look = look
+
+    def paint(
+        self, painter: QPainter, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
+    ) -> None:
+        choice = self._rows.decision_at(index.row())
+        if choice is None:
+            return
+        theme, fonts, box = self.look.theme, self.look.fonts, QRect(option.rect)
+        if QStyle.StateFlag.State_Selected in option.state:
+            draw_selection(painter, box, theme)
+        painter.fillRect(box.x() + EDGE, box.bottom(), box.width() - 2 * EDGE, 1, theme.line)
+        look, size, ratio = decision_style(choice.kind), self.look.size(ICON), painter.device().devicePixelRatio()
+        half = box.height() // 2
+        upper = QRect(box.x(), box.y() + 5, box.width(), half - 4)
+        lower = QRect(box.x(), box.y() + half - 1, box.width(), half - 5)
+        painter.drawPixmap(
+            EDGE, upper.y() + (upper.height() - size) // 2, pixmap(look.icon, theme.color(look.color), size, ratio)
+        )
+        glyph = box.right() - EDGE - size + 1
+        painter.drawPixmap(glyph, box.y() + (box.height() - size) // 2,
+                           pixmap(status_icon(choice.status), theme.status(choice.status), size, ratio))  # fmt: skip
+        time = time_of_day(choice.at)
+        right = glyph - 10 - QFontMetrics(fonts.second).horizontalAdvance(time)
+        draw_right_aligned(
+            painter, QRect(right - 10, box.y(), glyph - right, box.height()), time, fonts.second, theme.third
+        )
+        left = EDGE + size + 10
+        took = draw_line(painter, upper.adjusted(left, 0, 0, 0), translate(look.title), fonts.strong, theme.text)
+        x = left + took + 8
+        mono = choice.kind in {"permission", "allowed", "refused"}
+        place = QRect(x, upper.y(), max(0, right - x - 20), upper.height())
+        draw_line(
+            painter,
+            place,
+            self._rows.subject(choice),
+            fonts.mono if mono else fonts.text,
+            theme.second if mono else theme.text,
+        )
+        place = QRect(left, lower.y(), max(0, right - left - 20), lower.height())
+        draw_line(painter, place, outcome_line(choice), fonts.second, theme.second)
+
+    def sizeHint(self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex) -> QSize:
+        return QSize(0, self.look.size(ROW))

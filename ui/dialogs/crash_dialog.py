@@ -1,0 +1,98 @@
+"""The dialog for an internal error: the error, what was saved, a report to copy or save, and ways to continue."""
+
+from pathlib import Path
+from typing import Final
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QGuiApplication, QTextOption
+from PySide6.QtWidgets import QDialog, QFileDialog, QHBoxLayout, QPlainTextEdit, QVBoxLayout, QWidget
+
+from core.domain.problems import ErrorDetails
+from ui.style.theme import Look
+from ui.widgets.button import Button
+from ui.widgets.labels import label
+
+REPORT_FILE: Final = "journeyman-report.txt"
+MAX_REPORT: Final = 200_000
+
+
+class CrashDialog(QDialog):
+    """A dialog that is opened with `open()`; `add` appends the reports of further errors.
+
+    `restart_requested` carries true for a restart in safe mode.
+    """
+
+    restart_requested = Signal(bool)
+    error_occurred = Signal(ErrorDetails)
+
+    def __init__(self, look: Look, what: str, saved: str, report: str, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("crash")
+        self.setWindowTitle(self.tr("Internal error"))
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self._report = QPlainTextEdit(report)
+        self._report.setObjectName("crash.report")
+        self._report.setAccessibleName(self.tr("Error report"))
+        self._report.setReadOnly(True)
+        self._report.setTabChangesFocus(True)
+        self._report.setFont(look.fonts.mono)
+        self._report.setWordWrapMode(QTextOption.WrapMode.WrapAnywhere)
+        about = self.tr("API keys and your user name were removed from this report. Review it before you share it.")
+        column = QVBoxLayout(self)
+        column.setContentsMargins(20, 16, 20, 16)
+        column.setSpacing(8)
+        column.addWidget(label(what, look.fonts.bold, name="crash.what", wrap=True))
+        column.addWidget(label(saved, look.fonts.text, name="crash.saved", wrap=True))
+        column.addWidget(label(about, look.fonts.text, "second", name="crash.about", wrap=True))
+        column.addWidget(self._report, 1)
+        row = QHBoxLayout()
+        column.addLayout(row)
+        self._buttons(look, row)
+        self.resize(look.size(680), look.size(440))
+
+    def add(self, report: str) -> None:
+        """Append the report of another error, unless the text has reached its maximum length."""
+        if self._report.document().characterCount() + len(report) < MAX_REPORT:
+            self._report.appendPlainText(f"\n{report}")
+
+    def _buttons(self, look: Look, row: QHBoxLayout) -> None:
+        copy = Button(look, self.tr("Copy report"), name="crash.copy", icon="copy", tone="quiet")
+        save = Button(look, self.tr("Save report…"), name="crash.save", tone="quiet")
+        safe = Button(look, self.tr("Restart in safe mode"), name="crash.safe")
+        again = Button(look, self.tr("Restart"), name="crash.restart")
+        on = Button(look, self.tr("Continue"), name="crash.on", tone="primary", hint=self.tr("Esc"))
+        safe.setToolTip(
+            self.tr("Restart without hooks, MCP servers, schedules and project instructions, in the default layout")
+        )
+        again.setToolTip(self.tr("Close Journeyman, then reopen it with the same sessions and layout"))
+        copy.clicked.connect(lambda: QGuiApplication.clipboard().setText(self._report.toPlainText()))
+        save.clicked.connect(self._choose_file)
+        safe.clicked.connect(lambda: self._restart(True))
+        again.clicked.connect(lambda: self._restart(False))
+        on.clicked.connect(self.reject)
+        row.addWidget(copy)
+        row.addWidget(save)
+        row.addStretch(1)
+        for button in (safe, again, on):
+            row.addWidget(button)
+        on.setToolTip(self.tr("Close this message and keep working"))
+        on.setFocus()
+
+    def _restart(self, safe: bool) -> None:
+        self.accept()
+        self.restart_requested.emit(safe)
+
+    def _choose_file(self) -> None:
+        dialog = QFileDialog(self, self.tr("Save report"), str(Path.home() / REPORT_FILE))
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
+        dialog.fileSelected.connect(self.save)
+        dialog.open()
+
+    def save(self, name: str) -> None:
+        try:
+            Path(name).write_text(self._report.toPlainText() + "\n", encoding="utf-8")
+        except OSError as error:
+            why = f"{name}: {error.strerror or error}."
+            what = self.tr("The error report could not be saved.")
+            self.error_occurred.emit(ErrorDetails(what, why, self.tr("Choose another location.")))

@@ -1,0 +1,195 @@
+"""The dialog that exports a session: format, secrets to remove, file, progress and result."""
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from PySide6.QtCore import Qt, QUrl, Signal
+from PySide6.QtGui import QDesktopServices
+from PySide6.QtWidgets import (
+    QButtonGroup,
+    QCheckBox,
+    QDialog,
+    QFileDialog,
+    QHBoxLayout,
+    QLineEdit,
+    QPlainTextEdit,
+    QProgressBar,
+    QRadioButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from ui.style.number_formats import size as size_words
+from ui.style.theme import Look
+from ui.text.visible import visible
+from ui.widgets.button import Button
+from ui.widgets.labels import allow_breaks, label
+
+MAX_NAME = 60
+
+
+class ExportFormat(NamedTuple):
+    """An export format: its name on the command line, its title, its purpose and its file suffix."""
+
+    id: str
+    title: str
+    about: str
+    suffix: str
+
+
+class ExportDialog(QDialog):
+    """Opened with `open()`. The export controller handles its signals, and shows results with the `show_…` methods."""
+
+    export_requested = Signal(str, str, bool)  # format, path, keep secrets
+    canceled = Signal()
+
+    def __init__(self, look: Look, title: str, formats: Sequence[ExportFormat], folder: str, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._look, self._formats, self._path = look, tuple(formats), ""
+        self._stem = re.sub(r"[^\w.-]+", "-", visible(title).strip().lower())[:MAX_NAME].strip("-.") or "session"
+        self.setObjectName("export")
+        self.setWindowTitle(self.tr("Export session"))
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(20, 16, 20, 16)
+        column.setSpacing(8)
+        column.addWidget(label(visible(title), look.fonts.bold, name="export.title", wrap=True))
+        self._kinds = QButtonGroup(self)
+        for place, form in enumerate(self._formats):
+            choice = QRadioButton(f"{self.tr(form.title)}  ·  {self.tr(form.about)}")
+            choice.setObjectName(f"export.format.{form.id}")
+            choice.setFont(look.fonts.text)
+            self._kinds.addButton(choice, place)
+            column.addWidget(choice)
+        self._kinds.button(0).setChecked(True)
+        self._kinds.idToggled.connect(lambda place, on: self._follow(place) if on else None)
+        self._build_secrets(column)
+        self._build_place(column, folder)
+        self._build_end(column)
+        self.setMinimumWidth(look.size(560))
+        self._kinds.button(0).setFocus()
+
+    def show_secrets(self, words: str, samples: Sequence[str]) -> None:
+        """Show the result of the secret scan; with samples, also the list and the option to keep the secrets."""
+        self._found.setText(words)
+        self._samples.setPlainText("\n".join(map(visible, samples)))
+        self._samples.setVisible(bool(samples))
+        self._keep.setVisible(bool(samples))
+
+    def show_progress(self, done: int, all_: int) -> None:
+        self._bar.setRange(0, max(1, all_))
+        self._bar.setValue(done)
+
+    def show_done(self, path: str, size: int, words: str) -> None:
+        """Report that the file was written."""
+        self._path = path
+        self._busy(False)
+        self._said.setText(allow_breaks(self.tr("Exported to {path} ({size}). {more}").format(
+            path=path, size=size_words(size), more=words)))  # fmt: skip
+        self._said.show()
+        self._show.show()
+        self._cancel.setText(self.tr("Close"))
+        self._show.setFocus()
+
+    def show_error(self, words: str) -> None:
+        """Show why the file was not written; the user can change the input and try again."""
+        self._busy(False)
+        self._said.setText(allow_breaks(words))
+        self._said.show()
+
+    def _build_secrets(self, column: QVBoxLayout) -> None:
+        fonts = self._look.fonts
+        column.addSpacing(6)
+        searching = self.tr("Searching for API keys and passwords…")
+        self._found = label(searching, fonts.second, "second", name="export.found", wrap=True)
+        self._samples = QPlainTextEdit()
+        self._samples.setObjectName("export.samples")
+        self._samples.setAccessibleName(self.tr("Secrets that will be removed"))
+        self._samples.setReadOnly(True)
+        self._samples.setFont(fonts.mono)
+        self._samples.setFixedHeight(self._look.size(96))
+        self._samples.hide()
+        self._keep = QCheckBox(self.tr("Keep these API keys and passwords in the file"))
+        self._keep.setObjectName("export.keep")
+        self._keep.setToolTip(self.tr("Anyone who gets the file can use them"))
+        self._keep.setFont(fonts.text)
+        self._keep.hide()
+        for part in (self._found, self._samples, self._keep):
+            column.addWidget(part)
+
+    def _build_place(self, column: QVBoxLayout, folder: str) -> None:
+        column.addSpacing(6)
+        self._place = QLineEdit(str(Path(folder) / (self._stem + self._formats[0].suffix)))
+        self._place.setObjectName("export.place")
+        self._place.setAccessibleName(self.tr("File"))
+        self._place.setFont(self._look.fonts.text)
+        choose = Button(self._look, self.tr("Browse…"), name="export.choose")
+        choose.clicked.connect(self._choose)
+        row = QHBoxLayout()
+        row.addWidget(self._place, 1)
+        row.addWidget(choose)
+        column.addLayout(row)
+
+    def _build_end(self, column: QVBoxLayout) -> None:
+        look = self._look
+        self._bar = QProgressBar()
+        self._bar.setObjectName("export.progress")
+        self._bar.setAccessibleName(self.tr("Progress"))
+        self._bar.setTextVisible(False)
+        self._bar.hide()
+        self._said = label("", look.fonts.second, "second", name="export.said", wrap=True)
+        self._said.hide()
+        self._show = Button(look, self.tr("Show in folder"), name="export.show", icon="folder-open")
+        self._show.hide()
+        self._cancel = Button(look, self.tr("Cancel"), name="export.cancel")
+        self._go = Button(look, self.tr("Export"), name="export.go", tone="primary")
+        self._show.clicked.connect(self._show_folder)
+        self._cancel.clicked.connect(self.reject)
+        self._go.clicked.connect(self._want)
+        self._go.setDefault(True)
+        self.finished.connect(self.canceled)
+        column.addWidget(self._bar)
+        column.addWidget(self._said)
+        row = QHBoxLayout()
+        row.addWidget(self._show)
+        row.addStretch(1)
+        row.addWidget(self._cancel)
+        row.addWidget(self._go)
+        column.addLayout(row)
+
+    def _follow(self, place: int) -> None:
+        """Replace the file suffix when another format is chosen."""
+        path = self._place.text()
+        old = next((form.suffix for form in sorted(self._formats, key=lambda form: -len(form.suffix))
+                    if path.endswith(form.suffix)), "")  # fmt: skip
+        if old:
+            self._place.setText(path.removesuffix(old) + self._formats[place].suffix)
+
+    def _want(self) -> None:
+        path = self._place.text().strip()
+        if not path:
+            self.show_error(self.tr("Enter a file name."))
+            return
+        self._busy(True)
+        self.export_requested.emit(self._formats[self._kinds.checkedId()].id, path, self._keep.isChecked())
+
+    def _busy(self, busy: bool) -> None:
+        self._bar.setVisible(busy)
+        self._go.setEnabled(not busy)
+        self._show.hide()
+        self._said.setVisible(False)
+
+    def _choose(self) -> None:
+        """Open Qt's own file dialog, because the native one would block the event loop."""
+        dialog = QFileDialog(self, self.tr("Export session to"), self._place.text())
+        dialog.setObjectName("export.files")
+        dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
+        dialog.setOption(QFileDialog.Option.DontUseNativeDialog)
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dialog.fileSelected.connect(self._place.setText)
+        dialog.open()
+
+    def _show_folder(self) -> None:
+        QDesktopServices.openUrl(QUrl.fromLocalFile(str(Path(self._path).parent)))

@@ -1,0 +1,130 @@
+"""The dialog that imports sessions of other agents, found on this computer or chosen as files."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import NamedTuple
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QDialog,
+    QFileDialog,
+    QHBoxLayout,
+    QListWidget,
+    QListWidgetItem,
+    QProgressBar,
+    QVBoxLayout,
+    QWidget,
+)
+
+from ui.style.number_formats import size as size_words
+from ui.style.theme import Look
+from ui.text.visible import visible
+from ui.widgets.button import Button
+from ui.widgets.labels import allow_breaks, label
+from ui.widgets.tooltip import tooltip_text
+
+NAME_FILTER = "*.jsonl *.json *.traj *.eval *.db"
+
+
+class FoundTranscript(NamedTuple):
+    """A transcript of another agent; `changed` is its modification time in seconds since the epoch."""
+
+    agent: str
+    path: str
+    size: int
+    changed: float
+
+
+class SessionImportDialog(QDialog):
+    """Opened with `open()`. The import controller finds and imports the transcripts and reports the progress."""
+
+    import_requested = Signal(list)  # paths
+
+    def __init__(self, look: Look, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.setObjectName("import")
+        self.setWindowTitle(self.tr("Import sessions from other agents"))
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(20, 16, 20, 16)
+        column.setSpacing(8)
+        column.addWidget(label(self.tr("Import sessions from other agents"), look.fonts.bold, name="import.title"))
+        text = self.tr("Select the sessions to import. Nothing is run, and the original files are not changed.")
+        column.addWidget(label(text, look.fonts.second, "second", wrap=True))
+        self._list = QListWidget()
+        self._list.setObjectName("import.list")
+        self._list.setAccessibleName(self.tr("Sessions of other agents on this computer"))
+        self._list.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
+        self._list.setFont(look.fonts.text)
+        self._list.itemSelectionChanged.connect(self._count)
+        self._list.itemActivated.connect(lambda _: self._want())
+        column.addWidget(self._list, 1)
+        self._said = label(self.tr("Searching…"), look.fonts.second, "second", name="import.said", wrap=True)
+        self._bar = QProgressBar()
+        self._bar.setObjectName("import.progress")
+        self._bar.setAccessibleName(self.tr("Progress"))
+        self._bar.setTextVisible(False)
+        self._bar.hide()
+        column.addWidget(self._said)
+        column.addWidget(self._bar)
+        files = Button(look, self.tr("Choose files…"), name="import.files", icon="folder-open")
+        files.clicked.connect(self._choose)
+        cancel = Button(look, self.tr("Cancel"), name="import.cancel")
+        cancel.clicked.connect(self.reject)
+        self._go = Button(look, self.tr("Import"), name="import.go", tone="primary")
+        self._go.setEnabled(False)
+        self._go.clicked.connect(self._want)
+        row = QHBoxLayout()
+        row.addWidget(files)
+        row.addStretch(1)
+        row.addWidget(cancel)
+        row.addWidget(self._go)
+        column.addLayout(row)
+        self.resize(look.size(640), look.size(460))
+        self._list.setFocus()
+
+    def show_found(self, left: Sequence[FoundTranscript]) -> None:
+        """List the transcripts found, which are sorted newest first."""
+        for each in left:
+            when = datetime.fromtimestamp(each.changed).astimezone().strftime("%Y-%m-%d %H:%M")
+            name = visible("/".join(Path(each.path).parts[-2:]))
+            item = QListWidgetItem(f"{each.agent}  ·  {when}  ·  {size_words(each.size)}  ·  {name}")
+            item.setData(Qt.ItemDataRole.UserRole, each.path)
+            item.setToolTip(tooltip_text(each.path))
+            self._list.addItem(item)
+        none = self.tr("No sessions of other agents were found in their usual locations. Choose files instead.")
+        self._said.setText("" if left else none)
+
+    def show_progress(self, words: str, done: int, size: int) -> None:
+        self._said.setText(allow_breaks(words))
+        self._bar.setRange(0, max(1, size // 1024))
+        self._bar.setValue(done // 1024)
+
+    def show_error(self, words: str) -> None:
+        self._bar.hide()
+        self._said.setText(allow_breaks(words))
+        self._count()
+
+    def _count(self) -> None:
+        self._go.setEnabled(bool(self._list.selectedItems()))
+
+    def _want(self) -> None:
+        self._begin([item.data(Qt.ItemDataRole.UserRole) for item in self._list.selectedItems()])
+
+    def _begin(self, paths: list[str]) -> None:
+        if paths:
+            self._go.setEnabled(False)
+            self._bar.show()
+            self.import_requested.emit(paths)
+
+    def _choose(self) -> None:
+        dialog = QFileDialog(self, self.tr("Import sessions"), str(Path.home()))
+        dialog.setObjectName("import.choice")
+        dialog.setFileMode(QFileDialog.FileMode.ExistingFiles)
+        dialog.setNameFilters([self.tr("Sessions ({})").format(NAME_FILTER), self.tr("All files (*)")])
+        dialog.setOption(QFileDialog.Option.DontUseNativeDialog)
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dialog.filesSelected.connect(self._begin)
+        dialog.open()

@@ -1,0 +1,128 @@
+"""The engine calls of the Memory page; each runs on the engine's thread and takes and returns plain values."""
+
+import asyncio
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from core.domain.memory import MemoryKind, MemoryScope
+from ui.base.bridge import Bridge
+from ui.base.proposal_controller import ProposalController
+
+if TYPE_CHECKING:
+    from core.engine.api.engine import Engine
+    from core.engine.services.memory_service import ForgetResult, MemoryDetails, MemoryListing
+
+MAX_LISTED: Final = 3_000  # most memories in the list; the search also finds older ones
+
+
+class MemoryInput(NamedTuple):
+    """What the user entered for a memory. If `fields` is None, the fields of the memory stay unchanged."""
+
+    text: str
+    kind: MemoryKind
+    scope: MemoryScope
+    scope_id: str
+    fields: dict[str, str] | None
+
+
+class AddedMemory(NamedTuple):
+    """The result of adding a memory.
+
+    `change` is the number of the change if an equal memory was reinforced instead; 0 for a new one. `conflicts` is how
+    many memories it contradicts.
+    """
+
+    memory_id: str
+    change: int
+    conflicts: int
+
+
+class MemoryController(ProposalController):
+    """Calls the engine's memory service. Every change is durable when its method returns."""
+
+    def __init__(self, bridge: Bridge) -> None:
+        super().__init__(bridge, "memory")
+
+    async def list_memories(self) -> "Sequence[MemoryListing]":
+        """Return the newest memories, including archived and forgotten ones."""
+        return await self._bridge.ask(lambda engine: engine.memory.list_memories(status=None, limit=MAX_LISTED))
+
+    async def search(self, text: str) -> "Sequence[MemoryListing]":
+        return await self._bridge.ask(lambda engine: engine.memory.find(text, limit=100))
+
+    async def details(self, name: str) -> "MemoryDetails":
+        return await self._bridge.ask(lambda engine: engine.memory.show(name))
+
+    async def add(self, written: MemoryInput) -> AddedMemory:
+        text, kind, reach, place, parts = written
+
+        async def add(engine: "Engine") -> AddedMemory:
+            kept = await engine.memory.add(text, kind, scope=reach, place=place, parts=parts)
+            return AddedMemory(kept.memory.id, 0 if kept.did == "created" else kept.memory.version, len(kept.conflicts))
+
+        return await self._bridge.ask(add)
+
+    async def edit(self, name: str, written: MemoryInput, base: int) -> int:
+        """Edit a memory on top of version `base`, and return the number of the change."""
+        text, kind, reach, place, parts = written
+        edited = await self._bridge.ask(
+            lambda engine: engine.memory.edit(name, text, base=base, kind=kind, scope=reach, place=place, parts=parts)
+        )
+        return edited.version
+
+    async def run_action(self, action: str, name: str) -> None:
+        """Pin, unpin, archive, restore, forget or erase a memory."""
+
+        async def act(engine: "Engine") -> None:
+            match action:
+                case "pin" | "unpin":
+                    await engine.memory.pin(name, action == "pin")
+                case "archive":
+                    await engine.memory.archive(name)
+                case "restore":
+                    await engine.memory.restore(name)
+                case "forget":
+                    await engine.memory.forget(name)
+                case _:
+                    await engine.memory.erase(name)
+
+        await self._bridge.ask(act)
+
+    async def undo(self, name: str, number: int) -> int:
+        """Undo a change. Return the number of the undo, itself a change; 0 if nothing is left of the memory."""
+        left = await self._bridge.ask(lambda engine: engine.memory.undo(name, number))
+        return left.version if left else 0
+
+    async def forget_all(self, *, session: str = "", folder: str = "") -> "ForgetResult":
+        """Forget what was learned from a session or, if no session is given, for a folder."""
+        if session:
+            return await self._bridge.ask(lambda engine: engine.memory.forget_session(session))
+        return await self._bridge.ask(lambda engine: engine.memory.forget_folder(folder))
+
+    async def undo_forget(self, memories: Sequence[str], proposals: Sequence[str]) -> None:
+        await self._bridge.ask(lambda engine: engine.memory.undo_forget(memories, proposals))
+
+    async def tidy(self) -> tuple[Sequence[str], int]:
+        """Run the maintenance. Return the IDs of the archived memories and the number of new proposals."""
+
+        async def act(engine: "Engine") -> tuple[Sequence[str], int]:
+            tidied = await engine.memory.tidy()
+            return tidied.archived, len(tidied.proposed)
+
+        return await self._bridge.ask(act)
+
+    async def export(self, place: str) -> None:
+        async def act(engine: "Engine") -> None:
+            text = await engine.memory.export(include_archived=True)
+            await asyncio.to_thread(Path(place).write_text, text, "utf-8")
+
+        await self._bridge.ask(act)
+
+    async def import_file(self, place: str) -> list[str]:
+        """Import a file, and return the IDs of the new memories."""
+
+        async def act(engine: "Engine") -> list[str]:
+            return [one.memory.id for one in await engine.memory.import_file(Path(place)) if one.did == "created"]
+
+        return await self._bridge.ask(act)

@@ -1,0 +1,67 @@
+"""A link on one line, with an optional icon; the text is cut to the available width."""
+
+from PySide6.QtCore import QRect, QSize, Qt
+from PySide6.QtGui import QFontMetrics, QPainter, QPaintEvent
+from PySide6.QtWidgets import QPushButton, QSizePolicy
+
+from ui.style.icons import pixmap
+from ui.style.theme import Look
+from ui.widgets.paint import draw_frame, draw_line
+from ui.widgets.tooltip import tooltip_text
+
+ICON = 14
+GAP = 8
+
+
+class LinkLine(QPushButton):
+    """A link. Tooltip and accessible texts are not cut and include the description."""
+
+    def __init__(
+        self, look: Look, text: str, *, name: str, description: str, icon: str = "", color_token: str = "second"
+    ) -> None:
+        super().__init__(text)
+        self._look, self._icon, self._token = look, icon, color_token
+        self._told = description
+        self.setObjectName(name)
+        self.setProperty("tone", "link")
+        self.setAccessibleDescription(description)
+        self.set_text(text)
+        self.setCursor(Qt.CursorShape.PointingHandCursor)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+
+    def set_text(self, words: str) -> None:
+        self._words = words
+        self.setText(words.replace("&", "&&"))  # an ampersand in untrusted text would define a keyboard shortcut
+        self.setAccessibleName(words)
+        self.setToolTip(tooltip_text(f"{words}\n{self._told}"))
+        self.updateGeometry()
+
+    def restyle(self, look: Look) -> None:
+        self._look = look
+        self.updateGeometry()
+        self.update()
+
+    # Qt overrides
+
+    def sizeHint(self) -> QSize:
+        metrics = QFontMetrics(self._look.fonts.second)
+        return QSize(metrics.horizontalAdvance(self._words) + self._left() + 2, metrics.height() + 4)
+
+    def minimumSizeHint(self) -> QSize:
+        return QSize(40, self.sizeHint().height())
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        look, theme = self._look, self._look.theme
+        with QPainter(self) as painter:
+            if self._icon:
+                size = look.size(ICON)
+                drawn = pixmap(self._icon, theme.color(self._token), size, self.devicePixelRatioF())
+                painter.drawPixmap(0, (self.height() - size) // 2, drawn)
+            room = QRect(self._left(), 0, self.width() - self._left(), self.height())
+            ink = theme.accent if self.underMouse() or not self._icon else theme.second
+            draw_line(painter, room, self._words, look.fonts.second, ink)
+            if self.hasFocus():
+                draw_frame(painter, self.rect(), 4, None, theme.accent)
+
+    def _left(self) -> int:
+        return self._look.size(ICON) + GAP if self._icon else 0

@@ -1,0 +1,237 @@
+"""The actions on memories: add, edit, pin, archive, forget, erase, import and export, most of them with undo."""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Protocol
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QFileDialog, QWidget
+
+from core.domain.memory import Memory
+from core.domain.problems import Problem
+from core.domain.proposal import Proposal
+from ui.base.panel_page import ShowToast, StartTask
+from ui.memory.controller import MemoryController, MemoryInput
+from ui.memory.memory_dialog import MemoryDialog
+from ui.memory.texts import tr
+from ui.style.theme import Look
+from ui.widgets.confirm_dialog import ConfirmDialog
+
+REVERSE_ACTIONS = {"pin": "unpin", "unpin": "pin", "archive": "restore", "restore": "archive", "forget": "restore"}
+
+
+class MemoryActionsHost(Protocol):
+    """The part of the Memory page that the actions use."""
+
+    look: Look
+
+    def refresh(self, wanted: str = "") -> None: ...
+
+    def scope_folders(self) -> Sequence[str]: ...
+
+
+class MemoryActions:
+    """Runs the actions, then refreshes `page` and shows a toast, with Undo if possible. Dialogs belong to `parent`."""
+
+    def __init__(
+        self,
+        page: MemoryActionsHost,
+        parent: QWidget,
+        controller: MemoryController,
+        *,
+        start_task: StartTask,
+        show_toast: ShowToast,
+    ) -> None:
+        self._page, self._parent, self._controller, self._start_task, self._show_toast = (
+            page,
+            parent,
+            controller,
+            start_task,
+            show_toast,
+        )
+
+    def open_dialog(self, memory: Memory | None = None, rejected: MemoryInput | None = None, reason: str = "") -> None:
+        """Open the dialog to add or edit a memory. `rejected` is input that the engine refused because of `reason`."""
+        dialog = MemoryDialog(self._page.look, self._page.scope_folders(), memory, self._parent)
+        if rejected:
+            dialog.show_rejected(rejected, reason)
+        dialog.submitted.connect(partial(self._edit, memory) if memory else self._add)
+        dialog.open()
+
+    def run_action(self, action: str, memory: Memory) -> None:
+        """Run an action of the card on a memory."""
+        if action == "edit":
+            self.open_dialog(memory)
+        elif action == "erase":
+            text = tr("This deletes the memory, its versions and its usage history. It cannot be undone.")
+            act = partial(self._do, "erase", memory.id)
+            ConfirmDialog(self._page.look, tr("Erase this memory?"), text, tr("Erase"), act, self._parent).open()
+        else:
+            self._do(action, memory.id)
+
+    def undo_change(self, memory: Memory, number: int) -> None:
+        """Undo a change of a memory, given by its number."""
+
+        async def send() -> None:
+            done = await self._controller.undo(memory.id, number)
+            self._page.refresh(memory.id if done else "")
+            self._show_toast(tr("Change {} undone.").format(number), partial(self._undo, memory.id, done))
+
+        self._start_task(send(), "undo a change of a memory")
+
+    def forget_all(self, *, session: str = "", folder: str = "") -> None:
+        """Forget what was learned from a session or for a folder, except for what the user wrote."""
+
+        async def send() -> None:
+            forgotten = await self._controller.forget_all(session=session, folder=folder)
+            self._page.refresh()
+            count = len(forgotten.memories)
+            text = tr("Forgot 1 memory.") if count == 1 else tr("Forgot {} memories.").format(count)
+            if rejected := len(forgotten.proposals) - len(forgotten.skills):
+                text += " " + tr("Proposals rejected: {}.").format(rejected)
+            if forgotten.skills:
+                text += " " + tr("Skill changes undone: {}.").format(len(forgotten.skills))
+            back = partial(self._bring_back, forgotten.memories, forgotten.proposals)
+            self._show_toast(text, back if forgotten.memories or forgotten.proposals else None)
+
+        self._start_task(send(), "forget memories")
+
+    def tidy(self) -> None:
+        async def send() -> None:
+            archived, proposed = await self._controller.tidy()
+            self._page.refresh()
+            text = tr("Memories archived: {}. New proposals: {}.").format(len(archived), proposed)
+            self._show_toast(text, partial(self._bring_back, archived) if archived else None)
+
+        self._start_task(send(), "tidy the memories")
+
+    def ask_export(self) -> None:
+        dialog = self._dialog(tr("Export memories"))
+        dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
+        dialog.setDefaultSuffix("json")
+        dialog.selectFile("journeyman-memories.json")
+        dialog.fileSelected.connect(self.export)
+        dialog.open()
+
+    def export(self, place: str) -> None:
+        async def send() -> None:
+            await self._controller.export(place)
+            self._show_toast(tr("Exported the memories to {}.").format(place))
+
+        self._start_task(send(), "export memories")
+
+    def ask_import(self) -> None:
+        dialog = self._dialog(tr("Import memories"))
+        dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
+        kinds = tr("Memories (*.json *.md *.db *.sqlite *.sqlite3)")
+        dialog.setNameFilters([kinds, tr("All files (*)")])
+        dialog.fileSelected.connect(self.import_file)
+        dialog.open()
+
+    def import_file(self, place: str) -> None:
+        async def send() -> None:
+            new = await self._controller.import_file(place)
+            self._page.refresh(new[0] if new else "")
+            text = tr("Imported 1 new memory.") if len(new) == 1 else tr("Imported {} new memories.")
+            self._show_toast(text.format(len(new)), partial(self._undo_import, new) if new else None)
+
+        self._start_task(send(), "import memories")
+
+    def resolve_proposal(self, proposal: Proposal, how: str, text: str | None, done: Callable[[], None]) -> None:
+        """Accept a proposal (with `text` if the user edited it) or reject it, then call `done`."""
+
+        async def send() -> None:
+            await self._controller.resolve(proposal.id, how, text)
+            done()
+            self._page.refresh()  # shows the next proposal
+            toast = tr("Proposal accepted.") if how == "keep" else tr("Proposal rejected.")
+            self._show_toast(toast, partial(self._unsettle, proposal.id))
+
+        self._start_task(send(), f"{how} a proposal")
+
+    def _add(self, written: object) -> None:
+        assert isinstance(written, MemoryInput)
+        entered = written
+
+        async def send() -> None:
+            try:
+                name, again, others = await self._controller.add(entered)
+            except Problem as problem:
+                self.open_dialog(None, entered, str(problem))
+                return
+            self._page.refresh(name)
+            text = tr("A memory with this text exists; its confidence was raised.") if again else tr("Memory added.")
+            if others:
+                text = tr("Memory added. It contradicts another memory; review both.")
+            back = partial(self._undo, name, again) if again else partial(self._do, "forget", name)
+            self._show_toast(text, back)
+
+        self._start_task(send(), "add a memory")
+
+    def _edit(self, memory: Memory, written: object) -> None:
+        assert isinstance(written, MemoryInput)
+        entered = written
+
+        async def send() -> None:
+            try:
+                number = await self._controller.edit(memory.id, entered, memory.version)
+            except Problem as problem:
+                self.open_dialog(memory, entered, str(problem))
+                return
+            self._page.refresh(memory.id)
+            self._show_toast(tr("Memory changed."), partial(self._undo, memory.id, number))
+
+        self._start_task(send(), "edit a memory")
+
+    def _do(self, action: str, name: str) -> None:
+        text = {
+            "pin": tr("Memory pinned. It is always added to the context and never decays."),
+            "unpin": tr("Memory unpinned."),
+            "archive": tr("Memory archived. It is no longer added to any context."),
+            "restore": tr("Memory restored."),
+            "forget": tr("Memory forgotten."),
+            "erase": tr("Memory erased."),
+        }[action]
+
+        async def send() -> None:
+            await self._controller.run_action(action, name)
+            self._page.refresh(name if action in ("pin", "unpin") else "")
+            back = REVERSE_ACTIONS.get(action)
+            self._show_toast(text, partial(self._do, back, name) if back else None)
+
+        self._start_task(send(), f"{action} a memory")
+
+    def _undo(self, name: str, number: int) -> None:
+        async def send() -> None:
+            left = await self._controller.undo(name, number)
+            self._page.refresh(name if left else "")
+
+        self._start_task(send(), "undo a change of a memory")
+
+    def _unsettle(self, name: str) -> None:
+        async def send() -> None:
+            await self._controller.resolve(name, "undo")
+            self._page.refresh()
+
+        self._start_task(send(), "undo a proposal")
+
+    def _bring_back(self, memories: Sequence[str], proposals: Sequence[str] = ()) -> None:
+        async def send() -> None:
+            await self._controller.undo_forget(memories, proposals)
+            self._page.refresh()
+
+        self._start_task(send(), "restore memories")
+
+    def _undo_import(self, names: Sequence[str]) -> None:
+        async def send() -> None:
+            for name in names:
+                await self._controller.run_action("forget", name)
+            self._page.refresh()
+
+        self._start_task(send(), "forget memories")
+
+    def _dialog(self, title: str) -> QFileDialog:
+        dialog = QFileDialog(self._parent, title)
+        dialog.setObjectName("memory.file")
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        return dialog

@@ -1,0 +1,181 @@
+"""The dialog to add or edit a memory: its kind, its text or fields, and its scope."""
+
+from collections.abc import Mapping, Sequence
+from typing import Final, cast
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QDialog, QHBoxLayout, QLabel, QLineEdit, QVBoxLayout, QWidget
+
+from core.domain.memory import FIELDS, MEMORY_KINDS, TEXT_LIMIT, Memory, MemoryKind, MemoryScope, sentence
+from ui.memory.controller import MemoryInput
+from ui.memory.texts import field_label, folder_label, kind_description, kind_label, tr
+from ui.style.theme import Look
+from ui.widgets.button import Button
+from ui.widgets.dialog_parts import button_row
+from ui.widgets.drop_down import DropDown
+from ui.widgets.labels import TextField, label, styled_frame
+
+KINDS_WITH_FIELDS: Final[tuple[MemoryKind, ...]] = ("heuristic", "anti-pattern")
+REQUIRED_FIELDS: Final = {"heuristic": ("when", "do"), "anti-pattern": ("what",)}
+
+
+class MemoryDialog(QDialog):
+    """Opened with `open()`; emits `submitted` with a `MemoryInput`. A memory has fields or one text, by its kind."""
+
+    submitted = Signal(object)
+
+    def __init__(self, look: Look, folders: Sequence[str], memory: Memory | None, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._look, self._memory = look, memory
+        title = tr("Edit memory") if memory else tr("Add memory")
+        self.setObjectName("memory.write")
+        self.setWindowTitle(title)
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self._kind = self._choice("memory.write.kind", tr("Kind"))
+        for kind in MEMORY_KINDS:
+            if kind != "outcome" or (memory and memory.content.kind == "outcome"):
+                self._kind.addItem(kind_label(kind), kind)
+        self._hint = label("", look.fonts.second, "second", wrap=True)
+        self._text = TextField(look.fonts.text, max_lines=6, min_lines=3)
+        self._text.setObjectName("memory.write.text")
+        self._text.setAccessibleName(tr("What to remember"))
+        self._well = styled_frame("input")
+        inner = QVBoxLayout(self._well)
+        inner.setContentsMargins(10, 8, 10, 8)
+        inner.addWidget(self._text)
+        self._fields: dict[str, tuple[QLabel, QLineEdit]] = {}
+        self._reach = self._choice("memory.write.reach", tr("Applies to"))
+        self._wrong = label("", look.fonts.second, "failed", name="memory.write.wrong", wrap=True)
+        self._yes = Button(look, tr("Save") if memory else tr("Add"), name="memory.write.yes", tone="primary")
+        self._lay_out(title)
+        self._fill(folders)
+        self._kind.currentIndexChanged.connect(lambda _: self._show_kind())
+        self._text.textChanged.connect(self._validate)
+        self._text.entered.connect(self._submit)
+        self._yes.clicked.connect(self._submit)
+        self._show_kind()
+
+    def current_input(self) -> MemoryInput:
+        kind, (reach, place) = self._chosen(), self._reach.currentData()
+        parts = {name: field.text().strip() for name, (_, field) in self._fields.items() if field.text().strip()}
+        if kind in KINDS_WITH_FIELDS and self._by_fields():
+            return MemoryInput(sentence(kind, parts), kind, cast(MemoryScope, reach), place, parts)
+        same = self._memory is not None and self._memory.content.kind == kind
+        return MemoryInput(self._text.stripped_text(), kind, cast(MemoryScope, reach), place, None if same else {})
+
+    def show_rejected(self, written: MemoryInput, why: str) -> None:
+        """Show input that the engine rejected, and why, so that the user can correct it."""
+        self._kind.setCurrentIndex(max(0, self._kind.findData(written.kind)))
+        at = [self._reach.itemData(at) for at in range(self._reach.count())].index((written.scope, written.scope_id))
+        self._reach.setCurrentIndex(at)
+        self._text.setPlainText(written.text)
+        for name, said in (written.fields or {}).items():
+            self._fields[name][1].setText(said)
+        self._wrong.setText(why)
+        self._wrong.show()
+
+    def _chosen(self) -> MemoryKind:
+        return cast(MemoryKind, self._kind.currentData())
+
+    def _by_fields(self) -> bool:
+        """Return whether the input has fields. A memory that was saved without fields is edited as one text."""
+        kind = self._chosen()
+        if kind not in KINDS_WITH_FIELDS:
+            return False
+        memory = self._memory
+        return not (memory and memory.content.kind == kind and not _has_required_fields(kind, memory.content.fields))
+
+    def _show_kind(self) -> None:
+        kind, by_fields = self._chosen(), self._by_fields()
+        self._hint.setText(kind_description(kind))
+        self._well.setVisible(not by_fields)
+        for name, (title, field) in self._fields.items():
+            shown = by_fields and name in FIELDS[kind]
+            title.setVisible(shown)
+            field.setVisible(shown)
+            if not shown:
+                field.clear()
+            elif self._memory and self._memory.content.kind == kind and not field.text():
+                field.setText(self._memory.content.fields.get(name, ""))
+        self._validate()
+        first = next((field for _, field in self._fields.values() if not field.isHidden()), None)
+        (first if by_fields and first else self._text).setFocus()
+        self.adjustSize()
+
+    def _validate(self) -> None:
+        written = self.current_input()
+        long = len(written.text) > TEXT_LIMIT
+        error = tr("A memory can have at most {} characters. Create a skill for longer texts.").format(
+            f"{TEXT_LIMIT:,}"
+        )
+        self._wrong.setText(error if long else "")
+        self._wrong.setVisible(long)
+        needed = REQUIRED_FIELDS.get(written.kind, ()) if self._by_fields() else ()
+        complete = all((written.fields or {}).get(name) for name in needed) and bool(written.text)
+        self._yes.setEnabled(complete and not long)
+
+    def _submit(self) -> None:
+        if self._yes.isEnabled():
+            written = self.current_input()
+            self.accept()
+            self.submitted.emit(written)
+
+    def _fill(self, folders: Sequence[str]) -> None:
+        memory = self._memory
+        self._reach.addItem(tr("Every folder"), ("everywhere", ""))
+        for folder in folders:
+            self._reach.addItem(tr("Only {}").format(folder_label(folder)), ("folder", folder))
+        if memory is None:
+            self._kind.setCurrentIndex(max(0, self._kind.findData("preference")))
+            return
+        said = memory.content
+        here = [self._reach.itemData(at) for at in range(self._reach.count())]
+        if (said.scope, said.scope_id) not in here:
+            self._reach.addItem(tr("Only {} {}").format(said.scope, said.scope_id), (said.scope, said.scope_id))
+            here.append((said.scope, said.scope_id))
+        self._reach.setCurrentIndex(here.index((said.scope, said.scope_id)))
+        self._kind.setCurrentIndex(max(0, self._kind.findData(said.kind)))
+        self._text.setPlainText(said.text)
+        self._text.selectAll()
+
+    def _lay_out(self, title: str) -> None:
+        look = self._look
+        column = QVBoxLayout(self)
+        column.setContentsMargins(20, 16, 20, 16)
+        column.setSpacing(8)
+        column.addWidget(label(title, look.fonts.bold))
+        first = QHBoxLayout()
+        first.addWidget(self._kind)
+        first.addWidget(self._hint, 1)
+        column.addLayout(first)
+        column.addWidget(self._well)
+        for name in dict.fromkeys(part for kind in KINDS_WITH_FIELDS for part in FIELDS[kind]):
+            title_label, field = label(field_label(name), look.fonts.second, "second"), QLineEdit()
+            field.setObjectName(f"memory.write.{name}")
+            field.setAccessibleName(field_label(name))
+            field.setFont(look.fonts.text)
+            field.textChanged.connect(self._validate)
+            title_label.setBuddy(field)
+            self._fields[name] = title_label, field
+            column.addWidget(title_label)
+            column.addWidget(field)
+        column.addWidget(label(tr("Applies to"), look.fonts.second, "second"))
+        column.addWidget(self._reach)
+        column.addWidget(self._wrong)
+        cancel = Button(look, tr("Cancel"), name="memory.write.cancel")
+        cancel.clicked.connect(self.reject)
+        self._yes.setDefault(True)
+        column.addLayout(button_row(cancel, self._yes))
+        self.setMinimumWidth(look.size(480))
+
+    def _choice(self, name: str, title: str) -> DropDown:
+        made = DropDown()
+        made.setObjectName(name)
+        made.setAccessibleName(title)
+        made.setToolTip(title)
+        made.setFont(self._look.fonts.text)
+        return made
+
+
+def _has_required_fields(kind: str, parts: Mapping[str, str]) -> bool:
+    return all(parts.get(name) for name in REQUIRED_FIELDS.get(kind, ()))

@@ -1,0 +1,130 @@
+"""Builds the lines of the list of memories, and decides which tab and scope filter a memory matches."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from core.domain.memory import DAY, Memory
+from core.domain.proposal import Proposal
+from ui.memory.texts import (
+    TitleOf,
+    kind_label,
+    proposal_action_label,
+    proposed_kind,
+    scope_text,
+    source_text,
+    tr,
+    usage_text,
+)
+from ui.text.visible import visible
+from ui.widgets.time_formats import short_time, to_local_time
+
+if TYPE_CHECKING:
+    from core.engine.services.memory_service import MemoryListing
+
+RECENT: Final = 2 * DAY
+ALL, LOW_RELEVANCE, ARCHIVED, PROPOSED = "all", "fading", "archive", "proposed"
+
+
+class MemoryLine(NamedTuple):
+    """A memory or a proposal in the list.
+
+    `key` is the ID of a memory, or `proposal/` and the ID of a proposal. `relevance` is from 0 to 1, and negative for
+    a proposal.
+    """
+
+    key: str
+    kind: str
+    title: str
+    text: str
+    subtitle: str
+    chip: str = ""
+    relevance: float = -1.0
+    usage: str = ""
+    day: str = ""
+    pinned: bool = False
+
+    @property
+    def accessible_text(self) -> str:
+        """The text of the line for screen readers."""
+        relevance = tr("relevance {}%").format(round(self.relevance * 100)) if self.relevance >= 0 else ""
+        pinned = tr("pinned") if self.pinned else ""
+        parts = (self.title, self.chip, pinned, self.text, self.subtitle, relevance, self.usage, self.day)
+        return ", ".join(part for part in parts if part)
+
+
+PROPOSAL_PREFIX: Final = "proposal/"
+
+
+def is_in_tab(listed: "MemoryListing", tab: str) -> bool:
+    """Return whether a tab lists a memory: `all`, `fading`, `archive`, or the tab of a kind of memory."""
+    memory = listed.memory
+    if tab == ARCHIVED:
+        return memory.status != "active"
+    if memory.status != "active":
+        return False
+    if tab == LOW_RELEVANCE:
+        return listed.state in ("low", "decayed")
+    return tab in (ALL, memory.content.kind)
+
+
+def scope_folders(listed: "Sequence[MemoryListing]") -> list[str]:
+    """Return the folders that at least one memory is limited to, sorted."""
+    return sorted({one.memory.content.scope_id for one in listed if one.memory.content.scope == "folder"})
+
+
+def matches_scope(memory: Memory, scope_filter: str) -> bool:
+    """Return whether a memory matches a scope filter: a folder, `*` (applies everywhere) or empty (all memories)."""
+    content = memory.content
+    if not scope_filter:
+        return True
+    return content.scope == "everywhere" if scope_filter == "*" else content.scope_id == scope_filter
+
+
+def memory_line(listed: "MemoryListing", title_of: TitleOf, now: int) -> MemoryLine:
+    memory = listed.memory
+    under = [source_text(memory, title_of)]
+    if memory.content.scope != "everywhere":
+        under.append(scope_text(memory, title_of))
+    return MemoryLine(
+        memory.id,
+        memory.content.kind,
+        kind_label(memory.content.kind),
+        visible(memory.content.text),
+        " · ".join(under),
+        _chip(memory, now),
+        listed.relevance,
+        usage_text(memory),
+        _day(memory.created_at, now),
+        memory.pinned,
+    )
+
+
+def proposal_line(proposal: Proposal, title_of: TitleOf, now: int) -> MemoryLine:
+    title = title_of(proposal.session) if proposal.session else ""
+    source = tr("from “{}”").format(visible(title)) if title else ""
+    under = " · ".join(part for part in (visible(proposal.reason), source) if part)
+    text = visible(proposal.text) or tr("Archive this memory")
+    kind = proposed_kind(proposal) or ""
+    return MemoryLine(
+        f"{PROPOSAL_PREFIX}{proposal.id}",
+        kind,
+        proposal_action_label(proposal),
+        text,
+        under,
+        tr("review"),
+        day=_day(proposal.created_at, now),
+    )
+
+
+def _chip(memory: Memory, now: int) -> str:
+    if memory.status == "forgotten":
+        return tr("forgotten")
+    if memory.conflicts:
+        return tr("conflict")
+    return tr("new") if now - memory.created_at < RECENT and memory.author != "user" else ""
+
+
+def _day(at: int, now: int) -> str:
+    if to_local_time(at).date() == to_local_time(now).date():
+        return tr("today")
+    return short_time(at, max(now, at + 8 * DAY))

@@ -1,0 +1,169 @@
+"""The list of memories and proposals, with columns for kind, text, relevance, usage and day."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from PySide6.QtCore import (
+    QModelIndex,
+    QPoint,
+    QRect,
+    QSize,
+    Qt,
+)
+from PySide6.QtGui import QColor, QFontMetrics, QKeyEvent, QPainter
+from PySide6.QtWidgets import QStyle, QStyleOptionViewItem, QWidget
+
+from ui.memory.memory_lines import MemoryLine
+from ui.memory.texts import KIND_COLORS
+from ui.style.icons import pixmap
+from ui.style.theme import Look, blend
+from ui.widgets.item_list import ITEM_ROLE, AnyIndex, ItemDelegate, ItemListModel, ItemListView
+from ui.widgets.labels import ENTER_KEYS
+from ui.widgets.paint import chip_width, draw_chip, draw_frame, draw_line, draw_right_aligned, draw_selection
+
+INSET: Final = 20
+KIND: Final = 108
+BAR: Final = 56
+PERCENT: Final = 38
+USAGE_WIDTH: Final = 106
+DAY_WIDTH: Final = 48
+GAP: Final = 10
+NARROW_WIDTH: Final = 560  # pixels; below this width, only the text and the relevance are shown
+
+
+class MemoryListModel(ItemListModel[MemoryLine]):
+    def key_of(self, item: MemoryLine) -> str:
+        return item.key
+
+    def accessible_text(self, item: MemoryLine) -> str:
+        return item.accessible_text
+
+    def tooltip_of(self, item: MemoryLine) -> str:
+        return item.text
+
+
+class MemoryDelegate(ItemDelegate):
+    def sizeHint(self, option: QStyleOptionViewItem, index: AnyIndex) -> QSize:
+        fonts = self.look.fonts
+        return QSize(200, QFontMetrics(fonts.text).height() + QFontMetrics(fonts.second).height() + 13)
+
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: AnyIndex) -> None:
+        line, place, theme = index.data(ITEM_ROLE), QRect(option.rect), self.look.theme
+        state, flags = option.state, QStyle.StateFlag
+        if not isinstance(line, MemoryLine):
+            return
+        if line.key == self.shown_key:
+            draw_selection(painter, place, theme)
+        elif state & flags.State_MouseOver:
+            painter.fillRect(place, blend(theme.selection, theme.background, 0.5))
+        painter.fillRect(place.left(), place.bottom(), place.width(), 1, theme.line)
+        if self.keyboard_focus and state & flags.State_HasFocus:
+            draw_frame(painter, place.adjusted(3, 2, -3, -3), 6, None, theme.accent)
+        self._paint_line(painter, place.adjusted(self.look.size(INSET), 0, -self.look.size(INSET), -1), line)
+
+    def _paint_line(self, painter: QPainter, place: QRect, line: MemoryLine) -> None:
+        look, theme, fonts = self.look, self.look.theme, self.look.fonts
+        above, below = QFontMetrics(fonts.text).height(), QFontMetrics(fonts.second).height()
+        top = place.top() + (place.height() - above - below - 1) // 2
+        left, right = place.left(), place.right()
+        if place.width() >= look.size(NARROW_WIDTH):
+            ink = theme.color(KIND_COLORS.get(line.kind, "learned"))
+            self._paint_kind(painter, QRect(left, place.top(), look.size(KIND) - GAP, place.height()), line.title, ink)
+            left += look.size(KIND)
+            right = self._paint_figures(painter, place, line, ink)
+        elif line.relevance >= 0:
+            box = QRect(place.left(), place.top(), place.width(), place.height())
+            right -= draw_right_aligned(painter, box, _percent(line.relevance), fonts.second, theme.second) + GAP
+        text = QRect(left, top, right - left, above)
+        if line.chip:
+            wide = chip_width(line.chip, fonts.caption)
+            draw_chip(
+                painter, QRect(left, top, wide, above), line.chip, fonts.caption, theme.learned, theme.strong_line
+            )
+            text.setLeft(left + wide + 6)
+        if line.pinned:
+            size = look.size(12)
+            drawn = pixmap("pin", theme.second, size, painter.device().devicePixelRatio())
+            painter.drawPixmap(QPoint(text.left(), top + (above - size) // 2), drawn)
+            text.setLeft(text.left() + size + 5)
+        draw_line(painter, text, line.text, fonts.text, theme.text)
+        draw_line(painter, QRect(left, top + above + 1, right - left, below), line.subtitle, fonts.second, theme.third)
+
+    def _paint_kind(self, painter: QPainter, place: QRect, title: str, ink: QColor) -> None:
+        dot = QRect(place.left(), place.center().y() - 3, 8, 8)
+        draw_frame(painter, dot, 4, ink, None)
+        draw_line(painter, place.adjusted(14, 0, 0, 0), title, self.look.fonts.strong, ink)
+
+    def _paint_figures(self, painter: QPainter, place: QRect, line: MemoryLine, ink: QColor) -> int:
+        """Paint relevance, usage and day in columns from the right, and return where the columns begin."""
+        look, theme, font = self.look, self.look.theme, self.look.fonts.second
+        box = QRect(place.right() - look.size(DAY_WIDTH) + 1, place.top(), look.size(DAY_WIDTH), place.height())
+        draw_right_aligned(painter, box, line.day, font, theme.second)
+        if line.relevance < 0:
+            return box.left() - GAP
+        box.moveLeft(box.left() - look.size(USAGE_WIDTH) - GAP)
+        box.setWidth(look.size(USAGE_WIDTH))
+        draw_line(painter, box, line.usage, font, theme.second)
+        box.moveLeft(box.left() - look.size(PERCENT) - GAP)
+        box.setWidth(look.size(PERCENT))
+        draw_line(painter, box, _percent(line.relevance), font, theme.second)
+        wide = look.size(BAR)
+        bar = QRect(box.left() - wide - 6, place.center().y() - 2, wide, 5)
+        draw_frame(painter, bar, 2.5, theme.strong_line, None)
+        if filled := round(wide * line.relevance):
+            draw_frame(painter, QRect(bar.left(), bar.top(), max(5, filled), 5), 2.5, ink, None)
+        return bar.left() - 2 * GAP
+
+
+def _percent(strength: float) -> str:
+    return f"{round(strength * 100)}%"
+
+
+class MemoryList(ItemListView):
+    """A list that opens a memory or proposal as soon as it becomes current, by an arrow key or a click."""
+
+    def __init__(self, look: Look, parent: QWidget | None = None) -> None:
+        self.rows = MemoryListModel()
+        super().__init__("memory.list", self.rows, MemoryDelegate(look), parent)
+        self._filling = False
+        self.setAccessibleName(self.tr("Memories"))
+        self.setUniformItemSizes(True)
+        self.selectionModel().currentChanged.connect(lambda index, _: self._choose(index))
+
+    def show_lines(self, lines: Sequence[MemoryLine], shown: str) -> None:
+        """Replace the lines, keeping the scroll position, and mark the line with the key `shown`."""
+        bar = self.verticalScrollBar().value()
+        self._filling = True
+        self.rows.show(lines)
+        self.mark_open(shown)
+        self._filling = False
+        self.verticalScrollBar().setValue(bar)
+
+    def mark_open(self, key: str) -> None:
+        """Mark the line that is open next to the list, and make it current."""
+        self._painter.shown_key = key
+        place = self.rows.index_of(key)
+        if place != self.currentIndex():
+            self.setCurrentIndex(place)
+        self.viewport().update()
+
+    def current_key(self) -> str:
+        line = self.rows.item(self.currentIndex())
+        return line.key if line else ""
+
+    def _choose(self, index: QModelIndex) -> None:
+        line = self.rows.item(index)
+        if line and not self._filling and line.key != self._painter.shown_key:
+            self.chosen.emit(line.key)
+
+    # Qt overrides
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        self._painter.keyboard_focus = True
+        if not self.currentIndex().isValid() and event.key() in {Qt.Key.Key_Down, Qt.Key.Key_Home, *ENTER_KEYS}:
+            self.setCurrentIndex(self.rows.index(0))
+            event.accept()
+        elif event.key() == Qt.Key.Key_Delete or (event.text().isalpha() and not event.modifiers()):
+            event.ignore()  # disables type-ahead search: letters are shortcuts of the page
+        else:
+            super().keyPressEvent(event)

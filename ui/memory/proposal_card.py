@@ -1,0 +1,186 @@
+"""The card of a memory proposal, to compare it with the current text and to accept, edit or reject it."""
+
+from typing import Final
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QKeyEvent
+from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
+
+from core.domain.memory import TEXT_LIMIT
+from core.domain.proposal import Proposal
+from core.timeline.text_diff import diff_texts
+from ui.memory.link_line import LinkLine
+from ui.memory.texts import TitleOf, kind_label, proposal_action_label, proposed_kind, tr, wrap_for_diff
+from ui.memory.version_history import diff_height
+from ui.style.theme import Look
+from ui.text.visible import visible
+from ui.widgets.button import Button
+from ui.widgets.diff_view import DiffView
+from ui.widgets.labels import TextField, hairline, label, styled_frame
+
+SIDE: Final = 16
+
+
+class MemoryProposalCard(QWidget):
+    """Shows a proposal. Emits `decided` with `keep` or `reject`, and with the edited text, or None if unchanged."""
+
+    decided = Signal(str, object)
+    step_requested = Signal(str, int)
+
+    def __init__(self, look: Look, title_of: TitleOf) -> None:
+        super().__init__()
+        self._title_of = title_of
+        self._look = look
+        self.proposal: Proposal | None = None
+        self.setObjectName("memory.proposal")
+        self._title = label("", look.fonts.bold, name="memory.proposal.title", wrap=True)
+        self._text = label("", look.fonts.title, name="memory.proposal.text", wrap=True)
+        self._lines = DiffView(look)
+        self._lines.setObjectName("memory.proposal.lines")
+        self._field = TextField(look.fonts.text, max_lines=10, min_lines=3)
+        self._field.setObjectName("memory.proposal.field")
+        self._field.setAccessibleName(tr("What to remember"))
+        self._well = styled_frame("input")
+        self._reason = label("", look.fonts.text, name="memory.proposal.reason", wrap=True)
+        self._warning = label("", look.fonts.second, "waiting", name="memory.proposal.taint", wrap=True)
+        self._source = LinkLine(
+            look, "", name="memory.proposal.source", description=tr("Show the steps it was learned from")
+        )
+        self._keep = Button(look, tr("Accept"), name="memory.proposal.keep", tone="primary")
+        self._edit = Button(look, tr("Edit"), name="memory.proposal.edit")
+        self._reject = Button(look, tr("Reject"), name="memory.proposal.reject")
+        self._lay_out()
+        for button, key, act in (
+            (self._keep, "Y", self.keep), (self._edit, "E", self.edit), (self._reject, "N", self.reject),
+        ):  # fmt: skip
+            button.setToolTip(f"{button.text()} ({key})")
+            button.clicked.connect(act)
+        self._field.entered.connect(self.keep)
+        self._field.textChanged.connect(self._validate)
+        self._source.clicked.connect(self._show_source)
+
+    def show_proposal(self, proposal: Proposal, before: str | None) -> None:
+        """Show a proposal; `before` is the current text, None for a new memory.
+
+        If the user is editing this proposal already, nothing changes.
+        """
+        if self.proposal is not None and self.proposal.id == proposal.id and self.editing:
+            return
+        self.proposal = proposal
+        kind = proposed_kind(proposal)
+        named = kind_label(kind) if kind else tr("memory")
+        self._title.setText(f"{proposal_action_label(proposal).capitalize()} · {named}")
+        text = proposal.text or before or ""
+        self._text.setText(visible(text))
+        changes = before is not None and bool(proposal.text) and before != proposal.text
+        self._text.show()
+        self._lines.setVisible(changes)
+        if changes:
+            found = diff_texts(wrap_for_diff(before or ""), wrap_for_diff(proposal.text))
+            self._lines.show_diff(found, side_by_side=False, can_revert=False)
+            self._lines.setFixedHeight(diff_height(self._look, self._lines))
+        self._well.hide()
+        self._reason.setText(f"“{visible(proposal.reason)}”" if proposal.reason else "")
+        self._reason.setVisible(bool(proposal.reason))
+        sources = ", ".join(visible(one) for one in proposal.untrusted_sources)
+        self._warning.setText(tr("The run had read untrusted content before: {}").format(sources))
+        self._warning.setVisible(bool(sources))
+        self._source.set_text(self._source_words(proposal))
+        self._source.setVisible(bool(self._source.text()))
+        self._edit.setVisible(proposal.action != "archive")
+        self._edit.setEnabled(True)
+        self._validate()
+
+    @property
+    def editing(self) -> bool:
+        return not self._well.isHidden()
+
+    def focus_first(self) -> None:
+        (self._field if self.editing else self._keep).setFocus(Qt.FocusReason.TabFocusReason)
+
+    def keep(self) -> None:
+        if self.proposal and self._keep.isEnabled():
+            self.decided.emit("keep", self._field.stripped_text() if self.editing else None)
+
+    def reject(self) -> None:
+        if self.proposal:
+            self.decided.emit("reject", None)
+
+    def edit(self) -> None:
+        """Show the text in a field; `keep` then accepts the edited text."""
+        if self.proposal and not self.editing and not self._edit.isHidden():
+            self._field.setPlainText(self.proposal.text)
+            self._text.hide()
+            self._well.show()
+            self._edit.setEnabled(False)
+            self._field.setFocus(Qt.FocusReason.OtherFocusReason)
+
+    def discard(self) -> None:
+        """Clear the card with any unsaved edit, after the proposal was decided."""
+        self.proposal = None
+        self._well.hide()
+
+    def restyle(self, look: Look) -> None:
+        self._look = look
+        fonts = look.fonts
+        for words, font in ((self._title, fonts.bold), (self._text, fonts.title), (self._reason, fonts.text)):
+            words.setFont(font)
+        self._warning.setFont(fonts.second)
+        self._field.apply_font(fonts.text)
+        for part in (self._keep, self._edit, self._reject, self._source):
+            part.restyle(look)
+        self._lines.restyle(look)
+        self._lines.setFixedHeight(diff_height(look, self._lines))
+
+    def _validate(self) -> None:
+        words = self._field.stripped_text()
+        self._keep.setEnabled(not self.editing or 0 < len(words) <= TEXT_LIMIT)
+
+    def _source_words(self, proposal: Proposal) -> str:
+        title = visible(self._title_of(proposal.session)) if proposal.session else ""
+        if not title:
+            return ""
+        steps = ", ".join(str(step) for step in proposal.steps[:4])
+        if not steps:
+            return tr("Learned from {}").format(title)
+        text = tr("Learned from {}, step {}") if len(proposal.steps) == 1 else tr("Learned from {}, steps {}")
+        return text.format(title, steps)
+
+    def _show_source(self) -> None:
+        if self.proposal:
+            self.step_requested.emit(self.proposal.session, self.proposal.steps[0] if self.proposal.steps else 0)
+
+    def _lay_out(self) -> None:
+        inner = QVBoxLayout(self._well)
+        inner.setContentsMargins(10, 8, 10, 8)
+        inner.addWidget(self._field)
+        row = QHBoxLayout()
+        row.setSpacing(8)
+        for button in (self._keep, self._edit, self._reject):
+            row.addWidget(button)
+        row.addStretch(1)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(SIDE, 16, SIDE, SIDE)
+        column.setSpacing(10)
+        column.addWidget(self._title)
+        column.addWidget(hairline())
+        for part in (self._text, self._lines, self._well, self._reason, self._warning):
+            column.addWidget(part)
+        column.addWidget(self._source)
+        column.addLayout(row)
+        column.addStretch(1)
+
+    # Qt overrides
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() == Qt.Key.Key_Escape and self.editing and self.proposal:
+            proposal = self.proposal
+            self._well.hide()
+            self._text.show()
+            self._edit.setEnabled(True)
+            self._keep.setEnabled(True)
+            self._keep.setFocus()
+            self._text.setText(visible(proposal.text))
+            event.accept()
+        else:
+            super().keyPressEvent(event)

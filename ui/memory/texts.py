@@ -1,0 +1,157 @@
+"""The texts that describe memories and proposals: kinds, scopes, authors, usage and changes."""
+
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from textwrap import wrap
+from types import MappingProxyType
+from typing import Final
+
+from PySide6.QtCore import QCoreApplication
+
+from core.domain.memory import MEMORY_KINDS, Memory, MemoryAuthor, MemoryChange, MemoryKind
+from core.domain.proposal import Proposal
+from ui.text.visible import visible
+
+KIND_COLORS: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "preference": "accent",
+        "heuristic": "thinking",
+        "knowledge": "network",
+        "outcome": "done",
+        "anti-pattern": "failed",
+    }
+)
+WRAP_WIDTH: Final = 33  # characters that fit in a line of the diff next to the list
+TitleOf = Callable[[str], str]
+
+
+def tr(text: str) -> str:
+    return QCoreApplication.translate("memory", text)
+
+
+def kind_label(kind: MemoryKind) -> str:
+    return {
+        "preference": tr("preference"),
+        "heuristic": tr("heuristic"),
+        "knowledge": tr("knowledge"),
+        "outcome": tr("outcome"),
+        "anti-pattern": tr("anti-pattern"),
+    }[kind]
+
+
+def kind_description(kind: MemoryKind) -> str:
+    """Return the explanation of a kind that is shown where the user selects one."""
+    return {
+        "preference": tr("What you prefer."),
+        "heuristic": tr("What to do in a particular case."),
+        "knowledge": tr("A fact."),
+        "outcome": tr("What was tried, and the result."),
+        "anti-pattern": tr("What not to do, and what to do instead."),
+    }[kind]
+
+
+def field_label(name: str) -> str:
+    """Return the label of a field; the name itself if it is unknown."""
+    return {
+        "about": tr("About"), "when": tr("When"), "do": tr("Do"), "source": tr("Source"), "task": tr("Task"),
+        "tried": tr("Tried"), "tools": tr("Tools"), "status": tr("Result"), "rating": tr("Rating"),
+        "error": tr("Error"), "seconds": tr("Seconds"), "what": tr("Do not"), "why": tr("Reason"),
+        "instead": tr("Instead"),
+    }.get(name, name)  # fmt: skip
+
+
+def folder_label(folder: str) -> str:
+    """Return the path of a folder for display, with `~` for the home folder."""
+    home = str(Path.home())
+    return visible("~" + folder.removeprefix(home) if folder == home or folder.startswith(f"{home}/") else folder)
+
+
+def scope_text(memory: Memory, title_of: TitleOf) -> str:
+    """Return where a memory applies."""
+    place = memory.content.scope_id
+    match memory.content.scope:
+        case "everywhere":
+            return tr("every folder")
+        case "folder":
+            return folder_label(place)
+        case "agent":
+            return tr("the agent {}").format(visible(place))
+        case _:
+            return tr("the session {}").format(visible(title_of(place) or place))
+
+
+def author_text(author: MemoryAuthor) -> str:
+    return {
+        "user": tr("written by you"),
+        "agent": tr("saved by the agent"),
+        "review": tr("learned in a review"),
+        "run": tr("recorded at the end of a run"),
+        "import": tr("imported"),
+    }[author]
+
+
+def source_text(memory: Memory, title_of: TitleOf) -> str:
+    """Return the session and the author of a memory, on one line."""
+    title = title_of(memory.session) if memory.session else ""
+    return " · ".join(part for part in (visible(title), author_text(memory.author)) if part)
+
+
+def usage_text(memory: Memory) -> str:
+    """Return how often a memory helped, out of its rated uses; if none is rated, how often it was used."""
+    uses = memory.usage
+    if rated := uses.good_runs + uses.bad_runs:
+        return tr("{} of {} helped").format(uses.good_runs, rated)
+    if uses.use_count:
+        return tr("used once") if uses.use_count == 1 else tr("used {} times").format(uses.use_count)
+    return tr("not used yet")
+
+
+def wrap_for_diff(text: str) -> str:
+    """Wrap a sentence into short lines, so that a diff shows which part of it changed."""
+    return "\n".join(wrap(visible(text), WRAP_WIDTH)) + "\n"
+
+
+def change_text(change: MemoryChange) -> str:
+    """Return one line with the number of a change, what was done and by whom."""
+    did = {
+        "created": tr("Created"),
+        "reinforced": tr("Learned again"),
+        "edited": tr("Edited"),
+        "pinned": tr("Pinned"),
+        "unpinned": tr("Unpinned"),
+        "archived": tr("Archived"),
+        "restored": tr("Restored"),
+        "forgotten": tr("Forgotten"),
+        "conflict_found": tr("Conflict found"),
+        "undone": tr("Change {} undone").format(change.undoes),
+    }[change.action]
+    by = {
+        "user": tr("by you"),
+        "agent": tr("by the agent"),
+        "review": tr("by a review"),
+        "run": tr("at the end of a run"),
+        "import": tr("by an import"),
+    }[change.author]
+    return f"{change.number} · {did} {by}"
+
+
+def proposal_action_label(proposal: Proposal) -> str:
+    """Return what a proposal would do."""
+    names = {
+        "create": tr("new"),
+        "patch": tr("edit"),
+        "write_file": tr("file"),
+        "archive": tr("archive"),
+        "merge": tr("merge"),
+    }
+    return names[proposal.action]
+
+
+def proposed_kind(proposal: Proposal) -> MemoryKind | None:
+    """Return the kind of the memory that a proposal would create; None if it changes an existing one."""
+    try:
+        kind = json.loads(proposal.details or "{}").get("kind", "")
+    except (ValueError, AttributeError):
+        return None
+    return next((one for one in MEMORY_KINDS if one == kind), None)

@@ -1,0 +1,103 @@
+"""The version history of a memory, with the diff of each change and a button to undo it."""
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QListWidget, QListWidgetItem, QVBoxLayout, QWidget
+
+from core.domain.memory import MemoryChange
+from core.timeline.text_diff import diff_texts
+from ui.memory.texts import change_text, tr, wrap_for_diff
+from ui.style.theme import Look
+from ui.text.visible import visible
+from ui.widgets.button import Button
+from ui.widgets.diff_rows import ROW_HEIGHT
+from ui.widgets.diff_view import DiffView
+from ui.widgets.labels import label
+from ui.widgets.time_formats import to_local_time
+
+VISIBLE_ROWS = 6  # changes visible without scrolling
+MAX_DIFF_LINES = 8  # lines of the diff visible without scrolling
+
+
+def diff_height(look: Look, lines: DiffView) -> int:
+    """Return the height of a diff in pixels, limited to MAX_DIFF_LINES lines."""
+    return look.size(ROW_HEIGHT) * min(MAX_DIFF_LINES, lines.rows.rowCount()) + 6
+
+
+class VersionHistory(QWidget):
+    """Lists the changes, newest first, and shows the diff of the selected one."""
+
+    undo_requested = Signal(int)
+
+    def __init__(self, look: Look, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._look = look
+        self._changes: Sequence[MemoryChange] = ()
+        self.setObjectName("memory.versions")
+        self._list = QListWidget()
+        self._list.setObjectName("memory.versions.list")
+        self._list.setAccessibleName(tr("Versions"))
+        self._list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self._why = label("", look.fonts.second, "second", name="memory.versions.why", wrap=True)
+        self._lines = DiffView(look)
+        self._lines.setObjectName("memory.versions.lines")
+        self._back = Button(look, tr("Undo this change"), name="memory.versions.back", icon="undo-2")
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(8)
+        column.addWidget(self._list)
+        column.addWidget(self._why)
+        column.addWidget(self._lines)
+        column.addWidget(self._back, 0, Qt.AlignmentFlag.AlignLeft)
+        self._list.currentRowChanged.connect(lambda _: self._show())
+        self._back.clicked.connect(lambda: self.undo_requested.emit(self.selected_number))
+        self.restyle(look)
+
+    @property
+    def selected_number(self) -> int:
+        """The number of the selected change; 0 for none."""
+        place = self._list.currentRow()
+        return self._changes[-1 - place].number if 0 <= place < len(self._changes) else 0
+
+    def show_changes(self, changes: Sequence[MemoryChange]) -> None:
+        """Show the changes, which are sorted oldest first."""
+        self._changes = changes
+        self._list.clear()
+        for change in reversed(changes):
+            day = to_local_time(change.at).strftime("%d %b %Y").lstrip("0")
+            self._list.addItem(QListWidgetItem(f"{change_text(change)} · {day}"))
+        self._fit()
+        self._list.setCurrentRow(0)
+        self._show()
+
+    def restyle(self, look: Look) -> None:
+        self._look = look
+        self._list.setFont(look.fonts.second)
+        self._why.setFont(look.fonts.second)
+        self._lines.restyle(look)
+        self._back.restyle(look)
+        self._fit()
+
+    def _fit(self) -> None:
+        tall = max(1, self._list.sizeHintForRow(0)) if self._changes else 1
+        self._list.setFixedHeight(tall * min(VISIBLE_ROWS, len(self._changes)) + 4)
+
+    def _show(self) -> None:
+        change = next((one for one in self._changes if one.number == self.selected_number), None)
+        after = change.content.text if change and change.content else ""
+        before = ""
+        for one in self._changes:
+            if change and one.number < change.number and one.content:
+                before = one.content.text
+        differs = bool(after and before and after != before)
+        self._lines.setVisible(differs)
+        if differs:
+            changes = diff_texts(wrap_for_diff(before), wrap_for_diff(after))
+            self._lines.show_diff(changes, side_by_side=False, can_revert=False)
+            self._lines.setFixedHeight(diff_height(self._look, self._lines))
+        why = visible(change.reason) if change else ""
+        self._why.setText(why)
+        self._why.setVisible(bool(why))
+        back = {one.undoes for one in self._changes if one.action == "undone"}
+        self._back.setVisible(bool(change) and self.selected_number > 1 and self.selected_number not in back)

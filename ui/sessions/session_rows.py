@@ -1,0 +1,230 @@
+"""Grouping, ordering and texts of the sessions in the list."""
+
+import re
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import PurePath
+
+from PySide6.QtCore import QCoreApplication
+
+from core.domain.import_events import source_program
+from core.domain.sessions import SessionRow
+from core.domain.steps import verb
+from ui.style.number_formats import short_folder
+from ui.widgets.time_formats import day_heading, short_age, short_time, start_of_day, to_local_time
+
+WAITING, RUNNING, PINNED, FOUND = "waiting", "running", "pinned", "found"
+ARCHIVED, TRASH = "archived", "trash"
+COLLAPSIBLE = frozenset({ARCHIVED, TRASH})  # collapsed until the user expands them
+SHORT_NUMBER_DIGITS = 2
+MAX_FOLDER_NAME_CHARS = 20  # of the folder name in second_line(short=True)
+
+
+@dataclass(frozen=True, slots=True)
+class SessionHit:
+    """A full-text match: the session, the matching text, and the sequence number of the event."""
+
+    session_id: str
+    text: str
+    seq: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class SessionHeading:
+    """The heading of a group. `count` is shown unless it is 0; `expanded` applies only to groups that can collapse."""
+
+    key: str
+    title: str
+    count: int = 0
+    expanded: bool = True
+
+    @property
+    def collapsible(self) -> bool:
+        return self.key in COLLAPSIBLE
+
+
+@dataclass(frozen=True, slots=True)
+class SessionLine:
+    """A session in the list; after a full-text search, with the matching text and its event's sequence number."""
+
+    row: SessionRow
+    match: str = ""
+    seq: int = 0
+
+
+def group_sessions(
+    rows: Iterable[SessionRow], now: int, expanded: Collection[str] = COLLAPSIBLE
+) -> list[SessionHeading | SessionLine]:
+    """Group sessions in the order waiting, running, pinned, one group per day (newest first), archived, trashed."""
+    today = to_local_time(now).date()
+    groups: dict[str, list[SessionRow]] = {WAITING: [], RUNNING: [], PINNED: []}
+    away: dict[str, list[SessionRow]] = {ARCHIVED: [], TRASH: []}
+    day, midnight = "", now + 1
+    for row in sorted(rows, key=_sort_key, reverse=True):
+        if row.parent and row.status != WAITING:  # a sub-agent is shown in its parent, unless it waits for the user
+            continue
+        if group := _group_of(row):
+            (away if group in away else groups)[group].append(row)
+            continue
+        if not day or row.updated_at < midnight:  # sorted newest first, so a day is computed once
+            when = to_local_time(row.updated_at)
+            day, midnight = day_heading(when.date(), today), start_of_day(when)
+        groups.setdefault(day, []).append(row)
+    named = [*groups.items(), *away.items()]
+    return [item for key, members in named if members for item in _group(key, members, expanded)]
+
+
+def _group_of(row: SessionRow) -> str:
+    """Return the group of a session, or an empty string if it is grouped by day."""
+    if row.trashed:
+        return TRASH
+    if row.status in (WAITING, RUNNING):
+        return row.status
+    if row.archived:
+        return ARCHIVED
+    return PINNED if row.pinned else ""
+
+
+def changes_position(before: SessionRow, after: SessionRow) -> bool:
+    """Return whether a session with these old and new rows may have to move in the list."""
+    same = (before.title, before.folder, _group_of(before)) == (after.title, after.folder, _group_of(after))
+    return not (same and before.status == after.status and _sort_key(before) == _sort_key(after))
+
+
+def group_hits(
+    rows: Sequence[SessionRow], hits: Sequence[SessionHit], words: str, now: int
+) -> list[SessionHeading | SessionLine]:
+    """List the sessions whose title or folder matches, then the full-text matches."""
+    matching = [row for row in rows if matches(row, words) and not row.parent]
+    listed = group_sessions(matching, now)
+    named = {row.id for row in matching}
+    known = {row.id: row for row in rows}
+    found = [
+        SessionLine(known[hit.session_id], hit.text, hit.seq)
+        for hit in _first_per_session(hits, named)
+        if hit.session_id in known
+    ]
+    if found:
+        listed.append(SessionHeading(FOUND, _tr("Found in the text"), len(found)))
+        listed.extend(found)
+    return listed
+
+
+def matches(row: SessionRow, words: str) -> bool:
+    """Return whether every word appears in the title or folder.
+
+    A number of one or two digits must begin a word of the title or be a whole word of the folder: paths contain many
+    digits.
+    """
+    title, folder = row.title.casefold(), row.folder.casefold()
+    text = f"{title} {folder}"
+    return all(
+        any(one.startswith(word) for one in _words(title)) or word in _words(folder)
+        if word.isdigit() and len(word) <= SHORT_NUMBER_DIGITS
+        else word in text
+        for word in words.casefold().split()
+    )
+
+
+def _words(text: str) -> list[str]:
+    return re.split(r"[\W_]+", text)
+
+
+def second_line(row: SessionRow, home: str, *, short: bool = False) -> str:
+    """Return the folder and what the session is doing or asking, or how it ended; `short` shortens the folder name."""
+    place = row.subagent or short_folder(row.folder, home)
+    if short and not row.subagent:
+        place = _folder_name(place)
+    whose = _tr("from {}").format(source_program(row.imported_from)) if row.imported_from and not row.subagent else ""
+    origin = _tr("fork") if row.forked_from else ""  # a fork has the same title and folder as its origin
+    return " · ".join(part for part in (whose, place, origin, _activity(row)) if part)
+
+
+def _folder_name(place: str) -> str:
+    name = PurePath(place).name
+    if len(name) > MAX_FOLDER_NAME_CHARS:
+        name = f"{name[: MAX_FOLDER_NAME_CHARS // 2]}…{name[-MAX_FOLDER_NAME_CHARS // 3 :]}"
+    return min(place, f"…/{name}", key=len)
+
+
+def side_text(row: SessionRow, now: int) -> str:
+    """Return how long the session has waited, its cost so far, or when it ended."""
+    if row.status == WAITING:
+        return short_age(row.updated_at, now)
+    if row.status == RUNNING:
+        return f"${row.cost:.2f}" if row.cost else ""
+    return short_time(row.updated_at, now)
+
+
+def status_text(status: str) -> str:
+    """Return a status in words, for screen readers."""
+    texts = {
+        "waiting": _tr("waiting for you"),
+        "running": _tr("running"),
+        "done": _tr("done"),
+        "failed": _tr("failed"),
+        "stopped": _tr("stopped"),
+        "limit": _tr("limit reached"),
+        "interrupted": _tr("interrupted"),
+        "paused": _tr("paused"),
+    }
+    return texts.get(status, status)
+
+
+def _activity(row: SessionRow) -> str:
+    match row.status:
+        case "waiting":
+            asks = _tr("needs approval: {}") if row.activity_kind == "permission" else _tr("asks: {}")
+            return asks.format(row.activity) if row.activity else _tr("asks you")
+        case "running":
+            step = _tr("step {}").format(row.steps) if row.steps else _tr("starting")
+            doing = f"{verb(row.activity_kind, 'running').lower()} {row.activity}".strip() if row.activity_kind else ""
+            return " · ".join(part for part in (step, doing) if part)
+        case "done":
+            return _steps(row.steps)
+        case "failed":
+            return _tr("failed: {}").format(row.activity) if row.activity else _tr("failed")
+        case _:
+            status = status_text(row.status)
+            return _tr("{what} at step {number}").format(what=status, number=row.steps) if row.steps else status
+
+
+def _steps(count: int) -> str:
+    if not count:
+        return _tr("not started")
+    return _tr("1 step") if count == 1 else _tr("{} steps").format(f"{count:,}")
+
+
+def _sort_key(row: SessionRow) -> tuple[int, str]:
+    # Sorted by start, because sorting by the last event would make running sessions swap places all the time.
+    return (row.created_at if row.status == RUNNING else row.updated_at, row.id)
+
+
+def _group(key: str, members: list[SessionRow], opened: Collection[str]) -> list[SessionHeading | SessionLine]:
+    titles = {
+        WAITING: _tr("Waiting for you"),
+        RUNNING: _tr("Running"),
+        PINNED: _tr("Pinned"),
+        ARCHIVED: _tr("Archived"),
+        TRASH: _tr("Trash"),
+    }
+    count = len(members) if key in titles and key != PINNED else 0
+    if key == WAITING:
+        count = sum(
+            max(1, row.pending_requests) for row in members
+        )  # counts requests, not sessions, to agree with the status line
+    shown = key not in COLLAPSIBLE or key in opened
+    lines = [SessionLine(row) for row in members] if shown else []
+    return [SessionHeading(key, titles.get(key, key), count, shown), *lines]
+
+
+def _first_per_session(hits: Sequence[SessionHit], without: set[str]) -> list[SessionHit]:
+    first: dict[str, SessionHit] = {}
+    for hit in hits:
+        if hit.session_id not in without:
+            first.setdefault(hit.session_id, hit)
+    return list(first.values())
+
+
+def _tr(text: str) -> str:
+    return QCoreApplication.translate("sessions", text)

@@ -1,0 +1,142 @@
+"""The delegate that paints the list of sessions: group headings, and two lines for each session."""
+
+from collections.abc import Callable
+from typing import Final
+
+from PySide6.QtCore import QAbstractItemModel, QModelIndex, QObject, QPersistentModelIndex, QPoint, QRect, QSize, Qt
+from PySide6.QtGui import QFontMetrics, QPainter
+from PySide6.QtWidgets import QLineEdit, QStyle, QStyledItemDelegate, QStyleOptionViewItem, QWidget
+
+from core.domain.sessions import SessionRow
+from ui.sessions.session_rows import WAITING, SessionHeading, SessionLine, second_line, side_text
+from ui.sessions.sessions_model import Role
+from ui.style.icons import pixmap, status_icon
+from ui.style.theme import Look, blend
+from ui.widgets.paint import draw_frame, draw_line, draw_right_aligned, draw_selection
+
+MARGIN: Final = 8
+INSET: Final = 8
+ICON: Final = 16
+CHEVRON: Final = 12
+TEXT_LEFT: Final = 40
+HEADING_LEFT: Final = 14
+GAP: Final = 8
+RADIUS: Final = 6
+
+
+class SessionsDelegate(QStyledItemDelegate):
+    """Paints headings and sessions.
+
+    The session on display is filled and the focused row is outlined. If several rows are selected, all are both.
+    """
+
+    def __init__(self, look: Look, *, home: str, clock: Callable[[], int], parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self.look, self.current_session = look, ""
+        self.right_margin = MARGIN
+        self.keyboard_used = self.multiple_selected = False
+        self._home, self._clock = home, clock
+
+    def row_height(self) -> int:
+        fonts = self.look.fonts
+        return QFontMetrics(fonts.strong).height() + QFontMetrics(fonts.second).height() + 15
+
+    def heading_height(self) -> int:
+        return QFontMetrics(self.look.fonts.label).height() + 18
+
+    def sizeHint(self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex) -> QSize:
+        heading = isinstance(index.data(Role.ITEM), SessionHeading)
+        return QSize(200, self.heading_height() if heading else self.row_height())
+
+    def paint(
+        self, painter: QPainter, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
+    ) -> None:
+        item, place = index.data(Role.ITEM), option.rect
+        if isinstance(item, SessionHeading):
+            self._paint_heading(painter, place, item)
+            if item.collapsible and self.keyboard_used and option.state & QStyle.StateFlag.State_HasFocus:
+                frame = place.adjusted(MARGIN, 6, -self.right_margin, 0)
+                draw_frame(painter, frame, RADIUS, None, self.look.theme.accent)
+        elif isinstance(item, SessionLine):
+            self._paint_background(painter, place, item, option.state)
+            self._paint_line(painter, place, item)
+
+    # Sessions are renamed in place.
+
+    def createEditor(
+        self, parent: QWidget, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
+    ) -> QWidget:
+        field = QLineEdit(parent)
+        field.setObjectName("sessions.rename")
+        field.setAccessibleName(self.tr("Name of the session"))
+        field.setFont(self.look.fonts.text)
+        field.setText(str(index.data(Qt.ItemDataRole.EditRole)))
+        field.selectAll()
+        return field
+
+    def setEditorData(self, editor: QWidget, index: QModelIndex | QPersistentModelIndex) -> None:
+        """Do nothing: updates of a running session must not overwrite what is being typed."""
+
+    def setModelData(
+        self, editor: QWidget, model: QAbstractItemModel, index: QModelIndex | QPersistentModelIndex
+    ) -> None:
+        if isinstance(editor, QLineEdit):
+            model.setData(index, editor.text(), Qt.ItemDataRole.EditRole)
+
+    def updateEditorGeometry(
+        self, editor: QWidget, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
+    ) -> None:
+        height = editor.sizeHint().height()
+        place = option.rect.adjusted(TEXT_LEFT - 10, 0, -self.right_margin - 2, 0)
+        editor.setGeometry(QRect(place.left(), place.center().y() - height // 2, place.width(), height))
+
+    def _paint_heading(self, painter: QPainter, place: QRect, heading: SessionHeading) -> None:
+        theme, font = self.look.theme, self.look.fonts.label
+        bottom = place.adjusted(HEADING_LEFT, 6, -self.right_margin - INSET, 0)
+        if heading.collapsible:
+            size = self.look.size(CHEVRON)
+            name = "chevron-down" if heading.expanded else "chevron-right"
+            glyph = pixmap(name, theme.third, size, painter.device().devicePixelRatio())
+            painter.drawPixmap(QPoint(bottom.left() - 2, bottom.center().y() - size // 2 + 1), glyph)
+            bottom.setLeft(bottom.left() + size + 2)
+        left = draw_line(painter, bottom, heading.title, font, theme.third)
+        if heading.count:
+            ink = theme.waiting if heading.key == WAITING else theme.third
+            draw_right_aligned(painter, bottom.adjusted(left, 0, 0, 0), str(heading.count), font, ink)
+
+    def _paint_background(self, painter: QPainter, place: QRect, line: SessionLine, state: QStyle.StateFlag) -> None:
+        theme = self.look.theme
+        ground = place.adjusted(MARGIN, 0, -self.right_margin, 0)
+        if line.row.id == self.current_session:
+            draw_selection(painter, ground, theme, RADIUS)
+        elif self.multiple_selected and state & QStyle.StateFlag.State_Selected:
+            draw_frame(painter, ground, RADIUS, theme.bubble, theme.accent)
+        elif state & QStyle.StateFlag.State_MouseOver:
+            draw_frame(painter, ground, RADIUS, blend(theme.selection, theme.panel, 0.5), None)
+        if self.keyboard_used and state & QStyle.StateFlag.State_HasFocus:
+            draw_frame(painter, ground, RADIUS, None, theme.accent)
+
+    def _paint_line(self, painter: QPainter, place: QRect, line: SessionLine) -> None:
+        theme, fonts, row = self.look.theme, self.look.fonts, line.row
+        above, below = QFontMetrics(fonts.strong).height(), QFontMetrics(fonts.second).height()
+        top = place.top() + (place.height() - above - below - 1) // 2
+        right = place.right() - self.right_margin - INSET
+        glyph_size = self.look.size(ICON)
+        left = TEXT_LEFT + glyph_size - ICON
+        first = QRect(left, top, right - left, above)
+        ratio = painter.device().devicePixelRatio()
+        needs_approval = row.status == "waiting" and row.activity_kind == "permission"
+        shown = "shield-question-mark" if needs_approval else status_icon(row.status)
+        glyph = pixmap(shown, theme.status(row.status), glyph_size, ratio)
+        painter.drawPixmap(QPoint(MARGIN + INSET, top + (above - glyph_size) // 2), glyph)
+        side = side_text(row, self._clock())
+        taken = draw_right_aligned(painter, first, side, fonts.second, theme.third) + GAP if side else 0
+        draw_line(painter, first.adjusted(0, 0, -taken, 0), row.title, fonts.strong, theme.text)
+        under = QRect(left, top + above + 1, right - left, below)
+        draw_line(painter, under, line.match or self._second_line(row, under.width()), fonts.second, theme.third)
+
+    def _second_line(self, row: SessionRow, room: int) -> str:
+        """Return the second line, with the folder shortened if the activity would not fit."""
+        text = second_line(row, self._home)
+        fits = QFontMetrics(self.look.fonts.second).horizontalAdvance(text) <= room
+        return text if fits else second_line(row, self._home, short=True)

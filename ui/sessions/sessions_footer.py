@@ -1,0 +1,57 @@
+"""The footer of the sidebar, with the pages that do not belong to a session."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QGridLayout, QVBoxLayout, QWidget
+
+from ui.sessions.footer_button import FooterButton
+from ui.style.theme import Look
+from ui.widgets.labels import hairline
+
+COLUMNS: Final = 2
+SETTINGS: Final = ("settings", "Settings", "settings")
+
+
+class SessionsFooter(QWidget):
+    """Buttons for the pages, which are given as ID, title and icon, and for Settings, which opens in its own window."""
+
+    page_requested = Signal(str)
+    settings_requested = Signal()
+
+    def __init__(self, look: Look, pages: Sequence[tuple[str, str, str]]) -> None:
+        super().__init__()
+        grid = QGridLayout()
+        grid.setContentsMargins(8, 8, 8, 8)
+        grid.setSpacing(2)
+        self._buttons: dict[str, FooterButton] = {}
+        for place, (name, title, icon) in enumerate((*pages, SETTINGS)):
+            button = FooterButton(look, self.tr(title), name=f"sessions.{name}", icon=icon)
+            button.clicked.connect(lambda _=False, name=name: self._want(name))
+            self._buttons[name] = button
+            grid.addWidget(button, place // COLUMNS, place % COLUMNS)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addWidget(hairline())
+        column.addLayout(grid)
+
+    def mark_current(self, shown: str) -> None:
+        """Mark the page on display; an empty ID marks none."""
+        for name, button in self._buttons.items():
+            button.set_current(name == shown)
+
+    def set_badge(self, name: str, number: int) -> None:
+        """Set the number of items that wait for the user on a page."""
+        self._buttons[name].set_badge(number)
+
+    def restyle(self, look: Look) -> None:
+        for button in self._buttons.values():
+            button.restyle(look)
+
+    def _want(self, name: str) -> None:
+        if name == SETTINGS[0]:
+            self.settings_requested.emit()
+        else:
+            self.page_requested.emit(name)

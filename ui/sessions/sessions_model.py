@@ -1,0 +1,214 @@
+"""The Qt model of the list of sessions: headings and sessions, updated row by row."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from enum import IntEnum
+from typing import Final
+
+from PySide6.QtCore import QAbstractListModel, QModelIndex, QObject, QPersistentModelIndex, Qt, Signal
+
+from core.domain.sessions import SessionRow
+from ui.sessions.session_rows import (
+    SessionHeading,
+    SessionHit,
+    SessionLine,
+    changes_position,
+    group_hits,
+    group_sessions,
+    second_line,
+    status_text,
+)
+from ui.text.visible import visible
+
+Index = QModelIndex | QPersistentModelIndex
+NO_PARENT: Final = QModelIndex()
+HEADING_PREFIX: Final = "\0"  # cannot occur in session IDs, so heading keys and session IDs never collide
+
+
+class Role(IntEnum):
+    """The model's own data roles."""
+
+    ITEM = Qt.ItemDataRole.UserRole
+    SESSION = Qt.ItemDataRole.UserRole + 1
+
+
+class SessionsModel(QAbstractListModel):
+    """A list of headings, some of which collapse, and sessions. Only sessions can be selected."""
+
+    renamed = Signal(str, str)
+
+    def __init__(self, *, home: str, clock: Callable[[], int], parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._home, self._clock = home, clock
+        self._rows: dict[str, SessionRow] = {}
+        self._words = ""
+        self._hits: tuple[SessionHit, ...] = ()
+        self._items: list[SessionHeading | SessionLine] = []
+        self._expanded: frozenset[str] = frozenset()
+
+    def show_sessions(self, rows: Iterable[SessionRow]) -> None:
+        self._rows = {row.id: row for row in rows}
+        self.rearrange()
+
+    def search(self, words: str, hits: Sequence[SessionHit] = ()) -> None:
+        """Show only sessions that match these words; empty words show all."""
+        self._words, self._hits = words.strip(), tuple(hits)
+        self.rearrange()
+
+    def rearrange(self) -> None:
+        """Reset the model. Called at the start, for a search, and when the day changes."""
+        self.beginResetModel()
+        self._items = self._arranged()
+        self.endResetModel()
+
+    def update_session(self, row: SessionRow) -> None:
+        """Show a session's new state; rows that do not move keep their position, selection and scroll offset."""
+        before, self._rows[row.id] = self._rows.get(row.id), row
+        if before is not None and not changes_position(before, row):
+            self._repaint(row)
+            return
+        self._sync(row.id)
+
+    def _sync(self, moved: str = "") -> None:
+        """Bring the list up to date; rows that stay keep their position, selection and scroll offset."""
+        target = self._arranged()
+        if [_key(item) for item in target] == [_key(item) for item in self._items]:
+            self._refresh(target)
+            return
+        wanted = {_key(item) for item in target} - {moved}
+        staying = {_key(item) for item in self._items} & wanted
+        if _ordered(target, staying) != _ordered(self._items, staying):
+            self.rearrange()  # the day has changed, so any group may have moved
+            return
+        self._remove_where(lambda item: _key(item) not in wanted)
+        self._insert_missing(target)
+
+    def remove_sessions(self, names: Iterable[str]) -> None:
+        for name in names:
+            self._rows.pop(name, None)
+        self._sync()
+
+    def toggle_group(self, key: str) -> None:
+        """Expand or collapse a group."""
+        self._expanded = self._expanded ^ {key}
+        self._sync()
+
+    def rows_of(self, indexes: Iterable[Index]) -> list[SessionRow]:
+        """Return the sessions at these indexes, in the order of the list."""
+        found = [self.item(index) for index in sorted(indexes, key=lambda index: index.row())]
+        return [item.row for item in found if isinstance(item, SessionLine)]
+
+    def session_indexes(self) -> list[QModelIndex]:
+        """Return the indexes of the visible sessions, without headings."""
+        return [self.index(number) for number, item in enumerate(self._items) if isinstance(item, SessionLine)]
+
+    def all_sessions(self) -> list[SessionRow]:
+        """Return all sessions in the order of the list, including those in collapsed groups."""
+        return [
+            item.row for item in group_sessions(self._rows.values(), self._clock()) if isinstance(item, SessionLine)
+        ]
+
+    def item(self, index: Index) -> SessionHeading | SessionLine | None:
+        return self._items[index.row()] if index.isValid() and index.row() < len(self._items) else None
+
+    def index_of(self, session_id: str) -> QModelIndex:
+        """Return the index of a session, or an invalid index if it is not listed."""
+        for number, item in enumerate(self._items):
+            if isinstance(item, SessionLine) and item.row.id == session_id:
+                return self.index(number)
+        return QModelIndex()
+
+    def heading_rows(self) -> list[int]:
+        return [number for number, item in enumerate(self._items) if isinstance(item, SessionHeading)]
+
+    def rowCount(self, parent: Index = NO_PARENT) -> int:
+        return 0 if parent.isValid() else len(self._items)
+
+    def flags(self, index: Index) -> Qt.ItemFlag:
+        item, flag = self.item(index), Qt.ItemFlag
+        if isinstance(item, SessionHeading):
+            return flag.ItemIsEnabled | flag.ItemNeverHasChildren if item.collapsible else flag.NoItemFlags
+        if item is None:
+            return flag.NoItemFlags
+        return flag.ItemIsEnabled | flag.ItemIsSelectable | flag.ItemIsEditable | flag.ItemNeverHasChildren
+
+    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
+        item = self.item(index)
+        if item is None:
+            return None
+        if role == Role.ITEM:
+            return item
+        if isinstance(item, SessionHeading):
+            if item.collapsible and role == Qt.ItemDataRole.AccessibleTextRole:
+                state = self.tr("expanded") if item.expanded else self.tr("collapsed")
+                return f"{item.title}, {item.count}, {state}"
+            texts = (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.AccessibleTextRole)
+            return item.title if role in texts else None
+        return self._line_data(item, role)
+
+    def setData(self, index: Index, value: object, role: int = Qt.ItemDataRole.EditRole) -> bool:
+        """Emit `renamed`; the row changes later, when the engine has stored the new title."""
+        item = self.item(index)
+        if role != Qt.ItemDataRole.EditRole or not isinstance(item, SessionLine) or not isinstance(value, str):
+            return False
+        if value.strip() and value.strip() != item.row.title:
+            self.renamed.emit(item.row.id, value.strip())
+        return True
+
+    def _line_data(self, line: SessionLine, role: int) -> object:
+        match role:
+            case Qt.ItemDataRole.EditRole:
+                return line.row.title
+            case Qt.ItemDataRole.DisplayRole:
+                return visible(line.row.title)
+            case Role.SESSION:
+                return line.row.id
+            case Qt.ItemDataRole.AccessibleTextRole:
+                below = line.match or second_line(line.row, self._home)
+                return visible(f"{line.row.title}, {status_text(line.row.status)}, {below}")
+            case _:
+                return None
+
+    def _arranged(self) -> list[SessionHeading | SessionLine]:
+        if self._words:
+            return group_hits(list(self._rows.values()), self._hits, self._words, self._clock())
+        return group_sessions(self._rows.values(), self._clock(), self._expanded)
+
+    def _repaint(self, row: SessionRow) -> None:
+        """Update a row that does not move, which is the common case while a session runs."""
+        index = self.index_of(row.id)
+        item = self.item(index)
+        if isinstance(item, SessionLine):
+            self._items[index.row()] = replace(item, row=row)
+            self.dataChanged.emit(index, index)
+
+    def _refresh(self, target: list[SessionHeading | SessionLine]) -> None:
+        changed = [number for number, item in enumerate(target) if item != self._items[number]]
+        self._items = target
+        for number in changed:
+            self.dataChanged.emit(self.index(number), self.index(number))
+
+    def _remove_where(self, gone: Callable[[SessionHeading | SessionLine], bool]) -> None:
+        for number in range(len(self._items) - 1, -1, -1):
+            if gone(self._items[number]):
+                self.beginRemoveRows(QModelIndex(), number, number)
+                del self._items[number]
+                self.endRemoveRows()
+
+    def _insert_missing(self, target: list[SessionHeading | SessionLine]) -> None:
+        """Insert the rows of `target` that are missing. One pass is enough, because the existing rows are in order."""
+        for number, item in enumerate(target):
+            if number < len(self._items) and _key(self._items[number]) == _key(item):
+                continue
+            self.beginInsertRows(QModelIndex(), number, number)
+            self._items.insert(number, item)
+            self.endInsertRows()
+        self._refresh(target)
+
+
+def _key(item: SessionHeading | SessionLine) -> str:
+    return HEADING_PREFIX + item.key if isinstance(item, SessionHeading) else item.row.id
+
+
+def _ordered(items: list[SessionHeading | SessionLine], keys: set[str]) -> list[str]:
+    return [key for key in map(_key, items) if key in keys]

@@ -1,0 +1,164 @@
+"""The Add MCP server dialog: a command, a URL, or the JSON configuration of another app."""
+
+from typing import Final
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QDialog, QFormLayout, QLineEdit, QVBoxLayout, QWidget
+
+from core.domain.problems import ErrorDetails, Problem
+from core.mcp.config_import import ImportedMcpServer, parse_servers, server_from_input
+from ui.settings.add_provider import is_unencrypted
+from ui.settings.mcp_server_card import server_location
+from ui.style.theme import Look
+from ui.text.visible import visible
+from ui.widgets.button import Button
+from ui.widgets.check_box import CheckBox
+from ui.widgets.dialog_parts import button_row, grow_to_fit
+from ui.widgets.labels import TextField, allow_breaks, label, styled_frame
+
+JSON_STARTS: Final = ("{", "[")
+
+
+class AddMcpServerDialog(QDialog):
+    """Asks for a new MCP server. The handler of `added` closes the dialog, or calls `show_error` if adding fails."""
+
+    added = Signal(object)  # the servers to add, a tuple of ImportedMcpServer
+
+    def __init__(self, look: Look, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._look = look
+        self.setObjectName("add_tool")
+        self.setWindowTitle(self.tr("Add MCP server"))
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self._source = TextField(look.fonts.mono, max_lines=10, min_lines=3)
+        self._values = TextField(look.fonts.mono, max_lines=4, min_lines=2)
+        for field, name, spoken, hint in (
+            (self._source, "what", self.tr("Command, URL or JSON"),
+             'npx -y @example/files ~/notes\nhttps://tools.example.org/mcp\n{"mcpServers": {…}}'),
+            (self._values, "keys", self.tr("Environment variables or headers"),
+             "TOKEN=…\nAuthorization=Bearer ${TOKEN}"),
+        ):  # fmt: skip
+            field.setObjectName(f"add_tool.{name}")
+            field.setAccessibleName(spoken)
+            field.setPlaceholderText(hint)
+        self._name = QLineEdit()
+        self._name.setObjectName("add_tool.name")
+        self._name.setAccessibleName(self.tr("Name"))
+        self._name.setPlaceholderText(self.tr("For example: files (lowercase letters, digits, hyphens)"))
+        self._name.setFont(look.fonts.text)
+        self._allow_http = CheckBox(
+            look,
+            self.tr("Allow unencrypted HTTP: others on the network can read requests and the API key"),
+            name="add_tool.plain",
+        )
+        self._read = label("", look.fonts.second, "second", name="add_tool.read", wrap=True)
+        self._error = label("", look.fonts.text, "failed", name="add_tool.why", wrap=True)
+        self._add = Button(look, self.tr("Add server"), name="add_tool.add", tone="primary")
+        self._add.setDefault(True)
+        self._lay_out()
+        for changed in (self._source.textChanged, self._name.textChanged, self._values.textChanged):
+            changed.connect(self._update_state)
+        self._allow_http.toggled.connect(self._update_state)
+        self._add.clicked.connect(self._emit_added)
+        self._update_state()
+        self._source.setFocus()
+
+    def show_error(self, trouble: ErrorDetails) -> None:
+        """Show why the server was not added, and keep what was typed."""
+        self._show_error(str(trouble))
+        self._add.setEnabled(True)
+
+    def show_starting(self) -> None:
+        """Show that the server is being started, which can take a moment."""
+        self._add.setEnabled(False)
+        self._read.setText(self.tr("Starting the server to list its tools…"))
+        self._read.show()
+
+    def _parse(self) -> tuple[ImportedMcpServer, ...]:
+        what = self._source.stripped_text()
+        if what.startswith(JSON_STARTS):
+            return parse_servers(what, self._name.text().strip())
+        return (
+            server_from_input(
+                self._name.text().strip(), what, self._values.stripped_text(), self._allow_http.isChecked()
+            ),
+        )
+
+    def _update_state(self) -> None:
+        """Parse the input and show what would be added, or why it cannot be."""
+        what = self._source.stripped_text()
+        pasted = what.startswith(JSON_STARTS)
+        for part in self._typed_rows:
+            part.setVisible(not pasted)
+        self._allow_http.setVisible(not pasted and is_unencrypted(what))
+        self._error.hide()
+        found: tuple[ImportedMcpServer, ...] = ()
+        if what and (pasted or self._name.text().strip()):
+            try:
+                found = self._parse()
+            except Problem as problem:
+                self._show_error(f"{problem.details.message} {problem.details.cause}")
+        self._read.setText(allow_breaks("\n".join(map(self._summary, found))))
+        self._read.setVisible(bool(found))
+        self._add.setEnabled(bool(found))
+        grow_to_fit(self)
+
+    def _summary(self, one: ImportedMcpServer) -> str:
+        keys = ", ".join((*one.secrets, *one.missing_secrets))
+        in_keyring = self.tr(" · saved in the keyring: {}").format(visible(keys)) if keys else ""
+        return f"{one.server.name}: {server_location(one.server)}{in_keyring}"
+
+    def _show_error(self, words: str) -> None:
+        self._error.setText(allow_breaks(visible(words)))
+        self._error.show()
+        grow_to_fit(self)
+
+    def _emit_added(self) -> None:
+        try:
+            self.added.emit(self._parse())
+        except Problem as problem:
+            self.show_error(problem.details)
+
+    def _lay_out(self) -> None:
+        fonts = self._look.fonts
+        form = QFormLayout()
+        form.setSpacing(8)
+        form.setFieldGrowthPolicy(QFormLayout.FieldGrowthPolicy.ExpandingFieldsGrow)
+        self._typed_rows: list[QWidget] = []
+        for text, field in (
+            (self.tr("Command, URL\nor JSON"), _well(self._source)),
+            (self.tr("Name"), self._name),
+            (self.tr("Environment\nor headers"), _well(self._values)),
+        ):
+            words = label(text, fonts.text)
+            form.addRow(words, field)
+            self._typed_rows += [words, field]
+        self._typed_rows = self._typed_rows[2:]
+        about = self.tr(
+            "Journeyman starts the server and offers its tools to agents. A program runs with all your permissions, "
+            "outside the sandbox: add only servers you trust. Enter environment variables (of a command) or HTTP "
+            "headers (of a URL) as NAME=VALUE, one per line. Their values are saved in the system keyring, unless they "
+            "refer to environment variables as ${NAME}."
+        )
+        cancel = Button(self._look, self.tr("Cancel"), name="add_tool.cancel")
+        cancel.clicked.connect(self.reject)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(20, 16, 20, 16)
+        column.setSpacing(10)
+        column.addWidget(label(self.tr("Add MCP server"), fonts.bold))
+        column.addWidget(label(about, fonts.second, "second", wrap=True))
+        column.addLayout(form)
+        for part in (self._allow_http, self._read, self._error):
+            column.addWidget(part)
+        column.addStretch(1)
+        column.addLayout(button_row(cancel, self._add))
+        self.setMinimumWidth(self._look.size(520))
+        self.resize(self._look.size(560), 0)
+
+
+def _well(field: TextField) -> QWidget:
+    made = styled_frame("input")
+    inside = QVBoxLayout(made)
+    inside.setContentsMargins(8, 6, 8, 6)
+    inside.addWidget(field)
+    return made

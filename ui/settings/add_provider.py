@@ -1,0 +1,131 @@
+"""The Add provider dialog: the name, API format and base URL of a provider."""
+
+from typing import Final
+from urllib.parse import urlsplit
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QDialog, QFormLayout, QLineEdit, QVBoxLayout, QWidget
+
+from core.domain.address import is_loopback
+from core.domain.problems import ErrorDetails
+from ui.style.theme import Look
+from ui.widgets.button import Button
+from ui.widgets.check_box import CheckBox
+from ui.widgets.dialog_parts import button_row, grow_to_fit
+from ui.widgets.drop_down import DropDown
+from ui.widgets.labels import allow_breaks, label
+
+API_FORMATS: Final = (
+    ("chat", "OpenAI Chat Completions (most providers)"),
+    ("responses", "OpenAI Responses"),
+    ("anthropic", "Anthropic Messages"),
+    ("ollama", "Ollama"),
+)
+
+
+class AddProviderDialog(QDialog):
+    """Asks for a new provider. The handler of `added` closes the dialog, or calls `show_error` if adding fails."""
+
+    added = Signal(str, str, str, bool, str)  # name, base URL, API format, allow HTTP, environment variable
+
+    def __init__(self, look: Look, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._look = look
+        self.setObjectName("add_server")
+        self.setWindowTitle(self.tr("Add provider"))
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self._name = self._text_field(
+            "name", self.tr("Name"), self.tr("For example: work (lowercase letters, digits, . _ -)")
+        )
+        self._url = self._text_field("url", self.tr("Base URL"), "https://models.example.org/v1")
+        self._variable = self._text_field(
+            "variable",
+            self.tr("API key variable"),
+            self.tr("Optional, for example: WORK_API_KEY"),
+        )
+        self._api_format = DropDown()
+        self._api_format.setObjectName("add_server.wire")
+        self._api_format.setAccessibleName(self.tr("API format"))
+        self._api_format.setFont(look.fonts.text)
+        self._api_format.setMinimumHeight(look.size(28))
+        for wire, text in API_FORMATS:
+            self._api_format.addItem(self.tr(text), wire)
+        self._allow_http = CheckBox(
+            look,
+            self.tr("Allow unencrypted HTTP: others on the network can read requests and the API key"),
+            name="add_server.plain",
+        )
+        self._allow_http.hide()
+        self._error = label("", look.fonts.text, "failed", name="add_server.why", wrap=True)
+        self._error.hide()
+        self._add = Button(look, self.tr("Add provider"), name="add_server.add", tone="primary")
+        self._add.setEnabled(False)
+        self._add.setDefault(True)
+        self._lay_out()
+        for field in (self._name, self._url):
+            field.textChanged.connect(self._update_state)
+        self._add.clicked.connect(self._emit_added)
+        self._name.setFocus()
+
+    def show_error(self, trouble: ErrorDetails) -> None:
+        """Show why the provider was not added, and keep what was typed."""
+        self._error.setText(allow_breaks(str(trouble)))
+        self._error.show()
+        grow_to_fit(self)
+
+    def _text_field(self, name: str, spoken: str, hint: str) -> QLineEdit:
+        made = QLineEdit()
+        made.setObjectName(f"add_server.{name}")
+        made.setAccessibleName(spoken)
+        made.setPlaceholderText(hint)
+        made.setFont(self._look.fonts.text)
+        return made
+
+    def _update_state(self) -> None:
+        self._add.setEnabled(bool(self._name.text().strip() and self._url.text().strip()))
+        self._allow_http.setVisible(is_unencrypted(self._url.text().strip()))
+        grow_to_fit(self)
+
+    def _emit_added(self) -> None:
+        self._error.hide()
+        plain = not self._allow_http.isHidden() and self._allow_http.isChecked()
+        texts = [field.text().strip() for field in (self._name, self._url, self._variable)]
+        self.added.emit(texts[0], texts[1], self._api_format.currentData(), plain, texts[2])
+
+    def _lay_out(self) -> None:
+        fonts = self._look.fonts
+        form = QFormLayout()
+        form.setSpacing(8)
+        form.setFieldGrowthPolicy(QFormLayout.FieldGrowthPolicy.ExpandingFieldsGrow)
+        for text, field in (
+            (self.tr("Name"), self._name),
+            (self.tr("API format"), self._api_format),
+            (self.tr("Base URL"), self._url),
+            (self.tr("API key variable"), self._variable),
+        ):
+            form.addRow(label(text, fonts.text), field)
+        cancel = Button(self._look, self.tr("Cancel"), name="add_server.cancel")
+        cancel.clicked.connect(self.reject)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(20, 16, 20, 16)
+        column.setSpacing(10)
+        column.addWidget(label(self.tr("Add provider"), fonts.bold))
+        about = self.tr(
+            "A provider is a server that runs models. Its models are listed as NAME/MODEL. The API key comes from the "
+            "environment variable below, or you can set it in Settings after you add the provider."
+        )
+        column.addWidget(label(about, fonts.second, "second", name="add_server.about", wrap=True))
+        column.addLayout(form)
+        column.addWidget(self._allow_http)
+        column.addWidget(self._error)
+        column.addLayout(button_row(cancel, self._add))
+        self.setMinimumWidth(self._look.size(480))
+
+
+def is_unencrypted(address: str) -> bool:
+    """Return whether the URL uses unencrypted HTTP to another computer."""
+    try:
+        parts = urlsplit(address)
+        return parts.scheme == "http" and bool(parts.hostname) and not is_loopback(parts.hostname or "")
+    except ValueError:
+        return False

@@ -1,0 +1,174 @@
+"""The card of an MCP server: its command or URL, state, environment or headers, and a check box for each tool."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final
+
+from PySide6.QtCore import QCoreApplication, Qt
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QVBoxLayout, QWidget
+
+from ui.style.theme import Look
+from ui.text.visible import visible
+from ui.widgets.button import Button
+from ui.widgets.check_box import CheckBox
+from ui.widgets.labels import label
+
+if TYPE_CHECKING:
+    from core.engine.services.mcp_servers import McpServerRow
+    from core.engine.services.mcp_servers import McpTestResult as Looked
+    from core.settings.schema import McpServerSettings, McpToolSettings
+
+MAX_COLLAPSED_TOOLS: Final = 6  # tools shown before the user expands the list
+OutcomeText = tuple[str, str]  # text and tone
+OnAction = Callable[[str, str, str], None]
+
+
+class McpServerCard(QFrame):
+    """The card of an MCP server.
+
+    `on_action` is called with an action, the server's name, and a tool or key. `outcome` is the last action's result.
+    """
+
+    def __init__(
+        self,
+        look: Look,
+        row: "McpServerRow",
+        on_action: OnAction,
+        outcome: OutcomeText | None,
+        *,
+        expanded: bool = False,
+    ) -> None:
+        super().__init__()
+        self._look, self._row, self._wish, self._name = look, row, on_action, row.server.name
+        self.setObjectName(f"settings.tool.{self._name}")
+        self.setProperty("surface", "well")
+        column = QVBoxLayout(self)
+        column.setContentsMargins(12, 8, 8, 10)
+        column.setSpacing(4)
+        column.addLayout(self._head())
+        column.addWidget(label(server_location(row.server), look.fonts.mono, "second", wrap=True))
+        words, tone = state_text(row)
+        column.addWidget(label(words, look.fonts.second, tone, name=f"settings.tool.{self._name}.state", wrap=True))
+        for given in row.server.variables:
+            column.addLayout(self._value(given.name, given.value))
+        if outcome and outcome[0]:
+            column.addWidget(
+                label(
+                    visible(outcome[0]),
+                    look.fonts.second,
+                    outcome[1],
+                    name=f"settings.tool.{self._name}.said",
+                    wrap=True,
+                )
+            )
+        if outcome and outcome[1] == "waiting":  # the tools changed and the user can accept them
+            button = self._button(_tr("Accept changed tools"), "accept", _tr("Accept the changed tools of {}"))
+            column.addWidget(button, 0, Qt.AlignmentFlag.AlignLeft)
+        shown = row.server.tools if expanded else row.server.tools[:MAX_COLLAPSED_TOOLS]
+        for tool in shown:
+            column.addWidget(self._tool(tool))
+        if len(shown) < len(row.server.tools):
+            more = self._button(
+                _tr("Show all {} tools").format(len(row.server.tools)), "whole", _tr("Show all tools of {}")
+            )
+            column.addWidget(more, 0, Qt.AlignmentFlag.AlignLeft)
+
+    def _head(self) -> QHBoxLayout:
+        head = QHBoxLayout()
+        head.setSpacing(6)
+        on = CheckBox(self._look, self._name, name=f"settings.tool.{self._name}.on")
+        on.setFont(self._look.fonts.strong)
+        on.setAccessibleName(_tr("Offer the tools of {} to agents").format(self._name))
+        on.setChecked(self._row.server.enabled)
+        on.toggled.connect(lambda now: self._wish("on" if now else "off", self._name, ""))
+        head.addWidget(on, 1)
+        for text, word, spoken in (
+            (_tr("Test"), "test", _tr("Test {}")),
+            (_tr("Show log"), "log", _tr("Show the log of {}")),
+            (_tr("Remove"), "remove", _tr("Remove {}")),
+        ):
+            if word != "log" or not self._row.server.url:
+                head.addWidget(self._button(text, word, spoken))
+        return head
+
+    def _value(self, name: str, value: str) -> QHBoxLayout:
+        row = QHBoxLayout()
+        lacking = name in self._row.missing_secrets
+        where = value or (_tr("not set") if lacking else _tr("in the keyring"))
+        row.addWidget(
+            label(f"{visible(name)}: {visible(where)}", self._look.fonts.second, "waiting" if lacking else "second"), 1
+        )
+        if not value:
+            text = _tr("Set…") if lacking else _tr("Change…")
+            button = Button(self._look, text, name=f"settings.tool.{self._name}.key.{name}", tone="quiet")
+            button.setAccessibleName(_tr("Set {key} for {server}").format(server=self._name, key=name))
+            button.clicked.connect(lambda: self._wish("give", self._name, name))
+            row.addWidget(button)
+        return row
+
+    def _tool(self, tool: "McpToolSettings") -> QWidget:
+        from core.mcp.tool_definition import tool_rejection
+
+        made = QWidget()
+        row = QVBoxLayout(made)
+        row.setContentsMargins(0, 2, 0, 0)
+        row.setSpacing(0)
+        box = CheckBox(self._look, visible(tool.name), name=f"settings.tool.{self._name}.of.{tool.name}")
+        box.setFont(self._look.fonts.mono)
+        why = tool_rejection(tool)
+        box.setChecked(tool.enabled and not why)
+        box.setEnabled(self._row.server.enabled and not why)
+        box.toggled.connect(lambda now: self._wish("on" if now else "off", self._name, tool.name))
+        row.addWidget(box)
+        words = " ".join(visible(tool.description).split())
+        about = _tr("Not offered: {}").format(why) if why else words if len(words) <= 200 else f"{words[:199]}…"
+        if about:
+            note = label(about, self._look.fonts.second, "failed" if why else "second", wrap=True)
+            note.setContentsMargins(self._look.size(24), 0, 0, 0)
+            row.addWidget(note)
+        return made
+
+    def _button(self, text: str, word: str, spoken: str) -> Button:
+        made = Button(self._look, text, name=f"settings.tool.{self._name}.{word}")
+        made.setAccessibleName(spoken.format(self._name))
+        made.clicked.connect(lambda: self._wish(word, self._name, ""))
+        return made
+
+
+def server_location(server: "McpServerSettings") -> str:
+    """Return the URL of a server, or the command that starts it."""
+    return visible(server.url or " ".join((server.command, *server.args)))
+
+
+def state_text(row: "McpServerRow") -> OutcomeText:
+    """Return the state of a server in words, and its tone."""
+    state = row.state
+    if not row.server.enabled:
+        return _tr("Off: its tools are not offered to agents."), "second"
+    if row.missing_secrets:
+        return _tr("It cannot be used until you set {}.").format(", ".join(row.missing_secrets)), "waiting"
+    if state.error:
+        return visible(str(state.error)), "failed"
+    words = {
+        "open": _tr("Running"),
+        "starting": _tr("Starting…"),
+        "ready": _tr("Ready: starts when an agent calls one of its tools."),
+        "failed": _tr("Failed"),
+    }
+    return words[state.health], "done" if state.health == "open" else "second"
+
+
+def outcome_text(looked: "Looked") -> OutcomeText:
+    """Return the result of a test, and its tone."""
+    if looked.error:
+        return visible(str(looked.error)), "failed"
+    if looked.changed:
+        changes = "\n".join(f"{name}:\n{difference}" for name, difference in looked.changed)
+        head = _tr("It works, but its tool descriptions have changed since you accepted them. Runs will ask you first.")
+        return f"{head}\n{changes}", "waiting"
+    count = len(looked.tools)
+    many = _tr("1 tool") if count == 1 else _tr("{} tools").format(count)
+    return _tr("It works: {tools}, protocol {version}.").format(tools=many, version=looked.protocol_version), "done"
+
+
+def _tr(text: str) -> str:
+    return QCoreApplication.translate("settings", text)

@@ -1,0 +1,127 @@
+"""The MCP servers page: state, tools and test results of each server, and buttons to add more."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QCoreApplication, Qt, Signal
+from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
+
+from ui.settings.mcp_server_card import McpServerCard, OutcomeText, server_location
+from ui.style.theme import Look
+from ui.text.visible import visible
+from ui.widgets.announce import announce
+from ui.widgets.button import Button
+from ui.widgets.labels import label, styled_frame
+from ui.widgets.replaceable_content import ReplaceableContent
+
+if TYPE_CHECKING:
+    from core.engine.services.mcp_servers import McpOverview, ProjectMcpServer
+
+
+class McpServersPage(QWidget):
+    """The MCP servers. `action_requested` carries an action, a server, one of its tools or variables, or a folder."""
+
+    action_requested = Signal(str, str, str)
+
+    def __init__(self, look: Look) -> None:
+        super().__init__()
+        self._look = look
+        self.overview: McpOverview | None = None
+        self._outcomes: dict[str, OutcomeText] = {}
+        self._expanded: set[str] = set()
+        self.setObjectName("settings.tools")
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(8)
+        text = _tr(
+            "MCP servers (Model Context Protocol) are programs or URLs that give agents more tools. A program runs "
+            "with all your permissions, outside the sandbox: add only servers you trust. Each tool call asks for your "
+            "approval, unless one of your rules allows it."
+        )
+        column.addWidget(label(text, look.fonts.second, "second", wrap=True))
+        head = QHBoxLayout()
+        head.addStretch(1)
+        for word, words in (("look", _tr("Refresh")), ("add", _tr("Add MCP server…"))):
+            button = Button(look, words, name=f"settings.tools.{word}")
+            button.clicked.connect(lambda _=False, word=word: self.action_requested.emit(word, "", ""))
+            head.addWidget(button)
+        column.addLayout(head)
+        self._shown = ReplaceableContent()
+        column.addWidget(self._shown)
+        self._fill()
+
+    def show_servers(self, found: "McpOverview") -> None:
+        self.overview = found
+        self._fill()
+
+    def show_outcome(self, server: str, outcome: OutcomeText) -> None:
+        """Show the result of an action on a server."""
+        self._outcomes[server] = outcome
+        self._fill()
+        announce(self, f"{server}: {outcome[0]}")
+
+    def outcomes(self) -> Mapping[str, OutcomeText]:
+        """Return the result of the last action for each server."""
+        return self._outcomes
+
+    def _fill(self) -> None:
+        made = QWidget()
+        column = QVBoxLayout(made)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(8)
+        if self.overview is None:
+            column.addWidget(self._words(_tr("Looking for MCP servers…"), "looking"))
+        else:
+            self._fill_servers(column, self.overview)
+        self._shown.replace_content(made)
+
+    def _fill_servers(self, column: QVBoxLayout, found: "McpOverview") -> None:
+        if not found.rows:
+            text = _tr("No MCP servers yet. Add one by its command, its URL, or the JSON configuration of another app.")
+            column.addWidget(self._words(text, "none"))
+        for row in found.rows:
+            name = row.server.name
+            card = McpServerCard(
+                self._look, row, self._do_action, self._outcomes.get(name), expanded=name in self._expanded
+            )
+            column.addWidget(card)
+        if found.project:
+            column.addWidget(label(_tr("Found in trusted folders"), self._look.fonts.bold))
+        for one in found.project:
+            column.addWidget(self._found_server(one))
+        for trouble in found.errors:
+            column.addWidget(self._words(f"{trouble.message} {trouble.cause}", tone="failed"))
+
+    def _found_server(self, one: "ProjectMcpServer") -> QWidget:
+        look, made, name = self._look, styled_frame("well"), one.server.name
+        row = QHBoxLayout(made)
+        row.setContentsMargins(12, 8, 8, 8)
+        words = QVBoxLayout()
+        words.setSpacing(1)
+        words.addWidget(label(visible(name), look.fonts.strong, wrap=True))
+        words.addWidget(label(server_location(one.server), look.fonts.mono, "second", wrap=True))
+        keys = _tr(" · receives {}").format(", ".join(one.secrets)) if one.secrets else ""
+        outcome, tone = self._outcomes.get(name, ("", "second"))
+        words.addWidget(label(f"{visible(one.folder)}{visible(keys)}", look.fonts.second, "second", wrap=True))
+        if outcome:
+            words.addWidget(label(outcome, look.fonts.second, tone, name=f"settings.brought.{name}.said", wrap=True))
+        row.addLayout(words, 1)
+        button = Button(look, _tr("Add server"), name=f"settings.brought.{name}.add")
+        button.setAccessibleName(_tr("Add {name} from {folder}").format(name=name, folder=one.folder))
+        button.clicked.connect(lambda: self.action_requested.emit("bring", name, one.folder))
+        row.addWidget(button, 0, Qt.AlignmentFlag.AlignTop)
+        return made
+
+    def _words(self, text: str, name: str = "", tone: str = "second") -> QWidget:
+        return label(text, self._look.fonts.second, tone, name=f"settings.tools.{name}" if name else "", wrap=True)
+
+    def _do_action(self, word: str, server: str, of: str) -> None:
+        if word == "whole":
+            self._expanded.add(server)
+            self._fill()
+        else:
+            self.action_requested.emit(word, server, of)
+
+
+def _tr(text: str) -> str:
+    return QCoreApplication.translate("settings", text)

@@ -1,0 +1,201 @@
+"""The card of a provider: its URL, API key, models with context windows and prices, and test results."""
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Final
+
+from PySide6.QtCore import QCoreApplication, Qt
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QVBoxLayout, QWidget
+
+from ui.style.theme import Look, set_style_properties
+from ui.text.visible import visible
+from ui.widgets.button import Button
+from ui.widgets.labels import allow_breaks, label
+
+if TYPE_CHECKING:
+    from core.engine.services.providers import ModelRow, ProviderRow
+    from core.models.model_check import ModelCheck
+
+MAX_COLLAPSED_MODELS: Final = 8  # models shown before the user expands the list
+API_FORMAT_NAMES: Final = {
+    "chat": "Chat Completions",
+    "responses": "Responses",
+    "anthropic": "Anthropic",
+    "ollama": "Ollama",
+}
+OnAction = Callable[[str, str], None]
+OutcomeText = tuple[str, str]  # text and tone
+
+
+class ProviderCard(QFrame):
+    """The card of a provider.
+
+    `on_action` is called with an action and the name of the provider or model. `outcomes` are test results by model.
+    """
+
+    def __init__(
+        self,
+        look: Look,
+        row: "ProviderRow",
+        on_action: OnAction,
+        outcomes: Mapping[str, OutcomeText],
+        default_model: str,
+        *,
+        expanded: bool = False,
+    ) -> None:
+        super().__init__()
+        self._look, self._row, self._wish, self._outcomes, self._chosen = look, row, on_action, outcomes, default_model
+        self._results: dict[str, QLabel] = {}
+        self.setObjectName(f"settings.server.{row.name}")
+        self.setProperty("surface", "well")
+        column = QVBoxLayout(self)
+        column.setContentsMargins(12, 8, 8, 10)
+        column.setSpacing(4)
+        column.addLayout(self._head())
+        said_of = label(_state(row), look.fonts.second, "failed" if row.error else "second", wrap=True)
+        said_of.setObjectName(f"settings.server.{row.name}.state")
+        column.addWidget(said_of)
+        shown = row.models if expanded else row.models[:MAX_COLLAPSED_MODELS]
+        for model in shown:
+            column.addWidget(self._model(model))
+        if len(shown) < len(row.models):
+            more = _tr("Show all {} models").format(f"{len(row.models):,}")
+            button = self._button(more, "whole", row.name, _tr("Show all models of {}").format(row.title))
+            column.addWidget(button, 0, Qt.AlignmentFlag.AlignLeft)
+
+    def show_test(self, model: str, outcome: OutcomeText) -> None:
+        """Show the progress or result of a test."""
+        if result := self._results.get(model):
+            result.setText(allow_breaks(outcome[0]))
+            set_style_properties(result, tone=outcome[1])
+            result.setVisible(bool(outcome[0]))
+
+    def _head(self) -> QHBoxLayout:
+        row, fonts = self._row, self._look.fonts
+        words = QVBoxLayout()
+        words.setSpacing(1)
+        words.addWidget(label(visible(row.title or row.name), fonts.strong, wrap=True))
+        words.addWidget(
+            label(
+                f"{visible(row.url)} · {API_FORMAT_NAMES.get(row.api_format, row.api_format)}",
+                fonts.second,
+                "second",
+                wrap=True,
+            )
+        )
+        words.addWidget(
+            label(api_key_text(row), fonts.second, "second", name=f"settings.server.{row.name}.key", wrap=True)
+        )
+        head = QHBoxLayout()
+        head.setSpacing(6)
+        head.addLayout(words, 1)
+        buttons = [
+            ("give", _tr("Change API key…") if row.key_from else _tr("Set API key…"), _tr("Set the API key of {}"))
+        ]
+        if row.key_from in ("keyring", "session"):
+            buttons.append(("forget", _tr("Remove API key"), _tr("Remove the API key of {}")))
+        if row.added_by == "you":
+            buttons.append(("remove", _tr("Remove provider"), _tr("Remove the provider {}")))
+        for word, text, spoken in buttons:
+            if word != "give" or row.needs_key or row.key_from or row.added_by == "you":
+                button = self._button(text, word, row.name, spoken.format(row.title or row.name))
+                head.addWidget(button, 0, Qt.AlignmentFlag.AlignTop)
+        return head
+
+    def _model(self, model: "ModelRow") -> QWidget:
+        made = QWidget()
+        column = QVBoxLayout(made)
+        column.setContentsMargins(0, 4, 0, 0)
+        column.setSpacing(1)
+        line = QHBoxLayout()
+        line.setSpacing(6)
+        words = QVBoxLayout()
+        words.setSpacing(0)
+        short = visible(model.name.partition("/")[2] or model.name)
+        words.addWidget(label(short, self._look.fonts.mono, wrap=True))
+        words.addWidget(label(model_figures(model), self._look.fonts.second, "second", wrap=True))
+        line.addLayout(words, 1)
+        if model.name == self._chosen:
+            line.addWidget(label(_tr("default for new sessions"), self._look.fonts.second, "done"))
+        else:
+            line.addWidget(
+                self._button(
+                    _tr("Set as default"),
+                    "use",
+                    model.name,
+                    _tr("Set {} as the default for new sessions").format(short),
+                )
+            )
+        line.addWidget(self._button(_tr("Test"), "test", model.name, _tr("Test {}").format(short)))
+        column.addLayout(line)
+        result = self._results[model.name] = label("", self._look.fonts.second, wrap=True)
+        result.setObjectName(f"settings.model.{model.name}.result")
+        column.addWidget(result)
+        self.show_test(model.name, self._outcomes.get(model.name, ("", "")))
+        return made
+
+    def _button(self, text: str, word: str, name: str, spoken: str) -> Button:
+        made = Button(self._look, text, name=f"settings.{word}.{name}")
+        made.setAccessibleName(spoken)
+        made.clicked.connect(lambda: self._wish(word, name))
+        return made
+
+
+def api_key_text(row: "ProviderRow") -> str:
+    """Return where the API key comes from, never the key itself."""
+    if row.key_from == "keyring":
+        return _tr("API key: in the system keyring")
+    if row.key_from == "session":
+        return _tr("API key: in memory until Journeyman closes")
+    if row.key_from:
+        return _tr("API key: from the environment variable {}").format(row.key_from)
+    return _tr("API key: not set") if row.needs_key else _tr("No API key needed")
+
+
+def model_figures(model: "ModelRow") -> str:
+    """Return context window, price and tool support of a model, including what is unknown."""
+    window = (
+        _tr("{} tokens of context").format(f"{model.context_window:,}")
+        if model.context_window
+        else _tr("context window unknown")
+    )
+    if model.price_in is None or model.price_out is None:
+        price = _tr("price unknown")
+    elif model.price_in == model.price_out == 0:
+        price = _tr("free")
+    else:
+        price = _tr("${in_} in, ${out} out per 1M tokens ({source})").format(
+            in_=f"{model.price_in:g}", out=f"{model.price_out:g}", source=model.price_from
+        )
+    tools = {True: _tr("supports tool calls"), False: _tr("no tool calls"), None: ""}[model.tools]
+    return " · ".join(part for part in (window, price, tools) if part)
+
+
+def outcome_text(trial: "ModelCheck") -> OutcomeText:
+    """Return the result of a test on one line, and its tone."""
+    if trial.error:
+        return visible(str(trial.error)), "failed"
+    first = (
+        _tr("first token after {:.2f} s").format(trial.first_token_s)
+        if trial.first_token_s is not None
+        else _tr("no text")
+    )
+    streams = {True: _tr("streams"), False: _tr("does not stream"), None: _tr("streaming could not be tested")}
+    tools = {True: _tr("supports tool calls"), False: _tr("no tool calls"), None: _tr("tool calls could not be tested")}
+    why = f" ({visible(str(trial.tools_error))})" if trial.tools_error else ""
+    whole = _tr("complete after {:.2f} s").format(trial.total_s or 0.0)
+    outcome = ", ".join((first, whole, streams[trial.streams], tools[trial.tools]))
+    return _tr("The model replied: {}.").format(outcome + why), "done" if trial.streams and trial.tools else "waiting"
+
+
+def _state(row: "ProviderRow") -> str:
+    if row.error:
+        return visible(str(row.error))
+    if row.reachable is False:
+        return _tr("No server is running at this address. Start it, then select Refresh.")
+    if not row.models:
+        return _tr("It offers no models.") if row.reachable else _tr("Set the API key to list its models.")
+    return _tr("1 model") if len(row.models) == 1 else _tr("{} models").format(f"{len(row.models):,}")
+
+
+def _tr(text: str) -> str:
+    return QCoreApplication.translate("settings", text)

@@ -1,0 +1,154 @@
+"""The list of providers on the models page: those in use, those that need an API key, and those not running."""
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QCoreApplication, Signal
+from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
+
+from ui.settings.provider_card import OutcomeText, ProviderCard
+from ui.style.theme import Look
+from ui.text.visible import visible
+from ui.widgets.announce import announce
+from ui.widgets.button import Button
+from ui.widgets.labels import label
+from ui.widgets.replaceable_content import ReplaceableContent
+
+if TYPE_CHECKING:
+    from core.engine.services.providers import ProviderRow, ProvidersOverview
+
+
+class ProvidersSection(QWidget):
+    """The providers with their models. `action_requested` carries an action and its provider, model or proxy.
+
+    The actions are look (query the providers), add, give (set the API key), forget (the API key), remove, use, test and
+    proxy.
+    """
+
+    action_requested = Signal(str, str)
+
+    def __init__(self, look: Look) -> None:
+        super().__init__()
+        self._look = look
+        self.overview: ProvidersOverview | None = None
+        self._outcomes: dict[str, OutcomeText] = {}
+        self._expanded: set[str] = set()
+        self._cards: list[ProviderCard] = []
+        self.setObjectName("settings.models")
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 8, 0, 0)
+        column.setSpacing(8)
+        head = QHBoxLayout()
+        head.addWidget(label(_tr("Providers"), look.fonts.bold), 1)
+        for word, text in (("look", _tr("Refresh")), ("add", _tr("Add provider…"))):
+            button = Button(look, text, name=f"settings.models.{word}")
+            button.clicked.connect(lambda _=False, word=word: self.action_requested.emit(word, ""))
+            head.addWidget(button)
+        column.addLayout(head)
+        self._shown = ReplaceableContent()
+        column.addWidget(self._shown)
+        self._fill()
+
+    def show_providers(self, found: "ProvidersOverview") -> None:
+        self.overview = found
+        self._fill()
+
+    def show_test(self, model: str, outcome: OutcomeText) -> None:
+        self._outcomes[model] = outcome
+        for card in self._cards:
+            card.show_test(model, outcome)
+        announce(self, f"{model}: {outcome[0]}")
+
+    def model_names(self) -> list[str]:
+        """Return the full names of all listed models."""
+        return [model.name for row in self._rows() for model in row.models]
+
+    def display_name(self, name: str) -> str:
+        """Return the display name of a provider."""
+        return next((row.title or row.name for row in self._rows() if row.name == name), name)
+
+    def _rows(self) -> "tuple[ProviderRow, ...]":
+        return self.overview.providers if self.overview else ()
+
+    def _fill(self) -> None:
+        made = QWidget()
+        column = QVBoxLayout(made)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(8)
+        self._cards = []
+        if self.overview is None:
+            column.addWidget(self._words(_tr("Looking for providers…"), "looking"))
+        else:
+            self._fill_servers(column, self.overview)
+        self._shown.replace_content(made)
+
+    def _fill_servers(self, column: QVBoxLayout, found: "ProvidersOverview") -> None:
+        used = [row for row in found.providers if is_in_use(row)]
+        if not any(row.models for row in used):
+            text = _tr(
+                "No model is set up yet. Start a local server such as Ollama and select Refresh, set the API key of a "
+                "provider below, or add a provider."
+            )
+            column.addWidget(self._words(text, "none"))
+        for row in used:
+            card = ProviderCard(
+                self._look, row, self._do_action, self._outcomes, found.model, expanded=row.name in self._expanded
+            )
+            self._cards.append(card)
+            column.addWidget(card)
+        others = [row for row in found.providers if row not in used]
+        lacking = [row for row in others if row.needs_key]
+        if lacking:
+            column.addWidget(label(_tr("Available with an API key"), self._look.fonts.bold))
+        for row in lacking:
+            column.addLayout(self._row_without_key(row))
+        if off := ", ".join(f"{row.title} ({row.url})" for row in others if not row.needs_key):
+            column.addWidget(self._words(_tr("Not running on this computer: {}").format(off), "off"))
+        self._fill_notes(column, found)
+
+    def _row_without_key(self, row: "ProviderRow") -> QHBoxLayout:
+        line = QHBoxLayout()
+        title = visible(row.title or row.name)
+        by = _tr("{title}: set its API key here, or in the environment variable {variable}").format(
+            title=title, variable=row.key_variable
+        )
+        line.addWidget(label(by if row.key_variable else title, self._look.fonts.text, wrap=True), 1)
+        button = Button(self._look, _tr("Set API key…"), name=f"settings.give.{row.name}")
+        button.setAccessibleName(_tr("Set the API key of {}").format(title))
+        button.clicked.connect(lambda: self._do_action("give", row.name))
+        line.addWidget(button)
+        return line
+
+    def _fill_notes(self, column: QVBoxLayout, found: "ProvidersOverview") -> None:
+        trouble = found.keyring_error
+        if trouble:
+            column.addWidget(self._words(str(trouble), "keyring", "waiting"))
+        text = _tr("Prices are those the provider reports, or else from the price table of {date} ({source}).")
+        column.addWidget(self._words(text.format(date=found.prices_date, source=found.prices_source), "prices"))
+        if found.unused_proxy:
+            line = QHBoxLayout()
+            offered = visible(found.unused_proxy)
+            line.addWidget(self._words(_tr("The proxy {} is set in the environment but not used.").format(offered)), 1)
+            button = Button(self._look, _tr("Use this proxy"), name="settings.models.proxy")
+            button.setAccessibleName(_tr("Use the proxy {}").format(offered))
+            button.clicked.connect(lambda: self._do_action("proxy", found.unused_proxy))
+            line.addWidget(button)
+            column.addLayout(line)
+
+    def _words(self, text: str, name: str = "", tone: str = "second") -> QWidget:
+        return label(text, self._look.fonts.second, tone, name=f"settings.models.{name}" if name else "", wrap=True)
+
+    def _do_action(self, word: str, name: str) -> None:
+        if word == "whole":
+            self._expanded.add(name)
+            self._fill()
+        else:
+            self.action_requested.emit(word, name)
+
+
+def is_in_use(row: "ProviderRow") -> bool:
+    """Return whether a provider is reachable or configured by the user."""
+    return bool(row.models or row.error or row.key_from or row.reachable or row.added_by != "Journeyman")
+
+
+def _tr(text: str) -> str:
+    return QCoreApplication.translate("settings", text)

@@ -1,0 +1,222 @@
+"""The pages for saved rules, trusted folders and stored data."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+from PySide6.QtCore import QCoreApplication, Qt, Signal
+from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
+
+from core.domain.rules import PermissionRule
+from core.domain.steps import first_line as first_line
+from core.store.session_sizes import SessionSize
+from ui.style.number_formats import size
+from ui.style.theme import Look
+from ui.text.visible import visible
+from ui.widgets.button import Button
+from ui.widgets.labels import label, styled_frame
+
+FOLDER_TOOL: Final = "folder"  # the tool name of rules that trust a folder
+KIND_LABELS = {
+    "tool_returned": "tool results",
+    "replied": "model replies",
+    "file_changed": "file versions",
+    "user_message": "your messages and attachments",
+    "queue_changed": "edits to queued messages",
+    "files_rewound": "reverted files",
+    "run_started": "run starts and scripts",
+    "context_compacted": "context summaries",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class DataState:
+    """The figures of the Data page. `stored` is in bytes."""
+
+    folder: str
+    stored: int
+    events: int
+    sessions: int
+    trashed: int
+    backups: tuple[str, ...] = ()
+    largest: tuple[SessionSize, ...] = ()
+
+
+class RuleTexts(NamedTuple):
+    """The texts and object names of a page of rules, which lists either tool permissions or trusted folders."""
+
+    row_name: str  # object name of a row
+    button_name: str  # object name of its button
+    button_text: str  # text of its button
+    button_accessible_name: str  # accessible name of its button
+    empty_text: str  # text of an empty list
+    description: str = ""
+
+
+def rule_texts(*, folder_trust: bool) -> RuleTexts:
+    if folder_trust:
+        about = _tr(
+            "Agents follow the project instructions of a trusted folder: its AGENTS.md, skills, commands and MCP "
+            "servers. In any other folder these files count as untrusted content."
+        )
+        none = _tr("You have not decided for any folder yet.")
+        return RuleTexts(
+            "folder", "forget_folder", _tr("Forget decision"), _tr("Forget the decision on {}"), none, about
+        )
+    none = _tr(
+        "No saved rules yet. To save one, choose “In this folder” or “Always” when you allow a permission request."
+    )
+    return RuleTexts("rule", "revoke", _tr("Revoke rule"), _tr("Revoke the rule {}"), none)
+
+
+class RulesPage(QWidget):
+    """A list of rules, each with a button to revoke it. If they cannot be read, `rules` is None and `why` says why."""
+
+    revoke_requested = Signal(str)
+
+    def __init__(self, look: Look, words: RuleTexts, rules: Sequence[PermissionRule] | None, why: str = "") -> None:
+        super().__init__()
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(8)
+        if words.description:
+            column.addWidget(label(words.description, look.fonts.second, "second", wrap=True))
+        if rules is None:
+            column.addWidget(
+                label(why, look.fonts.text, "failed", name=f"settings.{words.row_name}s.trouble", wrap=True)
+            )
+        elif not rules:
+            name = f"settings.{words.row_name}s.none"
+            column.addWidget(label(words.empty_text, look.fonts.text, "second", name=name, wrap=True))
+        for rule in rules or ():
+            column.addWidget(self._row(look, words, rule))
+
+    def _row(self, look: Look, words: RuleTexts, rule: PermissionRule) -> QWidget:
+        made = styled_frame("well")
+        row = QHBoxLayout(made)
+        row.setContentsMargins(12, 8, 8, 8)
+        column = QVBoxLayout()
+        column.setSpacing(2)
+        text, under, tone = _lines(rule)
+        column.addWidget(label(text, look.fonts.mono, name=f"settings.{words.row_name}.{rule.id}", wrap=True))
+        column.addWidget(label(under, look.fonts.second, tone, wrap=True))
+        button = Button(look, words.button_text, name=f"settings.{words.button_name}.{rule.id}")
+        button.setAccessibleName(words.button_accessible_name.format(text))
+        button.clicked.connect(lambda: self.revoke_requested.emit(rule.id))
+        row.addLayout(column, 1)
+        row.addWidget(button, 0, Qt.AlignmentFlag.AlignTop)
+        return made
+
+
+def _lines(rule: PermissionRule) -> tuple[str, str, str]:
+    """Return the two lines of text for a rule, and the tone (color) of the second line."""
+    if not is_folder_trust(rule):
+        where = _tr("in {}").format(visible(rule.scope_id)) if rule.scope_id else _tr("everywhere")
+        return visible(rule.description), where, "second"
+    trusted = rule.effect == "allow"
+    return visible(rule.scope_id), _tr("Trusted") if trusted else _tr("Not trusted"), "done" if trusted else "second"
+
+
+def is_folder_trust(rule: PermissionRule) -> bool:
+    """Return whether a rule is about trust in a folder rather than a tool."""
+    return rule.tool == FOLDER_TOOL
+
+
+class DataPage(QWidget):
+    """The size of the stored data, backups, and the largest sessions."""
+
+    action_requested = Signal(str, str)  # back_up, compact, empty, folder or restore; the backup to restore
+    session_requested = Signal(str)
+
+    def __init__(self, look: Look, state: DataState) -> None:
+        super().__init__()
+        self._look = look
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(8)
+        text = _tr("{size} in {sessions}, {events}. Stored in {folder}").format(
+            size=size(state.stored),
+            sessions=_sessions(state.sessions),
+            events=_events(state.events),
+            folder=state.folder,
+        )
+        column.addWidget(label(text, look.fonts.text, name="settings.data.said", wrap=True))
+        column.addLayout(self._buttons(state))
+        column.addSpacing(8)
+        column.addWidget(label(_tr("Backups"), look.fonts.bold))
+        text = _tr("Made on each day of use, and before each change of the data format. The last 7 are kept.")
+        none = _tr("No backups yet.")
+        words = text if state.backups else f"{text} {none}"
+        column.addWidget(label(words, look.fonts.second, "second", name="settings.data.backups", wrap=True))
+        for name in state.backups:
+            column.addWidget(self._backup(name))
+        if state.largest:
+            column.addSpacing(8)
+            column.addWidget(label(_tr("Largest sessions"), look.fonts.bold))
+        for weight in state.largest:
+            column.addWidget(self._row(weight))
+
+    def _buttons(self, state: DataState) -> QHBoxLayout:
+        row = QHBoxLayout()
+        row.setSpacing(8)
+        buttons = [
+            ("back_up", _tr("Back up now"), True),
+            ("compact", _tr("Compact database"), True),
+            ("empty", _tr("Empty trash ({})…").format(state.trashed), state.trashed > 0),
+            ("folder", _tr("Open data folder"), True),
+        ]
+        for word, text, can in buttons:
+            button = Button(self._look, text, name=f"settings.data.{word}")
+            button.setEnabled(can)
+            button.clicked.connect(lambda _=False, word=word: self.action_requested.emit(word, ""))
+            row.addWidget(button)
+        row.addStretch(1)
+        return row
+
+    def _backup(self, name: str) -> QWidget:
+        look, made = self._look, styled_frame("well")
+        row = QHBoxLayout(made)
+        row.setContentsMargins(12, 4, 8, 4)
+        day, _, before = name.partition("-before-")
+        text = _tr("{day}, before a format change").format(day=day) if before else day
+        row.addWidget(label(text, look.fonts.text, name=f"settings.backup.{name}"), 1)
+        button = Button(look, _tr("Restore…"), name=f"settings.restore.{name}")
+        button.setAccessibleName(_tr("Restore the backup of {}").format(text))
+        button.clicked.connect(lambda: self.action_requested.emit("restore", name))
+        row.addWidget(button)
+        return made
+
+    def _row(self, weight: SessionSize) -> QWidget:
+        look, made = self._look, styled_frame("well")
+        row = QHBoxLayout(made)
+        row.setContentsMargins(12, 8, 8, 8)
+        words = QVBoxLayout()
+        words.setSpacing(2)
+        words.addWidget(label(visible(first_line(weight.title)), look.fonts.strong, wrap=True))
+        why = _tr("{events}; mostly {kinds}").format(events=_events(weight.events), kinds=_largest_kinds(weight))
+        words.addWidget(label(why, look.fonts.second, "second", wrap=True))
+        row.addLayout(words, 1)
+        row.addWidget(label(size(weight.size), look.fonts.text), 0, Qt.AlignmentFlag.AlignTop)
+        button = Button(look, _tr("Open session"), name=f"settings.weight.{weight.session}", tone="quiet")
+        button.setAccessibleName(_tr("Open the session {}").format(weight.title))
+        button.clicked.connect(lambda: self.session_requested.emit(weight.session))
+        row.addWidget(button, 0, Qt.AlignmentFlag.AlignTop)
+        return made
+
+
+def _sessions(count: int) -> str:
+    return _tr("1 session") if count == 1 else _tr("{} sessions").format(f"{count:,}")
+
+
+def _events(count: int) -> str:
+    return _tr("1 event") if count == 1 else _tr("{} events").format(f"{count:,}")
+
+
+def _largest_kinds(weight: SessionSize) -> str:
+    """Return the event kinds that each make up at least a tenth of a session's size, or else the largest kind."""
+    heavy = [kind for kind, part in weight.kinds if part * 10 >= weight.size] or [kind for kind, _ in weight.kinds[:1]]
+    return ", ".join(_tr(KIND_LABELS.get(kind, kind.replace("_", " "))) for kind in heavy)
+
+
+def _tr(text: str) -> str:
+    return QCoreApplication.translate("settings", text)

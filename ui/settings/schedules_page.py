@@ -1,0 +1,170 @@
+"""The Schedules page: sessions that start at a set time, and a form to add one."""
+
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+from PySide6.QtCore import QCoreApplication, Qt, Signal
+from PySide6.QtWidgets import QComboBox, QFormLayout, QHBoxLayout, QLineEdit, QVBoxLayout, QWidget
+
+from core.domain.schedule import MissedPolicy, Schedule, describe_schedule
+from core.domain.steps import first_line as first_line
+from ui.style.theme import Look
+from ui.text.visible import visible
+from ui.widgets.button import Button
+from ui.widgets.dialog_parts import open_folder_picker
+from ui.widgets.drop_down import DropDown
+from ui.widgets.labels import label, styled_frame
+
+INTERVALS: Final = (
+    ("", "Once"), ("15m", "Every 15 minutes"), ("1h", "Every hour"), ("1d", "Every day"), ("1w", "Every week"),
+)  # fmt: skip
+MISSED_POLICIES: Final[tuple[tuple[MissedPolicy, str], ...]] = (
+    ("run", "Run once when Journeyman is open again"),
+    ("skip", "Skip it"),
+)
+
+
+class ScheduleDraft(NamedTuple):
+    """The contents of the form; `every` is an interval such as `1d`, or empty for a single session."""
+
+    task: str
+    folder: str
+    at: str
+    every: str
+    missed: MissedPolicy
+
+
+class SchedulesPage(QWidget):
+    """The list of schedules and a form to add one."""
+
+    added = Signal(object)  # a ScheduleDraft
+    removed = Signal(str)
+    session_requested = Signal(str)
+
+    def __init__(self, look: Look) -> None:
+        super().__init__()
+        self._look = look
+        self._task = self._text_field("task", _tr("What the agent should do"))
+        self._folder = self._text_field("folder", _tr("Folder to work in"))
+        self._at = self._text_field("at", _tr("18:30 or 2030-01-31 18:30; empty: one interval from now"))
+        self._interval = self._combo_box("often", INTERVALS)
+        self._missed = self._combo_box("missed", MISSED_POLICIES)
+        self._add = Button(look, _tr("Add schedule"), name="settings.schedules.add", tone="primary")
+        self._add.clicked.connect(self._emit_added)
+        self._rows = QVBoxLayout()
+        self._rows.setSpacing(8)
+        self._lay_out()
+        for field in (self._task, self._folder, self._at):
+            field.textChanged.connect(self._update_state)
+            field.returnPressed.connect(self._emit_added)
+        self._interval.currentIndexChanged.connect(self._update_state)
+        self._update_state()
+        self.show_schedules(())
+
+    def show_schedules(self, found: Sequence[Schedule]) -> None:
+        while (item := self._rows.takeAt(0)) is not None:
+            if old := item.widget():
+                old.hide()
+                old.deleteLater()
+        if not found:
+            none = _tr("No schedules yet.")
+            self._rows.addWidget(label(none, self._look.fonts.text, "second", name="settings.schedules.none"))
+        for each in found:
+            self._rows.addWidget(self._row(each))
+
+    def clear(self) -> None:
+        """Clear the form after a schedule was added, except for the folder, which is likely to be used again."""
+        self._task.clear()
+        self._at.clear()
+
+    def _row(self, each: Schedule) -> QWidget:
+        look, made = self._look, styled_frame("well")
+        row = QHBoxLayout(made)
+        row.setContentsMargins(12, 8, 8, 8)
+        words = QVBoxLayout()
+        words.setSpacing(2)
+        title = visible(first_line(each.task))
+        words.addWidget(label(title, look.fonts.strong, name=f"settings.schedule.{each.id}", wrap=True))
+        where = _tr("{when}, in a worktree of {folder}") if each.worktree else _tr("{when}, in {folder}")
+        text = where.format(when=describe_schedule(each), folder=visible(each.folder))
+        words.addWidget(label(text, look.fonts.second, "second", wrap=True))
+        if each.missed_count:
+            passed = _tr("Missed times without a session: {}").format(each.missed_count)
+            words.addWidget(label(passed, look.fonts.second, "second", wrap=True))
+        if each.error:
+            words.addWidget(label(visible(each.error), look.fonts.second, "failed", wrap=True))
+        row.addLayout(words, 1)
+        if each.last_session:
+            last = Button(look, _tr("Open last session"), name=f"settings.schedule.{each.id}.session", tone="quiet")
+            last.setAccessibleName(_tr("Open the last session of {}").format(title))
+            last.clicked.connect(lambda: self.session_requested.emit(each.last_session))
+            row.addWidget(last, 0, Qt.AlignmentFlag.AlignTop)
+        button = Button(look, _tr("Remove"), name=f"settings.schedule.{each.id}.remove")
+        button.setAccessibleName(_tr("Remove the schedule {}").format(title))
+        button.clicked.connect(lambda: self.removed.emit(each.id))
+        row.addWidget(button, 0, Qt.AlignmentFlag.AlignTop)
+        return made
+
+    def _emit_added(self) -> None:
+        if self._add.isEnabled():
+            every, missed = INTERVALS[self._interval.currentIndex()][0], MISSED_POLICIES[self._missed.currentIndex()][0]
+            task, folder, at = (field.text().strip() for field in (self._task, self._folder, self._at))
+            self.added.emit(ScheduleDraft(task, folder, at, every, missed))
+
+    def _update_state(self) -> None:
+        """Enable Add when there is a task, a folder, and a time or an interval."""
+        when = self._at.text().strip() or INTERVALS[self._interval.currentIndex()][0]
+        self._add.setEnabled(bool(self._task.text().strip() and self._folder.text().strip() and when))
+
+    def _choose_folder(self) -> None:
+        open_folder_picker(
+            self, _tr("Choose a folder"), self._folder.text(), self._folder.setText, name="settings.schedules.folders"
+        )
+
+    def _text_field(self, name: str, words: str) -> QLineEdit:
+        made = QLineEdit()
+        made.setObjectName(f"settings.schedules.{name}")
+        made.setAccessibleName(words)
+        made.setPlaceholderText(words)
+        made.setFont(self._look.fonts.text)
+        return made
+
+    def _combo_box(self, name: str, options: Sequence[tuple[str, str]]) -> QComboBox:
+        made = DropDown()
+        made.setObjectName(f"settings.schedules.{name}")
+        made.setFont(self._look.fonts.text)
+        made.setMinimumHeight(self._look.size(28))
+        made.addItems([_tr(words) for _, words in options])
+        return made
+
+    def _lay_out(self) -> None:
+        fonts = self._look.fonts
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(8)
+        about = _tr(
+            "Scheduled sessions start on their own, with the model and limits from these settings, while this window "
+            "is open or “journeyman schedule watch” is running. They have only the permissions you have already "
+            "granted, and wait for you when they need approval."
+        )
+        column.addWidget(label(about, fonts.second, "second", wrap=True))
+        choose = Button(self._look, _tr("Choose…"), name="settings.schedules.choose")
+        choose.setAccessibleName(_tr("Choose a folder"))
+        choose.clicked.connect(self._choose_folder)
+        place = QHBoxLayout()
+        place.addWidget(self._folder, 1)
+        place.addWidget(choose)
+        form = QFormLayout()
+        rows = ((_tr("Task"), self._task), (_tr("Folder"), place), (_tr("First time"), self._at),
+                (_tr("Repeat"), self._interval), (_tr("If a time is missed"), self._missed))  # fmt: skip
+        for words, field in rows:
+            form.addRow(label(words, fonts.text), field)
+        for words, combo in ((_tr("Repeat"), self._interval), (_tr("If a time is missed"), self._missed)):
+            combo.setAccessibleName(words)
+        column.addLayout(form)
+        column.addWidget(self._add, 0, Qt.AlignmentFlag.AlignRight)
+        column.addLayout(self._rows)
+
+
+def _tr(text: str) -> str:
+    return QCoreApplication.translate("settings", text)

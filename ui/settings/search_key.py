@@ -1,0 +1,62 @@
+"""The section of the Web search page that sets and removes the API key of the search engine."""
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
+
+from core.tools.web_search import WEB_SEARCH_ENGINES
+from ui.style.theme import Look
+from ui.widgets.button import Button
+from ui.widgets.labels import label
+
+
+class SearchKeySection(QWidget):
+    """Buttons to set and remove the API key, and a note on what the chosen search engine needs."""
+
+    action_requested = Signal(str, str)  # `give` (set the API key) or `forget` (remove it), and the search engine
+
+    def __init__(self, look: Look, engine: str) -> None:
+        super().__init__()
+        self._engine = engine
+        self._words = label("", look.fonts.second, "second", name="settings.web.needs", wrap=True)
+        self._give = Button(look, self.tr("Set API key…"), name="settings.web.give")
+        self._forget = Button(look, self.tr("Remove API key"), name="settings.web.forget")
+        self._give.setToolTip(self.tr("Saves the API key in the system keyring"))
+        self._forget.setToolTip(self.tr("Removes the API key from the system keyring and from memory"))
+        self._give.clicked.connect(lambda: self.action_requested.emit("give", self._engine))
+        self._forget.clicked.connect(lambda: self.action_requested.emit("forget", self._engine))
+        row = QHBoxLayout()
+        row.addWidget(self._give)
+        row.addWidget(self._forget)
+        row.addStretch(1)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.addWidget(self._words)
+        column.addLayout(row)
+        self.set_engine(engine)
+
+    def follow_setting(self, name: str, value: object) -> None:
+        """Update the section if the changed setting is the search engine; others are ignored."""
+        if name == "search_engine":
+            self.set_engine(str(value))
+
+    def set_engine(self, engine: str) -> None:
+        """Show what this search engine needs."""
+        self._engine = engine
+        chosen = WEB_SEARCH_ENGINES.get(engine)
+        keyed = chosen is not None and bool(chosen.variable)
+        for button in (self._give, self._forget):
+            button.setEnabled(keyed)
+        if chosen is None:
+            words = self.tr(
+                "Agents cannot search the web. Choose a search engine to let them; a search needs the same approval as "
+                "fetching a page."
+            )
+        elif keyed:
+            words = self.tr(
+                "{engine} needs an API key: set it here, or in the environment variable {variable}."
+            ).format(engine=chosen.title, variable=chosen.variable)
+        else:
+            words = self.tr("{engine} needs no API key. Its settings must allow responses in JSON.").format(
+                engine=chosen.title
+            )
+        self._words.setText(words)

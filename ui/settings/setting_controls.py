@@ -1,0 +1,175 @@
+"""The controls for settings, by type of setting. A control reports its value when the user has finished editing."""
+
+from collections.abc import Callable
+from dataclasses import fields as fields_of
+from dataclasses import replace
+from functools import cache, partial
+from typing import Any, get_args, get_type_hints
+
+from PySide6.QtCore import QCoreApplication
+from PySide6.QtWidgets import (
+    QCheckBox,
+    QComboBox,
+    QDoubleSpinBox,
+    QFormLayout,
+    QHBoxLayout,
+    QLineEdit,
+    QSizePolicy,
+    QWidget,
+)
+
+from core.domain.tiers import Tiers
+from core.settings.schema import FolderPath, SettingInfo, Settings
+from ui.style.theme import Look
+from ui.widgets.button import Button
+from ui.widgets.check_box import CheckBox
+from ui.widgets.dialog_parts import open_folder_picker
+from ui.widgets.drop_down import DropDown
+from ui.widgets.number_field import NumberField
+
+OnChange = Callable[[Any], None]
+OPTION_LABELS = {"system": "System default", "light": "Light", "dark": "Dark", "contrast": "High contrast"} | {
+    "none": "None",
+    "searxng": "SearXNG",
+    "brave": "Brave Search",
+    "tavily": "Tavily",
+    "ask": "Ask",
+    "add": "Add",
+    "off": "Off",
+}
+# These settings are edited on their own pages, not by a control.
+WITHOUT_CONTROL = frozenset({"providers", "prices", "mcp_servers", "external_agents"})
+
+
+def settings_with_control() -> list[tuple[str, SettingInfo]]:
+    """Return names and descriptions of the settings that have a control, in the order of the schema."""
+    return [(one.name, one.metadata["about"]) for one in fields_of(Settings) if one.name not in WITHOUT_CONTROL]
+
+
+def create_control(look: Look, name: str, about: SettingInfo, value: Any, on_change: OnChange) -> QWidget:
+    """Return the control for a setting, showing `value`; `on_change` is called with each new value."""
+    made = _control(look, name, about, value, on_change)
+    made.setObjectName(f"settings.{name}")
+    made.setAccessibleName(_tr(about.label))
+    made.setAccessibleDescription(_tr(about.help))
+    made.setFont(look.fonts.text)
+    return made
+
+
+@cache
+def _types() -> dict[str, Any]:
+    return get_type_hints(Settings)
+
+
+def _control(look: Look, name: str, about: SettingInfo, value: Any, on_change: OnChange) -> QWidget:
+    kind = _types()[name]
+    if isinstance(value, Tiers):
+        return _tiers(look, value, on_change)
+    if isinstance(value, tuple):
+        return _line(", ".join(value), lambda text: on_change(_names(text)))
+    if kind is bool:
+        return _switch(look, value, on_change)
+    if kind in (int, float):
+        return _number(kind, about, value, on_change)
+    if options := get_args(kind):
+        return _choice(options, value, on_change)
+    if kind is FolderPath:
+        return _folder(look, name, about, value, on_change)
+    return _line(value, on_change)
+
+
+def _folder(look: Look, name: str, about: SettingInfo, value: str, on_change: OnChange) -> QWidget:
+    """Return a text field with a button that opens the desktop's folder dialog."""
+    made, line = QWidget(), _line(value, on_change)
+    line.setObjectName(f"settings.{name}.path")
+    line.setAccessibleName(_tr(about.label))
+    line.setAccessibleDescription(_tr(about.help))
+    line.setFont(look.fonts.text)
+    choose = Button(look, _tr("Choose…"), name=f"settings.{name}.choose")
+    choose.setAccessibleName(_tr("Choose a folder"))
+
+    def take(path: str) -> None:
+        line.setText(path)
+        _report_change(line, on_change)
+
+    ask = partial(open_folder_picker, made, _tr(about.label), name=f"settings.{name}.folders")
+    choose.clicked.connect(lambda: ask(line.text(), take))
+    line.setMinimumWidth(look.size(60))  # so that the field and its button are together as wide as the other fields
+    line.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
+    row = QHBoxLayout(made)
+    row.setContentsMargins(0, 0, 0, 0)
+    row.addWidget(line, 1)
+    row.addWidget(choose)
+    made.setFocusProxy(line)
+    return made
+
+
+def _choice(options: tuple[str, ...], value: str, on_change: OnChange) -> QComboBox:
+    made = DropDown()
+    for option in options:
+        made.addItem(_tr(OPTION_LABELS.get(option, option)), option)
+    made.setCurrentIndex(options.index(value) if value in options else 0)
+    made.activated.connect(lambda place: on_change(options[place]))
+    return made
+
+
+def _switch(look: Look, value: bool, on_change: OnChange) -> QCheckBox:
+    made = CheckBox(look, _tr("On"))
+    made.setChecked(value)
+    made.toggled.connect(on_change)
+    return made
+
+
+def _number(kind: type, about: SettingInfo, value: float, on_change: OnChange) -> QDoubleSpinBox:
+    made = NumberField()
+    made.setDecimals(0 if kind is int else 2)
+    made.setRange(0 if about.low is None else about.low, 1e12 if about.high is None else about.high)
+    made.setSingleStep(10 if about.unit == "%" else 1)
+    made.setSuffix(f" {about.unit}" if about.unit else "")
+    made.setGroupSeparatorShown(True)
+    made.setKeyboardTracking(False)  # report only finished numbers
+    made.setValue(value)
+    made.valueChanged.connect(lambda new: on_change(kind(new)))
+    return made
+
+
+def _line(value: str, on_change: OnChange) -> QLineEdit:
+    made = QLineEdit(value)
+    made.editingFinished.connect(lambda: _report_change(made, on_change))
+    made.setProperty("reported", value)
+    return made
+
+
+def _report_change(field: QLineEdit, on_change: OnChange) -> None:
+    if field.text() != field.property("reported"):
+        field.setProperty("reported", field.text())
+        on_change(field.text().strip())
+
+
+def _tiers(look: Look, value: Tiers, on_change: OnChange) -> QWidget:
+    """Return three fields with model names, one per tier; the first model of a tier that works is used."""
+    made = QWidget()
+    form = QFormLayout(made)
+    form.setContentsMargins(0, 0, 0, 0)
+    lines: dict[str, QLineEdit] = {}
+
+    def report(_: str) -> None:
+        small, mid, frontier = (_names(lines[tier].text()) for tier in ("small", "mid", "frontier"))
+        on_change(replace(value, small=small, mid=mid, frontier=frontier))
+
+    for tier, words in (("small", _tr("Small")), ("mid", _tr("Mid")), ("frontier", _tr("Frontier"))):
+        lines[tier] = _line(", ".join(getattr(value, tier)), report)
+        lines[tier].setObjectName(f"settings.tiers.{tier}")
+        lines[tier].setAccessibleName(words)
+        lines[tier].setPlaceholderText(_tr("PROVIDER/MODEL, …"))
+        lines[tier].setFont(look.fonts.text)
+        form.addRow(words, lines[tier])
+    return made
+
+
+def _names(text: str) -> tuple[str, ...]:
+    return tuple(name for name in map(str.strip, text.split(",")) if name)
+
+
+def _tr(text: str) -> str:
+    return QCoreApplication.translate("settings", text)

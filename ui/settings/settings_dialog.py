@@ -1,0 +1,318 @@
+"""The Settings window: a list of pages, a search over all of them, and changes that take effect immediately."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final, TypeVar
+
+from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtWidgets import (
+    QCompleter,
+    QDialog,
+    QHBoxLayout,
+    QLineEdit,
+    QListWidget,
+    QStackedWidget,
+    QVBoxLayout,
+    QWidget,
+)
+
+from core.domain.problems import ErrorDetails
+from core.domain.rules import PermissionRule
+from core.settings.schema import MCP_SERVERS, MODELS, WEB, SettingInfo, Settings
+from core.settings.schema import setting_info as about_setting
+from ui.settings.external_agents_page import ExternalAgentsPage
+from ui.settings.mcp_servers_page import McpServersPage
+from ui.settings.providers_section import ProvidersSection
+from ui.settings.rules_and_data_pages import DataPage, DataState, RulesPage, is_folder_trust, rule_texts
+from ui.settings.schedules_page import SchedulesPage
+from ui.settings.search_key import SearchKeySection
+from ui.settings.setting_controls import settings_with_control
+from ui.settings.settings_page import CustomSection, PageContents, SettingsPage
+from ui.style.theme import Look, set_style_properties
+from ui.widgets.announce import announce
+from ui.widgets.button import Button
+from ui.widgets.fitting_scroll_area import FittingScrollArea
+from ui.widgets.labels import allow_breaks, label
+
+AGENTS: Final = about_setting("watch_sessions").page
+RULES, FOLDERS, SCHEDULES, DATA = "Permission rules", "Trusted folders", "Schedules", "Data"
+SIZE: Final = (820, 580)
+SCREEN_MARGIN: Final = QSize(24, 60)  # room for the window frame and a visible part of the parent
+PAGES_WIDTH: Final = 170
+HIDDEN_SETTINGS: Final = frozenset({"reduced_motion"})  # not shown: no widget animates, so it has no effect
+P = TypeVar("P", bound=QWidget)
+
+
+@dataclass(frozen=True, slots=True)
+class SettingsSnapshot:
+    """The data the pages show. If the rules cannot be read, `rules` is None and `error` says why."""
+
+    settings: Settings
+    rules: Sequence[PermissionRule] | None
+    error: str = ""
+
+
+class SettingsDialog(QDialog):
+    """The Settings window. Its signals report what the user changed; the settings controller applies the changes."""
+
+    changed = Signal(str, object)
+    revoke_requested = Signal(str)
+    data_action_requested = Signal(str, str)  # an action, and the backup for `restore`
+    session_requested = Signal(str)
+    schedules_requested = Signal()
+    schedule_added = Signal(object)
+    schedule_removed = Signal(str)
+    agent_action_requested = Signal(str, str, str)  # an action, the agent, its command
+    provider_action_requested = Signal(str, str)  # an action, and the provider or model
+    mcp_action_requested = Signal(str, str, str)  # an action, the MCP server, and one of its tools or keys, or a folder
+
+    def __init__(self, look: Look, shown: SettingsSnapshot, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._look, self._shown = look, shown
+        self._contents = self._all_contents()
+        self._built: dict[str, SettingsPage] = {}
+        self._data: DataState | None = None
+        self.setObjectName("settings")
+        self.setWindowTitle(self.tr("Settings"))
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        room = self.screen().availableGeometry().size()
+        self.resize(QSize(look.size(SIZE[0]), look.size(SIZE[1])).boundedTo(room - SCREEN_MARGIN))
+        self._search = QLineEdit()
+        self._search.setObjectName("settings.search")
+        self._search.setAccessibleName(self.tr("Search settings"))
+        self._search.setPlaceholderText(self.tr("Search settings"))
+        self._search.setFont(look.fonts.text)
+        self._pages = QListWidget()
+        self._pages.setObjectName("settings.pages")
+        self._pages.setAccessibleName(self.tr("Pages"))
+        self._pages.setFont(look.fonts.text)
+        self._pages.setMaximumWidth(look.size(PAGES_WIDTH))
+        self._pages.addItems([self.tr(title) for title in self._contents])
+        self._stack = QStackedWidget()
+        self._footer = label("", look.fonts.second, "third", name="settings.said", wrap=True)
+        self._none = label(self.tr("No settings match your search."), look.fonts.text, "second", name="settings.none")
+        self._lay_out()
+        self._pages.currentRowChanged.connect(self._show_row)
+        self.show_message(self.tr("Changes take effect immediately."))
+        self._search.textChanged.connect(self._filter)
+        self._pages.setCurrentRow(0)
+        self._none.hide()
+
+    # Pages whose contents controllers provide
+
+    @property
+    def providers(self) -> ProvidersSection:
+        return self._section(MODELS, ProvidersSection)
+
+    @property
+    def mcp_servers(self) -> McpServersPage:
+        return self._section(MCP_SERVERS, McpServersPage)
+
+    @property
+    def agents(self) -> ExternalAgentsPage:
+        return self._section(AGENTS, ExternalAgentsPage)
+
+    @property
+    def schedules(self) -> SchedulesPage:
+        return self._section(SCHEDULES, SchedulesPage)
+
+    def show_page(self, title: str) -> None:
+        found = self._pages.findItems(title, Qt.MatchFlag.MatchExactly)
+        if found:
+            self._pages.setCurrentItem(found[0])
+
+    def refresh(self, shown: SettingsSnapshot) -> None:
+        """Show new data on the pages that have been built."""
+        self._shown = shown
+        for page in self._built.values():
+            page.show_fields(shown.settings)
+        if MODELS in self._built:
+            self.offer_models(self.providers.model_names())
+        self._rebuild(WEB, RULES, FOLDERS)
+
+    def remember(self, shown: SettingsSnapshot) -> None:
+        """Remember new data that the pages already show."""
+        self._shown = shown
+
+    def show_value(self, name: str, value: str) -> None:
+        """Update a text field whose setting was changed outside of the dialog."""
+        if field := self.findChild(QLineEdit, f"settings.{name}"):
+            field.setProperty("reported", value)
+            field.setText(value)
+
+    def offer_models(self, names: Sequence[str]) -> None:
+        """Offer these names as completions in the model field."""
+        if field := self.findChild(QLineEdit, "settings.model"):
+            known = QCompleter(list(names), field)
+            known.setCaseSensitivity(Qt.CaseSensitivity.CaseInsensitive)
+            known.setFilterMode(Qt.MatchFlag.MatchContains)
+            field.setCompleter(known)
+
+    def show_data(self, state: DataState) -> None:
+        """Show the figures of the Data page, which arrive later because counting them can take a while."""
+        self._data = state
+        self._rebuild(DATA)
+
+    def show_message(self, words: str) -> None:
+        """Show in the footer what an action has done."""
+        self._show_in_footer(words, "third")
+
+    def show_error(self, trouble: ErrorDetails) -> None:
+        """Show an error in the footer."""
+        self._show_in_footer(str(trouble), "failed")
+
+    def _show_in_footer(self, words: str, tone: str) -> None:
+        self._footer.setText(allow_breaks(words))
+        set_style_properties(self._footer, tone=tone)
+        announce(self, words)
+
+    def _show_row(self, place: int) -> None:
+        """Show a page, building it when it is first opened."""
+        contents = list(self._contents.values())[place]
+        self._page(contents.title)
+        self._stack.setCurrentIndex(list(self._built).index(contents.title))
+        if contents.section:
+            contents.section.on_open()
+
+    def _page(self, title: str) -> SettingsPage:
+        if title not in self._built:
+            made = self._built[title] = SettingsPage(self._look, self._contents[title], self._shown.settings)
+            made.changed.connect(self.changed)
+            made.filter(self._search_words())
+            self._stack.addWidget(FittingScrollArea(made))
+        return self._built[title]
+
+    def _section(self, title: str, kind: type[P]) -> P:
+        part = self._page(title).findChild(kind)
+        assert isinstance(part, kind)
+        return part
+
+    def _rebuild(self, *titles: str) -> None:
+        """Rebuild the custom sections of these pages, if the pages have been built."""
+        for title in titles:
+            if title in self._built:
+                self._built[title].rebuild_section()
+        self._filter()
+
+    def _search_words(self) -> list[str]:
+        return self._search.text().casefold().split()
+
+    def _filter(self) -> None:
+        """Show only settings that match every word, and hide pages without a match."""
+        typed, first = self._search_words(), -1
+        for number, contents in enumerate(self._contents.values()):
+            found = contents.matches(typed)
+            self._pages.item(number).setHidden(not found)
+            first = number if found and first < 0 else first
+        for page in self._built.values():
+            page.filter(typed)
+        if first >= 0 and self._pages.currentItem().isHidden():
+            self._pages.setCurrentRow(first)
+        self._none.setVisible(first < 0)
+        self._stack.setVisible(first >= 0)
+
+    def _all_contents(self) -> dict[str, PageContents]:
+        """Return the contents of all pages, in the order of the list."""
+        fields: dict[str, list[tuple[str, SettingInfo]]] = {}
+        for name, about in settings_with_control():
+            if name not in HIDDEN_SETTINGS:
+                fields.setdefault(about.page, []).append((name, about))
+        parts = self._parts()
+        return {title: PageContents(title, fields.get(title, []), parts.get(title)) for title in {**fields, **parts}}
+
+    def _parts(self) -> dict[str, CustomSection]:
+        tr = self.tr
+        providers = tr("providers servers api key keys keyring test price cost context window add")
+        tools = tr("mcp model context protocol servers tools api key environment header")
+        agents = tr("external agents acp agent client protocol opencode codex claude gemini goose add test")
+        rules = tr("permission permissions approval approvals rule allow deny ask sandbox revoke")
+        folders = tr("trust trusted folder project instructions permission agents.md skills revoke")
+        schedules = tr("schedule scheduled cron timer task automatic repeat")
+        data = tr("backup restore database size storage disk trash compact")
+        return {
+            MODELS: CustomSection(providers, self._build_models, self._load_providers),
+            WEB: CustomSection(tr("web search engine api key searxng brave tavily"), self._build_web),
+            MCP_SERVERS: CustomSection(tools, self._build_tools, self._load_tools),
+            AGENTS: CustomSection(agents, self._build_agents, lambda: self.agent_action_requested.emit("look", "", "")),
+            RULES: CustomSection(rules, lambda: self._build_rules(of_folder=False)),
+            FOLDERS: CustomSection(folders, lambda: self._build_rules(of_folder=True)),
+            SCHEDULES: CustomSection(schedules, self._build_schedules, self.schedules_requested.emit),
+            DATA: CustomSection(data, self._build_data, self._load_data),
+        }
+
+    def _build_models(self) -> QWidget:
+        made = ProvidersSection(self._look)
+        made.action_requested.connect(self.provider_action_requested)
+        return made
+
+    def _build_web(self) -> QWidget:
+        made = SearchKeySection(self._look, self._shown.settings.search_engine)
+        made.action_requested.connect(self.provider_action_requested)
+        self.changed.connect(made.follow_setting)
+        return made
+
+    def _build_tools(self) -> QWidget:
+        made = McpServersPage(self._look)
+        made.action_requested.connect(self.mcp_action_requested)
+        return made
+
+    def _build_agents(self) -> QWidget:
+        made = ExternalAgentsPage(self._look)
+        made.action_requested.connect(self.agent_action_requested)
+        return made
+
+    def _build_rules(self, *, of_folder: bool) -> QWidget:
+        known = self._shown.rules
+        rules = None if known is None else [rule for rule in known if is_folder_trust(rule) == of_folder]
+        made = RulesPage(self._look, rule_texts(folder_trust=of_folder), rules, self._shown.error)
+        made.revoke_requested.connect(self.revoke_requested)
+        return made
+
+    def _build_schedules(self) -> QWidget:
+        made = SchedulesPage(self._look)
+        made.added.connect(self.schedule_added)
+        made.removed.connect(self.schedule_removed)
+        made.session_requested.connect(self.session_requested)
+        return made
+
+    def _build_data(self) -> QWidget:
+        if self._data is None:
+            return label(self.tr("Counting…"), self._look.fonts.text, "second", name="settings.data.counting")
+        made = DataPage(self._look, self._data)
+        made.action_requested.connect(self.data_action_requested)
+        made.session_requested.connect(self.session_requested)
+        return made
+
+    def _load_providers(self) -> None:
+        if self.providers.overview is None:  # read only when this page is opened, because it accesses the keyring
+            self.provider_action_requested.emit("first", "")
+
+    def _load_tools(self) -> None:
+        if self.mcp_servers.overview is None:
+            self.mcp_action_requested.emit("look", "", "")
+
+    def _load_data(self) -> None:
+        if self._data is None:
+            self.data_action_requested.emit("count", "")
+
+    def _lay_out(self) -> None:
+        left = QVBoxLayout()
+        left.setSpacing(8)
+        left.addWidget(self._search)
+        left.addWidget(self._pages, 1)
+        side = QWidget()
+        side.setLayout(left)
+        side.setFixedWidth(self._look.size(PAGES_WIDTH) + 18)
+        middle = QHBoxLayout()
+        middle.addWidget(side)
+        middle.addWidget(self._none, 1, Qt.AlignmentFlag.AlignTop)
+        middle.addWidget(self._stack, 1)
+        close = Button(self._look, self.tr("Close"), name="settings.close", hint=self.tr("Esc"))
+        close.clicked.connect(self.accept)
+        foot = QHBoxLayout()
+        foot.addWidget(self._footer, 1)
+        foot.addWidget(close)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(12, 12, 12, 12)
+        column.addLayout(middle, 1)
+        column.addLayout(foot)

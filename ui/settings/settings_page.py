@@ -1,0 +1,135 @@
+"""One page of the Settings window: fields with labels, and optionally a custom section below them."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final, NamedTuple
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
+
+from core.settings.schema import SettingInfo, Settings
+from ui.settings.setting_controls import create_control
+from ui.style.theme import Look
+from ui.widgets.labels import label
+from ui.widgets.replaceable_content import ReplaceableContent
+
+# More words by which users may search for a setting.
+SYNONYMS: Final[Mapping[str, str]] = {
+    "theme": "dark mode color scheme",
+    "font_scale": "font zoom text size",
+    "model": "default model llm provider",
+    "tiers": "default model small frontier",
+    "text_call_models": "tool calls function calling",
+    "max_turns": "turns iterations steps budget limit",
+    "max_minutes": "time duration timeout budget limit",
+    "max_tokens": "token budget limit usage",
+    "max_cost": "budget cost price money spending dollars limit",
+    "compact_at_tokens": "context window compaction truncate tokens",
+    "memory": "remember recall notes",
+    "learning": "learn skills memories review reviewer",
+    "review_after_calls": "learn review reviewer threshold",
+    "embedding_model": "embedding embeddings vector vectors semantic search model",
+    "search_engine": "search engine internet browse",
+    "search_url": "search engine url endpoint",
+    "watch_sessions": "external agents watch import sessions",
+    "proxy": "http https socks network",
+    "otlp_receive_port": "opentelemetry otlp telemetry port",
+    "otlp_export_url": "opentelemetry otlp telemetry export endpoint url",
+    "connect_timeout_s": "connection timeout seconds",
+    "first_token_timeout_s": "first token timeout seconds latency",
+    "idle_timeout_s": "stream idle read timeout seconds",
+}
+
+
+class CustomSection(NamedTuple):
+    """A custom section of a page.
+
+    Attributes:
+        keywords: The words by which the search finds the section.
+        build: A function that creates its widget.
+        on_open: Called when the page is opened, to load the data of the section.
+    """
+
+    keywords: str
+    build: Callable[[], QWidget]
+    on_open: Callable[[], None] = lambda: None
+
+
+class PageContents(NamedTuple):
+    """The description of a page, from which the search finds it before it is built."""
+
+    title: str
+    fields: list[tuple[str, SettingInfo]]
+    section: CustomSection | None = None
+
+    def matches(self, typed: Sequence[str]) -> bool:
+        rows = [_words(name, about) for name, about in self.fields]
+        return any(all(word in words for word in typed) for words in [*rows, self.section_keywords()])
+
+    def section_keywords(self) -> str:
+        return f"{self.title} {self.section.keywords if self.section else ''}".casefold()
+
+
+def _words(name: str, about: SettingInfo) -> str:
+    """Return the text in which the search looks for a setting."""
+    return f"{about.page} {about.label} {about.help} {name} {SYNONYMS.get(name, '')}".casefold()
+
+
+class SettingsPage(QWidget):
+    changed = Signal(str, object)
+
+    def __init__(self, look: Look, contents: PageContents, settings: Settings) -> None:
+        super().__init__()
+        self._look, self._contents = look, contents
+        self._rows: list[tuple[str, QWidget]] = []
+        self._fields, self._part = ReplaceableContent(), ReplaceableContent()
+        column = QVBoxLayout(self)
+        column.setContentsMargins(20, 4, 20, 16)
+        column.setSpacing(12)
+        column.addWidget(label(self.tr(contents.title), look.fonts.title))
+        column.addWidget(self._fields)
+        column.addWidget(self._part)
+        column.addStretch(1)
+        self.show_fields(settings)
+        self.rebuild_section()
+
+    def show_fields(self, settings: Settings) -> None:
+        """Rebuild the fields with the values of these settings."""
+        self._rows.clear()
+        made = QWidget()
+        column = QVBoxLayout(made)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(12)
+        for name, about in self._contents.fields:
+            row = self._row(name, about, getattr(settings, name))
+            column.addWidget(row)
+            self._rows.append((_words(name, about), row))
+        self._fields.replace_content(made)
+
+    def rebuild_section(self) -> None:
+        """Rebuild the custom section with current data."""
+        if self._contents.section:
+            self._part.replace_content(self._contents.section.build())
+
+    def filter(self, typed: Sequence[str]) -> None:
+        """Show only fields and sections that match every word."""
+        for words, row in self._rows:
+            row.setVisible(all(word in words for word in typed))
+        words = self._contents.section_keywords()
+        self._part.setVisible(self._contents.section is not None and all(word in words for word in typed))
+        self._fields.setVisible(any(not row.isHidden() for _, row in self._rows))
+
+    def _row(self, name: str, about: SettingInfo, value: object) -> QWidget:
+        made, fonts = QWidget(), self._look.fonts
+        row = QHBoxLayout(made)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(16)
+        words = QVBoxLayout()
+        words.setSpacing(1)
+        words.addWidget(label(self.tr(about.label), fonts.strong, wrap=True))
+        words.addWidget(label(self.tr(about.help), fonts.second, "second", wrap=True))
+        words.addStretch(1)
+        field = create_control(self._look, name, about, value, lambda new: self.changed.emit(name, new))
+        field.setMinimumWidth(self._look.size(200))
+        row.addLayout(words, 1)
+        row.addWidget(field, 1 if name == "tiers" else 0, Qt.AlignmentFlag.AlignTop)
+        return made

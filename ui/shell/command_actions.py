@@ -1,0 +1,80 @@
+"""QActions for the command table: keyboard shortcuts, slash commands and palette entries."""
+
+from collections.abc import Callable, Collection, Mapping
+
+from PySide6.QtCore import QObject
+from PySide6.QtGui import QAction, QKeySequence
+from PySide6.QtWidgets import QWidget
+
+from core.domain.sessions import SessionRow
+from ui.palette.panel import native_shortcut
+from ui.palette.ranking import PaletteEntry
+from ui.shell.commands import COMMANDS, SLASH, Command
+from ui.style.icons import icon_names
+
+HIDDEN = "hidden"  # available by shortcut only: nine "Go to session N" entries would clutter the palette
+
+
+class CommandActions(QObject):
+    """One QAction for each command; `handlers` maps every command id to its handler."""
+
+    def __init__(self, handlers: Mapping[str, Callable[[], object]], owner: QWidget) -> None:
+        super().__init__(owner)
+        self.by_id: dict[str, QAction] = {}
+        for command in COMMANDS:
+            action = QAction(self.tr(command.text), owner)
+            action.setObjectName(command.id)
+            action.setShortcuts([QKeySequence(keys) for keys in (command.keys, command.also) if keys])
+            handler = handlers[command.id]
+            action.triggered.connect(lambda _=False, handler=handler: handler())
+            owner.addAction(action)
+            self.by_id[command.id] = action
+
+    def enable(self, states: Collection[str]) -> None:
+        """Enable the commands whose `when` is empty or in `states`, and disable all others."""
+        for command in COMMANDS:
+            self.by_id[command.id].setEnabled(not command.when or command.when == HIDDEN or command.when in states)
+
+    def trigger(self, name: str) -> None:
+        self.by_id[name].trigger()
+
+    def slash(self) -> dict[str, tuple[str, str]]:
+        """Return slash command → (command id, description), for messages that begin with a slash."""
+        texts = {command.id: self.tr(command.text) for command in COMMANDS}
+        return {word: (name, texts[name]) for word, name in SLASH.items()}
+
+    def entries(self) -> list[PaletteEntry]:
+        """Return the palette entries; commands that are currently disabled stay listed but are dimmed."""
+        known = icon_names()
+        return [
+            PaletteEntry(
+                command.id,
+                self.tr(command.text),
+                self.tr(command.group),
+                shortcut_text(command),
+                command.icon if command.icon in known else "",
+                enabled=self.by_id[command.id].isEnabled(),
+            )
+            for command in COMMANDS
+            if command.when != HIDDEN and command.id != "palette.commands"
+        ]
+
+
+def window_states(
+    row: SessionRow | None, *, waiting: bool, undo: bool, has_tab: bool = False, is_split: bool = False
+) -> set[str]:
+    """Return the names of the states that currently hold; the `when` of a command is one of these names."""
+    conditions = {
+        "waiting": waiting,
+        "going": row is not None and row.status in {"running", "waiting"},
+        "running": row is not None and row.status == "running",
+        "session": row is not None,
+        "undo": undo,
+        "tab": row is not None and (has_tab or is_split),
+        "sides": row is not None and is_split,
+    }
+    return {state for state, holds in conditions.items() if holds}
+
+
+def shortcut_text(command: Command) -> str:
+    return native_shortcut(command.keys) if command.keys else ""

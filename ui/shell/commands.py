@@ -1,0 +1,84 @@
+"""The table of window commands, from which shortcuts, palette, shortcut list, tooltips and help are built."""
+
+from typing import Final, NamedTuple
+
+from ui.shell.page_registry import PAGES
+
+
+class Command(NamedTuple):
+    """A command of the window.
+
+    `when` names the window state in which the command is available; empty means always. `also` is a second shortcut.
+    Single-letter shortcuts work only while no text field has the focus.
+    """
+
+    id: str
+    text: str
+    keys: str
+    icon: str = ""
+    when: str = ""
+    group: str = ""
+    also: str = ""
+
+
+RUN, GO, SESSION, VIEW, WINDOW = "Run", "Go to", "Session", "View", "Window"
+
+COMMANDS: Final = (
+    Command("run.new", "New session", "Ctrl+N", "plus", "", RUN),
+    Command("run.demo", "Start the demo", "", "play", "", RUN),
+    Command("composer.focus", "Write a message", "Ctrl+L", "message-square", "session", RUN),
+    Command("composer.attach", "Attach files", "Ctrl+Shift+A", "paperclip", "session", RUN),
+    Command("run.pause", "Pause after this turn", "Ctrl+Shift+P", "circle-pause", "running", RUN),
+    Command("run.compact", "Compact the context", "", "scissors", "session", RUN),
+    Command("run.stop", "Stop the run", "Ctrl+.", "square", "going", RUN),
+    Command("run.find", "Find in this run", "Ctrl+F", "search", "session", RUN),
+    Command("palette.commands", "Command palette", "Ctrl+K", "search", "", GO),
+    Command("palette.sessions", "Go to a session", "Ctrl+P", "footprints", "", GO),
+    Command("sessions.search", "Search sessions", "Ctrl+Shift+F", "search", "", GO),
+    Command("question.next", "Go to the next request waiting for you", "Ctrl+J", "circle-question-mark", "waiting", GO),
+    *(Command(f"session.{n}", f"Go to session {n} in the list", f"Ctrl+{n}", "", "hidden", GO) for n in range(1, 10)),
+    *(Command(f"page.{panel.id}", panel.title, panel.keys, panel.icon, "", GO) for panel in PAGES),
+    Command("session.rename", "Rename the session", "F2", "pencil", "session", SESSION),
+    Command("session.pin", "Pin or unpin the session", "Ctrl+Shift+D", "pin", "session", SESSION),
+    Command("session.archive", "Archive or unarchive the session", "Ctrl+Shift+E", "archive", "session", SESSION),
+    Command("session.tab", "Open or close a tab for the session", "Ctrl+T", "", "session", SESSION),
+    Command("session.beside", "Open or close the split view", "Ctrl+Shift+S", "columns-2", "session", SESSION),
+    Command("session.move", "Move the session to the other side", "Ctrl+Shift+M", "", "session", SESSION),
+    Command("tab.close", "Close the tab", "Ctrl+W", "", "tab", SESSION),
+    Command("tab.next", "Next tab", "Ctrl+PgDown", "", "session", GO),
+    Command("tab.previous", "Previous tab", "Ctrl+PgUp", "", "session", GO),
+    Command("side.other", "Go to the other side of the split view", "Ctrl+F6", "arrow-left-right", "sides", GO),
+    Command("session.trash", "Move the session to the trash", "", "trash-2", "session", SESSION),
+    Command("session.fork", "Fork the session", "", "share", "session", SESSION),
+    Command("session.export", "Export the session", "E", "download", "session", SESSION),
+    Command("sessions.import", "Import sessions from other agents", "Ctrl+O", "folder-open", "", SESSION),
+    Command("session.folder", "Open the session's folder", "", "folder", "session", SESSION),
+    Command("toast.undo", "Undo the last change to the session list", "Ctrl+Alt+Z", "undo-2", "undo", SESSION),
+    Command("window.sidebar", "Show or hide the sidebar", "Ctrl+B", "panel-left", "", VIEW),
+    Command("window.step", "Show or hide the step details", "Ctrl+Shift+B", "panel-right-open", "", VIEW, "Q"),
+    Command("window.theme", "Switch between light and dark theme", "Ctrl+Shift+L", "sun-moon", "", VIEW),
+    Command("window.larger", "Increase text size", "Ctrl+=", "plus", "", VIEW, "Ctrl++"),
+    Command("window.smaller", "Decrease text size", "Ctrl+-", "", "", VIEW),
+    Command("window.usual", "Reset text size", "Ctrl+0", "", "", VIEW),
+    Command("window.full", "Enter or leave full screen", "F11", "", "", VIEW),
+    Command("window.settings", "Open settings", "Ctrl+,", "settings", "", WINDOW),
+    Command("window.help", "Open help", "F1", "book-open", "", WINDOW),
+    Command("window.keys", "Keyboard shortcuts", "?", "keyboard", "", WINDOW, "Ctrl+/"),
+    Command("window.close", "Quit", "Ctrl+Q", "x", "", WINDOW),
+)
+
+# Commands that are also slash commands of the composer.
+SLASH: Final = {
+    "stop": "run.stop",
+    "pause": "run.pause",
+    "compact": "run.compact",
+    "new": "run.new",
+    "fork": "session.fork",
+    "rename": "session.rename",
+    "export": "session.export",
+    "pin": "session.pin",
+    "archive": "session.archive",
+    "attach": "composer.attach",
+    "settings": "window.settings",
+    "keys": "window.keys",
+}

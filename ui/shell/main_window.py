@@ -1,0 +1,388 @@
+"""The main window: lays out the panels, applies engine updates to them and emits the user's requests."""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+
+from PySide6.QtCore import Signal
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QVBoxLayout, QWidget
+
+from core.domain.problems import ErrorDetails
+from core.domain.sessions import SessionRow
+from core.store.reader import Reader
+from ui.ask.inbox import InboxMenu
+from ui.base.bridge import Bridge
+from ui.base.deferred_reader import DeferredReader
+from ui.base.panel_page import PageContext, StartTask
+from ui.base.selection import Selection
+from ui.base.window_state import WindowState
+from ui.sessions.panel import SessionsPanel
+from ui.shell.central_area import CentralArea
+from ui.shell.close_guard import CloseGuard
+from ui.shell.command_actions import window_states
+from ui.shell.command_handlers import CommandContext, CommandHandlers
+from ui.shell.page_registry import PAGES
+from ui.shell.page_stack import PAGES_BY_ID, PageStack
+from ui.shell.session_index import SessionIndex
+from ui.shell.session_pane import SessionPane
+from ui.shell.session_view import SessionView
+from ui.shell.split_view import SplitView
+from ui.shell.status_line import StatusLine
+from ui.shell.step_pane_updater import StepPaneUpdater
+from ui.shell.update_batch import sort_updates
+from ui.shell.window_columns import WindowColumns
+from ui.shell.window_frame import WindowFrame
+from ui.start.panel import StartPanel
+from ui.style.theme import Look
+from ui.timeline.step_pane import StepPane
+from ui.widgets.error_bar import ErrorBar
+from ui.widgets.labels import hairline
+from ui.widgets.toast import Toast
+
+
+class MainWindow(QWidget):
+    """The contents of the window; actions are requested through signals, which the controllers handle."""
+
+    closed = Signal()
+    theme_toggle_requested = Signal()
+    scale_requested = Signal(int)
+    settings_requested = Signal()
+    setting_changed = Signal(str, object)
+    waiting_changed = Signal()
+    restore_requested = Signal(str)
+
+    def __init__(
+        self, shell: WindowFrame, look: Look, selection: Selection, state: WindowState, *, data_folder: Path
+    ) -> None:
+        super().__init__()
+        self._shell = shell
+        self._look, self._state = look, state
+        self.selection, self.state = selection, state
+        self._reading = DeferredReader()
+        self.session_index = SessionIndex(self._reading)
+        self._bridge: Bridge | None = None
+        self._start: StartTask | None = None
+        self.pane = StepPane(look, self._reading)
+        self._folder = data_folder
+        home = str(data_folder)
+        self.sessions = SessionsPanel(look, pages=[(one.id, one.title, one.icon) for one in PAGES if one.listed])
+        self.start = StartPanel(look, data_folder=home)
+        self.status = StatusLine(look, data_folder=home)
+        self.notice = ErrorBar(look)
+        self.inbox = InboxMenu(look, self.session_index.pending, self)
+        self.toast = Toast(look)
+        self.pages = PageStack(self._page_parts)
+        self.split_view = SplitView(self._build_side, self.session_index, selection, state)
+        self._step = StepPaneUpdater(self.view.page, self.pane)
+        self.setObjectName("window.content")
+        self._lay_out()
+        parts = CommandContext(shell, self.sessions, selection, self.split_view, self.session_index.row)
+        self.commands = CommandHandlers(look, self, state, parts, self._acts())
+        self.actions_by_id = self.commands.actions.by_id
+        self._connect()
+        self._unsaved = CloseGuard(look, shell, self.pages, selection)
+        shell.set_content(self)
+        shell.closing.connect(self._leave)
+        self._columns.apply_widths()
+
+    @property
+    def look(self) -> Look:
+        return self._look
+
+    @property
+    def view(self) -> SessionView:
+        """The view of the active session."""
+        return self.split_view.active_view
+
+    def connect_engine(self, bridge: Bridge, start: StartTask) -> None:
+        """Connect the window to the engine."""
+        self._bridge, self._start = bridge, start
+
+    # Updates from the engine
+
+    def open_log(self, reader: Reader) -> None:
+        """Read sessions from the event log, which is now open."""
+        self._reading.reader = reader
+        self.sessions.show_sessions(self.session_index.read())
+
+    def stop_reading(self) -> None:
+        """Stop reading the event log, which is about to be closed."""
+        self.split_view.stop_reading()
+        self._reading.reader = None
+
+    def show_first(self) -> None:
+        """Show the last session, else the newest one, else the start screen; do nothing if the user has navigated."""
+        state, chosen = self._state, self.selection.chosen
+        last = state.text("session")
+        name = last if last in self.session_index else self.session_index.newest()
+        if name and not chosen:
+            self.show_session(name)
+        else:
+            self._show_selected()
+        self.split_view.restore(activate=not chosen)
+        if not chosen and (page := state.text("page")) in PAGES_BY_ID:
+            self.selection.choose_page(page)
+
+    def show_waiting(self) -> None:
+        """Read the waiting requests and show those of the visible sessions."""
+        self._look_for_questions()
+        self.split_view.show_questions()
+
+    def apply_updates(self, facts: Sequence[object]) -> None:
+        """Apply a batch of engine updates."""
+        self.pane.live_output.apply(facts)
+        batch, shown = sort_updates(facts), self.selection.session
+        if batch.deleted:
+            self.remove_sessions(batch.deleted)
+        if batch.servers:
+            self.status.show_servers(batch.servers)
+        requests_changed = self.session_index.apply_updates(batch)
+        for row in batch.touched.values():
+            self.sessions.update_session(row)
+        if requests_changed:
+            self._look_for_questions()
+        fresh = self.session_index.take_new()
+        self.pages.apply_updates(facts)
+        self.split_view.apply_updates(batch, fresh if self._centre.shows(self.split_view) else ())
+        if batch.touched:
+            self._step.update(batch)
+        if shown in batch.touched:
+            self._enable_commands()
+        if any(draft.session == shown for draft in batch.drafts):
+            self.pane.show_live()
+
+    def show_error(self, trouble: ErrorDetails) -> None:
+        self.notice.show_error(trouble)
+
+    def restyle(self, look: Look) -> None:
+        self._look = look
+        for part in (
+            self.sessions, self.start, self.status, self.notice, self.inbox, self.split_view, self.pane,
+            self.toast, self.commands, self.pages, self._unsaved, self._columns,
+        ):  # fmt: skip
+            part.restyle(look)
+
+    def remove_sessions(self, names: Sequence[str]) -> None:
+        """Remove deleted sessions from all panels."""
+        self.session_index.remove(names)
+        self.sessions.remove_sessions(names)
+        self.split_view.remove_sessions(names)
+        if self.selection.session in names:
+            self.selection.choose_session("")
+
+    def row(self, session: str) -> SessionRow:
+        return self.session_index.row(session)
+
+    def show_session(self, session: str) -> None:
+        self.selection.choose_session(session)
+
+    def show_event(self, session: str, seq: int) -> None:
+        """Show a session at an event. If the event has no row in the timeline, the row before it is shown."""
+        self.show_session(session)
+        if (row := self._reading.row_of(session, seq)) is not None:
+            self.view.show_row(row)
+
+    def save_state(self) -> None:
+        """Store the window state and the drafts."""
+        state = self._state
+        self._shell.save_geometry()
+        self._columns.save_widths()
+        state.set_text("page", self.selection.page)
+        self.split_view.save_state()
+        self.split_view.save_drafts()
+
+    def restore_draft(self, session: str, words: str) -> None:
+        """Put text that could not be sent back into the composer."""
+        side = next((side for side in self.split_view.panes if side.session == session), self.split_view.active_pane)
+        side.unsent.restore(session, words, side.session)
+
+    def _look_for_questions(self) -> None:
+        if self._reading.reader is None:
+            return
+        count = self.session_index.requests.refresh()
+        self.status.show_waiting(count)
+        self._shell.setWindowTitle(f"({count}) Journeyman" if count else "Journeyman")
+        self._count_pages()
+        self.waiting_changed.emit()
+        self._enable_commands()
+
+    def _show_selected(self, _name: str = "") -> None:
+        page = self.selection.page
+        self.sessions.footer.mark_current(page)
+        self._columns.fold_sidebar(False)
+        if page:
+            self._show_page(page)
+        else:
+            self._show_session()
+        self._enable_commands()
+
+    def _show_page(self, name: str) -> None:
+        """Show a page instead of the session, whose view keeps its state."""
+        self.sessions.mark_current("")
+        self._columns.fit_pane(False)
+        self._centre.show_part(self.pages)
+        self.pages.open(name, self.selection.target)
+
+    def _show_session(self) -> None:
+        name = self.selection.session
+        found = bool(name) and self.session_index.find(name) is not None
+        self.sessions.mark_current(name if found else "")
+        if not found:
+            self._centre.show_part(self.start)
+            self._columns.fit_pane(False)
+            return
+        self.split_view.show_session(name)
+        self._centre.show_part(self.split_view)
+        self._step.follow(self.view.page)
+        self._fit_pane()
+
+    def go_to_next_request(self) -> None:
+        """Go to the next session with a waiting request."""
+        if name := self.session_index.requests.next_session("" if self.selection.page else self.selection.session):
+            self.go_to_request(name)
+
+    def go_to_request(self, session: str) -> None:
+        """Show the waiting request of a session and highlight it."""
+        self.show_session(session)
+        self.view.focus_question(navigated=True)
+
+    def show_start(self) -> None:
+        self.selection.choose_session("")
+
+    def start_with(self, words: str) -> None:
+        """Show the start screen with this task filled in."""
+        self.show_start()
+        self.start.form.fill(words)
+        self.start.form.focus_task()
+
+    def _acts(self) -> dict[str, Callable[[], object]]:
+        return {
+            "run.new": self.show_start,
+            "run.demo": self.start.demo_requested.emit,
+            "run.stop": lambda: self.view.page.stop.emit(),
+            "run.pause": lambda: self.view.page.pause.emit(),
+            "run.compact": lambda: self.view.context.compact_requested.emit(),
+            "run.find": lambda: self.view.page.open_find(),
+            "composer.attach": lambda: self.view.composer.choose_files(),
+            "composer.focus": lambda: self.view.focus_composer(),
+            "question.next": self.go_to_next_request,
+            "toast.undo": self.toast.undo,
+            "window.sidebar": self._columns.toggle_sidebar,
+            **{f"page.{panel.id}": partial(self.selection.choose_page, panel.id) for panel in PAGES},
+            "window.step": self._columns.toggle_pane,
+            "window.theme": self.theme_toggle_requested.emit,
+            "window.larger": lambda: self.scale_requested.emit(1),
+            "window.smaller": lambda: self.scale_requested.emit(-1),
+            "window.usual": lambda: self.scale_requested.emit(0),
+            "window.settings": self.settings_requested.emit,
+        }
+
+    def _enable_commands(self) -> None:
+        name = self.selection.session
+        row = self.session_index.row(name) if name in self.session_index and not self.selection.page else None
+        waiting, undo = bool(self.session_index.requests.pending), self.toast.isVisible()
+        tab, sides = self.split_view.active_has_tab, self.split_view.is_split
+        self.commands.actions.enable(window_states(row, waiting=waiting, undo=undo, has_tab=tab, is_split=sides))
+
+    def _lay_out(self) -> None:
+        self._centre = CentralArea(self.notice, self.toast, self.start, self.split_view, self.pages)
+        self._columns = WindowColumns(self._look, self._state, self.sessions, self._centre, self.pane)
+        around = QVBoxLayout(self)
+        around.setContentsMargins(0, 0, 0, 0)
+        around.setSpacing(0)
+        around.addWidget(self._columns, 1)
+        around.addWidget(hairline())
+        around.addWidget(self.status)
+
+    def _connect(self) -> None:
+        self._connect_side(self.split_view.active_pane)
+        self.split_view.pane_created.connect(self._connect_side)
+        self.sessions.compare_requested.connect(partial(self.selection.choose_page, "compare"))
+        self.split_view.changed.connect(self._follow_desk)
+        self.sessions.open_requested.connect(self.split_view.open_session)
+        self.pane.hide_requested.connect(lambda: self._columns.show_pane(False))
+        self.pane.row_requested.connect(self._show_row)
+        self.pane.sub_agent_requested.connect(self.split_view.show_sub_agent)
+        self.pane.changes_requested.connect(lambda path: self.view.show_changes(path))
+        self.selection.session_changed.connect(self._show_selected)
+        self.selection.page_changed.connect(self._show_selected)
+        self.pages.leave_requested.connect(self.selection.leave_page)
+        self.pages.count_changed.connect(self._count_pages)
+        self.pages.sidebar_fold_requested.connect(self._columns.fold_sidebar)
+        self.sessions.footer.page_requested.connect(self.selection.choose_page)
+        self.sessions.chosen.connect(self.show_session)
+        self.sessions.hit_chosen.connect(self.show_event)
+        self.sessions.new_session_requested.connect(self.show_start)
+        self.status.inbox_requested.connect(self.inbox.open_at)
+        self.inbox.session_chosen.connect(self.go_to_request)
+        self.status.theme_toggle_requested.connect(self.theme_toggle_requested)
+        self.status.commands_requested.connect(self.commands.open_commands)
+        self.sessions.undo_requested.connect(self.toast.undo)
+        self.sessions.footer.settings_requested.connect(self.settings_requested)
+        self.status.help_requested.connect(self.commands.open_help)
+        self.toast.visibility_changed.connect(self._enable_commands)
+
+    def _show_row(self, row: int) -> None:
+        """Select a row of the session to which the step in the step pane belongs."""
+        self.view.show_row(self.view.page.model.row_number(self.pane.session, row))
+
+    def _build_side(self) -> SessionPane:
+        return SessionPane(
+            self._look,
+            self.session_index,
+            self._state,
+            folder=self._folder,
+            reply_draft=self.pane.live_output.reply,
+            show_error=self.show_error,
+        )
+
+    def _connect_side(self, side: SessionPane) -> None:
+        """Connect a pane's signals, which apply to the active session: any user input in a pane activates it."""
+        view = side.view
+        view.page.compare.connect(self.commands.compare)
+        view.page.step_chosen.connect(lambda _: self._step.show() if view is self.view else None)
+        view.page.tab_chosen.connect(lambda _: self._fit_pane())
+        view.composer.command_submitted.connect(self.commands.actions.trigger)
+        view.composer.set_commands(self.commands.actions.slash())
+        view.composer.attached.rejected.connect(lambda what, why: self.show_error(ErrorDetails(what, why)))
+        view.review_requested.connect(self._review)
+        view.asking.unsent_text.connect(self.restore_draft)
+
+    def _follow_desk(self) -> None:
+        self._step.follow(self.view.page)
+        self._fit_pane()
+        self._enable_commands()
+
+    def _page_parts(self) -> PageContext:
+        if self._bridge is None or self._start is None:
+            raise LookupError("there is no engine yet")
+        return PageContext(
+            self._look, self._reading, self.selection, self._state, self._bridge, self._start, self.show_error,
+            self.toast.show_message, self.show_event, self.start_with, self.row, self.commands.pick_session,
+        )  # fmt: skip
+
+    def _count_pages(self) -> None:
+        """Update the counts of waiting items at the pages in the sidebar."""
+        for panel in PAGES:
+            if panel.badge_count and panel.listed:
+                self.sessions.footer.set_badge(panel.id, panel.badge_count(self._reading))
+
+    def _review(self, of: str) -> None:
+        """Show the open proposals of memories or of skills on their page."""
+        about = ("proposed",) if of == "memory" else ()
+        self.selection.choose_page("memory" if about else "skills", *about)
+
+    def _leave(self) -> None:
+        self.save_state()
+        self.closed.emit()
+
+    def _fit_pane(self) -> None:
+        fits = self._centre.shows(self.split_view) and not self.view.wide
+        self._columns.fit_pane(fits, double=self.split_view.is_split)
+
+    # Qt overrides
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._fit_pane()

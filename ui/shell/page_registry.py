@@ -1,0 +1,91 @@
+"""The table of pages that can be shown in the central area instead of a session.
+
+To add a page, create a folder `ui/<name>/` whose `panel.py` has a subclass of `PanelPage` that takes its parts as
+keyword arguments; add a function here that imports and creates it on the first visit; and add a line to PAGES. The
+sidebar, the palette and the list of shortcuts read that table. Then add `ui.<name>` to the contracts "The layers of ui"
+and "Panels do not import each other" in pyproject.toml, and a screenshot to `tests/screens/screens.py`. Other panels
+open the page with `selection.choose_page("<name>")`; further arguments are passed to `PanelPage.activate`.
+"""
+
+from collections.abc import Callable
+from typing import Final, NamedTuple
+
+from ui.base.deferred_reader import DeferredReader
+from ui.base.panel_page import PageContext, PanelPage
+
+
+class PageSpec(NamedTuple):
+    """The entry of a page. `listed` pages have a button in the sidebar, with the number from `badge_count` as badge."""
+
+    id: str
+    title: str
+    icon: str
+    build: Callable[[PageContext], PanelPage]
+    keys: str = ""
+    listed: bool = True
+    badge_count: Callable[[DeferredReader], int] | None = None
+
+
+def _usage(parts: PageContext) -> PanelPage:
+    from ui.usage.panel import UsagePanel
+
+    return UsagePanel(
+        look=parts.look,
+        bridge=parts.bridge,
+        start_task=parts.start_task,
+        show_error=parts.show_error,
+        show_toast=parts.show_toast,
+    )
+
+
+def _skills(parts: PageContext) -> PanelPage:
+    from ui.skills.panel import SkillsPanel
+
+    return SkillsPanel(
+        look=parts.look,
+        bridge=parts.bridge,
+        start_task=parts.start_task,
+        show_error=parts.show_error,
+        show_toast=parts.show_toast,
+        selection=parts.selection,
+        reader=parts.reader,
+        state=parts.state,
+        show_event=parts.show_event,
+        start_with=parts.start_with,
+    )
+
+
+def _memory(parts: PageContext) -> PanelPage:
+    from ui.memory.panel import MemoryPanel
+
+    return MemoryPanel(
+        look=parts.look,
+        bridge=parts.bridge,
+        start_task=parts.start_task,
+        show_toast=parts.show_toast,
+        selection=parts.selection,
+        reader=parts.reader,
+        show_event=parts.show_event,
+    )
+
+
+def _compare(parts: PageContext) -> PanelPage:
+    from ui.compare.panel import ComparePanel
+
+    return ComparePanel(
+        look=parts.look,
+        bridge=parts.bridge,
+        start_task=parts.start_task,
+        show_toast=parts.show_toast,
+        row=parts.row,
+        pick_session=parts.pick_session,
+        show_event=parts.show_event,
+    )
+
+
+PAGES: Final = (
+    PageSpec("skills", "Skills", "wrench", _skills, badge_count=lambda reading: reading.proposed("skill")),
+    PageSpec("memory", "Memory", "brain", _memory, badge_count=lambda reading: reading.proposed("memory")),
+    PageSpec("usage", "Usage", "chart-column", _usage),
+    PageSpec("compare", "Compare", "columns-2", _compare, listed=False),
+)

@@ -1,0 +1,80 @@
+"""The stack of pages in the central area, each created on its first visit."""
+
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QKeyEvent
+from PySide6.QtWidgets import QStackedWidget, QWidget
+
+from ui.base.panel_page import PageContext, PanelPage
+from ui.shell.page_registry import PAGES
+from ui.style.theme import Look
+
+PAGES_BY_ID: Final = {panel.id: panel for panel in PAGES}
+
+
+class PageStack(QStackedWidget):
+    """A stack of pages; `parts` returns the parts of the window that are passed to a new page."""
+
+    leave_requested = Signal()
+    count_changed = Signal()
+    sidebar_fold_requested = Signal(bool)
+
+    def __init__(self, parts: Callable[[], PageContext]) -> None:
+        super().__init__()
+        self._parts = parts
+        self._built: dict[str, PanelPage] = {}
+        self._folding: set[PanelPage] = set()  # pages for which the sidebar is hidden
+        self.setObjectName("pages")
+
+    def page(self, name: str) -> PanelPage:
+        """Return the page with this id, creating it if needed."""
+        if name not in self._built:
+            page = PAGES_BY_ID[name].build(self._parts())
+            page.setObjectName(f"page.{name}")
+            page.setAccessibleName(self.tr(PAGES_BY_ID[name].title))
+            page.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
+            page.count_changed.connect(self.count_changed)
+            page.sidebar_fold_requested.connect(lambda fold: self._fold(page, fold))
+            self._built[name] = page
+            self.addWidget(page)
+        return self._built[name]
+
+    def open(self, name: str, about: tuple[str, ...]) -> None:
+        """Show a page and restore its keyboard focus; without focus, the page would not receive Esc."""
+        page = self.page(name)
+        self.setCurrentWidget(page)
+        self.sidebar_fold_requested.emit(page in self._folding)  # overrides the request of the previous page
+        page.activate(about)
+        held: QWidget | None = self.window().focusWidget()
+        if held is None or not page.isAncestorOf(held):
+            last: QWidget | None = page.focusWidget()
+            (page if last is None else last).setFocus(Qt.FocusReason.OtherFocusReason)
+
+    def apply_updates(self, facts: Sequence[object]) -> None:
+        """Pass a batch to the visible page. Hidden pages refresh when they are opened."""
+        page = self.currentWidget()
+        if isinstance(page, PanelPage) and self.isVisible():
+            page.apply_updates(facts)
+
+    def unsaved_changes(self) -> list[tuple[str, str]]:
+        """Return (page id, description) for each page with unsaved changes."""
+        return [(name, words) for name, page in self._built.items() if (words := page.unsaved_changes())]
+
+    def restyle(self, look: Look) -> None:
+        for page in self._built.values():
+            page.restyle(look)
+
+    def _fold(self, page: PanelPage, fold: bool) -> None:
+        (self._folding.add if fold else self._folding.discard)(page)
+        if page is self.currentWidget() and self.isVisible():
+            self.sidebar_fold_requested.emit(fold)
+
+    # Qt overrides
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() == Qt.Key.Key_Escape:
+            self.leave_requested.emit()
+            return
+        super().keyPressEvent(event)

@@ -1,0 +1,28 @@
+"""The palette entries for sessions."""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from core.domain.clock import now as wall_clock
+from core.domain.sessions import SessionRow
+from ui.palette.ranking import PaletteEntry
+from ui.sessions.session_rows import second_line, side_text
+from ui.style.icons import status_icon
+from ui.style.theme import STATUS_TOKENS
+
+
+def session_entries(rows: Iterable[SessionRow], shown: str) -> list[PaletteEntry]:
+    """Return the entries in the order of `rows`, with the session `shown` at the end and without trashed sessions."""
+    home, now = str(Path.home()), wall_clock()
+    listed = sorted((row for row in rows if not row.trashed), key=lambda row: row.id == shown)
+    return [
+        PaletteEntry(
+            row.id,
+            row.title,
+            second_line(row, home),
+            side_text(row, now),
+            status_icon(row.status),
+            STATUS_TOKENS.get(row.status, "second"),
+        )
+        for row in listed
+    ]

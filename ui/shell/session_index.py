@@ -1,0 +1,62 @@
+"""The window's cache of session rows and of the requests that wait for the user."""
+
+from collections.abc import Collection, Iterable, Sequence
+
+from core.domain.sessions import SessionRow
+from ui.ask.ask_area import OpenRequest
+from ui.base.deferred_reader import DeferredReader
+from ui.shell.pending_requests import PendingRequests
+from ui.shell.update_batch import UpdateBatch
+
+
+class SessionIndex:
+    """Session rows by ID. It is empty until the event log is open; afterwards, engine updates are applied to it."""
+
+    def __init__(self, reading: DeferredReader) -> None:
+        self.reader = reading
+        self.requests = PendingRequests(reading)
+        self._rows: dict[str, SessionRow] = {}
+
+    def read(self) -> list[SessionRow]:
+        """Read all rows from the event log."""
+        rows = self.reader.reader.sessions() if self.reader.reader else []
+        self._rows = {row.id: row for row in rows}
+        return rows
+
+    def __contains__(self, session: str) -> bool:
+        return session in self._rows
+
+    def row(self, session: str) -> SessionRow:
+        """Return the row of a session, or an empty row if the session is unknown."""
+        return self._rows.get(session, SessionRow(session))
+
+    def find(self, session: str) -> SessionRow | None:
+        """Return the row of a session, also if it is not in the list, as for sub-agents; None if it does not exist."""
+        return self._rows.get(session) or (self.reader.session(session) if session else None)
+
+    def newest(self) -> str:
+        """Return the session updated last, or an empty string if there is none."""
+        row = max(self._rows.values(), key=lambda row: row.updated_at, default=None)
+        return row.id if row else ""
+
+    def apply_updates(self, batch: UpdateBatch) -> bool:
+        """Apply a batch of updates; return whether the requests that wait for the user may have changed."""
+        unknown = any(name not in self._rows for name in batch.touched)
+        self._rows |= batch.touched
+        return batch.requests_changed or unknown
+
+    def remove(self, names: Iterable[str]) -> None:
+        """Forget deleted sessions."""
+        for name in names:
+            self._rows.pop(name, None)
+
+    def pending(self) -> list[tuple[SessionRow, OpenRequest]]:
+        """Return the requests that wait for the user with their sessions, oldest first."""
+        return [(self.row(name), asked) for name, asked in self.requests.pending]
+
+    def pending_in(self, session: str) -> Sequence[OpenRequest]:
+        return self.requests.of_session(session)
+
+    def take_new(self) -> Collection[str]:
+        """Return the sessions in which the last refresh found new requests. A second call returns none."""
+        return self.requests.take_new()

@@ -1,0 +1,113 @@
+"""One pane of the split view: a session view with its tab bar and its unsent drafts."""
+
+from collections.abc import Callable, Collection
+from pathlib import Path
+
+from PySide6.QtCore import Signal
+from PySide6.QtGui import QMouseEvent
+from PySide6.QtWidgets import QVBoxLayout, QWidget
+
+from core.domain.problems import ErrorDetails
+from ui.base.window_state import WindowState
+from ui.shell.session_index import SessionIndex
+from ui.shell.session_tabs import SessionTabs
+from ui.shell.session_view import SessionView
+from ui.shell.unsent_drafts import UnsentDrafts
+from ui.shell.update_batch import UpdateBatch
+from ui.style.theme import Look
+from ui.widgets.labels import hairline
+
+
+class SessionPane(QWidget):
+    """A session view with tabs.
+
+    `reply_draft` returns the part of a session's streaming reply that has arrived so far. `show_error` is called if the
+    draft of a message cannot be stored.
+    """
+
+    activated = Signal()
+    """The user clicked in this pane."""
+
+    def __init__(
+        self, look: Look, known: SessionIndex, state: WindowState,
+        *, folder: Path, reply_draft: Callable[[str], str], show_error: Callable[[ErrorDetails], None],
+    ) -> None:  # fmt: skip
+        super().__init__()
+        self._known, self._reply_draft = known, reply_draft
+        self.session = ""
+        self.view = SessionView(look, known.reader)
+        self.unsent = UnsentDrafts(self.view.composer, state, folder, show_error)
+        self.tabs = SessionTabs(look, known.row)
+        self._below = hairline()
+        self._below.hide()
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addWidget(self.tabs)
+        column.addWidget(self._below)
+        column.addWidget(self.view, 1)
+        self.tabs.tabs_changed.connect(lambda: self._below.setVisible(self.tabs.count() > 0))
+
+    def set_names(self, name: str, words: str) -> None:
+        """Set the object name, for tests and scripts, and the accessible name."""
+        self.setObjectName(name)
+        self.setAccessibleName(words)
+
+    def show_session(self, name: str) -> None:
+        """Show a session, or refresh it if it is shown already. For an unknown ID, only `session` becomes empty."""
+        row = self._known.find(name)
+        if row is None:
+            self.session = ""
+            return
+        other, self.session = row.id != self.session, row.id
+        if other:
+            self.unsent.load(row.id)
+        self.view.show_session(row)
+        self.show_questions()
+        self._show_draft()
+
+    def show_questions(self) -> None:
+        self.view.show_questions(self._known.pending_in(self.session))
+
+    def apply_updates(self, batch: UpdateBatch, fresh: Collection[str]) -> None:
+        """Apply a batch of updates. `fresh` holds the sessions with new requests: if this is one, focus its request,
+        unless the user is typing.
+        """
+        for name in batch.touched:
+            self.tabs.refresh(name)
+        row, page = batch.touched.get(self.session), self.view.page
+        if row is not None:
+            self.view.show_session(row)
+            self.view.apply(batch.steps_of(self.session))
+            self.show_questions()
+            if self.session in fresh:
+                self.view.focus_question()
+        for child in batch.touched.values():
+            if child.parent and child.parent in page.model.sessions:
+                page.apply_sub_agent_update(child, batch.steps_of(child.id))
+        if row is not None or any(draft.session == self.session for draft in batch.drafts):
+            self._show_draft()
+
+    def remove_sessions(self, names: Collection[str]) -> None:
+        """Remove the tabs and drafts of deleted sessions."""
+        for name in names:
+            self.unsent.delete(name)
+            self.tabs.close(name)
+        if self.session in names:
+            self.session = ""
+
+    def restyle(self, look: Look) -> None:
+        self.tabs.restyle(look)
+        self.view.restyle(look)
+
+    def _show_draft(self) -> None:
+        if text := self._reply_draft(self.session):
+            self.view.page.show_draft(text)
+        else:
+            self.view.page.end_draft()
+
+    # Qt overrides
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        self.activated.emit()
+        super().mousePressEvent(event)

@@ -1,0 +1,150 @@
+"""The tab bar above a session."""
+
+from collections.abc import Callable, Sequence
+
+from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtGui import QMouseEvent
+from PySide6.QtWidgets import QTabBar, QToolButton
+
+from core.domain.sessions import SessionRow
+from ui.style.icons import icon, status_icon
+from ui.style.theme import Look, set_style_properties
+from ui.text.visible import visible
+
+MAX_TAB_WIDTH = 220
+GLYPH = 14
+
+
+class SessionTabs(QTabBar):
+    """The tabs of sessions, hidden if there are none. `row` returns the row of a session.
+
+    At most one tab is temporary: it shows whichever session without a permanent tab is open.
+    """
+
+    session_requested = Signal(str)
+    close_requested = Signal(str)
+    """The user closed the tab of this session."""
+    tabs_changed = Signal()
+
+    def __init__(self, look: Look, row: Callable[[str], SessionRow]) -> None:
+        super().__init__()
+        self._look, self._row = look, row
+        self.marked, self._passing = "", ""
+        self.setObjectName("tabs")
+        self.setAccessibleName(self.tr("Open sessions"))
+        self.setDrawBase(False)
+        self.setExpanding(False)
+        self.setMovable(True)
+        self.setElideMode(Qt.TextElideMode.ElideRight)
+        self.setUsesScrollButtons(True)
+        self.setFont(look.fonts.text)
+        self.tabBarClicked.connect(self._go)
+        self.tabMoved.connect(lambda *_: self.tabs_changed.emit())
+        self.hide()
+
+    def permanent(self) -> list[str]:
+        """Return the sessions with a permanent tab."""
+        return [name for name in self._all() if name != self._passing]
+
+    def open(self, names: Sequence[str]) -> None:
+        """Open permanent tabs for these sessions, making a temporary tab permanent."""
+        for name in names:
+            if name == self._passing:
+                self._passing = ""
+            elif name not in self._all():
+                self._add(name)
+        self._settle()
+
+    def set_temporary(self, name: str) -> None:
+        """Show the temporary tab for a session; an empty id, or a session with a permanent tab, removes it."""
+        if name in self.permanent():
+            name = ""
+        if name != self._passing:
+            if self._passing:
+                self.removeTab(self._all().index(self._passing))
+            self._passing = name
+            if name:
+                self._add(name)
+            self._settle()
+
+    def close(self, name: str) -> None:  # type: ignore[override]  # closes a tab; the tab bar itself is never closed
+        """Remove the tab of a session, if it has one."""
+        if name in self._all():
+            self.removeTab(self._all().index(name))
+            self._passing = "" if name == self._passing else self._passing
+            self._settle()
+
+    def mark(self, name: str, *, active: bool = True) -> None:
+        """Highlight the tab of the session shown; `active` means that this pane is the active one."""
+        self.marked = name if name in self._all() else ""
+        if self.marked:
+            self.setCurrentIndex(self._all().index(name))
+        # Qt always has a current tab; the style sheet shows it as current only if it is marked.
+        set_style_properties(self, none=not self.marked, away=not active)
+
+    def refresh(self, name: str) -> None:
+        """Update the title and status icon of a tab."""
+        if name in self._all():
+            place, row = self._all().index(name), self._row(name)
+            self.setTabText(place, visible(row.title).replace("&", "&&"))
+            self.setTabToolTip(place, visible(row.title))
+            self.setTabIcon(place, icon(status_icon(row.status), self._look.theme.status(row.status)))
+
+    def neighbor(self, name: str, step: int) -> str:
+        """Return the session of the next (1) or previous (-1) tab, wrapping around; empty if there are no tabs."""
+        names = self._all()
+        place = names.index(name) + step if name in names else 0
+        return names[place % len(names)] if names else ""
+
+    def restyle(self, look: Look) -> None:
+        self._look = look
+        self.setFont(look.fonts.text)
+        for place, name in enumerate(self._all()):
+            self._give_button(place, name)
+            self.refresh(name)
+
+    def _all(self) -> list[str]:
+        return [str(self.tabData(place)) for place in range(self.count())]
+
+    def _add(self, name: str) -> None:
+        place = self.addTab("")
+        self.setTabData(place, name)
+        self._give_button(place, name)
+        self.refresh(name)
+
+    def _give_button(self, place: int, name: str) -> None:
+        made = QToolButton()
+        made.setObjectName("tabs.close")
+        made.setAccessibleName(self.tr("Close tab"))
+        made.setToolTip(self.tr("Close tab (Ctrl+W); the session is kept"))
+        side = self._look.size(GLYPH)
+        made.setFixedSize(side + 6, side + 6)
+        made.setIconSize(QSize(side, side))
+        made.setIcon(icon("x", self._look.theme.second, side))
+        made.clicked.connect(lambda: self.close_requested.emit(name))
+        self.setTabButton(place, QTabBar.ButtonPosition.RightSide, made)
+
+    def _go(self, place: int) -> None:
+        if place >= 0:
+            self.session_requested.emit(self._all()[place])
+
+    def _settle(self) -> None:
+        self.setVisible(self.count() > 0)
+        self.tabs_changed.emit()
+
+    # Qt overrides
+
+    def tabSizeHint(self, index: int) -> QSize:
+        hint = super().tabSizeHint(index)
+        return QSize(min(hint.width(), self._look.size(MAX_TAB_WIDTH)), hint.height())
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        if event.button() == Qt.MouseButton.LeftButton:  # Qt would switch tabs on any button
+            super().mousePressEvent(event)
+
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        place = self.tabAt(event.position().toPoint())
+        if event.button() == Qt.MouseButton.MiddleButton and place >= 0:
+            self.close_requested.emit(self._all()[place])
+            return
+        super().mouseReleaseEvent(event)

@@ -1,0 +1,270 @@
+"""The view of one session: tabs for steps, timeline, changes, context and decisions; the request card; the composer."""
+
+from collections.abc import Sequence
+from typing import Final, Protocol
+
+from PySide6.QtCore import Signal
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QVBoxLayout, QWidget
+
+from core.domain.import_events import source_program
+from core.domain.question import Answer
+from core.domain.sessions import SessionRow
+from core.domain.steps import Step
+from core.store.queued_messages import QueuedMessage
+from core.timeline.session_activity import REQUEST_KINDS
+from ui.ask.ask_area import AskArea, Dialog, OpenRequest
+from ui.ask.ask_card import MAX_HEIGHT_SHARE
+from ui.base.history_scan import HistoryScan, HistorySource
+from ui.changes.panel import ChangesPanel, ChangesSource
+from ui.composer.panel import ComposerPanel
+from ui.context.panel import ContextPanel
+from ui.decisions.panel import DecisionsPanel
+from ui.style.theme import Look
+from ui.timeline.run_end_card import CardRating, RunEnd, RunFileChange
+from ui.timeline.run_page import STEPS_TAB, RunPage, RunPageSource
+from ui.timeline.waterfall.model import RowSampleSource
+from ui.timeline.waterfall.panel import WaterfallPanel
+
+TIMELINE: Final = "timeline"
+CHANGES: Final = "changes"
+CONTEXT: Final = "context"
+DECISIONS: Final = "decisions"
+
+
+class SessionRows(RunPageSource, RowSampleSource, HistorySource, ChangesSource, Protocol):
+    """The data source of all views of a session."""
+
+    def queued(self, session: str, goes_on: bool) -> list[QueuedMessage]: ...
+
+    def proposed_by(self, session: str) -> dict[str, int]: ...
+
+
+class SessionView(QWidget):
+    """The panels of one session; they share the selected step, and request actions through signals."""
+
+    answered = Signal(str, Answer)
+    review_requested = Signal(str)
+    """The user wants to review proposals; carries their kind, `skill` or `memory`."""
+
+    def __init__(self, look: Look, rows: SessionRows, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._look, self._rows = look, rows
+        self.page = RunPage(look, rows)
+        self.waterfall = WaterfallPanel(look, rows)
+        self.changes = ChangesPanel(look, rows)
+        self.context = ContextPanel(look)
+        self.decisions = DecisionsPanel(look, rows)
+        self.scan = HistoryScan(rows, parent=self)
+        self.requests = HistoryScan(rows, REQUEST_KINDS, self)
+        self._chosen_row = -1
+        self.composer = ComposerPanel(look)
+        self.asking = AskArea(look)
+        self._row = SessionRow("")
+        self._proposed: dict[str, int] = {}
+        self._column = QVBoxLayout(self)
+        self._column.setContentsMargins(0, 0, 0, 0)
+        self._column.setSpacing(0)
+        self._column.addWidget(self.page, 1)
+        self._column.addWidget(self.asking)
+        self._column.addWidget(self.composer)
+        self.page.add_tab(TIMELINE, self.tr("Timeline"), self.waterfall)
+        self.page.add_tab(CHANGES, self.tr("Changes"), self.changes)
+        self.page.add_tab(CONTEXT, self.tr("Context"), self.context)
+        self.page.add_tab(DECISIONS, self.tr("Decisions"), self.decisions)
+        self._connect()
+
+    def _connect(self) -> None:
+        page = self.page
+        page.step_opened.connect(self._open_step)
+        page.step_chosen.connect(lambda step: self._note_row(page.model.root_row(step.row)))
+        page.tab_chosen.connect(self._fill_tab)
+        page.changes_requested.connect(self.show_changes)
+        page.review_requested.connect(
+            lambda: self.review_requested.emit("memory" if "memory" in self._proposed else "skill")
+        )
+        page.set_run_end_source(self._end_of)
+        self.waterfall.step_chosen.connect(self._choose_elsewhere)
+        self.changes.row_requested.connect(self.show_row)
+        self.decisions.row_requested.connect(self.show_row)
+        self.scan.changed.connect(self._on_history_changed)
+        self.requests.changed.connect(lambda: self._fill_tab(CONTEXT) if self.page.current_tab == CONTEXT else None)
+        self.asking.answered.connect(self.answered)
+        self.asking.postponed.connect(self._leave_question)
+        self.asking.focus_released.connect(self._leave_question)
+
+    @property
+    def session(self) -> str:
+        return self._row.id
+
+    @property
+    def dialog(self) -> Dialog | None:
+        return self.asking.dialog
+
+    @property
+    def wide(self) -> bool:
+        """Whether the current tab also needs the space of the step pane."""
+        return self.page.current_tab == CHANGES
+
+    def stop_reading(self) -> None:
+        """Stop reading the event log, which is about to be closed."""
+        self.scan.stop()
+        self.requests.stop()
+
+    def show_session(self, row: SessionRow) -> None:
+        other = row.id != self._row.id
+        self._row = row
+        if other:
+            self._chosen_row = -1
+        if row.status != "running":
+            self._count_proposals()
+        self.page.show_session(row)
+        self.scan.follow(row.id, row.last_seq)
+        if other or self.page.current_tab == CONTEXT:
+            self._fill_tab(self.page.current_tab)
+        self.composer.set_running(row.status in {"running", "waiting"})
+        self.composer.set_disabled_reason(self._closed(row))
+        self.composer.set_model(row.model)
+        going = row.status in {"running", "waiting", "paused", "interrupted"}
+        self.composer.show_queue(self._rows.queued(row.id, going), running=row.status in {"running", "waiting"})
+        self.composer.set_mode(row.mode)
+
+    def _closed(self, row: SessionRow) -> str:
+        """Return why the composer is disabled, or an empty string if it is not."""
+        if row.imported_from:
+            return self.tr("Imported from {}, read-only. Fork the session to continue it.").format(
+                source_program(row.imported_from)
+            )
+        return self.tr("First choose what to do about the interrupted step.") if row.status == "interrupted" else ""
+
+    def apply(self, changes: Sequence[Step]) -> None:
+        self.page.apply(changes)
+        if self.page.current_tab == TIMELINE:
+            self.waterfall.apply(changes)
+
+    def show_questions(self, asked: Sequence[OpenRequest]) -> None:
+        """Show the oldest open question or permission request of this session above the composer."""
+        self._fit_question()
+        self.asking.show_requests(self._row.id, self._row.title, asked)
+
+    def focus_question(self, *, navigated: bool = False) -> None:
+        """Move the focus to the open request, unless the user is typing.
+
+        A permission request takes the focus from the composer only if the user navigated to it (`navigated`), because
+        a single key press in it can allow a tool call.
+        """
+        if navigated or not (
+            self.composer.draft() or (self.asking.shows_permission() and self.composer.has_input_focus())
+        ):
+            self.asking.focus_card()
+        if navigated:
+            self.asking.highlight()
+
+    def restyle(self, look: Look) -> None:
+        self._look = look
+        for part in (self.page, self.waterfall, self.changes, self.context, self.decisions, self.composer, self.asking):
+            part.restyle(look)
+
+    def focus_composer(self) -> None:
+        """Show the steps and focus the composer."""
+        self.page.show_tab(STEPS_TAB)
+        self.composer.focus_input()
+
+    def _leave_question(self) -> None:
+        """Move the focus from the closed request to the composer, or to the current tab."""
+        if self.page.current_tab == STEPS_TAB:
+            self.composer.focus_input()
+        else:
+            self.page.focus_tab()
+
+    # The selected step, which all views share
+
+    def _note_row(self, row: int) -> None:
+        self._chosen_row = row
+
+    def _choose_elsewhere(self, step: Step) -> None:
+        """Select a step, chosen in another view, in the Steps tab, which notifies the rest of the window."""
+        self._chosen_row = step.row
+        self.page.select_row(step.row)
+
+    def show_row(self, row: int) -> None:
+        """Show and select a row in the Steps tab."""
+        self.page.show_tab(STEPS_TAB)
+        self.page.select_row(row)
+
+    def _fill_tab(self, name: str) -> None:
+        """Update a tab when it is shown. The composer is shown only below the steps."""
+        self.composer.setVisible(name == STEPS_TAB)
+        self.asking.set_bar_only(name != STEPS_TAB)
+        if name == TIMELINE:
+            first, end = self.page.run_rows(self._chosen_row)
+            self.waterfall.show_run(self._row.id, first, end)
+            self.waterfall.select_row(self._chosen_row)
+        elif name == CHANGES:
+            self.changes.show_past(self._row, self.scan.past, loading=not self.scan.done)
+        elif name == CONTEXT:
+            going = self._row.status in {"running", "waiting"}
+            self.requests.follow(self._row.id, self._row.last_seq)
+            self.context.show_past(self.requests.past, loading=not self.requests.done, running=going)
+        elif name == DECISIONS:
+            self.decisions.show_past(self._row.id, self.scan.past, loading=not self.scan.done)
+
+    def show_changes(self, path: str) -> None:
+        """Show the changes of a file, or of all files for an empty path."""
+        self.page.show_tab(CHANGES)
+        self.changes.show_file(path)
+
+    def _on_history_changed(self) -> None:
+        """Update the tabs and run cards after the history scan has read more events."""
+        past = self.scan.past
+        added, removed = past.line_totals()
+        lines = [(f"+{added}", "done")] * bool(added) + [(f"−{removed}", "failed")] * bool(removed)
+        if not lines and past.files:
+            lines = [(str(len(past.files)), "second")]
+        self.page.show_figures(CHANGES, lines)
+        count = f"{len(past.decisions):,}" if past.decisions else ""
+        self.page.show_figures(DECISIONS, [(count, "second")] if count else [])
+        self.page.set_run_end_source(self._end_of)
+        if self.page.current_tab in {CHANGES, DECISIONS}:
+            self._fill_tab(self.page.current_tab)
+
+    def _count_proposals(self) -> None:
+        """Count the open proposals of this session again. They appear after a run and may stay open for a long time."""
+        proposed = self._rows.proposed_by(self._row.id)
+        if proposed != self._proposed:
+            self._proposed = proposed
+            self.page.set_run_end_source(self._end_of)
+
+    def _end_of(self, step: Step) -> RunEnd:
+        """Return the data for the card at the end of a run."""
+        past = self.scan.past
+        files = tuple(
+            RunFileChange(f.path, f.added, f.removed, f.created and f.has_contents)
+            for f in past.changed_files_of_run(step.run)
+        )
+        verdict = CardRating(*past.ratings.get(step.run, ("", "")))
+        waiting = sum(self._proposed.values()) if step.run == self._row.runs else 0  # shown only at the last run
+        latest = step.run == self._row.runs and not self._row.imported_from
+        again = latest and self._row.status == step.status == "failed"
+        return RunEnd(self.page.model.header(step.run), files, verdict, waiting, past.errors.get(step.run), again)
+
+    def _open_step(self, step: Step) -> None:
+        """Open the question of a waiting row as a dialog."""
+        card = self.asking.card
+        if card and step.status == "waiting" and step.key == card.request_id():
+            self.asking.open_dialog()
+
+    def open_question(self) -> None:
+        """Open the question of the card as a dialog."""
+        self.asking.open_dialog()
+
+    def _fit_question(self) -> None:
+        """Limit the height of the card, which could otherwise enlarge the window or squeeze the views above it."""
+        spare = self.height() - self.page.minimumSizeHint().height() - self.composer.minimumSizeHint().height()
+        self.asking.fit(min(self.height(), int(spare / MAX_HEIGHT_SHARE)))
+
+    # Qt overrides
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._fit_question()

@@ -1,0 +1,326 @@
+"""The split view: one session or two side by side, of which one is active."""
+
+from collections.abc import Callable, Collection
+
+from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtGui import QHideEvent, QShowEvent
+from PySide6.QtWidgets import QSplitter, QVBoxLayout, QWidget
+
+from core.domain.steps import Step
+from ui.base.selection import Selection
+from ui.base.window_state import WindowState
+from ui.shell.session_index import SessionIndex
+from ui.shell.session_pane import SessionPane
+from ui.shell.session_view import SessionView
+from ui.shell.update_batch import UpdateBatch
+from ui.style.theme import Look
+
+
+class SplitView(QWidget):
+    """Shows one or two session panes. A session is open in at most one pane.
+
+    `build` creates a pane; the second one is created when the view is first split.
+    """
+
+    changed = Signal()
+    """The sessions shown or the active pane changed."""
+    pane_created = Signal(object)
+    """The second pane was created."""
+
+    def __init__(
+        self, build: Callable[[], SessionPane], known: SessionIndex, selection: Selection, state: WindowState
+    ) -> None:
+        super().__init__()
+        self._build, self._known, self._selection, self._state = build, known, selection, state
+        self._split = QSplitter(Qt.Orientation.Horizontal)
+        self._split.setObjectName("desk")
+        self._split.setHandleWidth(1)
+        self._split.setChildrenCollapsible(False)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.addWidget(self._split)
+        self._sides: list[SessionPane] = []
+        self._watched, self._restored = False, False
+        self._moved = QTimer(self, singleShot=True, interval=0)
+        self._moved.timeout.connect(self._follow_keyboard)
+        self.active_pane = self._add()
+        self._call()
+
+    @property
+    def panes(self) -> list[SessionPane]:
+        """The visible panes, from left to right."""
+        return self._sides if self.is_split else self._sides[:1]
+
+    @property
+    def is_split(self) -> bool:
+        return len(self._sides) == 2 and not self._sides[1].isHidden()
+
+    @property
+    def active_view(self) -> SessionView:
+        """The session view of the active pane."""
+        return self.active_pane.view
+
+    @property
+    def other_pane(self) -> SessionPane | None:
+        """The visible pane that is not active, if the view is split."""
+        return next((side for side in self.panes if side is not self.active_pane), None)
+
+    @property
+    def other_session(self) -> str:
+        """The session in the other pane, or an empty string."""
+        return self.other_pane.session if self.other_pane else ""
+
+    @property
+    def active_has_tab(self) -> bool:
+        """Whether the active session has a tab."""
+        return self.active_pane.session in self.active_pane.tabs.permanent()
+
+    def restore(self, *, activate: bool) -> None:
+        """Restore tabs and split from the stored window state; with `activate`, also which pane was active."""
+        state, known = self._state, self._known
+        tabs, besides = ([name for name in state.text(key).split() if name in known] for key in ("tabs", "beside.tabs"))
+        beside, worked = state.text("beside"), state.text("side") == "beside"
+        self._restored = True
+        self.active_pane.tabs.open(tabs)
+        if beside in known and beside != self.active_pane.session:
+            self.show_in_other_pane(beside)
+            self._sides[1].tabs.open(besides)
+            if activate and worked:
+                self._selection.choose_session(beside)
+        self._mark()
+
+    def show_session(self, name: str) -> None:
+        """Activate a session in the pane that shows it or has a tab for it, or else in the active pane."""
+        self.active_pane = self._side_of(name)
+        self.active_pane.show_session(name)
+        self._mark()
+
+    def show_in_other_pane(self, name: str) -> None:
+        """Show a session in the other pane, splitting the view if needed; an empty id closes the other pane."""
+        if not name:
+            if self.other_pane:
+                self._close(self.other_pane)
+        elif name != self.active_pane.session:
+            (self.other_pane or self._open()).show_session(name)
+            self._mark()
+
+    def show_sub_agent(self, parent: str, call: str) -> None:
+        """Show the sub-agent that tool call `call` of session `parent` started in the other pane."""
+        children = self._known.reader.children(parent)
+        if child := next((child.id for child in children if child.parent_call == call), ""):
+            self.show_in_other_pane(child)
+
+    def activate_other_pane(self) -> None:
+        """Activate the other pane."""
+        if self.other_pane:
+            self._selection.choose_session(self.other_pane.session)
+            self.active_view.page.focus_tab()
+
+    def move_to_other_pane(self, stays: str = "") -> bool:
+        """Move the active session to the other pane.
+
+        Its old pane then shows `stays`, else its next tab, else the session of the other pane. If none of these exists,
+        nothing changes and the result is False.
+        """
+        here, name = self.active_pane, self.active_pane.session
+        rest = [each for each in here.tabs.permanent() if each != name]
+        comes = stays or (rest[0] if rest else self.other_session)
+        if comes in {"", name}:
+            return False
+        kept = self.active_has_tab
+        here.tabs.close(name)
+        there = self.other_pane or self._open()
+        here.show_session(comes)
+        there.show_session(name)
+        if kept:
+            there.tabs.open([name])
+        self.active_pane = there
+        self._mark()
+        self.active_view.page.focus_tab()
+        return True
+
+    def toggle_tab(self) -> None:
+        """Open or close a tab for the active session."""
+        if self.active_has_tab:
+            self.active_pane.tabs.close(self.active_pane.session)
+        else:
+            self.active_pane.tabs.open([self.active_pane.session])
+        self._mark()
+
+    def close_tab(self) -> None:
+        """Close the tab of the active session."""
+        self._close_tab(self.active_pane, self.active_pane.session)
+
+    def go_to_tab(self, step: int) -> None:
+        if name := self.active_pane.tabs.neighbor(self.active_pane.session, step):
+            self._selection.choose_session(name)
+
+    def open_session(self, word: str, session: str) -> None:
+        """Open a session in a new `tab`, or `beside` the active one, as the session list requests."""
+        if word == "beside":
+            self.show_in_other_pane(session)
+        else:
+            self._side_of(session).tabs.open([session])
+            self._mark()
+
+    def apply_updates(self, batch: UpdateBatch, fresh: Collection[str]) -> None:
+        """Apply a batch of updates. A new request (in a session of `fresh`) is focused only in the active pane."""
+        for side in self.panes:
+            side.apply_updates(batch, fresh if side is self.active_pane else ())
+
+    def show_questions(self) -> None:
+        for side in self.panes:
+            side.show_questions()
+
+    def remove_sessions(self, names: Collection[str]) -> None:
+        """Close panes and tabs of deleted sessions."""
+        for side in self._sides:
+            side.remove_sessions(names)
+        for side in self.panes:
+            if not side.session and self.is_split:
+                self._close(side)
+        self._mark()
+
+    def restyle(self, look: Look) -> None:
+        for side in self._sides:
+            side.restyle(look)
+
+    def save_state(self) -> None:
+        """Store tabs, split and active pane in the window state."""
+        if not self._restored:
+            return
+        left, *right = self.panes
+        state = self._state
+        state.set_text("session", left.session if self._selection.session else "")
+        state.set_text("tabs", " ".join(left.tabs.permanent()))
+        state.set_text("beside", right[0].session if right else "")
+        state.set_text("beside.tabs", " ".join(right[0].tabs.permanent()) if right else "")
+        state.set_text("side", "beside" if right and self.active_pane is right[0] else "")
+
+    def save_drafts(self) -> None:
+        """Save the drafts of all composers now instead of after their delay."""
+        for side in self._sides:
+            side.view.composer.flush_draft()
+
+    def stop_reading(self) -> None:
+        """Stop reading the event log, which is about to be closed."""
+        for side in self._sides:
+            side.view.stop_reading()
+
+    def _add(self) -> SessionPane:
+        side = self._build()
+        self._sides.append(side)
+        self._split.addWidget(side)
+        side.tabs.session_requested.connect(self._selection.choose_session)
+        side.tabs.tabs_changed.connect(self.save_state)
+        side.tabs.close_requested.connect(lambda name: self._close_tab(side, name))
+        side.view.page.step_opened.connect(self._open_origin)
+        side.activated.connect(lambda: self._turn_to(side))
+        return side
+
+    def _open(self) -> SessionPane:
+        """Split the view and return the new pane, which is on the right."""
+        if len(self._sides) == 1:
+            self.pane_created.emit(self._add())
+        side = self._sides[1]
+        self._split.addWidget(side)  # moves it to the right if it was on the left before
+        side.show()
+        half = self._split.width() // 2
+        self._split.setSizes([half, half])
+        self._call()
+        return side
+
+    def _close(self, side: SessionPane) -> None:
+        """Close a pane; the remaining one takes over its tabs."""
+        stays = next(each for each in self._sides if each is not side)
+        held: QWidget | None = self.window().focusWidget()
+        names, worked = side.tabs.permanent(), self.active_pane is side
+        side.tabs.set_temporary("")
+        for name in names:
+            side.tabs.close(name)
+        side.session = ""
+        self._sides, self.active_pane = [stays, side], stays
+        self._call()
+        stays.tabs.open(names)
+        if held and side.isAncestorOf(held):
+            self.active_view.page.focus_tab()
+        side.hide()
+        if worked and stays.session:
+            self._selection.choose_session(stays.session)
+        self._mark()
+
+    def _side_of(self, name: str) -> SessionPane:
+        """Return the pane that shows a session, else the pane that has a tab for it, else the active pane."""
+        shown = next((side for side in self.panes if name and side.session == name), None)
+        return shown or next((side for side in self.panes if name in side.tabs.permanent()), self.active_pane)
+
+    def _call(self) -> None:
+        left, right = self.tr("Left session"), self.tr("Right session")
+        for side, name, words in zip(self._sides, ("side", "beside"), (left, right), strict=False):
+            side.set_names(name, words)
+
+    def _open_origin(self, step: Step) -> None:
+        """Open the original session when the user activates the row of a fork."""
+        if step.kind == "fork" and self._known.find(step.object):
+            self._selection.choose_session(step.object)
+
+    def _turn_to(self, side: SessionPane) -> None:
+        if side is not self.active_pane and side.session:
+            self._selection.choose_session(side.session)
+
+    def _close_tab(self, side: SessionPane, name: str) -> None:
+        """Close a tab. In a split view, the pane then shows its next tab, or closes if there is none."""
+        follows = next((each for each in side.tabs.permanent() if each != name), "")
+        side.tabs.close(name)
+        if self.is_split and name == side.session:
+            if follows:
+                side.show_session(follows)
+                if side is self.active_pane:
+                    self._selection.choose_session(follows)
+            else:
+                self._close(side)
+        self._mark()
+
+    def _mark(self) -> None:
+        """Update the tabs. In a split view, a session without a permanent tab gets a temporary tab."""
+        for side in self.panes:
+            for other in self.panes:
+                if other is not side and side.session in other.tabs.permanent():
+                    other.tabs.close(side.session)
+                    side.tabs.open([side.session])
+            side.tabs.set_temporary(side.session if self.is_split else "")
+            side.tabs.mark(side.session, active=side is self.active_pane)
+        self.save_state()
+        self.changed.emit()
+
+    def _watch(self, *, on: bool) -> None:
+        """Connect to focus changes only while visible: during teardown Qt reports focus changes to deleted widgets."""
+        if on != self._watched:
+            self._watched = on
+            changed = self.window().windowHandle().focusObjectChanged
+            if on:
+                changed.connect(self._moved.start)
+            else:
+                changed.disconnect(self._moved.start)
+                self._moved.stop()
+
+    def _follow_keyboard(self) -> None:
+        """Activate the pane where the focus settles.
+
+        It is called with a delay: when a focused widget is hidden, Qt first moves the focus to an arbitrary neighbor.
+        """
+        held: QWidget | None = self.window().focusWidget()
+        for side in self.panes:
+            if held and side.isAncestorOf(held):
+                self._turn_to(side)
+                return
+
+    # Qt overrides
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self._watch(on=True)
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        super().hideEvent(event)
+        self._watch(on=False)

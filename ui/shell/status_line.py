@@ -1,0 +1,146 @@
+"""The status line: data folder, background work, MCP servers, sandbox, waiting requests and theme."""
+
+from collections.abc import Callable
+
+from PySide6.QtCore import QSize, Signal
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QToolButton, QWidget
+
+from core.domain.permissions import SandboxLevel
+from core.mcp.server_state import McpServerStates
+from ui.style.icons import icon
+from ui.style.theme import Look
+from ui.widgets.button import Button
+from ui.widgets.elided import ElidedLabel
+
+HEIGHT = 26
+GLYPH = 16
+SIDE = 26
+
+
+class StatusLine(QFrame):
+    inbox_requested = Signal(object)
+    theme_toggle_requested = Signal()
+    commands_requested = Signal()
+    help_requested = Signal()
+    cancel_requested = Signal()
+    servers_requested = Signal()
+    servers_changed = Signal()
+
+    def __init__(self, look: Look, *, data_folder: str, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._look = look
+        self.setObjectName("status")
+        self.setProperty("surface", "panel")
+        self._data = ElidedLabel(self.tr("Data folder: {}").format(data_folder), look.fonts.second, "second")
+        self._waiting = Button(look, "", name="status.waiting", tone="quiet", hint=self.tr("Ctrl+J"))
+        self._waiting.clicked.connect(lambda: self.inbox_requested.emit(self._waiting))
+        self._commands = Button(look, self.tr("Commands"), name="status.commands", tone="quiet", hint=self.tr("Ctrl+K"))
+        self._commands.clicked.connect(lambda: self.commands_requested.emit())
+        self._help = self._glyph("status.help", self.tr("Help"), self.tr("Help (F1)"), self.help_requested.emit)
+        title = self.tr("Switch between light and dark theme")
+        self._theme = self._glyph("status.theme", title, f"{title} (Ctrl+Shift+L)", self.theme_toggle_requested.emit)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(16, 0, 10, 0)
+        row.setSpacing(8)
+        self._walls = ElidedLabel("", look.fonts.second, "second", name="status.walls")
+        self._walls.hide()
+        self._traces = ElidedLabel("", look.fonts.second, "second", name="status.traces")
+        self._traces.hide()
+        self._work = ElidedLabel("", look.fonts.second, "second", name="status.work")
+        stop = self.tr("Cancel the import. What was read is kept, and importing again continues there")
+        self._cut = self._glyph("status.cut", self.tr("Cancel the import"), stop, self.cancel_requested.emit)
+        self.show_work("")
+        row.addWidget(self._data, 1)
+        row.addWidget(self._work)
+        row.addWidget(self._cut)
+        self._servers = Button(look, "", name="status.servers", tone="quiet")
+        self._servers.clicked.connect(lambda: self.servers_requested.emit())
+        self._servers.hide()
+        row.addWidget(self._servers)
+        row.addWidget(self._traces)
+        row.addWidget(self._walls)
+        row.addWidget(self._waiting)
+        row.addWidget(self._commands)
+        row.addWidget(self._help)
+        row.addWidget(self._theme)
+        self.restyle(look)
+        self.show_waiting(0)
+
+    @property
+    def waiting_button(self) -> Button:
+        return self._waiting
+
+    def show_waiting(self, count: int) -> None:
+        self._waiting.setVisible(count > 0)
+        self._waiting.setText(self.tr("{} waiting").format(count))
+        self._waiting.setAccessibleName(self.tr("{} waiting for you").format(count))
+
+    def show_traces(self, port: int) -> None:
+        """Show the port on which OpenTelemetry traces are received; 0 means that receiving is off."""
+        self._traces.setVisible(port > 0)
+        self._traces.show_text(self.tr("Receiving traces on port {}").format(port))
+        where = self.tr("Programs on this computer can send traces here. Change this in Settings, under Network")
+        self._traces.setToolTip(where)
+
+    def show_work(self, words: str, *, cancelable: bool = False) -> None:
+        """Show background work such as an import; an empty text hides it. `cancelable` shows the cancel button."""
+        self._work.setVisible(bool(words))
+        self._work.show_text(words)
+        self._cut.setVisible(cancelable)
+
+    def show_servers(self, states: McpServerStates) -> None:
+        """Show the state of the enabled MCP servers; failures take precedence."""
+        failed = [state for state in states.servers if state.error]
+        names = ", ".join(state.name for state in failed)
+        count = len(states.servers)
+        if failed:
+            text = self.tr("MCP server failed: {}").format(names)
+        elif any(state.health == "starting" for state in states.servers):
+            text = self.tr("Starting an MCP server…")
+        else:
+            text = self.tr("1 MCP server") if count == 1 else self.tr("{} MCP servers").format(count)
+        words = {"open": self.tr("running"), "starting": self.tr("starting"), "ready": self.tr("ready")}
+        lines = [f"{s.name}: {s.error.message if s.error else words.get(s.health, s.health)}" for s in states.servers]
+        self._servers.setText(text)
+        self._servers.setAccessibleName(text)
+        self._servers.setAccessibleDescription("\n".join(lines))
+        self._servers.setToolTip("\n".join(lines))
+        self._servers.setVisible(count > 0)
+        self.servers_changed.emit()
+
+    def show_sandbox(self, level: SandboxLevel, more: str) -> None:
+        """Show how well commands are sandboxed; `more` is the tooltip and the accessible description."""
+        said = {
+            "verified": self.tr("Commands are sandboxed"),
+            "reduced": self.tr("Commands are partly sandboxed"),
+            "none": self.tr("Commands are not sandboxed: each one needs approval"),
+        }[level]
+        self._walls.show_text(said)
+        self._walls.setToolTip(more)
+        self._walls.setAccessibleDescription(more)
+        self._walls.show()
+
+    def restyle(self, look: Look) -> None:
+        self._look = look
+        self._data.setFont(look.fonts.second)
+        self._walls.setFont(look.fonts.second)
+        self._traces.setFont(look.fonts.second)
+        self._work.setFont(look.fonts.second)
+        self._waiting.restyle(look)
+        self._servers.restyle(look)
+        self._commands.restyle(look)
+        self.setFixedHeight(look.size(HEIGHT) + 6)
+        side, glyph = look.size(SIDE), look.size(GLYPH)
+        glyphs = ((self._help, "circle-question-mark"), (self._theme, "sun-moon"), (self._cut, "x"))
+        for button, name in glyphs:
+            button.setFixedSize(side, side)
+            button.setIconSize(QSize(glyph, glyph))
+            button.setIcon(icon(name, look.theme.second, glyph))
+
+    def _glyph(self, name: str, title: str, tip: str, act: Callable[[], object]) -> QToolButton:
+        made = QToolButton()
+        made.setObjectName(name)
+        made.setAccessibleName(title)
+        made.setToolTip(tip)
+        made.clicked.connect(lambda: act())
+        return made

@@ -1,0 +1,151 @@
+"""The system tray icon with the number of waiting requests, its menu, and desktop notifications."""
+
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from PySide6.QtCore import QObject, Qt, QTimer, Signal
+from PySide6.QtGui import QColor, QFont, QIcon, QPainter, QPixmap
+from PySide6.QtWidgets import QApplication, QMenu, QSystemTrayIcon, QWidget
+
+from core.domain.clock import now as wall_clock
+from core.domain.question import Question
+from core.domain.sessions import SessionRow
+from ui.ask.ask_area import OpenRequest
+from ui.ask.full_text import one_line
+from ui.ask.inbox import MAX_ENTRIES, entry_text
+from ui.ask.request_summary import summarize_permission, summarize_question
+
+GATHER_MS: Final = 700  # requests within this time are combined into one notification
+SIDES: Final = (16, 22, 32, 64)
+MAX_TEXT: Final = 160
+SHOWN_MS: Final = 10_000
+
+WaitingRequests = Sequence[tuple[SessionRow, OpenRequest]]
+
+
+class Tray(QObject):
+    """The tray icon. `show_requested` carries the session to show; if it is empty, only the window is raised."""
+
+    show_requested = Signal(str)
+    new_session_requested = Signal()
+    quit_requested = Signal()
+
+    def __init__(
+        self, app: QApplication, window: QWidget, picture: QIcon, waiting: Callable[[], WaitingRequests], dot: QColor,
+        clock: Callable[[], int] = wall_clock,
+    ) -> None:  # fmt: skip
+        super().__init__(window)
+        self._app = app
+        self._window, self._picture, self._waiting, self._clock, self._dot = window, picture, waiting, clock, dot
+        self._known = {asked.id for _, asked in waiting()}
+        self._told = ""
+        self._icon = QSystemTrayIcon(picture, self)
+        self._menu = QMenu(window)
+        self._menu.setObjectName("tray.menu")
+        self._menu.aboutToShow.connect(self.rebuild_menu)
+        self._icon.setContextMenu(self._menu)
+        self._icon.activated.connect(self._on_activated)
+        self._icon.messageClicked.connect(lambda: self.show_requested.emit(self._told))
+        self._gather = QTimer(self, singleShot=True, interval=GATHER_MS)
+        self._gather.timeout.connect(self._tell)
+        self.rebuild_menu()
+        self.refresh()
+        if QSystemTrayIcon.isSystemTrayAvailable():
+            self._icon.show()
+
+    @property
+    def menu(self) -> QMenu:
+        return self._menu
+
+    def refresh(self) -> None:
+        """Update icon, tooltip and badge to the waiting requests, and schedule a notification for new ones."""
+        waiting = self._waiting()
+        number = len(waiting)
+        self._icon.setIcon(with_badge(self._picture, number, self._dot))
+        self._icon.setToolTip(self.tr("Journeyman: {} waiting for you").format(number) if number else "Journeyman")
+        self._app.setBadgeNumber(number)
+        if any(asked.id not in self._known for _, asked in waiting):
+            self._gather.start()
+        else:
+            self._known = {asked.id for _, asked in waiting}
+
+    def rebuild_menu(self) -> None:
+        """Rebuild the menu."""
+        menu, waiting = self._menu, self._waiting()
+        menu.clear()
+        for row, asked in waiting[:MAX_ENTRIES]:
+            action = menu.addAction(entry_text(row, asked, self._clock()))
+            action.triggered.connect(self._chooser(row.id))
+        if waiting:
+            menu.addSeparator()
+        menu.addAction(self.tr("Open Journeyman")).triggered.connect(lambda: self.show_requested.emit(""))
+        menu.addAction(self.tr("New session")).triggered.connect(lambda: self.new_session_requested.emit())
+        menu.addSeparator()
+        menu.addAction(self.tr("Quit")).triggered.connect(lambda: self.quit_requested.emit())
+
+    def close(self) -> None:
+        self._gather.stop()
+        self._icon.hide()
+
+    def _tell(self) -> None:
+        """Show a notification for new requests, unless the window is active and shows them itself."""
+        waiting = self._waiting()
+        new = [(row, asked) for row, asked in waiting if asked.id not in self._known]
+        self._known = {asked.id for _, asked in waiting}
+        if not new or self._window.isActiveWindow():
+            return
+        self._told = new[0][0].id
+        QApplication.alert(self._window)
+        if self._icon.isVisible():
+            self._icon.showMessage(*notification_text(new), self._picture, SHOWN_MS)
+
+    def _on_activated(self, reason: QSystemTrayIcon.ActivationReason) -> None:
+        if reason == QSystemTrayIcon.ActivationReason.Trigger:
+            waiting = self._waiting()
+            self.show_requested.emit(waiting[0][0].id if waiting else "")
+
+    def _chooser(self, session: str) -> Callable[[], None]:
+        return lambda: self.show_requested.emit(session)
+
+
+def notification_text(new: WaitingRequests) -> tuple[str, str]:
+    """Return title and text of a notification: of a single request its text, of several their number and sessions."""
+    row, asked = new[0]
+    if len(new) == 1:
+        said = summarize_question(asked) if isinstance(asked, Question) else summarize_permission(asked)
+        return _cut(row.title) or "Journeyman", _cut(said.bar_text)
+    sessions = list(dict.fromkeys(_cut(row.title, 40) for row, _ in new))
+    more = f" +{len(sessions) - 3}" if len(sessions) > 3 else ""
+    return f"Journeyman ({len(new)})", _cut(", ".join(sessions[:3]) + more)
+
+
+def with_badge(picture: QIcon, number: int, dot: QColor) -> QIcon:
+    """Return the icon with a number badge."""
+    if not number:
+        return picture
+    made = QIcon()
+    for side in SIDES:
+        drawn = QPixmap(side, side)
+        drawn.fill(Qt.GlobalColor.transparent)
+        with QPainter(drawn) as painter:
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+            picture.paint(painter, 0, 0, side, side)
+            wide = max(9, side * 5 // 8)
+            painter.setPen(Qt.PenStyle.NoPen)
+            painter.setBrush(dot)
+            painter.drawEllipse(side - wide, side - wide, wide, wide)
+            font = QFont("Inter")
+            font.setPixelSize(max(7, wide * 3 // 4))
+            font.setWeight(QFont.Weight.Bold)
+            painter.setFont(font)
+            painter.setPen(QColor("black") if dot.lightness() > 110 else QColor("white"))
+            text = str(number) if number < 10 else "9+"
+            painter.drawText(side - wide, side - wide, wide, wide, Qt.AlignmentFlag.AlignCenter, text)
+        made.addPixmap(drawn)
+    return made
+
+
+def _cut(text: str, most: int = MAX_TEXT) -> str:
+    """Return the text shortened to one line, without characters that a desktop could treat as markup."""
+    line = " ".join(one_line(text).split()).replace("<", "‹").replace(">", "›")
+    return line if len(line) <= most else f"{line[: most - 1]}…"

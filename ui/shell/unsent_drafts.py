@@ -1,0 +1,49 @@
+"""Stores and restores the unsent text and attachments of each session, also across restarts."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from core.domain.problems import ErrorDetails
+from ui.base.draft_files import AttachedFile, DraftFiles
+from ui.base.window_state import WindowState
+from ui.composer.panel import ComposerPanel
+
+
+class UnsentDrafts:
+    """Saves the drafts of a composer; `show_error` reports attachments that cannot be stored."""
+
+    def __init__(
+        self, composer: ComposerPanel, state: WindowState, folder: Path, show_error: Callable[[ErrorDetails], None]
+    ) -> None:
+        self._composer, self._state, self._show_error = composer, state, show_error
+        self._files = DraftFiles(folder)
+        composer.draft_changed.connect(state.set_draft)
+        composer.attachments_changed.connect(lambda session: self._keep_files(session, composer.attached.files()))
+
+    def load(self, session: str) -> None:
+        """Load the draft of a session into the composer."""
+        self._composer.set_session(session, self._state.draft(session), lambda: self._files.load(session))
+
+    def delete(self, session: str) -> None:
+        """Delete the draft of a deleted session."""
+        self._state.set_draft(session, "")
+        self._keep_files(session, ())
+
+    def restore(self, session: str, words: str, shown: str) -> None:
+        """Put text that could not be sent back into the draft of its session, unless the user has started a new draft.
+
+        `shown` is the session in the composer.
+        """
+        if shown == session and not self._composer.draft():
+            self._composer.set_session(session, words)
+        elif not self._state.draft(session):
+            self._state.set_draft(session, words)
+
+    def _keep_files(self, session: str, files: Sequence[AttachedFile]) -> None:
+        try:
+            self._files.save(session, files)
+        except OSError as error:
+            what = "The attachments could not be stored and will be lost on restart."
+            self._show_error(
+                ErrorDetails(what, f"{error.strerror or error}.", "Send the message now, or free up disk space.")
+            )

@@ -1,0 +1,50 @@
+"""Sorts a batch of engine updates by kind: session rows, steps, drafts, requests and MCP server states."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from core.domain.sessions import SessionRow
+from core.domain.steps import Step
+from core.engine.state.live_updates import LiveUpdate
+from core.mcp.server_state import McpServerStates
+from core.store.journal_update import JournalUpdate, SessionsPurged
+from ui.shell.pending_requests import REQUEST_EVENTS
+
+
+@dataclass(slots=True)
+class UpdateBatch:
+    """A batch of engine updates, sorted by kind.
+
+    `touched` holds the latest row of each changed session. `requests_changed` is true if the open questions and
+    permission requests may have changed. `servers` is the state of the MCP servers, if that changed.
+    """
+
+    touched: dict[str, SessionRow] = field(default_factory=dict)
+    updates: list[JournalUpdate] = field(default_factory=list)
+    drafts: list[LiveUpdate] = field(default_factory=list)
+    deleted: list[str] = field(default_factory=list)
+    requests_changed: bool = False
+    servers: McpServerStates | None = None
+
+    def steps_of(self, session: str) -> list[Step]:
+        """Return the new and changed steps of a session, in order."""
+        return [step for told in self.updates if told.session.id == session for step in told.steps]
+
+
+def sort_updates(facts: Sequence[object]) -> UpdateBatch:
+    made = UpdateBatch()
+    for fact in facts:
+        match fact:
+            case JournalUpdate():
+                made.touched[fact.session.id] = fact.session
+                made.updates.append(fact)
+                made.requests_changed = made.requests_changed or isinstance(fact.entry.event, REQUEST_EVENTS)
+            case LiveUpdate():
+                made.drafts.append(fact)
+            case SessionsPurged():
+                made.deleted += fact.sessions
+            case McpServerStates():
+                made.servers = fact
+            case _:
+                raise TypeError(fact)
+    return made

@@ -1,0 +1,93 @@
+"""The window's three columns: sidebar, central area and step pane, with their widths kept across restarts."""
+
+from typing import Final
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QSplitter, QWidget
+
+from ui.base.window_state import WindowState
+from ui.shell.window_frame import SIDEBAR
+from ui.style.theme import Look
+
+STEP_PANE: Final = 384
+MIN_CENTER: Final = 452  # minimum width of the central area while the step pane is shown
+MIN_SPLIT_CENTER: Final = 880
+DEFAULT_WIDTHS: Final = (("sidebar_width", SIDEBAR), ("pane_width", STEP_PANE))
+
+
+class WindowColumns(QSplitter):
+    """A splitter in which the central area gets the width that the sidebar and the step pane do not need."""
+
+    def __init__(self, look: Look, state: WindowState, sidebar: QWidget, middle: QWidget, pane: QWidget) -> None:
+        super().__init__(Qt.Orientation.Horizontal)
+        self._look, self._state, self._sidebar, self._pane = look, state, sidebar, pane
+        self._sidebar_wanted, self._folded, self._cramped = True, False, False
+        self._pane_wanted, self._pane_fits, self._double = state.text("pane", "yes") == "yes", False, False
+        self.setObjectName("window.columns")
+        self.setHandleWidth(1)
+        self.setChildrenCollapsible(False)
+        self.addWidget(sidebar)
+        self.addWidget(middle)
+        self.addWidget(pane)
+        pane.hide()
+        self.setStretchFactor(1, 1)
+
+    def apply_widths(self) -> None:
+        """Set the column widths to the stored ones, or to the defaults."""
+        left = int(self._state.number("sidebar_width", self._look.size(SIDEBAR)))
+        right = int(self._state.number("pane_width", self._look.size(STEP_PANE)))
+        self.setSizes([left, max(1, self.window().width() - left - right), right])
+
+    def restyle(self, look: Look) -> None:
+        """Scale the sidebar and the step pane with the text size, even while they are hidden."""
+        before, self._look = self._look, look
+        if before.size(SIDEBAR) == look.size(SIDEBAR):
+            return
+        self.save_widths()
+        for name, usual in DEFAULT_WIDTHS:
+            width = self._state.number(name, before.size(usual)) * look.size(usual) / before.size(usual)
+            self._state.set_text(name, str(round(width)))
+        self.apply_widths()
+        self.fit_pane(self._pane_fits, double=self._double)
+
+    def save_widths(self) -> None:
+        """Store the column widths; a hidden column keeps the width it had."""
+        for name, part in (("sidebar_width", self._sidebar), ("pane_width", self._pane)):
+            if part.isVisible():
+                self._state.set_text(name, str(part.width()))
+
+    def toggle_sidebar(self) -> None:
+        """Toggle the sidebar at the user's request; this overrides what a page requested with `fold_sidebar`."""
+        self._sidebar_wanted, self._folded = self._sidebar.isHidden(), False
+        self._sidebar.setVisible(self._sidebar_wanted)
+        self.fit_pane(self._pane_fits, double=self._double)
+
+    def fold_sidebar(self, folded: bool) -> None:
+        """Hide the sidebar because a page needs its width, or show it again unless the user has hidden it."""
+        if folded != self._folded:
+            self._folded = folded
+            self._sidebar.setVisible(self._sidebar_wanted and not folded)
+
+    def toggle_pane(self) -> None:
+        self.show_pane(not self._pane_wanted)
+
+    def show_pane(self, wanted: bool) -> None:
+        """Show or hide the step pane at the user's request, and remember the choice."""
+        self._pane_wanted = wanted
+        self._state.set_text("pane", "yes" if wanted else "no")
+        self.fit_pane(self._pane_fits, double=self._double)
+
+    def fit_pane(self, fits: bool, *, double: bool = False) -> None:
+        """Show the step pane if the central area shows steps (`fits`) and the window is wide enough.
+
+        `double` means that two sessions are shown, which need more width: the sidebar is hidden if it does not fit.
+        """
+        size = self._look.size
+        least = size(MIN_SPLIT_CENTER if double else MIN_CENTER)
+        cramped = double and self.width() < least + size(SIDEBAR)
+        if cramped != self._cramped:  # only when this changes, so that the user can show the sidebar again
+            self._cramped = cramped
+            self.fold_sidebar(cramped)
+        self._pane_fits, self._double = fits, double
+        sidebar = 0 if self._sidebar.isHidden() else self._sidebar.width()
+        self._pane.setVisible(self._pane_wanted and fits and self.width() >= least + sidebar + size(STEP_PANE))

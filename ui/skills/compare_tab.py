@@ -1,0 +1,194 @@
+"""The Compare tab: the diff of a version with the current text or with another version."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QComboBox, QHBoxLayout, QSlider, QVBoxLayout, QWidget
+
+from core.domain.skill import SkillFileDiff, SkillVersion
+from core.timeline.text_diff import TextDiff, diff_texts
+from ui.style.theme import Look
+from ui.text.visible import visible
+from ui.widgets.button import Button
+from ui.widgets.check_box import CheckBox
+from ui.widgets.diff_view import DiffView
+from ui.widgets.drop_down import DropDown
+from ui.widgets.elided import ElidedLabel
+from ui.widgets.labels import hairline, label
+from ui.widgets.time_formats import to_local_time
+
+CURRENT_TEXT: Final = 0  # used in place of a version number
+
+
+class CompareTab(QWidget):
+    """Emits `diff_requested` with two version numbers to compare; the second is 0 for the current text."""
+
+    diff_requested = Signal(int, int)
+    restore_requested = Signal(int)
+
+    def __init__(self, look: Look, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._look = look
+        self._versions: Sequence[SkillVersion] = ()
+        self._files: Sequence[SkillFileDiff] = ()
+        self._filling = False
+        self.setObjectName("skill.compare")
+        self._slider = QSlider(Qt.Orientation.Horizontal)
+        self._slider.setObjectName("skill.compare.version")
+        self._slider.setAccessibleName(self.tr("Version on the left"))
+        self._slider.setToolTip(self.tr("The version to compare; the oldest is on the left"))
+        self._slider.setTickPosition(QSlider.TickPosition.TicksBelow)
+        self._slider.setPageStep(1)
+        self._slider.setMaximumWidth(look.size(260))
+        self._with = self._box("skill.compare.with", self.tr("Compared with"))
+        self._file = self._box("skill.compare.file", self.tr("File"))
+        self._beside = CheckBox(look, self.tr("Side by side"), name="skill.compare.beside")
+        self._restore = Button(look, self.tr("Restore this version"), name="skill.compare.restore", icon="undo-2")
+        self._version_label = ElidedLabel("", look.fonts.second, "second", name="skill.compare.said")
+        self._figures = label("", look.fonts.second, "second", name="skill.compare.figures")
+        self._lines = DiffView(look)
+        self._lines.setObjectName("skill.compare.lines")
+        self._empty = label("", look.fonts.text, "second", name="skill.compare.empty", wrap=True)
+        self._empty.setAlignment(Qt.AlignmentFlag.AlignTop)
+        self._empty.setContentsMargins(20, 20, 20, 20)
+        self._lay_out()
+        self._slider.valueChanged.connect(lambda _: self._request())
+        self._with.currentIndexChanged.connect(lambda _: self._request())
+        self._file.currentIndexChanged.connect(lambda _: self._show())
+        self._beside.toggled.connect(lambda _: self._show())
+        self._restore.clicked.connect(lambda: self.restore_requested.emit(self.version))
+
+    @property
+    def version(self) -> int:
+        """The version on the left."""
+        place = self._slider.value()
+        return self._versions[-1 - place].number if place < len(self._versions) else CURRENT_TEXT
+
+    def show_versions(self, versions: Sequence[SkillVersion]) -> None:
+        """List the versions, which are sorted newest first, and keep the selection if possible."""
+        followed = not self._versions or self.version == self._versions[0].number
+        kept = CURRENT_TEXT if followed else self.version
+        self._filling, self._versions = True, versions
+        self._slider.setRange(0, max(0, len(versions) - 1))
+        self._slider.setEnabled(len(versions) > 1)
+        numbers = [version.number for version in reversed(versions)]
+        self._slider.setValue(numbers.index(kept) if kept in numbers else len(numbers) - 1)
+        other = self._with.currentData() or CURRENT_TEXT
+        self._with.clear()
+        self._with.addItem(self.tr("Current text"), CURRENT_TEXT)
+        for version in versions:
+            self._with.addItem(self.tr("Version {}").format(version.number), version.number)
+        self._with.setCurrentIndex(max(0, self._with.findData(other)))
+        self._filling = False
+        for part in (self._slider, self._with, self._restore):
+            part.setVisible(bool(versions))
+        if not versions:
+            self._show()
+
+    def choose_version(self, version: int) -> None:
+        """Select a version for the left side."""
+        numbers = [each.number for each in reversed(self._versions)]
+        if version in numbers:
+            self._slider.setValue(numbers.index(version))
+
+    def request_diff(self) -> None:
+        """Request the diff again, because the tab was opened or the text changed."""
+        self._request()
+
+    def show_files(self, files: Sequence[SkillFileDiff]) -> None:
+        kept = self._file.currentText()
+        self._filling, self._files = True, files
+        self._file.clear()
+        for each in files:
+            self._file.addItem(each.path)
+        self._file.setCurrentIndex(max(0, self._file.findText(kept)))
+        self._file.setVisible(len(files) > 1)
+        self._filling = False
+        self._show()
+
+    def restyle(self, look: Look) -> None:
+        self._look = look
+        for part in (self._restore, self._lines):
+            part.restyle(look)
+        for box in (self._with, self._file, self._beside, self._empty):
+            box.setFont(look.fonts.text)
+        for text in (self._version_label, self._figures):
+            text.setFont(look.fonts.second)
+
+    def _request(self) -> None:
+        if not self._filling and self._versions:
+            self._version_label.show_text(self._version_text())
+            self._restore.setEnabled(self.version != self._versions[0].number)
+            self.diff_requested.emit(self.version, int(self._with.currentData() or CURRENT_TEXT))
+
+    def _show(self) -> None:
+        if self._filling:
+            return
+        place = self._file.currentIndex()
+        shown = self._files[place] if 0 <= place < len(self._files) else None
+        made = diff_texts(shown.before or "", shown.after or "") if shown and shown.text else TextDiff((), (), ())
+        self._lines.show_diff(made, side_by_side=self._beside.isChecked(), can_revert=False)
+        self._lines.setVisible(bool(made.blocks))
+        self._empty.setVisible(not made.blocks)
+        self._empty.setText(self._empty_text(shown))
+        figures = f"+{made.added} −{made.removed}" if made.blocks else ""
+        self._figures.setText(figures)
+        self._figures.setAccessibleName(self.tr("{} lines added, {} removed").format(made.added, made.removed))
+
+    def _empty_text(self, shown: SkillFileDiff | None) -> str:
+        if not self._versions:
+            return self.tr("There are no versions yet. Saving creates the first one.")
+        if shown is not None and not shown.text:
+            return self.tr("This is a binary file. The two versions differ.")
+        if shown is not None and (shown.before is None or shown.after is None):
+            return self.tr("The file is empty.")
+        return self.tr("There are no differences.")
+
+    def _version_text(self) -> str:
+        found = next((each for each in self._versions if each.number == self.version), None)
+        if found is None:
+            return ""
+        by = {
+            "user": self.tr("you"),
+            "agent": self.tr("an agent"),
+            "review": self.tr("a review"),
+            "import": self.tr("an import"),
+            "disk": self.tr("a change on disk"),
+            "builtin": self.tr("Journeyman"),
+        }.get(found.author, found.author)
+        when = f"{to_local_time(found.created_at):%d %b %Y %H:%M}"
+        text = self.tr("Version {} of {} by {}").format(found.number, when, by)
+        return f"{text}: {visible(found.reason)}" if found.reason else text
+
+    def _box(self, name: str, title: str) -> QComboBox:
+        made = DropDown()
+        made.setObjectName(name)
+        made.setAccessibleName(title)
+        made.setFont(self._look.fonts.text)
+        made.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
+        return made
+
+    def _lay_out(self) -> None:
+        first = QHBoxLayout()
+        first.setContentsMargins(16, 8, 16, 0)
+        first.setSpacing(10)
+        first.addWidget(self._slider, 2)
+        first.addWidget(label("→", self._look.fonts.text, "third"))
+        first.addWidget(self._with)
+        first.addWidget(self._file)
+        first.addStretch(1)
+        first.addWidget(self._beside)
+        first.addWidget(self._restore)
+        second = QHBoxLayout()
+        second.setContentsMargins(16, 4, 16, 8)
+        second.addWidget(self._version_label, 1)
+        second.addWidget(self._figures)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addLayout(first)
+        column.addLayout(second)
+        column.addWidget(hairline())
+        column.addWidget(self._empty, 1)
+        column.addWidget(self._lines, 1)

@@ -1,0 +1,135 @@
+"""The dialog that merges the user's text with a version that was saved in the meantime."""
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QDialog, QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
+
+from core.domain.skill import MergeHunk, SkillSaveConflict
+from ui.style.theme import Look
+from ui.text.visible import visible
+from ui.widgets.button import Button
+from ui.widgets.labels import label, styled_frame
+from ui.widgets.segmented_control import SegmentedControl
+
+MAX_LINES = 12  # lines shown of each side of a conflict
+
+
+class SaveConflictDialog(QDialog):
+    """Emits `resolved` with the merged text, which the user can edit further and must still save.
+
+    `mine` is the user's text; `author` is who saved the version in `conflict`.
+    """
+
+    resolved = Signal(str)
+
+    def __init__(
+        self, look: Look, conflict: SkillSaveConflict, mine: str, author: str, parent: QWidget | None = None
+    ) -> None:
+        super().__init__(parent)
+        self._look, self._moved, self._mine = look, conflict, mine
+        self._choices: dict[int, SegmentedControl] = {}
+        self.setObjectName("skill.moved")
+        self.setWindowTitle(self.tr("The skill was saved by someone else"))
+        self.setAccessibleName(self.windowTitle())
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        clashes = [number for number, part in enumerate(conflict.hunks) if part.kind == "clash"]
+        intro = self.tr(
+            "Version {} was saved by {} after you started editing. Neither that version nor your text is lost."
+        )
+        instructions = self._instructions(len(clashes))
+        shown = QWidget()
+        inner = QVBoxLayout(shown)
+        inner.setContentsMargins(0, 0, 8, 0)
+        inner.setSpacing(10)
+        for number in clashes:
+            inner.addWidget(self._clash(number, conflict.hunks[number]))
+        inner.addStretch(1)
+        scroll = QScrollArea()
+        scroll.setObjectName("skill.moved.clashes")
+        scroll.setWidgetResizable(True)
+        scroll.setWidget(shown)
+        scroll.setVisible(bool(clashes))
+        column = QVBoxLayout(self)
+        column.setContentsMargins(20, 16, 20, 16)
+        column.setSpacing(10)
+        column.addWidget(label(self.windowTitle(), look.fonts.bold, wrap=True))
+        column.addWidget(label(intro.format(conflict.latest.number, author), look.fonts.text, "second", wrap=True))
+        column.addWidget(label(instructions, look.fonts.text, name="skill.moved.told", wrap=True))
+        column.addWidget(scroll, 1)
+        column.addLayout(self._buttons())
+        self.setMinimumWidth(look.size(560))
+        if clashes:
+            self.resize(look.size(680), look.size(560))
+
+    def merged_text(self) -> str:
+        """Return the merged text, with the selected side of each conflict."""
+        if self._moved.merged is not None:
+            return self._moved.merged
+        return "".join("".join(self._lines(number, part)) for number, part in enumerate(self._moved.hunks))
+
+    def _lines(self, number: int, part: MergeHunk) -> Sequence[str]:
+        match part.kind:
+            case "same":
+                return part.base
+            case "yours" | "both":
+                return part.yours
+            case "theirs":
+                return part.theirs
+            case "clash":
+                chosen = self._choices[number].selected
+                both = (*part.theirs, *part.yours)
+                return {"theirs": part.theirs, "yours": part.yours}.get(chosen, both)
+
+    def _instructions(self, clashes: int) -> str:
+        if not clashes:
+            return self.tr("The changes do not conflict. Keep both, review the text and save.")
+        if clashes == 1:
+            return self.tr("Both versions changed the same lines in one place. Choose which lines to keep.")
+        return self.tr("Both versions changed the same lines in {} places. Choose which lines to keep.").format(clashes)
+
+    def _clash(self, number: int, part: MergeHunk) -> QWidget:
+        card = styled_frame("well")
+        choice = SegmentedControl(
+            self._look,
+            self.tr("Lines to keep"),
+            [("yours", self.tr("Yours")), ("theirs", self.tr("Theirs")), ("both", self.tr("Both"))],
+            name=f"skill.moved.choice.{number}",
+        )
+        choice.select("both")
+        self._choices[number] = choice
+        column = QVBoxLayout(card)
+        column.setContentsMargins(12, 10, 12, 10)
+        column.setSpacing(6)
+        for title, lines, token in (
+            (self.tr("Before"), part.base, "third"),
+            (self.tr("Theirs"), part.theirs, "done"),
+            (self.tr("Yours"), part.yours, "accent"),
+        ):
+            column.addWidget(label(title, self._look.fonts.label, token))
+            cut = "".join(lines[:MAX_LINES]).rstrip("\n") + ("\n…" if len(lines) > MAX_LINES else "")
+            column.addWidget(label(visible(cut) or "–", self._look.fonts.mono, wrap=True))
+        column.addWidget(choice)
+        return card
+
+    def _buttons(self) -> QHBoxLayout:
+        row = QHBoxLayout()
+        later = Button(self._look, self.tr("Cancel"), name="skill.moved.later")
+        mine = Button(self._look, self.tr("Keep mine"), name="skill.moved.mine")
+        theirs = Button(self._look, self.tr("Keep theirs"), name="skill.moved.theirs")
+        both = Button(self._look, self.tr("Keep both"), name="skill.moved.both", tone="primary")
+        mine.setToolTip(self.tr("Their version stays in the history and can be restored"))
+        theirs.setToolTip(self.tr("Undo in the editor restores your text"))
+        later.clicked.connect(self.reject)
+        mine.clicked.connect(lambda: self._agree(self._mine))
+        theirs.clicked.connect(lambda: self._agree(self._moved.theirs))
+        both.clicked.connect(lambda: self._agree(self.merged_text()))
+        row.addWidget(later)
+        row.addStretch(1)
+        for button in (mine, theirs, both):
+            row.addWidget(button)
+        return row
+
+    def _agree(self, text: str) -> None:
+        self.accept()
+        self.resolved.emit(text)

@@ -1,0 +1,72 @@
+"""The skills that are being edited, in memory, and their drafts on disk."""
+
+from pathlib import Path
+
+from core.domain.skill import SKILL_FILE, OpenSkill, SkillSaved
+from ui.skills.drafts import SkillDraft, SkillDrafts
+from ui.skills.edited_skill import EditedSkill, FileContents
+
+
+class EditStore:
+    """Keeps the unsaved changes of each skill while another one is open."""
+
+    def __init__(self, folder: Path) -> None:
+        self._drafts = SkillDrafts(folder)
+        self._works: dict[str, EditedSkill] = {}
+        self._unsaved: set[str] = set()
+
+    def find_drafts(self) -> None:
+        """Find the drafts on disk, which may be from an earlier session of the program."""
+        self._unsaved |= self._drafts.keys()
+
+    def unsaved_keys(self) -> frozenset[str]:
+        """Return the keys of the skills with unsaved changes."""
+        return frozenset(self._unsaved)
+
+    def edit_of(self, opened: OpenSkill) -> EditedSkill:
+        """Return the edit of a skill: the existing one if it has changes or is up to date, otherwise a new one."""
+        key = opened.row.key
+        work = self._works.get(key)
+        if work is not None and (
+            work.changed or (work.base, work.saved_contents(SKILL_FILE)) == (opened.base, opened.text)
+        ):
+            work.set_files(opened.files)
+            return work
+        work = self._works[key] = EditedSkill(key, opened.base, opened.text, opened.files)
+        if draft := self._drafts.load(key):
+            work.apply_draft(draft)
+        return work
+
+    def save_draft(self, work: EditedSkill) -> None:
+        """Write the unsaved changes to disk, or delete the draft if there are none. Raise OSError if that fails."""
+        if work.changed:
+            self._unsaved.add(work.key)
+            self._drafts.save(work.draft())
+        else:
+            self.delete_draft(work.key)
+
+    def delete_draft(self, key: str) -> None:
+        """Delete the draft of a skill."""
+        self._unsaved.discard(key)
+        self._drafts.delete(key)
+
+    def unload(self, key: str) -> None:
+        """Drop the edit of a skill from memory; it is loaded from disk when the skill is opened again."""
+        self._works.pop(key, None)
+
+    def draft(self, key: str) -> SkillDraft | None:
+        return self._drafts.load(key)
+
+    def restore_draft(self, draft: SkillDraft) -> None:
+        """Restore a discarded draft, which is applied when the skill is opened again."""
+        self.unload(draft.key)
+        self._unsaved.add(draft.key)
+        self._drafts.save(draft)
+
+    def mark_saved(self, work: EditedSkill, result: SkillSaved, saved: dict[str, FileContents]) -> None:
+        """Record a save. Saving a built-in skill creates a copy in the library, with another key."""
+        self.unload(work.key)
+        self.delete_draft(work.key)
+        work.mark_saved(result.version, saved)
+        work.key = result.key
+        self._works[result.key] = work

@@ -1,0 +1,147 @@
+"""A completion popup for the keys of the front matter."""
+
+from typing import Final, cast
+
+from PySide6.QtCore import QEvent, QObject, Qt
+from PySide6.QtGui import QFontMetrics, QKeyEvent, QTextCursor
+from PySide6.QtWidgets import QListWidget, QListWidgetItem
+
+from ui.skills.source_editor import SourceEditor
+from ui.style.theme import Look
+from ui.widgets.labels import ENTER_KEYS
+
+WIDTH: Final = 440
+VALUE: Final = Qt.ItemDataRole.UserRole
+ACCEPT_KEYS: Final = ENTER_KEYS | {Qt.Key.Key_Tab}
+
+
+class FrontMatterCompletion(QListWidget):
+    """A popup that appears below the cursor while a key is typed, or on Ctrl+Space. The editor keeps the focus."""
+
+    def __init__(self, look: Look, field: SourceEditor) -> None:
+        super().__init__(field.viewport())
+        self._look, self._field = look, field
+        self._left = False
+        self.setObjectName("skill.completion")
+        self.setAccessibleName(self.tr("Front matter keys"))
+        self.setProperty("surface", "popup")
+        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setFont(look.fonts.second)
+        self.itemClicked.connect(lambda _: self._take())
+        field.document().contentsChanged.connect(self._follow)
+        field.scrolled.connect(self.hide)
+        field.cursor_moved.connect(lambda _: self.hide() if self.isVisible() and not self._typed() else None)
+        field.installEventFilter(self)
+        self.hide()
+
+    def restyle(self, look: Look) -> None:
+        self._look = look
+        self.setFont(look.fonts.second)
+
+    def key_descriptions(self) -> dict[str, str]:
+        """Return the keys defined by the Agent Skills format, with their descriptions."""
+        return {
+            "name": self.tr("lowercase letters, digits and hyphens; must match the folder name"),
+            "description": self.tr("what it does and when to use it; the model selects skills by this text"),
+            "license": self.tr("the license of the skill"),
+            "compatibility": self.tr("what it requires, such as programs or network access"),
+            "metadata": self.tr("your own keys, each with its value on a line below"),
+            "allowed-tools": self.tr("tools it asks to use without approval"),
+        }
+
+    def show_matches(self, *, requested: bool = False) -> None:
+        """Show the unused keys that begin with the typed text.
+
+        `requested` is true if the user opened the popup with the keyboard: it then appears before anything is typed.
+        """
+        typed = self._typed()
+        if typed is None or (not typed and not requested):
+            self.hide()
+            return
+        used = self._used()
+        found = [
+            (key, text) for key, text in self.key_descriptions().items() if key.startswith(typed) and key not in used
+        ]
+        self.clear()
+        for key, text in found:
+            item = QListWidgetItem(f"{key}   {text}")
+            item.setData(VALUE, key)
+            self.addItem(item)
+        if not found or not self._field.hasFocus():
+            self.hide()
+            return
+        self.setCurrentRow(0)
+        self._place()
+
+    def _follow(self) -> None:
+        self._left = False
+        if self._field.hasFocus():
+            self.show_matches()
+
+    def _typed(self) -> str | None:
+        """Return the partial key before the cursor; None if the cursor is not at the end of a key."""
+        cursor = self._field.textCursor()
+        line, at = cursor.block().text(), cursor.positionInBlock()
+        front = self._field.highlighter.state_before(cursor.block()).region == "front"
+        if not front or at != len(line) or not all(char.isalpha() or char == "-" for char in line) or line == "---":
+            return None
+        return line
+
+    def _used(self) -> set[str]:
+        block = self._field.document().firstBlock().next()
+        found: set[str] = set()
+        here = self._field.textCursor().block()
+        while block.isValid() and block.text().rstrip() != "---":
+            if block != here:
+                found.add(block.text().partition(":")[0])
+            block = block.next()
+        return found
+
+    def _take(self) -> None:
+        item, typed = self.currentItem(), self._typed()
+        self.hide()
+        if typed is None:
+            return
+        cursor = self._field.textCursor()
+        cursor.movePosition(QTextCursor.MoveOperation.StartOfBlock, QTextCursor.MoveMode.KeepAnchor)
+        key = str(item.data(VALUE))
+        cursor.insertText(f"{key}:\n  " if key == "metadata" else f"{key}: ")
+        self.hide()
+
+    def _place(self) -> None:
+        look, cursor = self._look, self._field.cursorRect()
+        height = (QFontMetrics(look.fonts.second).height() + 12) * self.count() + 10
+        room = self._field.viewport()
+        width = min(look.size(WIDTH), room.width() - 16)
+        top = cursor.bottom() + 4
+        if top + height > room.height():
+            top = max(0, cursor.top() - height - 4)
+        self.setGeometry(min(cursor.left(), max(8, room.width() - width - 8)), top, width, height)
+        self.show()
+        self.raise_()
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if watched is not self._field or event.type() not in (QEvent.Type.KeyPress, QEvent.Type.FocusOut):
+            return False
+        if event.type() == QEvent.Type.FocusOut:
+            self.hide()
+            return False
+        return self._key(cast(QKeyEvent, event))
+
+    def _key(self, event: QKeyEvent) -> bool:
+        if event.key() == Qt.Key.Key_Space and event.modifiers() == Qt.KeyboardModifier.ControlModifier:
+            self.show_matches(requested=True)
+            return True
+        if not self.isVisible():
+            return False
+        if event.key() in (Qt.Key.Key_Up, Qt.Key.Key_Down):
+            step = 1 if event.key() == Qt.Key.Key_Down else -1
+            self.setCurrentRow((self.currentRow() + step) % self.count())
+        elif event.key() in ACCEPT_KEYS and not event.modifiers():
+            self._take()
+        elif event.key() == Qt.Key.Key_Escape:
+            self.hide()
+        else:
+            return False
+        return True

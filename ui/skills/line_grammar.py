@@ -1,0 +1,139 @@
+"""A line-by-line parser of front matter, Markdown and code, for syntax highlighting."""
+
+import re
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+from ui.skills.code_tokens import LANGUAGE_OF_NAME, SyntaxSpan, code_spans, open_quotes_after
+
+MAX_LINE: Final = 2_000  # characters; the rest of a longer line is not highlighted
+FENCE_LIMIT: Final = 40  # stored characters of a code fence; limits the number of different states
+
+
+class LineState(NamedTuple):
+    """The parser state at the start of a line. `open_delimiter` is an unclosed fence or quote."""
+
+    region: str
+    open_delimiter: str = ""
+    language: str = ""
+    inner_quotes: str = ""  # the quotes that are open inside a fence
+
+
+MARKDOWN: Final = frozenset({"md", "markdown", "mdx"})
+BODY: Final = LineState("body")
+FENCE: Final = re.compile(r"^ {0,3}(?:[-*+>] +|\d+[.)] +)*(?P<fence>`{3,}|~{3,})[ \t]*(?P<info>[^\s`{]*)")
+ENTRY: Final = re.compile(r"^(?P<lead>\s*(?:- +)?)(?P<key>[\w][\w. /-]*?)(?P<colon>\s*:)(?=\s|$)")
+COMMENT: Final = re.compile(r"(?:^|\s)(#.*)$")
+LINE_PREFIX: Final = re.compile(r"^(?P<quote>(?:\s*>)+)?\s*(?P<item>[-*+]|\d+[.)])(?=\s)(?P<box>\s+\[[ xX]\](?=\s))?")
+HEADING: Final = re.compile(r"^ {0,3}#{1,6}(?:\s|$)")
+QUOTE: Final = re.compile(r"^(?:\s*>)+")
+INLINE: Final = re.compile(
+    r"(?P<skip>\\.)"
+    r"|(?P<code>(?P<ticks>`+)(?!`).+?(?<!`)(?P=ticks)(?!`))"
+    r"|(?P<comment><!--.*?(?:-->|$))"
+    r"|(?P<strong>\*\*(?=\S)[^*]+?(?<=\S)\*\*|__(?=\S)[^_]+?(?<=\S)__)"
+    r"|(?P<em>\*(?=[^\s*])[^*]+?(?<=[^\s*])\*|(?<!\w)_(?=[^\s_])[^_]+?(?<=[^\s_])_(?!\w))"
+    r"|(?P<link>!?\[[^\]\[]*\])(?P<address>\([^()\s]*(?:\s[^()]*)?\)|\[[^\]\[]*\])"
+    r"|(?P<bare>https?://[^\s<>)\]]+)"
+)
+
+
+def initial_state(name: str) -> LineState:
+    """Return the state at the first line of a file with this name."""
+    base = name.rsplit("/", 1)[-1].casefold()
+    kind = base.rsplit(".", 1)[-1]
+    if base == "skill.md":
+        return LineState("start")
+    return BODY if kind in MARKDOWN else LineState("code", language=LANGUAGE_OF_NAME.get(kind, "plain"))
+
+
+def next_state(line: str, state: LineState) -> LineState:
+    """Return the state at the line after this one."""
+    line = line[:MAX_LINE]
+    match state.region:
+        case "start":
+            return LineState("front") if line.rstrip() == "---" else _after_body(line)
+        case "front":
+            return BODY if line.rstrip() in {"---", "..."} else state
+        case "fence":
+            found = FENCE.match(line)
+            closes = (
+                found and found["fence"].startswith(state.open_delimiter) and not line[found.end("fence") :].strip()
+            )
+            return (
+                BODY
+                if closes
+                else state._replace(inner_quotes=open_quotes_after(line, state.language, state.inner_quotes))
+            )
+        case "code":
+            return state._replace(open_delimiter=open_quotes_after(line, state.language, state.open_delimiter))
+        case _:
+            return _after_body(line)
+
+
+def line_spans(line: str, state: LineState) -> list[SyntaxSpan]:
+    """Return the highlighted parts of a line that begins in this state."""
+    line = line[:MAX_LINE]
+    match state.region:
+        case "front" | "start" if line.rstrip() in {"---", "..."}:
+            return [SyntaxSpan(0, len(line), "quiet")]
+        case "front":
+            return list(_entry(line))
+        case "fence":
+            if next_state(line, state) == BODY:
+                return [SyntaxSpan(0, len(line), "quiet")]
+            return list(code_spans(line, state.language, state.inner_quotes))
+        case "code":
+            return list(code_spans(line, state.language, state.open_delimiter))
+        case _:
+            return list(_markdown(line))
+
+
+def _after_body(line: str) -> LineState:
+    found = FENCE.match(line)
+    if not found or ("`" in found["fence"] and "`" in line[found.end("fence") :]):
+        return BODY
+    return LineState("fence", found["fence"][:FENCE_LIMIT], LANGUAGE_OF_NAME.get(found["info"].casefold(), "plain"))
+
+
+def _entry(line: str) -> Iterator[SyntaxSpan]:
+    """Yield the parts of a line of front matter."""
+    end = len(line)
+    if comment := COMMENT.search(line):
+        end = comment.start(1)
+        yield SyntaxSpan(end, len(line) - end, "quiet")
+    if found := ENTRY.match(line):
+        yield SyntaxSpan(found.start("key"), len(found["key"]), "key")
+        yield SyntaxSpan(found.start("colon"), len(found["colon"]), "quiet")
+        if found.end() < end:
+            yield SyntaxSpan(found.end(), end - found.end(), "value")
+    elif end:
+        yield SyntaxSpan(0, end, "value")
+
+
+def _markdown(line: str) -> Iterator[SyntaxSpan]:
+    if FENCE.match(line) and _after_body(line) != BODY:
+        yield SyntaxSpan(0, len(line), "quiet")
+        return
+    if HEADING.match(line):
+        yield SyntaxSpan(0, len(line), "heading")
+        return
+    begins = 0
+    if found := LINE_PREFIX.match(line):
+        begins = found.end()
+        yield SyntaxSpan(0, begins, "mark")
+    elif found := QUOTE.match(line):
+        begins = found.end()
+        yield SyntaxSpan(0, begins, "quiet")
+    for part in INLINE.finditer(line, begins):
+        if part["skip"]:
+            continue
+        if part["link"]:
+            yield SyntaxSpan(part.start("link"), len(part["link"]), "link")
+            yield SyntaxSpan(part.start("address"), len(part["address"]), "quiet")
+            continue
+        kind = part.lastgroup or ""
+        named = next((name for name in ("code", "comment", "strong", "em", "bare") if part[name]), kind)
+        yield SyntaxSpan(
+            part.start(), part.end() - part.start(), {"comment": "quiet", "bare": "link"}.get(named, named)
+        )

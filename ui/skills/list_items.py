@@ -1,0 +1,167 @@
+"""The items of the list of skills: their groups, texts and state labels."""
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from PySide6.QtCore import QCoreApplication
+
+from core.domain.skill import SkillRow
+from ui.style.number_formats import short_folder
+
+PROPOSED, ARCHIVED = "proposed", "archived"
+GROUP_ORDER = ("library", "folder", "home", "builtin", ARCHIVED)
+
+
+@dataclass(frozen=True, slots=True)
+class SkillGroupHeading:
+    """The heading of a group. Only the group of archived skills can be collapsed; `is_open` is false while it is."""
+
+    key: str
+    title: str
+    count: int = 0
+    is_open: bool = True
+
+    @property
+    def foldable(self) -> bool:
+        return self.key == ARCHIVED
+
+
+@dataclass(frozen=True, slots=True)
+class SkillItem:
+    """A skill in the list; `unsaved` means that it has unsaved changes."""
+
+    row: SkillRow
+    unsaved: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ProposalItem:
+    """An open proposal; `action` describes the change, and `source` is the title of the session it comes from."""
+
+    id: str
+    target: str
+    action: str
+    source: str = ""
+
+
+SkillListItem = SkillGroupHeading | SkillItem | ProposalItem
+
+
+def group_skills(
+    rows: Iterable[SkillRow],
+    proposed: Iterable[ProposalItem],
+    *,
+    query: str = "",
+    folder: str = "",
+    unsaved: Collection[str] = (),
+    archive_open: bool = False,
+) -> list[SkillListItem]:
+    """Filter skills and proposals by the words of `query`, group them and sort pinned skills first.
+
+    `archive_open` means that the group of archived skills is expanded.
+    """
+    found: list[SkillListItem] = []
+    waiting = [each for each in proposed if _holds(query, each.target, each.source)]
+    if waiting:
+        found += [SkillGroupHeading(PROPOSED, _tr("Proposed"), len(waiting)), *waiting]
+    groups: dict[str, list[SkillRow]] = {key: [] for key in GROUP_ORDER}
+    for row in sorted(rows, key=lambda row: (not row.pinned, row.name, row.key)):
+        if _holds(query, row.name, row.description):
+            groups[ARCHIVED if row.state == "archived" else row.source].append(row)
+    for key, members in groups.items():
+        if members:
+            shown = key != ARCHIVED or archive_open or bool(query)
+            found.append(SkillGroupHeading(key, _title(key, folder), len(members) if key == ARCHIVED else 0, shown))
+            found += [SkillItem(row, row.key in unsaved) for row in members if shown]
+    return found
+
+
+def second_line(row: SkillRow) -> str:
+    """Return the second line: the location, then the usage, an explanation of the state, or the description."""
+    used = _tr("used once") if row.use_count == 1 else _tr("used {}×").format(row.use_count) if row.use_count else ""
+    match row.state:
+        case "untrusted":
+            parts = [_place(row), _tr("not trusted yet")]
+        case "changed":
+            parts = [_place(row), _tr("changed since you trusted it")]
+        case "broken":
+            parts = [row.error or _tr("cannot be used")]
+        case "shadowed":
+            parts = [_tr("another skill takes precedence"), _place(row)]
+        case "archived":
+            parts = [_tr("archived"), used]
+        case _:
+            parts = [_place(row), used, "" if used and row.source != "builtin" else row.description]
+    return " · ".join(" ".join(part.split()) for part in parts if part)
+
+
+def state_chip(row: SkillRow) -> tuple[str, str]:
+    """Return the state label at the right of the first line and its theme color; empty for an enabled skill."""
+    chips = {
+        "disabled": (_tr("disabled"), "third"),
+        "untrusted": (_tr("untrusted"), "waiting"),
+        "changed": (_tr("changed"), "waiting"),
+        "broken": (_tr("broken"), "failed"),
+        "shadowed": (_tr("shadowed"), "third"),
+    }
+    return chips.get(row.state, ("", ""))
+
+
+def accessible_text(item: SkillListItem) -> str:
+    """Return the text of an item for screen readers."""
+    match item:
+        case SkillGroupHeading():
+            state = (_tr("expanded") if item.is_open else _tr("collapsed")) if item.foldable else ""
+            return ", ".join(part for part in (item.title, str(item.count or ""), state) if part)
+        case ProposalItem():
+            return ", ".join((item.target, _tr("proposed"), item.action, item.source))
+        case SkillItem():
+            row = item.row
+            parts = [row.name, state_label(row.state), _tr("pinned") if row.pinned else ""]
+            parts += [_tr("unsaved changes") if item.unsaved else "", second_line(row)]
+            return ", ".join(part for part in parts if part)
+
+
+def state_label(state: str) -> str:
+    """Return the label of a state."""
+    labels = {
+        "enabled": _tr("enabled"),
+        "disabled": _tr("disabled"),
+        "untrusted": _tr("not trusted yet"),
+        "changed": _tr("changed since you trusted it"),
+        "archived": _tr("archived"),
+        "shadowed": _tr("another skill takes precedence"),
+        "broken": _tr("broken"),
+    }
+    return labels.get(state, state)
+
+
+def _title(key: str, folder: str) -> str:
+    if key == "folder" and folder:
+        return _tr("From this folder · {}").format(short_folder(folder, str(Path.home())))
+    titles = {
+        "library": _tr("Yours"),
+        "folder": _tr("From this folder"),
+        "home": _tr("From your home folder"),
+        "builtin": _tr("Built in"),
+        ARCHIVED: _tr("Archived"),
+    }
+    return titles[key]
+
+
+def _place(row: SkillRow) -> str:
+    """Return the end of the location, such as `.agents/skills`; empty for the library and built-in skills."""
+    if row.source not in {"folder", "home"} or not row.path:
+        return ""
+    parts = Path(row.path).parts
+    return next(("/".join(parts[at : at + 2]) for at in range(len(parts) - 1) if parts[at + 1] == "skills"), row.path)
+
+
+def _holds(words: str, *texts: str) -> bool:
+    text = " ".join(texts).casefold()
+    return all(word in text for word in words.casefold().split())
+
+
+def _tr(text: str) -> str:
+    return QCoreApplication.translate("skills", text)

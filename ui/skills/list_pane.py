@@ -1,0 +1,137 @@
+"""The left pane of the page: the search field, the New and Import buttons, and the list of skills."""
+
+from collections.abc import Collection, Sequence
+from typing import Final
+
+from PySide6.QtCore import QEvent, QObject, QSize, Qt, Signal
+from PySide6.QtGui import QKeyEvent
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLineEdit, QToolButton, QVBoxLayout
+
+from core.domain.skill import SkillRow
+from ui.skills.list_items import ProposalItem, group_skills
+from ui.skills.skill_list import SkillList
+from ui.style.icons import icon
+from ui.style.theme import Look
+from ui.widgets.labels import ENTER_KEYS, label
+
+WIDTH: Final = 280
+INTO_LIST: Final = ENTER_KEYS | {Qt.Key.Key_Down}
+
+
+class SkillListPane(QFrame):
+    """The pane. The words in the search field filter the list; Down moves the focus from the field to the list."""
+
+    new_requested = Signal()
+    import_requested = Signal()
+
+    def __init__(self, look: Look) -> None:
+        super().__init__()
+        self._look = look
+        self._rows: Sequence[SkillRow] = ()
+        self._proposed: Sequence[ProposalItem] = ()
+        self._unsaved: Collection[str] = ()
+        self._folder, self._opened = "", False
+        self.setProperty("surface", "panel")
+        self.setObjectName("skills.side")
+        self._search = QLineEdit()
+        self._search.setObjectName("skills.search")
+        self._search.setPlaceholderText(self.tr("Search skills"))
+        self._search.setAccessibleName(self.tr("Search skills"))
+        self._search.setFont(look.fonts.text)
+        self._search.installEventFilter(self)
+        self._glass = self._search.addAction(icon("search", look.theme.third), QLineEdit.ActionPosition.LeadingPosition)
+        self._new = self._tool("skills.new", "plus", self.tr("Create a skill (Ctrl+Shift+N)"))
+        self._import = self._tool("skills.import", "download", self.tr("Import skills from a zip file or a SKILL.md"))
+        self.list = SkillList(look)
+        self._none = label("", look.fonts.second, "second", name="skills.none", wrap=True)
+        self._none.setContentsMargins(16, 12, 16, 12)
+        self._none.hide()
+        first = QHBoxLayout()
+        first.setContentsMargins(12, 12, 12, 4)
+        first.setSpacing(8)
+        first.addWidget(self._search, 1)
+        first.addWidget(self._new)
+        first.addWidget(self._import)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addLayout(first)
+        column.addWidget(self._none)
+        column.addWidget(self.list, 1)
+        self._search.textChanged.connect(self._narrow)
+        self._new.clicked.connect(lambda: self.new_requested.emit())
+        self._import.clicked.connect(lambda: self.import_requested.emit())
+        self.list.archive_toggled.connect(self._turn)
+        self.setMinimumWidth(look.size(200))
+
+    def show_rows(self, rows: Sequence[SkillRow], proposed: Sequence[ProposalItem], folder: str) -> None:
+        self._rows, self._proposed, self._folder = rows, proposed, folder
+        self.update_list()
+
+    def show_unsaved(self, keys: Collection[str]) -> None:
+        """Mark the skills with unsaved changes."""
+        self._unsaved = keys
+        self.update_list()
+
+    def rows(self) -> Sequence[SkillRow]:
+        return self._rows
+
+    def proposed(self) -> Sequence[ProposalItem]:
+        return self._proposed
+
+    def update_list(self) -> None:
+        words = self._search.text()
+        items = group_skills(
+            self._rows,
+            self._proposed,
+            query=words,
+            folder=self._folder,
+            unsaved=self._unsaved,
+            archive_open=self._opened,
+        )
+        self.list.show_items(items)
+        self._none.setVisible(not items)
+        self._none.setText(
+            self.tr("No matching skills.")
+            if words
+            else self.tr("There are no skills yet. Create one with +, or drop a folder or zip file here.")
+        )
+
+    def restyle(self, look: Look) -> None:
+        self._look = look
+        self.list.restyle(look)
+        self._search.setFont(look.fonts.text)
+        self._none.setFont(look.fonts.second)
+        self._glass.setIcon(icon("search", look.theme.third))
+        for tool, name in ((self._new, "plus"), (self._import, "download")):
+            tool.setIcon(icon(name, look.theme.second))
+
+    def _narrow(self) -> None:
+        self.update_list()
+        self.list.scrollToTop()
+
+    def _turn(self) -> None:
+        self._opened = not self._opened
+        self.update_list()
+
+    def _tool(self, name: str, picture: str, title: str) -> QToolButton:
+        made = QToolButton()
+        made.setObjectName(name)
+        made.setProperty("tone", "framed")
+        made.setIcon(icon(picture, self._look.theme.second))
+        made.setToolTip(title)
+        made.setAccessibleName(title)
+        return made
+
+    # Qt overrides
+
+    def sizeHint(self) -> QSize:
+        return QSize(self._look.size(WIDTH), 400)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if isinstance(event, QKeyEvent) and event.type() == QEvent.Type.KeyPress and event.key() in INTO_LIST:
+            self.list.setFocus(Qt.FocusReason.OtherFocusReason)
+            if not self.list.currentIndex().isValid():
+                self.list.setCurrentIndex(self.list.rows.first_item())
+            return True
+        return super().eventFilter(watched, event)

@@ -1,0 +1,274 @@
+"""The actions on whole skills: create, import, rename, copy, trust, pin, disable, archive, restore and export."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Final, Protocol
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QFileDialog, QWidget
+
+from core.domain.problems import ErrorDetails
+from core.domain.skill import ImportedSkill, SkillRow, SkillSaveConflict, is_valid_name
+from ui.base.panel_page import ShowToast, StartTask
+from ui.skills import templates
+from ui.skills.controller import SkillsController
+from ui.skills.edit_store import EditStore
+from ui.skills.name_dialog import NameDialog
+from ui.skills.skill_import_dialog import SkillImportDialog
+from ui.skills.skill_view import FILES, SkillView
+from ui.style.theme import Look
+from ui.widgets.link_dialog import LinkDialog
+
+FILE_LIMIT: Final = 10 << 20
+
+
+class SkillActionsHost(Protocol):
+    """The part of the Skills page that the actions use."""
+
+    view: SkillView
+    edits: EditStore
+
+    def refresh(self, wanted: str = "", *, focus_text: bool = False) -> None: ...
+
+    def open(self, key: str) -> None: ...
+
+
+class SkillActions:
+    """Runs the actions, then refreshes `page` and shows a toast, with Undo if possible. Dialogs belong to `parent`."""
+
+    def __init__(
+        self,
+        page: SkillActionsHost,
+        parent: QWidget,
+        look: Look,
+        controller: SkillsController,
+        *,
+        start_task: StartTask,
+        show_toast: ShowToast,
+        show_error: Callable[[ErrorDetails], None],
+    ) -> None:
+        self._page, self._parent, self._look, self._controller = page, parent, look, controller
+        self._start_task, self._show_toast, self._show_error = start_task, show_toast, show_error
+
+    def restyle(self, look: Look) -> None:
+        self._look = look
+
+    def run_action(self, name: str, row: SkillRow) -> None:
+        """Run an action of the menu or the notice by its name."""
+        dialogs: dict[str, Callable[[SkillRow], None]] = {
+            "rename": self.ask_new_name,
+            "copy": self.ask_copy_name,
+            "export": self.ask_export,
+            "trust": self.trust,
+        }
+        if name in dialogs:
+            dialogs[name](row)
+        elif name in SWITCHES:
+            self._switch(name, row)
+
+    def ask_new(self) -> None:
+        hint = self._tr("Lowercase letters, digits and hyphens, such as weekly-report or code-review.")
+        dialog = NameDialog(
+            self._look, title=self._tr("New skill"), hint=hint, button=self._tr("Create"), find_error=self._fault,
+            choices=templates.template_choices(), choices_title=self._tr("Template"), parent=self._parent,
+        )  # fmt: skip
+        dialog.submitted.connect(self.create)
+        dialog.open()
+
+    def create(self, name: str, template: str) -> None:
+        """Create a skill whose first version is the filled-in template, and open it for editing."""
+        text, files = templates.fill_template(template, name)
+
+        async def send() -> None:
+            await self._controller.save(name, text, dict(files), 0)
+            self._page.refresh(f"library/{name}", focus_text=True)
+
+        self._start_task(send(), "create a skill")
+
+    def ask_new_name(self, row: SkillRow) -> None:
+        self._ask(row, self._tr("Rename skill"), self._tr("Rename"), lambda name: self._rename(row, name))
+
+    def ask_copy_name(self, row: SkillRow) -> None:
+        self._ask(row, self._tr("Copy skill"), self._tr("Copy"), lambda name: self._copy(row, name))
+
+    def trust(self, row: SkillRow) -> None:
+        """Trust the skill with exactly the contents shown. After any change, it must be trusted again."""
+
+        async def send() -> None:
+            await self._controller.trust(row.key, row.digest)
+            self._page.refresh(row.key)
+            self._page.open(row.key)
+            text = self._tr("Trusted {} with its current files.")
+            self._show_toast(text.format(row.name), lambda: self._distrust(row))
+
+        self._start_task(send(), "trust a skill")
+
+    def restore(self, version: int) -> None:
+        """Save an old version as the newest one; the versions in between are kept."""
+        opened = self._page.view.skill
+        if opened is None:
+            return
+        key, before = opened.row.key, opened.row.version
+
+        async def send() -> None:
+            done = await self._controller.restore(key, version)
+            if isinstance(done, SkillSaveConflict):
+                self._show_toast(
+                    self._tr("Not restored: another version was saved at the same time. Check it and try again.")
+                )
+            else:
+                text = self._tr("Restored version {} as version {}.").format(version, done.version)
+                self._show_toast(text, (lambda: self.restore(before)) if before != version else None)
+            self._page.edits.unload(key)
+            self._page.open(key)
+
+        self._start_task(send(), "restore a version")
+
+    def ask_import(self) -> None:
+        """Choose a file to import; folders and files can also be dropped on the page."""
+        dialog = QFileDialog(self._parent, self._tr("Import skills from a zip file or a SKILL.md"))
+        dialog.setObjectName("skills.import.file")
+        dialog.setFileMode(QFileDialog.FileMode.AnyFile)
+        dialog.setNameFilters([self._tr("Skills (*.zip *.skill SKILL.md)"), self._tr("All files (*)")])
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dialog.fileSelected.connect(self.preview_import)
+        dialog.open()
+
+    def preview_import(self, place: str) -> None:
+        """Show which skills an import would add, and import them if the user confirms."""
+
+        async def look() -> None:
+            found = await self._controller.preview_import(place)
+            dialog = SkillImportDialog(self._look, Path(place).name, found, self._parent)
+            dialog.confirmed.connect(lambda names: self._import(place, names))
+            dialog.open()
+
+        self._start_task(look(), "preview an import of skills")
+
+    def add_file(self, place: str) -> None:
+        """Add a file from disk to the skill, in the folder for its kind."""
+        path = Path(place)
+        try:
+            if path.stat().st_size > FILE_LIMIT:
+                why = self._tr("The limit for a file of a skill is {} MB.").format(FILE_LIMIT >> 20)
+                self._show_error(ErrorDetails(self._tr("{} is too large.").format(path.name), why, ""))
+                return
+            body = path.read_bytes()
+        except OSError as error:
+            self._show_error(
+                ErrorDetails(self._tr("{} could not be read.").format(path.name), f"{error.strerror or error}.", "")
+            )
+            return
+        try:
+            held: str | bytes = body.decode("utf-8")
+        except UnicodeDecodeError:
+            held = body
+        script = isinstance(held, str) and held.startswith("#!")
+        kind = "scripts" if script else "references" if isinstance(held, str) else "assets"
+        self._page.view.files.add(f"{kind}/{path.name}", held)
+
+    def show_removed(self, path: str, body: object) -> None:
+        desk = self._page.view
+        self._show_toast(self._tr("{} is removed when you save.").format(path), lambda: desk.files.restore(path, body))
+        desk.choose_tab(FILES)
+
+    def ask_export(self, row: SkillRow) -> None:
+        dialog = QFileDialog(self._parent, self._tr("Export skill as zip file"))
+        dialog.setObjectName("skills.export.file")
+        dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
+        dialog.setDefaultSuffix("zip")
+        dialog.selectFile(f"{row.name}.zip")
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dialog.fileSelected.connect(lambda place: self.export(row, place))
+        dialog.open()
+
+    def export(self, row: SkillRow, place: str) -> None:
+        async def send() -> None:
+            await self._controller.export(row.key, place)
+            self._show_toast(self._tr("Exported {} to {}.").format(row.name, place))
+
+        self._start_task(send(), "export a skill")
+
+    def open_link(self, address: str) -> None:
+        """Show the full address and let the user confirm before a link is opened."""
+        LinkDialog(self._look, address, self._parent).open()
+
+    def _import(self, place: str, names: Sequence[str]) -> None:
+        async def send() -> None:
+            done: Sequence[ImportedSkill] = await self._controller.import_skills(place, names)
+            named = ", ".join(each.name for each in done)
+            self._show_toast(self._tr("Imported: {}.").format(named) if done else self._tr("No skills were imported."))
+            self._page.refresh(done[0].key if done else "")
+
+        self._start_task(send(), "import skills")
+
+    def _switch(self, name: str, row: SkillRow) -> None:
+        how, on, other, text = SWITCHES[name]
+
+        async def send() -> None:
+            await self._controller.set_flag(how, row.key, on)
+            self._page.refresh()
+            self._page.open(row.key)
+            self._show_toast(self._tr(text).format(row.name), lambda: self._switch(other, row))
+
+        self._start_task(send(), name)
+
+    def _distrust(self, row: SkillRow) -> None:
+        async def send() -> None:
+            await self._controller.untrust(row.key)
+            self._page.refresh(row.key)
+            self._page.open(row.key)
+
+        self._start_task(send(), "untrust a skill")
+
+    def _rename(self, row: SkillRow, name: str) -> None:
+        async def send() -> None:
+            key = await self._controller.rename(row.key, name)
+            self._page.edits.unload(row.key)
+            self._page.refresh(key)
+            text = self._tr("Renamed {} to {}.").format(row.name, name)
+            self._show_toast(text, lambda: self._rename_back(key, row.name))
+
+        self._start_task(send(), "rename a skill")
+
+    def _rename_back(self, key: str, name: str) -> None:
+        async def send() -> None:
+            self._page.edits.unload(key)
+            self._page.refresh(await self._controller.rename(key, name))
+
+        self._start_task(send(), "rename a skill")
+
+    def _copy(self, row: SkillRow, name: str) -> None:
+        async def send() -> None:
+            self._page.refresh(await self._controller.copy(row.key, name))
+
+        self._start_task(send(), "copy a skill")
+
+    def _ask(self, row: SkillRow, title: str, yes: str, act: Callable[[str], None]) -> None:
+        hint = self._tr("Lowercase letters, digits and hyphens.")
+        dialog = NameDialog(
+            self._look, title=title, hint=hint, button=yes, find_error=self._fault, name=row.name, parent=self._parent
+        )
+        dialog.submitted.connect(lambda name, _: act(name))
+        dialog.open()
+
+    def _fault(self, name: str) -> str:
+        if not is_valid_name(name):
+            return self._tr(
+                "Use lowercase letters a to z, digits, and single hyphens between them; at most 64 characters."
+            )
+        return ""
+
+    def _tr(self, text: str) -> str:
+        return self._parent.tr(text)
+
+
+# By action: the flag that the engine sets and its value, the action that undoes it, and the text of the toast.
+SWITCHES: Final = {
+    "pin": ("pin", True, "unpin", "Pinned {}."),
+    "unpin": ("pin", False, "pin", "Unpinned {}."),
+    "disable": ("disable", True, "enable", "Disabled {}. It is no longer offered to models."),
+    "enable": ("disable", False, "disable", "Enabled {}."),
+    "archive": ("archive", True, "bring", "Archived {}. Its versions are kept."),
+    "bring": ("archive", False, "archive", "Restored {}."),
+}

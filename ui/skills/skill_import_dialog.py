@@ -1,0 +1,107 @@
+"""The dialog that shows the skills in a folder or a zip file, with their findings, before they are imported."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QDialog, QScrollArea, QVBoxLayout, QWidget
+
+from core.domain.skill import ImportedSkill
+from ui.style.theme import Look
+from ui.text.visible import visible
+from ui.widgets.button import Button
+from ui.widgets.check_box import CheckBox
+from ui.widgets.dialog_parts import button_row
+from ui.widgets.labels import label, styled_frame
+
+MAX_FINDINGS: Final = 5  # findings listed per skill
+
+
+class SkillImportDialog(QDialog):
+    """Emits `confirmed` with the keys of the selected skills."""
+
+    confirmed = Signal(object)
+
+    def __init__(self, look: Look, place: str, found: Sequence[ImportedSkill], parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._look = look
+        self._ticks: dict[str, CheckBox] = {}
+        self.setObjectName("skill.import")
+        self.setWindowTitle(self.tr("Import skills"))
+        self.setAccessibleName(self.windowTitle())
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        text = self.tr("1 skill in {}.") if len(found) == 1 else self.tr("{} skills in {{}}.").format(len(found))
+        rest = self.tr(
+            "Imported skills are copied to your library. Import only skills that you trust: agents follow them."
+        )
+        shown = QWidget()
+        inner = QVBoxLayout(shown)
+        inner.setContentsMargins(0, 0, 8, 0)
+        inner.setSpacing(8)
+        for each in found:
+            inner.addWidget(self._card(each))
+        inner.addStretch(1)
+        scroll = QScrollArea()
+        scroll.setWidgetResizable(True)
+        scroll.setWidget(shown)
+        cancel = Button(look, self.tr("Cancel"), name="skill.import.cancel")
+        self._yes = Button(look, "", name="skill.import.yes", tone="primary")
+        cancel.clicked.connect(self.reject)
+        self._yes.clicked.connect(self._agree)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(20, 16, 20, 16)
+        column.setSpacing(10)
+        column.addWidget(label(self.windowTitle(), look.fonts.bold))
+        column.addWidget(label(f"{text.format(visible(place))} {rest}", look.fonts.text, "second", wrap=True))
+        column.addWidget(scroll, 1)
+        column.addLayout(button_row(cancel, self._yes))
+        self.resize(look.size(600), look.size(min(560, 220 + 90 * len(found))))
+        self._update()
+        cancel.setFocus()
+
+    def selected(self) -> list[str]:
+        return [key for key, tick in self._ticks.items() if tick.isChecked() and tick.isEnabled()]
+
+    def _card(self, each: ImportedSkill) -> QWidget:
+        card = styled_frame("well")
+        column = QVBoxLayout(card)
+        column.setContentsMargins(12, 8, 12, 8)
+        column.setSpacing(3)
+        tick = CheckBox(self._look, visible(each.name), name=f"skill.import.{each.name}")
+        tick.setChecked(not each.name_taken_by and not each.error)
+        tick.setEnabled(not each.error and each.name_taken_by != "same")
+        tick.toggled.connect(lambda _: self._update())
+        self._ticks[each.key or each.name] = tick
+        column.addWidget(tick)
+        files = len(each.files)
+        count = self.tr("1 file") if files == 1 else self.tr("{} files").format(files)
+        column.addWidget(label(count, self._look.fonts.second, "second"))
+        if warning := visible(each.error) or self._clash(each):
+            column.addWidget(label(warning, self._look.fonts.second, "failed" if each.error else "waiting", wrap=True))
+        for finding in each.findings[:MAX_FINDINGS]:
+            text = f"{self.tr('Line {}').format(finding.line)}: {visible(finding.message)} {visible(finding.fix)}"
+            tone = "failed" if finding.level == "error" else "waiting" if finding.level == "warning" else "second"
+            column.addWidget(label(text.strip(), self._look.fonts.second, tone, wrap=True))
+        if len(each.findings) > MAX_FINDINGS:
+            more = self.tr("and {} more findings").format(len(each.findings) - MAX_FINDINGS)
+            column.addWidget(label(more, self._look.fonts.second, "third"))
+        return card
+
+    def _clash(self, each: ImportedSkill) -> str:
+        if each.name_taken_by == "same":
+            return self.tr("Your library already has exactly this skill.")
+        if each.name_taken_by == "other":
+            return self.tr("Your library has another skill with this name. This one will be named {}.").format(
+                visible(each.key.rpartition("/")[2])
+            )
+        return ""
+
+    def _update(self) -> None:
+        count = len(self.selected())
+        self._yes.setText(self.tr("Import 1 skill") if count == 1 else self.tr("Import {} skills").format(count))
+        self._yes.setEnabled(count > 0)
+
+    def _agree(self) -> None:
+        wanted = self.selected()
+        self.accept()
+        self.confirmed.emit(wanted)

@@ -1,0 +1,209 @@
+"""The list of skills and proposals in groups, with two lines of text for each."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from PySide6.QtCore import (
+    QModelIndex,
+    QPoint,
+    QRect,
+    QSize,
+    Qt,
+    Signal,
+)
+from PySide6.QtGui import QFontMetrics, QKeyEvent, QPainter
+from PySide6.QtWidgets import QStyle, QStyleOptionViewItem, QWidget
+
+from ui.skills.list_items import (
+    ARCHIVED,
+    ProposalItem,
+    SkillGroupHeading,
+    SkillItem,
+    SkillListItem,
+    accessible_text,
+    second_line,
+    state_chip,
+)
+from ui.style.icons import pixmap
+from ui.style.theme import Look, blend
+from ui.widgets.item_list import ITEM_ROLE, AnyIndex, ItemDelegate, ItemListModel, ItemListView
+from ui.widgets.labels import ENTER_KEYS
+from ui.widgets.paint import chip_width, draw_chip, draw_frame, draw_line, draw_right_aligned, draw_selection
+
+MARGIN: Final = 8
+INSET: Final = 8
+ICON: Final = 16
+SMALL: Final = 12
+LEFT: Final = 40
+
+
+def item_key(item: SkillListItem | None) -> str:
+    """Return a unique key: the key of a skill, or `proposal/` or `group/` followed by an ID; empty for None."""
+    match item:
+        case SkillItem():
+            return item.row.key
+        case ProposalItem():
+            return f"proposal/{item.id}"
+        case SkillGroupHeading():
+            return f"group/{item.key}"
+        case _:
+            return ""
+
+
+class SkillListModel(ItemListModel[SkillListItem]):
+    """The model of the list. Group headings cannot be selected, except the heading that can be collapsed."""
+
+    def key_of(self, item: SkillListItem) -> str:
+        return item_key(item)
+
+    def accessible_text(self, item: SkillListItem) -> str:
+        return accessible_text(item)
+
+    def tooltip_of(self, item: SkillListItem) -> str:
+        return item.row.description if isinstance(item, SkillItem) else ""
+
+    def first_item(self) -> QModelIndex:
+        """Return the index of the first item that is not a heading."""
+        places = (self.index(at) for at, item in enumerate(self.items) if not isinstance(item, SkillGroupHeading))
+        return next(places, QModelIndex())
+
+    # Qt overrides
+
+    def flags(self, index: AnyIndex) -> Qt.ItemFlag:
+        item, flag = self.item(index), Qt.ItemFlag
+        if item is None or (isinstance(item, SkillGroupHeading) and not item.foldable):
+            return flag.NoItemFlags
+        return flag.ItemIsEnabled | flag.ItemIsSelectable | flag.ItemNeverHasChildren
+
+
+class SkillDelegate(ItemDelegate):
+    def sizeHint(self, option: QStyleOptionViewItem, index: AnyIndex) -> QSize:
+        fonts = self.look.fonts
+        if isinstance(index.data(ITEM_ROLE), SkillGroupHeading):
+            return QSize(200, QFontMetrics(fonts.label).height() + 18)
+        return QSize(200, QFontMetrics(fonts.strong).height() + QFontMetrics(fonts.second).height() + 15)
+
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: AnyIndex) -> None:
+        item, place, theme = index.data(ITEM_ROLE), QRect(option.rect), self.look.theme
+        ground = place.adjusted(MARGIN, 0, -MARGIN, 0)
+        state, flags = option.state, QStyle.StateFlag
+        if not isinstance(item, SkillGroupHeading):
+            if item_key(item) == self.shown_key:
+                draw_selection(painter, ground, theme, 6)
+            elif state & flags.State_MouseOver:
+                draw_frame(painter, ground, 6, blend(theme.selection, theme.panel, 0.5), None)
+        if self.keyboard_focus and state & flags.State_HasFocus:
+            draw_frame(painter, ground, 6, None, theme.accent)
+        match item:
+            case SkillGroupHeading():
+                self._heading(painter, place, item)
+            case ProposalItem():
+                details = " · ".join(part for part in (item.action, item.source) if part)
+                self._line(painter, place, item.target, details, (self.tr("review"), "learned"), ())
+            case SkillItem():
+                row = item.row
+                marks = [name for name, on in (("pin", row.pinned), ("pencil", item.unsaved)) if on]
+                self._line(
+                    painter, place, row.name, second_line(row), state_chip(row), marks, quiet=row.state != "enabled"
+                )
+            case _:
+                pass
+
+    def _heading(self, painter: QPainter, place: QRect, heading: SkillGroupHeading) -> None:
+        theme, font = self.look.theme, self.look.fonts.label
+        box = place.adjusted(14, 6, -MARGIN - INSET, 0)
+        if heading.foldable:
+            size, name = self.look.size(SMALL), "chevron-down" if heading.is_open else "chevron-right"
+            drawn = pixmap(name, theme.third, size, painter.device().devicePixelRatio())
+            painter.drawPixmap(QPoint(box.left() - 2, box.center().y() - size // 2 + 1), drawn)
+            box.setLeft(box.left() + size + 2)
+        count = draw_right_aligned(painter, box, str(heading.count), font, theme.learned) + 8 if heading.count else 0
+        draw_line(painter, box.adjusted(0, 0, -count, 0), heading.title, font, theme.third)
+
+    def _line(
+        self,
+        painter: QPainter,
+        place: QRect,
+        title: str,
+        subtitle: str,
+        word: tuple[str, str],
+        marks: Sequence[str],
+        *,
+        quiet: bool = False,
+    ) -> None:
+        theme, fonts = self.look.theme, self.look.fonts
+        above, below = QFontMetrics(fonts.strong).height(), QFontMetrics(fonts.second).height()
+        top = place.top() + (place.height() - above - below - 1) // 2
+        size, ratio = self.look.size(ICON), painter.device().devicePixelRatio()
+        painter.drawPixmap(
+            QPoint(place.left() + MARGIN + INSET, top + (above - size) // 2),
+            pixmap("wrench", theme.third if quiet else theme.second, size, ratio),
+        )
+        left, right = place.left() + LEFT + size - ICON, place.right() - MARGIN - INSET
+        if word[0]:
+            wide = chip_width(word[0], fonts.caption)
+            box = QRect(right - wide, top, wide, above)
+            draw_chip(painter, box, word[0], fonts.caption, theme.color(word[1]), theme.strong_line)
+            right -= wide + 8
+        for mark in marks:
+            side = self.look.size(SMALL)
+            drawn = pixmap(mark, theme.second, side, ratio)
+            painter.drawPixmap(QPoint(right - side, top + (above - side) // 2), drawn)
+            right -= side + 6
+        ink = theme.second if quiet else theme.text
+        draw_line(painter, QRect(left, top, right - left, above), title, fonts.strong, ink)
+        under = QRect(left, top + above + 1, place.right() - MARGIN - INSET - left, below)
+        draw_line(painter, under, subtitle, fonts.second, theme.third)
+
+
+class SkillList(ItemListView):
+    """The list. Arrow keys move the current row; Enter or a click opens it."""
+
+    archive_toggled = Signal()
+
+    def __init__(self, look: Look, parent: QWidget | None = None) -> None:
+        self.rows = SkillListModel()
+        super().__init__("skills.list", self.rows, SkillDelegate(look), parent)
+        self.setAccessibleName(self.tr("Skills"))
+        self.setUniformItemSizes(False)
+        self.clicked.connect(self._choose)
+
+    def show_items(self, items: Sequence[SkillListItem]) -> None:
+        kept = item_key(self.rows.item(self.currentIndex()))
+        bar = self.verticalScrollBar().value()
+        self.rows.show(items)
+        place = self.rows.index_of(kept or self._painter.shown_key)
+        if place.isValid():
+            self.setCurrentIndex(place)
+        self.verticalScrollBar().setValue(bar)
+
+    def mark_open(self, key: str) -> None:
+        """Mark the item that is open next to the list, and make it current."""
+        self._painter.shown_key = key
+        place = self.rows.index_of(key)
+        if place.isValid():
+            self.setCurrentIndex(place)
+        self.viewport().update()
+
+    def current(self) -> SkillListItem | None:
+        return self.rows.item(self.currentIndex())
+
+    def _choose(self, index: QModelIndex) -> None:
+        item = self.rows.item(index)
+        if isinstance(item, SkillGroupHeading) and item.key == ARCHIVED:
+            self.archive_toggled.emit()
+        elif item is not None and not isinstance(item, SkillGroupHeading):
+            self.chosen.emit(item_key(item))
+
+    # Qt overrides
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        self._painter.keyboard_focus = True
+        if not self.currentIndex().isValid() and event.key() in (Qt.Key.Key_Down, Qt.Key.Key_Home):
+            self.setCurrentIndex(self.rows.first_item())
+        elif event.key() in ENTER_KEYS and self.currentIndex().isValid():
+            self._choose(self.currentIndex())
+        else:
+            super().keyPressEvent(event)
+            return
+        event.accept()

@@ -1,0 +1,32 @@
+"""The menu of a skill, which depends on its source and state."""
+
+from PySide6.QtCore import QCoreApplication
+
+from core.domain.skill import SkillRow
+
+MenuEntry = tuple[str, str]  # the name of an action, and its label
+
+
+def menu_entries(row: SkillRow) -> list[MenuEntry]:
+    """Return the entries as action names and labels; an empty entry is a separator."""
+    own = row.source == "library"
+    found: list[MenuEntry] = []
+    if row.state in ("untrusted", "changed"):
+        found.append(("trust", _tr("Trust this skill")))
+    if row.state == "archived":
+        return [("bring", _tr("Restore")), ("export", _tr("Export…"))]
+    if own:
+        found.append(("rename", _tr("Rename…")))
+    found.append(("unpin", _tr("Unpin")) if row.pinned else ("pin", _tr("Pin")))
+    found.append(("enable", _tr("Enable")) if row.state == "disabled" else ("disable", _tr("Disable")))
+    found.append(("copy", _tr("Copy…")))
+    if row.use_count:
+        found.append(("without", _tr("Repeat its last run without this skill…")))
+    found.append(("export", _tr("Export…")))
+    if own:
+        found += [("", ""), ("archive", _tr("Archive"))]
+    return found
+
+
+def _tr(text: str) -> str:
+    return QCoreApplication.translate("skills", text)

@@ -1,0 +1,184 @@
+"""The rendered preview of a skill, which follows the cursor in the editor."""
+
+from bisect import bisect_right
+from typing import Final, NamedTuple
+
+from PySide6.QtCore import QTimer, QUrl, Signal
+from PySide6.QtGui import QPainter, QPaintEvent, QResizeEvent, QShowEvent
+from PySide6.QtWidgets import QFrame, QTextBrowser, QWidget
+
+from ui.skills.line_grammar import LineState, initial_state, next_state
+from ui.style.theme import Look
+from ui.text.code_blocks import draw_code_frames
+from ui.text.markdown import render_with_positions
+from ui.text.safe_document import SafeDocument
+
+RENDER_DELAY_MS: Final = 180
+CONTEXT_LINES: Final = 150  # lines shown before and after the cursor if the text is too long to show in full
+MAX_FULL_LINES: Final = 500  # of texts with more lines, only a part is shown
+MAX_CHARACTERS: Final = 24_000  # of longer texts, only a part is shown
+PAD: Final = 22
+BAR: Final = 3
+
+
+class PreviewSlice(NamedTuple):
+    """The part of a text that is shown, and the number of its first line; `is_partial` if text was left out."""
+
+    first_line: int
+    text: str
+    is_partial: bool
+
+
+class SkillPreview(QTextBrowser):
+    """The preview. It marks the block in which the editor's cursor is, and scrolls it into view."""
+
+    link_clicked = Signal(str)
+
+    def __init__(self, look: Look, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._look = look
+        self._text, self._line, self._shown = "", 0, PreviewSlice(0, "", False)
+        self._name, self._description = "", ""
+        self._places: list[tuple[int, int]] = []
+        self._stale = False
+        self.setObjectName("skill.preview")
+        self.setAccessibleName(self.tr("Preview"))
+        self.setProperty("bare", True)
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setOpenLinks(False)
+        self.setDocument(SafeDocument(self))
+        self.viewport().setAutoFillBackground(False)
+        self.setViewportMargins(PAD, PAD - 4, PAD - 6, PAD)
+        self._soon = QTimer(self, singleShot=True, interval=RENDER_DELAY_MS)
+        self._soon.timeout.connect(self.render_now)
+        self.anchorClicked.connect(self._follow)
+
+    def show_text(self, text: str, line: int) -> None:
+        """Render a changed text after a pause in typing."""
+        self._text, self._line, self._stale = text, line, True
+        if self.isVisible():
+            self._soon.start()
+
+    def show_new_text(self, text: str) -> None:
+        """Render a text that was just opened, without a pause, so that the old preview does not stay visible."""
+        self._text, self._line, self._stale = text, 0, True
+        if self.isVisible():
+            self.render_now()
+        self.verticalScrollBar().setValue(0)
+
+    def follow_cursor(self, line: int) -> None:
+        """Mark and scroll to the block with this line of the source, where the cursor is now."""
+        same, self._line = line == self._line, line
+        if same or not self.isVisible() or self._stale:
+            return
+        shown = self._shown
+        if shown.is_partial and not shown.first_line <= line < shown.first_line + shown.text.count("\n"):
+            self._stale = True
+            self._soon.start()
+            return
+        self._scroll_to_cursor()
+
+    def render_now(self) -> None:
+        """Render the text now, without waiting for the timer."""
+        self._soon.stop()
+        self._stale = False
+        shown = self._shown = preview_slice(self._text, self._line)
+        bar = self.verticalScrollBar().value()
+        self._places = render_with_positions(self.document(), shown.text, self._look)
+        self.verticalScrollBar().setValue(bar)
+        self._scroll_to_cursor()
+
+    def restyle(self, look: Look) -> None:
+        self._look = look
+        self._stale = True
+        self._soon.start()
+
+    def _block(self) -> int:
+        """Return the index of the block that contains the cursor; -1 for none, as in the front matter."""
+        return bisect_right([line for line, _ in self._places], self._line - self._shown.first_line) - 1
+
+    def _edges(self, block: int) -> tuple[float, float]:
+        """Return the top and bottom of a block, in document coordinates."""
+        layout, document = self.document().documentLayout(), self.document()
+        top = layout.blockBoundingRect(document.findBlock(self._places[block][1])).top()
+        if block + 1 < len(self._places):
+            return top, layout.blockBoundingRect(document.findBlock(self._places[block + 1][1])).top()
+        return top, document.size().height()
+
+    def _scroll_to_cursor(self) -> None:
+        block, bar = self._block(), self.verticalScrollBar()
+        if block < 0:
+            bar.setValue(0)
+        else:
+            top, bottom = self._edges(block)
+            height = self.viewport().height()
+            if top < bar.value() or bottom > bar.value() + height:
+                bar.setValue(round(top - height / 4))
+        self.viewport().update()
+
+    def _follow(self, url: QUrl) -> None:
+        self.link_clicked.emit(url.toString(QUrl.ComponentFormattingOption.FullyEncoded))
+
+    # Qt overrides
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        block = self._block()
+        with QPainter(self.viewport()) as painter:
+            painter.translate(0, -self.verticalScrollBar().value())
+            within = event.rect().translated(0, self.verticalScrollBar().value())
+            draw_code_frames(painter, self.document(), self._look, within)
+        super().paintEvent(event)
+        if 0 <= block < len(self._places):
+            top, bottom = self._edges(block)
+            with QPainter(self.viewport()) as painter:
+                y = round(top) - self.verticalScrollBar().value()
+                place = self.viewport().rect()
+                painter.fillRect(place.right() - BAR, y, BAR, max(8, round(bottom - top) - 4), self._look.theme.accent)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        if self._stale and self.isVisible():
+            self._soon.start()
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        if self._stale:
+            self.render_now()
+
+
+def preview_slice(text: str, line: int) -> PreviewSlice:
+    """Return the part of a text to show: the whole text if it is short, else the part around a line.
+
+    A part that would begin inside a code block begins with an opening fence.
+    """
+    lines = text.split("\n")
+    body = _body(lines)
+    if len(lines) <= MAX_FULL_LINES and len(text) <= MAX_CHARACTERS:
+        return PreviewSlice(body, "\n".join(lines[body:]), False)
+    first, last = max(body, line - CONTEXT_LINES), min(len(lines), line + CONTEXT_LINES)
+    state = initial_state("SKILL.md")
+    opened = -1
+    for number, each in enumerate(lines[:first]):
+        before, state = state, next_state(each, state)
+        if state.region == "fence" and before.region != "fence":
+            opened = number
+    if state.region == "fence":
+        first = max(opened, first - CONTEXT_LINES) if opened >= first - CONTEXT_LINES else first
+        if first != opened:
+            lines[first - 1] = f"{state.open_delimiter}"
+            first -= 1
+    while len("\n".join(lines[first:last])) > MAX_CHARACTERS and last - first > 2:
+        first, last = (first + 1, last) if line - first > last - line else (first, last - 1)
+    return PreviewSlice(first, "\n".join(lines[first:last]), True)
+
+
+def _body(lines: list[str]) -> int:
+    """Return the number of the first line after the front matter; 0 without front matter."""
+    if not lines or lines[0].rstrip() != "---":
+        return 0
+    state: LineState = initial_state("SKILL.md")
+    for number, line in enumerate(lines):
+        state = next_state(line, state)
+        if state.region not in {"start", "front"}:
+            return number + 1
+    return 0

@@ -1,0 +1,262 @@
+"""The view of the selected skill or proposal: header, notice, tabs and editor."""
+
+from collections.abc import Mapping, Sequence
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QStackedWidget, QVBoxLayout, QWidget
+
+from core.domain.skill import SKILL_FILE, OpenSkill, SkillFileDiff, SkillFinding, SkillRow
+from ui.skills.compare_tab import CompareTab
+from ui.skills.edited_skill import EditedSkill, FileContents
+from ui.skills.editor import SkillEditor
+from ui.skills.editor_status import SkillSizes
+from ui.skills.files_tab import FilesTab
+from ui.skills.header import SkillHeader
+from ui.skills.skill_menu import menu_entries
+from ui.skills.skill_notice import SkillNotice
+from ui.skills.source_editor import FindingMark
+from ui.skills.usage_tab import UsageTab
+from ui.style.theme import Look
+from ui.text.visible import visible
+from ui.widgets.tab_strip import TabStrip
+
+EDIT, EDIT_AND_PREVIEW, COMPARE, FILES, USED = "write", "both", "compare", "files", "used"
+
+
+class SkillView(QWidget):
+    """Shows a skill being edited, or a proposed change.
+
+    `action_requested` carries an action of the header, the menu or the notice. The page answers `check_requested` with
+    findings and `diff_requested` with a diff; on `save_draft_requested`, it writes the unsaved text to disk.
+    """
+
+    action_requested = Signal(str)
+    changed = Signal()
+    save_draft_requested = Signal()
+    check_requested = Signal()
+    diff_requested = Signal(int, int)
+    tab_changed = Signal(str)
+
+    def __init__(self, look: Look, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._look = look
+        self.setObjectName("skill.desk")
+        self.skill: OpenSkill | None = None
+        self.edit = EditedSkill("", 0, "")
+        self.read_only = False
+        self.expected_name = ""
+        """The `name` that the text should have in its front matter; empty for a file that is not a SKILL.md."""
+        self.header = SkillHeader(look)
+        self.notice = SkillNotice(look)
+        self.editor = SkillEditor(look)
+        self.compare = CompareTab(look)
+        self.files = FilesTab(look)
+        self.usage = UsageTab(look)
+        self.tabs = TabStrip(look, QWidget(), name="skill.tabs", accessible_name=self.tr("Skill views"))
+        self._stack = QStackedWidget()
+        self._lay_out()
+        self.header.action_requested.connect(self.action_requested)
+        self.notice.action_requested.connect(self.action_requested)
+        self.editor.typing_paused.connect(self._rested)
+        self.editor.save_draft_requested.connect(self._kept)
+        self.editor.changed.connect(self._edited)
+        self.files.changed.connect(self._files_changed)
+        self.compare.diff_requested.connect(self.diff_requested)
+        self.tabs.chosen.connect(self._show_tab)
+
+    def show_skill(self, opened: OpenSkill, edit: EditedSkill) -> None:
+        """Show a skill, with its unsaved changes in `edit`."""
+        same = self.skill is not None and edit is self.edit
+        self.skill, self.edit = opened, edit
+        self.expected_name = opened.row.key.rpartition("/")[2]
+        self.read_only = opened.row.state == "archived"
+        text = edit.contents(SKILL_FILE)
+        saved = edit.saved_contents(SKILL_FILE)
+        if not same:
+            self.editor.open(
+                text if isinstance(text, str) else "",
+                SKILL_FILE,
+                saved=saved if isinstance(saved, str) else "",
+                read_only=self.read_only,
+            )
+        else:
+            self.editor.mark_saved(saved if isinstance(saved, str) else "")
+            self.editor.source.setReadOnly(self.read_only)
+        self.show_findings(opened.findings, None)
+        self.compare.show_versions(opened.versions)
+        self.files.show_edit(edit, read_only=self.read_only)
+        self.update_row(opened.row)
+        self._show_card()
+        if self.tabs.current() == COMPARE:
+            self.compare.request_diff()
+
+    def show_proposal(
+        self,
+        key: str,
+        *,
+        title: str,
+        about: str,
+        source: str,
+        path: str,
+        before: str | None,
+        text: str,
+        added: Sequence[int],
+    ) -> None:
+        """Show a proposed change, read-only until `edit_proposal`; the lines in `added` (from 0) are marked as new."""
+        self.skill, self.read_only = None, True
+        self.edit = EditedSkill(key, 0, text)
+        self.expected_name = title if path == SKILL_FILE else ""
+        self.notice.hide()
+        self.header.show_proposal(title, about, source=source)
+        self.editor.open(text, path, read_only=True)
+        self.editor.source.mark_added(added)
+        if added:
+            self.editor.source.go_to_line(added[0])
+        self.editor.status_bar.show_save_state(self.tr("Not accepted yet"), "waiting")
+        self.compare.show_versions(())
+        self.compare.show_files([SkillFileDiff(path, before, text)])
+        self.files.show_edit(EditedSkill("", 0, ""), read_only=True)
+        self.usage.show_uses(())
+        for tab in (FILES, USED):
+            self.tabs.show_figures(tab, [])
+        self.check_requested.emit()
+
+    def clear(self) -> None:
+        """Close the skill, so that text in the editor is no longer saved as a draft."""
+        self.skill, self.edit = None, EditedSkill("", 0, "")
+
+    def edit_proposal(self) -> None:
+        """Make the text of the shown proposal editable."""
+        self.read_only = False
+        self.editor.source.setReadOnly(False)
+        self.header.mark_edited()
+        if self.tabs.current() not in (EDIT, EDIT_AND_PREVIEW):
+            self.choose_tab(EDIT_AND_PREVIEW)
+        self.focus_text()
+
+    def update_row(self, row: SkillRow) -> None:
+        """Update the header and the tabs after a change other than to the text."""
+        count = len(self.skill.versions) if self.skill else 0
+        self.header.show_skill(row, count, row.description, menu_entries(row))
+        self.tabs.show_figures(FILES, [(str(self.files.count()), "second")] if self.files.count() else [])
+        uses = self.tr("1 use") if row.use_count == 1 else self.tr("{} uses").format(row.use_count)
+        self.tabs.show_figures(USED, [(uses, "second")] if row.use_count else [])
+        self.update_save_state()
+
+    def update_save_state(self) -> None:
+        if self.skill is None:
+            return
+        builtin = self.skill.row.source == "builtin"
+        unsaved = self.edit.changed
+        self.header.update_save_button(enabled=unsaved, label=self.tr("Save a copy") if builtin else self.tr("Save"))
+        saved = self.tr("Version {}").format(self.edit.base) if self.edit.base else ""
+        text = self.tr("Unsaved changes") if unsaved else saved
+        text = self.tr("Read-only") if self.read_only else text
+        self.editor.status_bar.show_save_state(text, "waiting" if unsaved else "second")
+
+    def show_findings(self, findings: Sequence[SkillFinding], measures: SkillSizes | None) -> None:
+        marks = [FindingMark(each.line, each.level, _finding_text(each)) for each in findings]
+        self.editor.show_findings(marks, measures)
+
+    def show_files(self, files: Sequence[SkillFileDiff]) -> None:
+        """Show the diff that the Compare tab requested."""
+        self.compare.show_files(files)
+
+    def unsaved_changes(self) -> Mapping[str, FileContents]:
+        """Return the unsaved changes by path, including the text that is in the editor now."""
+        self.edit.write(SKILL_FILE, self.editor.text())
+        return self.edit.unsaved_changes()
+
+    def replace_text(self, text: str, base: int) -> None:
+        """Replace the text as one undoable edit based on version `base`; nothing is saved."""
+        self.edit.base = base
+        self.editor.source.replace_text(text)
+        self.choose_tab(EDIT if self.tabs.current() not in (EDIT, EDIT_AND_PREVIEW) else self.tabs.current())
+
+    def choose_tab(self, tab: str) -> None:
+        self.tabs.select(tab)
+
+    def focus_text(self) -> None:
+        self.editor.source.setFocus(Qt.FocusReason.OtherFocusReason)
+
+    def restyle(self, look: Look) -> None:
+        self._look = look
+        for part in (self.header, self.notice, self.editor, self.compare, self.files, self.usage, self.tabs):
+            part.restyle(look)
+
+    def _edited(self) -> None:
+        if not self.edit.changed:
+            self.edit.write(SKILL_FILE, self.editor.text())
+            self.update_save_state()
+        self.changed.emit()
+
+    def _rested(self) -> None:
+        self.unsaved_changes()
+        self.update_save_state()
+        self.check_requested.emit()
+
+    def _kept(self) -> None:
+        self.unsaved_changes()
+        self.save_draft_requested.emit()
+
+    def _files_changed(self) -> None:
+        if self.skill:
+            self.update_row(self.skill.row)
+        self.save_draft_requested.emit()
+        self.check_requested.emit()
+
+    def _show_card(self) -> None:
+        row = self.skill.row if self.skill else None
+        if self.skill is None or row is None:
+            self.notice.hide()
+        elif row.state in ("untrusted", "changed"):
+            self.notice.show_untrusted(row, self.skill.files, self.skill.findings)
+        elif row.state == "broken":
+            self.notice.show_notice(self.tr("This skill cannot be used."), visible(row.error), ("", ""), ("", ""))
+        elif row.state == "shadowed":
+            title = self.tr("Another skill with this name takes precedence: {}.").format(visible(row.shadowed_by))
+            self.notice.show_notice(title, self.tr("Rename or disable one of them."), ("", ""), ("", ""))
+        elif self.edit.base < row.version and self.edit.changed:
+            title = self.tr("You have unsaved changes, and a newer version was saved in the meantime.")
+            text = self.tr("Save to merge both. If they changed the same lines, you choose which to keep.")
+            self.notice.show_notice(title, text, ("discard", self.tr("Discard my changes")), ("save", self.tr("Save")))
+        elif self.edit.changed:
+            title = self.tr("Your unsaved changes have been restored.")
+            self.notice.show_notice(title, "", ("discard", self.tr("Discard changes")), ("save", self.tr("Save")))
+        else:
+            self.notice.hide()
+
+    def _show_tab(self, name: str) -> None:
+        parts = {COMPARE: self.compare, FILES: self.files, USED: self.usage}
+        self._stack.setCurrentWidget(parts.get(name, self.editor))
+        if name in (EDIT, EDIT_AND_PREVIEW):
+            self.editor.show_preview(name == EDIT_AND_PREVIEW)
+        if name == COMPARE:
+            self.compare.request_diff()
+        self.tab_changed.emit(name)
+
+    def _lay_out(self) -> None:
+        for name, text in (
+            (EDIT, self.tr("Edit")),
+            (EDIT_AND_PREVIEW, self.tr("Edit + preview")),
+            (COMPARE, self.tr("Compare")),
+            (FILES, self.tr("Files")),
+            (USED, self.tr("Used in")),
+        ):
+            self.tabs.add(name, text)
+        for part in (self.editor, self.compare, self.files, self.usage):
+            self._stack.addWidget(part)
+        around = QVBoxLayout()
+        around.setContentsMargins(16, 0, 16, 8)
+        around.addWidget(self.notice)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addWidget(self.header)
+        column.addLayout(around)
+        column.addWidget(self.tabs)
+        column.addWidget(self._stack, 1)
+
+
+def _finding_text(finding: SkillFinding) -> str:
+    return " ".join(part for part in (finding.message, finding.cause, finding.fix) if part)

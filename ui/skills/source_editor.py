@@ -1,0 +1,247 @@
+"""The source editor of a skill or one of its files: syntax highlighting, gutter, findings and typing aids."""
+
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+from PySide6.QtCore import QRect, Qt, Signal
+from PySide6.QtGui import QColor, QKeyEvent, QPaintEvent, QResizeEvent, QTextCharFormat, QTextCursor, QTextOption
+from PySide6.QtWidgets import QFrame, QPlainTextEdit, QTextEdit, QWidget
+
+from ui.skills import typing_aids
+from ui.skills.gutter import EditorGutter
+from ui.skills.line_text_edit import LineTextEdit
+from ui.skills.syntax_highlighter import SyntaxHighlighter
+from ui.style.theme import Look, blend
+from ui.widgets.labels import ENTER_KEYS
+
+MAX_UNDERLINES: Final = 200
+MAX_ADDED_LINES: Final = 400
+SHIFT: Final = Qt.KeyboardModifier.ShiftModifier
+
+
+class FindingMark(NamedTuple):
+    """A finding to mark in the text; `line` counts from 1, and 0 is the whole text."""
+
+    line: int
+    level: str
+    text: str
+
+
+class SourceEditor(LineTextEdit):
+    """The source editor. Tab indents, so F6 moves the focus to the next part of the page."""
+
+    cursor_moved = Signal(int)  # the line of the cursor, from 0
+    scrolled = Signal()
+
+    def __init__(self, look: Look, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._look = look
+        self._marks: Sequence[FindingMark] = ()
+        self._tinted: Sequence[int] = ()
+        self._hits: list[QTextEdit.ExtraSelection] = []
+        self._line = 0
+        self.is_markdown = True
+        self.setObjectName("skill.source")
+        self.setAccessibleName(self.tr("Skill text"))
+        self.setAccessibleDescription(self.tr("Tab indents. F6 moves the focus to the next part of the page."))
+        self.setProperty("bare", True)
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setUndoRedoEnabled(True)
+        self.document().setDocumentMargin(6)
+        self.highlighter = SyntaxHighlighter(self, look)
+        self._margin = EditorGutter(look, self, self.finding_text)
+        self.blockCountChanged.connect(lambda _: self._make_room())
+        self.updateRequest.connect(self._follow)
+        self.cursorPositionChanged.connect(self._moved)
+        self.restyle(look)
+
+    def open(self, text: str, name: str) -> None:
+        """Open another text, with an empty undo history."""
+        self.is_markdown = name.endswith((".md", ".markdown"))
+        self._marks, self._tinted, self._hits, self._line = (), (), [], 0
+        self.setPlainText(text)
+        self.highlighter.restart(name)
+        self._margin.levels, self._margin.changed, self._margin.added = {}, frozenset(), frozenset()
+        self._select()
+
+    def replace_text(self, text: str) -> None:
+        """Replace the text as one undoable edit that leaves the common start and end untouched."""
+        before = self.toPlainText()
+        if before == text:
+            return
+        head = _common_prefix(before, text)
+        tail = _common_prefix(before[head:][::-1], text[head:][::-1])
+        cursor = QTextCursor(self.document())
+        cursor.setPosition(_utf16_length(before[:head]))
+        cursor.setPosition(_utf16_length(before[: len(before) - tail]), QTextCursor.MoveMode.KeepAnchor)
+        cursor.insertText(text[head : len(text) - tail])
+
+    def show_marks(self, marks: Sequence[FindingMark]) -> None:
+        self._marks = marks
+        levels: dict[int, str] = {}
+        for mark in marks:
+            line = max(0, mark.line - 1)
+            if levels.get(line) != "error":
+                levels[line] = mark.level
+        self._margin.levels = levels
+        self._margin.update()
+        self._select()
+
+    def show_changed(self, lines: frozenset[int]) -> None:
+        """Mark the lines with unsaved changes, counted from 0."""
+        if self._margin.changed != lines:
+            self._margin.changed = lines
+            self._margin.update()
+
+    def mark_added(self, lines: Sequence[int]) -> None:
+        """Mark the lines that a proposal adds, counted from 0."""
+        self._tinted = lines
+        self._margin.added = frozenset(lines)
+        self._margin.update()
+        self._select()
+
+    def highlight_matches(self, hits: list[QTextEdit.ExtraSelection]) -> None:
+        self._hits = hits
+        self._select()
+
+    def finding_text(self, line: int) -> str:
+        return "\n".join(mark.text for mark in self._marks if max(0, mark.line - 1) == line)
+
+    def set_wrap(self, on: bool) -> None:
+        modes = QPlainTextEdit.LineWrapMode
+        self.setLineWrapMode(modes.WidgetWidth if on else modes.NoWrap)
+        self.setWordWrapMode(QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere)
+
+    def restyle(self, look: Look) -> None:
+        self._look = look
+        self.setFont(look.fonts.mono)
+        self.setTabStopDistance(self.fontMetrics().horizontalAdvance(" ") * 4)
+        self.setCursorWidth(2)
+        self.highlighter.restyle(look)
+        self._margin.restyle(look)
+        self._make_room()
+        self._select()
+
+    def _moved(self) -> None:
+        line = self.textCursor().blockNumber()
+        self._select()
+        if line != self._line:
+            self._line = line
+            self._margin.update()
+        self.cursor_moved.emit(line)
+
+    def _select(self) -> None:
+        """Update the backgrounds and underlines: added lines, current line, findings, search matches and brackets."""
+        theme = self._look.theme
+        tint = blend(theme.done, theme.background, 0.14)
+        made = [self._whole_line(line, tint, wrapped=True) for line in self._tinted[:MAX_ADDED_LINES]]
+        if not self.isReadOnly() and not self.textCursor().hasSelection():
+            made.append(self._whole_line(self.textCursor().blockNumber(), blend(theme.text, theme.background, 0.05)))
+        made += [self._wave(mark) for mark in self._marks[:MAX_UNDERLINES] if mark.line]
+        made += self._hits
+        if pair := typing_aids.bracket_pair(self.textCursor()):
+            made += [self._bracket(place) for place in pair]
+        self.setExtraSelections(made)
+
+    def _whole_line(self, line: int, color: QColor, *, wrapped: bool = False) -> QTextEdit.ExtraSelection:
+        made = QTextEdit.ExtraSelection()
+        made.cursor = QTextCursor(self.document().findBlockByNumber(line))
+        if wrapped:  # select the line break too, so that the background extends to the right edge
+            made.cursor.movePosition(QTextCursor.MoveOperation.NextBlock, QTextCursor.MoveMode.KeepAnchor)
+        made.format.setBackground(color)
+        made.format.setProperty(QTextCharFormat.Property.FullWidthSelection, True)
+        return made
+
+    def _wave(self, mark: FindingMark) -> QTextEdit.ExtraSelection:
+        made = QTextEdit.ExtraSelection()
+        block = self.document().findBlockByNumber(mark.line - 1)
+        cursor = QTextCursor(block)
+        cursor.setPosition(block.position() + len(block.text()) - len(block.text().lstrip()))
+        cursor.movePosition(QTextCursor.MoveOperation.EndOfBlock, QTextCursor.MoveMode.KeepAnchor)
+        made.cursor = cursor
+        made.format.setUnderlineStyle(QTextCharFormat.UnderlineStyle.WaveUnderline)
+        theme = self._look.theme
+        made.format.setUnderlineColor(theme.failed if mark.level == "error" else theme.waiting)
+        return made
+
+    def _bracket(self, place: int) -> QTextEdit.ExtraSelection:
+        made = QTextEdit.ExtraSelection()
+        cursor = QTextCursor(self.document())
+        cursor.setPosition(place)
+        cursor.movePosition(QTextCursor.MoveOperation.Right, QTextCursor.MoveMode.KeepAnchor)
+        made.cursor = cursor
+        made.format.setBackground(blend(self._look.theme.accent, self._look.theme.background, 0.3))
+        return made
+
+    def _make_room(self) -> None:
+        self.setViewportMargins(self._margin.needed_width(), 0, 0, 0)
+
+    def _follow(self, rect: QRect, by: int) -> None:
+        if by:
+            self._margin.scroll(0, by)
+            self.scrolled.emit()
+        else:
+            self._margin.update(0, rect.y(), self._margin.width(), rect.height())
+
+    # Qt overrides
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        place = self.contentsRect()
+        self._margin.setGeometry(place.x(), place.y(), self._margin.needed_width(), place.height())
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        self.highlighter.highlight_visible()
+        super().paintEvent(event)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.modifiers() == Qt.KeyboardModifier.AltModifier:
+            event.ignore()  # let the page handle its shortcuts
+        elif self.isReadOnly() or not self._handle_key(event):
+            super().keyPressEvent(event)
+        else:
+            self.ensureCursorVisible()
+            event.accept()
+
+    def _handle_key(self, event: QKeyEvent) -> bool:
+        """Handle the keys with typing aids; return whether the key was handled."""
+        key, cursor = event.key(), self.textCursor()
+        plain = not event.modifiers() & ~(SHIFT | Qt.KeyboardModifier.KeypadModifier)
+        if not plain:
+            return False
+        done = True
+        if key in ENTER_KEYS and not event.modifiers() & SHIFT:
+            typing_aids.insert_line_break(
+                cursor,
+                continue_lists=self.is_markdown and self.highlighter.state_before(cursor.block()).region == "body",
+            )
+        elif key == Qt.Key.Key_Tab:
+            typing_aids.indent(cursor)
+        elif key == Qt.Key.Key_Backtab:
+            typing_aids.outdent(cursor)
+        elif key == Qt.Key.Key_Backspace:
+            done = typing_aids.delete_empty_pair(cursor)
+        elif len(event.text()) == 1:
+            done = typing_aids.type_character(cursor, event.text())
+        else:
+            done = False
+        if done:
+            self.setTextCursor(cursor)
+        return done
+
+
+def _common_prefix(one: str, other: str) -> int:
+    """Return the length of the common prefix."""
+    least = min(len(one), len(other))
+    low, high = 0, least
+    while low < high:
+        middle = (low + high + 1) // 2
+        if one[low:middle] == other[low:middle]:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+def _utf16_length(text: str) -> int:
+    return len(text) if text.isascii() else len(text.encode("utf-16-le")) // 2

@@ -1,0 +1,203 @@
+"""The syntax highlighter: it highlights visible lines immediately and updates the states of later lines in slices."""
+
+from time import perf_counter
+from typing import Final
+
+from PySide6.QtCore import QObject, QTimer
+from PySide6.QtGui import QFont, QTextBlock, QTextCharFormat, QTextLayout
+from PySide6.QtWidgets import QPlainTextEdit
+
+from ui.skills.code_tokens import SyntaxSpan
+from ui.skills.line_grammar import MAX_LINE, LineState, initial_state, line_spans, next_state
+from ui.style.theme import Look
+
+KEY_PRESS_BUDGET_S: Final = 0.002  # time spent during a key press; a timer processes the remaining lines
+SLICE_S: Final = 0.005
+PAUSE_MS: Final = 4
+STATES: Final = 1 << 15  # limit of distinct states, because `userState` holds two indexes of 15 bits
+COLOR_TOKENS: Final = {
+    "quiet": "third",
+    "key": "accent",
+    "value": "second",
+    "heading": "thinking",
+    "mark": "accent",
+    "code": "command",
+    "link": "accent",
+    "string": "done",
+    "number": "command",
+    "variable": "network",
+    "word": "thinking",
+}
+
+
+class SyntaxHighlighter(QObject):
+    """Highlights a document, and stores in each block the parser states at the start and the end of its line.
+
+    `QTextBlock.userState` packs both states as indexes, and in its lowest bit whether the line is highlighted. The
+    states of lines from `_known` on may be outdated until the timer has reached them.
+    """
+
+    def __init__(self, field: QPlainTextEdit, look: Look) -> None:
+        super().__init__(field)
+        self._field = field
+        self._first = initial_state("SKILL.md")
+        self._numbers: dict[LineState, int] = {}
+        self._states: list[LineState] = []
+        self._known, self._sound, self._count = 0, 0, 1
+        self._more = QTimer(self, singleShot=True, interval=PAUSE_MS)
+        self._more.timeout.connect(self._slice)
+        self._formats = _formats(look)
+        field.document().contentsChange.connect(self._change)
+        field.document().contentsChanged.connect(self.highlight_visible)
+
+    @property
+    def done(self) -> bool:
+        return self._known >= self._count
+
+    def restart(self, name: str) -> None:
+        """Start over for another file, whose language is inferred from its name."""
+        self._first = initial_state(name)
+        self._forget()
+
+    def finish_now(self) -> None:
+        """Process all remaining lines now; used by benchmarks."""
+        while not self.done:
+            self._slice()
+
+    def restyle(self, look: Look) -> None:
+        self._formats = _formats(look)
+        self._forget()
+        self.highlight_visible()
+
+    def highlight_visible(self) -> None:
+        """Highlight the visible lines that are not highlighted yet."""
+        field = self._field
+        block, bottom = field.firstVisibleBlock(), field.viewport().height()
+        top = field.blockBoundingGeometry(block).translated(field.contentOffset()).top()
+        while block.isValid() and top < bottom:
+            held = block.userState()
+            if held < 0 or not held & 1:
+                self._color(block)
+            top += field.blockBoundingRect(block).height()
+            block = block.next()
+
+    def state_before(self, block: QTextBlock) -> LineState:
+        """Return the parser state at the start of a line; the state `body` if it has not been computed yet."""
+        before = block.previous()
+        if not before.isValid():
+            return self._first
+        held = before.userState()
+        return self._states[held >> 1 & STATES - 1] if held >= 0 else LineState("body")
+
+    def _forget(self) -> None:
+        block = self._field.document().firstBlock()
+        while block.isValid() and block.userState() >= 0:
+            block.setUserState(-1)
+            block = block.next()
+        self._known = self._sound = 0
+        self._count = self._field.document().blockCount()
+        self._more.start()
+
+    def _change(self, at: int, _removed: int, added: int) -> None:
+        document = self._field.document()
+        first, last = document.findBlock(at), document.findBlock(at + added)
+        grown, self._count = document.blockCount() - self._count, document.blockCount()
+        for edge in (first, last):
+            edge.setUserState(-1)
+        begins, ends = first.blockNumber(), last.blockNumber() if last.isValid() else self._count - 1
+        if begins < self._sound:
+            self._sound = max(begins, self._sound + grown)
+            self._settle(first, ends, grown)
+        self._known = min(self._known, self._count)
+        if not self.done:
+            self._more.start()
+
+    def _settle(self, first: QTextBlock, ends: int, grown: int) -> None:
+        """Update the states of the changed lines, and of those below within the time limit."""
+        begins, waits = first.blockNumber(), self._known + grown
+        reached, met = self._walk(first, ends, perf_counter() + KEY_PRESS_BUDGET_S)
+        if begins > self._known:  # the timer has not yet processed lines further up
+            self._sound = self._sound if met else min(self._sound, reached)
+        elif met:
+            self._known = waits if reached < waits else self._sound
+        else:
+            self._known = reached
+            self._sound = min(self._sound, max(reached, waits))
+
+    def _slice(self) -> None:
+        block = self._field.document().findBlockByNumber(self._known)
+        reached, met = self._walk(block, self._known, perf_counter() + SLICE_S)
+        self._known = self._sound if met else reached
+        self.highlight_visible()
+        if not self.done:
+            self._more.start()
+
+    def _walk(self, block: QTextBlock, least: int, until: float) -> tuple[int, bool]:
+        """Compute states from a line on, at least up to line `least`.
+
+        Return the line that was reached, and whether its stored state was already correct, so that later lines need no
+        update.
+        """
+        number = block.blockNumber()
+        entry = self._number(self.state_before(block))
+        while block.isValid():
+            held = block.userState()
+            if least < number < self._sound and held >= 0 and held >> 16 == entry:
+                return number, True
+            end = self._number(next_state(block.text(), self._states[entry]))
+            block.setUserState(entry << 16 | end << 1)
+            block, entry, number = block.next(), end, number + 1
+            if not number % 32 and perf_counter() > until:
+                break
+        self._sound = max(self._sound, number)
+        return number, False
+
+    def _number(self, state: LineState) -> int:
+        if state not in self._numbers:
+            self._numbers[state] = len(self._states)
+            self._states.append(state)
+        return self._numbers[state]
+
+    def _color(self, block: QTextBlock) -> None:
+        entry = self.state_before(block)
+        text = block.text()
+        ranges = []
+        for span in line_spans(text[:MAX_LINE], entry):
+            if made := self._format(span):
+                part = QTextLayout.FormatRange()
+                # Qt counts UTF-16 code units: two for a character outside the Basic Multilingual Plane.
+                part.start, part.length = _units(text, span)
+                part.format = made
+                ranges.append(part)
+        held = block.userState()
+        if held >= 0:
+            block.setUserState(held | 1)
+        else:
+            number = self._number(entry)
+            block.setUserState(number << 16 | self._number(next_state(text, entry)) << 1 | 1)
+        if ranges or block.layout().formats():
+            block.layout().setFormats(ranges)
+            self._field.document().markContentsDirty(block.position(), block.length())
+
+    def _format(self, span: SyntaxSpan) -> QTextCharFormat | None:
+        return self._formats.get(span.kind)
+
+
+def _units(text: str, span: SyntaxSpan) -> tuple[int, int]:
+    if text.isascii():
+        return span.start, span.length
+    before = len(text[: span.start].encode("utf-16-le")) // 2
+    return before, len(text[span.start : span.start + span.length].encode("utf-16-le")) // 2
+
+
+def _formats(look: Look) -> dict[str, QTextCharFormat]:
+    made: dict[str, QTextCharFormat] = {}
+    for kind, token in COLOR_TOKENS.items():
+        made[kind] = QTextCharFormat()
+        made[kind].setForeground(look.theme.color(token))
+    made["heading"].setFontWeight(QFont.Weight.Bold)
+    made["strong"] = QTextCharFormat()
+    made["strong"].setFontWeight(QFont.Weight.Bold)
+    made["em"] = QTextCharFormat()
+    made["em"].setFontItalic(True)
+    return made

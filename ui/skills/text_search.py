@@ -1,0 +1,162 @@
+"""The search in an editor for text or regular expressions, in slices that do not block the window, and replacement."""
+
+import re
+from bisect import bisect_left
+from time import perf_counter
+from typing import Final, NamedTuple
+
+from PySide6.QtCore import QObject, QRegularExpression, QRegularExpressionMatch, QTimer, Signal
+from PySide6.QtGui import QTextCursor
+from PySide6.QtWidgets import QPlainTextEdit
+
+MAX_MATCHES: Final = 10_000
+SLICE_S: Final = 0.006
+PAUSE_MS: Final = 2
+WAIT_MS: Final = 150
+MATCH_LIMIT: Final = 50_000  # steps (PCRE's LIMIT_MATCH) after which a match attempt stops; measured: at most 2 ms
+LINE_LIMIT: Final = 20_000
+GROUP_REFERENCE: Final = re.compile(r"\\(\\|n|t|\d)|\$(\d)")
+
+
+class SearchQuery(NamedTuple):
+    """A text or, with `pattern`, a regular expression to search for."""
+
+    text: str = ""
+    is_regex: bool = False
+    match_case: bool = False
+    whole_words: bool = False
+
+    def compiled(self) -> QRegularExpression:
+        text = self.text if self.is_regex else QRegularExpression.escape(self.text)
+        text = rf"\b(?:{text})\b" if self.whole_words else text
+        options = QRegularExpression.PatternOption
+        made = options.UseUnicodePropertiesOption | (
+            options.NoPatternOption if self.match_case else options.CaseInsensitiveOption
+        )
+        return QRegularExpression(f"(*LIMIT_MATCH={MATCH_LIMIT}){text}", made)
+
+
+class TextMatch(NamedTuple):
+    """A match: its position and length in the document, and its line and column; all in UTF-16 code units."""
+
+    position: int
+    length: int
+    line: int
+    column: int
+
+
+class TextSearch(QObject):
+    """A search. `changed` is emitted when more matches are found; `error` says what is wrong with the pattern."""
+
+    changed = Signal()
+
+    def __init__(self, field: QPlainTextEdit) -> None:
+        super().__init__(field)
+        self._field = field
+        self._query, self._regex = SearchQuery(), QRegularExpression()
+        self.matches: list[TextMatch] = []
+        self.error = ""
+        self._line, self._active = 0, False
+        self._next = QTimer(self, singleShot=True)
+        self._next.timeout.connect(self._slice)
+        field.document().contentsChanged.connect(self._restart_later)
+
+    @property
+    def done(self) -> bool:
+        return not self._next.isActive()
+
+    def start(self, wish: SearchQuery) -> None:
+        self._query, self._regex = wish, wish.compiled()
+        self._active = bool(wish.text)
+        self._restart()
+
+    def stop(self) -> None:
+        self._active = False
+        self._next.stop()
+        self.matches = []
+        self.changed.emit()
+
+    def index_at(self, place: int) -> int:
+        """Return the index of the first match at or after a position; the number of matches if there is none."""
+        return bisect_left(self.matches, (place,))
+
+    def replacement(self, hit: TextMatch, template: str) -> str:
+        """Return the replacement for a match; in the template for a regular expression, \\1 and $1 stand for groups."""
+        if not self._query.is_regex:
+            return template
+        match = self._regex.match(self._field.document().findBlockByNumber(hit.line).text(), hit.column)
+        return GROUP_REFERENCE.sub(lambda found: _group(found, match), template)
+
+    def replace_in_text(self, template: str) -> str:
+        """Return the whole text with every match replaced."""
+        lines = self._field.toPlainText().split("\n")
+        for hit in reversed(self.matches):
+            line = _to_utf16(lines[hit.line])
+            made = self.replacement(hit, template)
+            lines[hit.line] = (
+                _from_utf16(line[: 2 * hit.column]) + made + _from_utf16(line[2 * (hit.column + hit.length) :])
+            )
+        return "\n".join(lines)
+
+    def _restart_later(self) -> None:
+        if self._active:
+            self._line, self.matches = 0, []
+            self._next.start(WAIT_MS)
+
+    def _restart(self) -> None:
+        self.matches, self._line, self.error = [], 0, ""
+        if not self._regex.isValid():
+            self.error, self._active = self._regex.errorString(), False
+        if self._active:
+            self._slice()
+        else:
+            self._next.stop()
+            self.changed.emit()
+
+    def _slice(self) -> None:
+        until = perf_counter() + SLICE_S
+        block = self._field.document().findBlockByNumber(self._line)
+        while block.isValid() and len(self.matches) < MAX_MATCHES and not self.error and perf_counter() < until:
+            self._search_line(block.text(), block.position())
+            self._line += 1
+            block = block.next()
+        if block.isValid() and len(self.matches) < MAX_MATCHES and not self.error:
+            self._next.start(PAUSE_MS)
+        self.changed.emit()
+
+    def _search_line(self, text: str, start: int) -> None:
+        column, text = 0, text[:LINE_LIMIT]
+        size = len(text) if text.isascii() else len(_to_utf16(text)) // 2
+        while column <= size and len(self.matches) < MAX_MATCHES:
+            found = self._regex.match(text, column)
+            if not found.isValid():
+                self.error = self.tr("This pattern takes too long. Use a simpler one.")
+                return
+            if not found.hasMatch():
+                return
+            length = found.capturedLength()
+            if length:
+                self.matches.append(TextMatch(start + found.capturedStart(), length, self._line, found.capturedStart()))
+            column = found.capturedEnd() + (0 if length else 1)
+
+
+def select_match(field: QPlainTextEdit, hit: TextMatch) -> None:
+    """Select a match and scroll it into view."""
+    cursor = QTextCursor(field.document())
+    cursor.setPosition(hit.position)
+    cursor.setPosition(hit.position + hit.length, QTextCursor.MoveMode.KeepAnchor)
+    field.setTextCursor(cursor)
+    field.ensureCursorVisible()
+
+
+def _group(found: "re.Match[str]", match: QRegularExpressionMatch) -> str:
+    char = found[1] or found[2]
+    return {"n": "\n", "t": "\t", "\\": "\\"}.get(char) or match.captured(int(char))
+
+
+def _to_utf16(text: str) -> bytes:
+    return text.encode("utf-16-le", "surrogatepass")
+
+
+def _from_utf16(units: bytes) -> str:
+    return units.decode("utf-16-le", "surrogatepass")

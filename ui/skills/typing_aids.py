@@ -1,0 +1,145 @@
+"""Typing aids of the skill editor: indentation, list continuation and automatic closing of brackets and quotes."""
+
+import re
+from typing import Final
+
+from PySide6.QtGui import QTextCursor
+
+PAIRS: Final = {"(": ")", "[": "]", "{": "}", '"': '"', "`": "`"}
+SURROUNDING_PAIRS: Final = {**PAIRS, "*": "*", "_": "_", "'": "'"}  # a typed key surrounds the selection
+CLOSING: Final = frozenset(PAIRS.values())
+LIST_ITEM: Final = re.compile(r"^(\s*(?:>\s*)*)(?:([-*+])|(\d{1,9})([.)]))(\s+)(\[[ xX]\]\s+)?")
+INDENT: Final = "  "
+MAX_BRACKET_LINE: Final = 4_000  # characters; in longer lines, brackets are not matched
+
+
+def insert_line_break(cursor: QTextCursor, *, continue_lists: bool) -> None:
+    """Insert a line break and keep the indentation. In a list, begin the next item; an empty item ends the list."""
+    line, at = _place(cursor)
+    found = LIST_ITEM.match(line) if continue_lists else None
+    cursor.beginEditBlock()
+    if found and not cursor.hasSelection() and at >= found.end():
+        if line[found.end() :].strip():
+            cursor.insertText("\n" + _next_item(found))
+        else:
+            cursor.movePosition(QTextCursor.MoveOperation.StartOfBlock)
+            cursor.movePosition(QTextCursor.MoveOperation.EndOfBlock, QTextCursor.MoveMode.KeepAnchor)
+            cursor.removeSelectedText()
+    else:
+        indent = line[: len(line) - len(line.lstrip(" \t"))][:at]
+        cursor.insertText("\n" + indent)
+    cursor.endEditBlock()
+
+
+def _next_item(found: "re.Match[str]") -> str:
+    mark = found[2] or f"{int(found[3]) + 1}{found[4]}"
+    return f"{found[1]}{mark}{found[5]}{'[ ] ' if found[6] else ''}"
+
+
+def type_character(cursor: QTextCursor, char: str) -> bool:
+    """Handle a typed bracket or quote, and return whether it was handled.
+
+    It surrounds a selection, is inserted as a pair before whitespace, or moves past the same closing character.
+    """
+    if cursor.hasSelection():
+        if char not in SURROUNDING_PAIRS or "\u2029" in cursor.selectedText():
+            return False
+        selected, start = cursor.selectedText(), cursor.selectionStart()
+        cursor.insertText(f"{char}{selected}{SURROUNDING_PAIRS[char]}")
+        cursor.setPosition(start + 1)
+        cursor.setPosition(start + 1 + len(selected.encode("utf-16-le")) // 2, QTextCursor.MoveMode.KeepAnchor)
+        return True
+    line, at = _place(cursor)
+    here, before = line[at : at + 1], line[at - 1 : at] if at else ""
+    if char in CLOSING and here == char:
+        cursor.movePosition(QTextCursor.MoveOperation.Right)
+        return True
+    free = not here or here in " \t)]},.;:"
+    if char in PAIRS and free and not (char in '"`' and (before.isalnum() or before == char)):
+        cursor.insertText(char + PAIRS[char])
+        cursor.movePosition(QTextCursor.MoveOperation.Left)
+        return True
+    return False
+
+
+def delete_empty_pair(cursor: QTextCursor) -> bool:
+    """Delete both characters of an empty pair around the cursor, and return whether there was one."""
+    line, at = _place(cursor)
+    if cursor.hasSelection() or not at or PAIRS.get(line[at - 1]) != line[at : at + 1]:
+        return False
+    cursor.beginEditBlock()
+    cursor.deleteChar()
+    cursor.deletePreviousChar()
+    cursor.endEditBlock()
+    return True
+
+
+def indent(cursor: QTextCursor) -> None:
+    """Indent the selected lines, or the list item if the cursor is at its start; otherwise insert spaces."""
+    blocks = _lines(cursor)
+    item = LIST_ITEM.match(cursor.block().text())
+    if not cursor.hasSelection() and not (item and cursor.positionInBlock() <= item.end()):
+        cursor.insertText(INDENT)
+        return
+    cursor.beginEditBlock()
+    edit = QTextCursor(cursor.document())
+    for number in blocks:
+        block = cursor.document().findBlockByNumber(number)
+        if block.text():
+            edit.setPosition(block.position())
+            edit.insertText(INDENT)
+    cursor.endEditBlock()
+
+
+def outdent(cursor: QTextCursor) -> None:
+    """Unindent the selected lines or the current one."""
+    cursor.beginEditBlock()
+    edit = QTextCursor(cursor.document())
+    for number in _lines(cursor):
+        block = cursor.document().findBlockByNumber(number)
+        text = block.text()
+        edit.setPosition(block.position())
+        for _ in range(1 if text.startswith("\t") else min(len(INDENT), len(text) - len(text.lstrip(" ")))):
+            edit.deleteChar()
+    cursor.endEditBlock()
+
+
+def bracket_pair(cursor: QTextCursor) -> tuple[int, int] | None:
+    """Return the positions of the bracket at the cursor and of its counterpart; None if there is none on the line."""
+    line, start, at = cursor.block().text(), cursor.block().position(), cursor.positionInBlock()
+    if not line.isascii() or len(line) > MAX_BRACKET_LINE:
+        return None  # with characters outside the BMP, Qt positions (UTF-16 code units) differ from string indexes
+    for place in (at - 1, at):
+        char = line[place] if 0 <= place < len(line) else " "
+        if char in "([{":
+            other = _counterpart(line, place, char, PAIRS[char], 1)
+        elif char in ")]}":
+            other = _counterpart(line, place, char, {end: begin for begin, end in PAIRS.items()}[char], -1)
+        else:
+            continue
+        if other >= 0:
+            return start + place, start + other
+    return None
+
+
+def _counterpart(line: str, place: int, char: str, other: str, step: int) -> int:
+    depth = 0
+    while 0 <= place < len(line):
+        depth += (line[place] == char) - (line[place] == other)
+        if depth == 0:
+            return place
+        place += step
+    return -1
+
+
+def _place(cursor: QTextCursor) -> tuple[str, int]:
+    """Return the cursor's line and its index in that string. Qt's position can differ: it counts UTF-16 code units."""
+    line, at = cursor.block().text(), cursor.positionInBlock()
+    return line, at if line.isascii() else len(line.encode("utf-16-le")[: 2 * at].decode("utf-16-le", "ignore"))
+
+
+def _lines(cursor: QTextCursor) -> range:
+    document = cursor.document()
+    first, last = document.findBlock(cursor.selectionStart()), document.findBlock(cursor.selectionEnd())
+    behind = cursor.hasSelection() and cursor.selectionEnd() == last.position() and last != first
+    return range(first.blockNumber(), last.blockNumber() + (0 if behind else 1))

@@ -1,0 +1,156 @@
+"""The Used in tab: the runs that used a skill, with their results and ratings."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from PySide6.QtCore import QAbstractListModel, QModelIndex, QObject, QPersistentModelIndex, QRect, QSize, Qt, Signal
+from PySide6.QtGui import QFontMetrics, QKeyEvent, QPainter
+from PySide6.QtWidgets import QListView, QStyle, QStyledItemDelegate, QStyleOptionViewItem, QVBoxLayout, QWidget
+
+from core.domain.skill import SkillUse
+from ui.style.icons import pixmap, status_icon
+from ui.style.theme import Look
+from ui.widgets.labels import ENTER_KEYS, label
+from ui.widgets.paint import draw_frame, draw_line, draw_right_aligned, draw_selection
+from ui.widgets.time_formats import to_local_time
+
+ITEM: Final = Qt.ItemDataRole.UserRole
+NO_PARENT: Final = QModelIndex()
+ICON: Final = 16
+SUCCESSFUL: Final = frozenset({"done", "completed"})
+AnyIndex = QModelIndex | QPersistentModelIndex
+
+
+class SkillUsesModel(QAbstractListModel):
+    """The model of the runs, newest first."""
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._rows: Sequence[SkillUse] = ()
+
+    def set_uses(self, rows: Sequence[SkillUse]) -> None:
+        self.beginResetModel()
+        self._rows = rows
+        self.endResetModel()
+
+    def use_at(self, index: AnyIndex) -> SkillUse | None:
+        return self._rows[index.row()] if index.isValid() and index.row() < len(self._rows) else None
+
+    def rowCount(self, parent: AnyIndex = NO_PARENT) -> int:
+        return 0 if parent.isValid() else len(self._rows)
+
+    def data(self, index: AnyIndex, role: int = Qt.ItemDataRole.DisplayRole) -> object:
+        use = self.use_at(index)
+        if use is None:
+            return None
+        if role in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.AccessibleTextRole):
+            parts = (use.title, self.tr("run {}").format(use.run), use.status, rating_text(self, use.rating))
+            return ", ".join(part for part in parts if part)
+        return use if role == ITEM else None
+
+
+def rating_text(source: QObject, verdict: str) -> str:
+    """Return the user's rating of a run as text; empty if it is not rated."""
+    return {"good": source.tr("rated good"), "bad": source.tr("rated bad")}.get(verdict, verdict)
+
+
+class SkillUseDelegate(QStyledItemDelegate):
+    """Paints the status icon and the session title, and on the right the rating, the version and the day."""
+
+    def __init__(self, look: Look, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self.look = look
+
+    def sizeHint(self, option: QStyleOptionViewItem, index: AnyIndex) -> QSize:
+        return QSize(200, QFontMetrics(self.look.fonts.text).height() + 14)
+
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: AnyIndex) -> None:
+        use, theme, fonts = index.data(ITEM), self.look.theme, self.look.fonts
+        if not isinstance(use, SkillUse):
+            return
+        box = QRect(option.rect).adjusted(12, 0, -12, 0)
+        if option.state & QStyle.StateFlag.State_Selected:
+            draw_selection(painter, box, theme, 6)
+        if option.state & QStyle.StateFlag.State_HasFocus:
+            draw_frame(painter, box, 6, None, theme.accent)
+        size = self.look.size(ICON)
+        drawn = pixmap(status_icon(use.status), theme.status(use.status), size, painter.device().devicePixelRatio())
+        painter.drawPixmap(box.left() + 8, box.center().y() - size // 2 + 1, drawn)
+        line = box.adjusted(16 + size, 0, -8, 0)
+        details = (
+            rating_text(self, use.rating),
+            self.tr("version {}").format(use.version),
+            f"{to_local_time(use.at):%d %b}",
+        )
+        right = draw_right_aligned(
+            painter, line, "   ".join(part for part in details if part), fonts.second, theme.third
+        )
+        draw_line(painter, line.adjusted(0, 0, -right - 12, 0), use.title, fonts.text, theme.text)
+
+
+class UsageTab(QWidget):
+    """The list of runs. A click or Enter emits `session_requested` with the session and the number of the run."""
+
+    session_requested = Signal(str, int)
+
+    def __init__(self, look: Look, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("skill.used")
+        self._rows = SkillUsesModel(self)
+        self._painter = SkillUseDelegate(look, self)
+        self._list = _RunList(self)
+        self._list.setModel(self._rows)
+        self._list.setItemDelegate(self._painter)
+        self._list.opened.connect(self._open)
+        self._summary_label = label("", look.fonts.text, "second", name="skill.used.said", wrap=True)
+        self._summary_label.setContentsMargins(20, 14, 20, 8)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 8)
+        column.setSpacing(0)
+        column.addWidget(self._summary_label)
+        column.addWidget(self._list, 1)
+
+    def show_uses(self, uses: Sequence[SkillUse]) -> None:
+        self._rows.set_uses(uses)
+        self._list.setVisible(bool(uses))
+        self._summary_label.setText(self._summary(uses))
+
+    def restyle(self, look: Look) -> None:
+        self._painter.look = look
+        self._summary_label.setFont(look.fonts.text)
+        self._list.scheduleDelayedItemsLayout()
+        self._list.viewport().update()
+
+    def _summary(self, uses: Sequence[SkillUse]) -> str:
+        if not uses:
+            return self.tr(
+                "No run has used this skill yet. Try it in a new session, or wait until an agent selects it for a task."
+            )
+        ended = [use for use in uses if use.status not in {"running", "waiting", ""}]
+        good = sum(use.status in SUCCESSFUL for use in ended)
+        parts = [self.tr("1 run") if len(uses) == 1 else self.tr("{} runs").format(len(uses))]
+        if ended:
+            parts.append(self.tr("{} of {} successful").format(good, len(ended)))
+        return " · ".join(parts)
+
+    def _open(self, index: QModelIndex) -> None:
+        if use := self._rows.use_at(index):
+            self.session_requested.emit(use.session, use.run)
+
+
+class _RunList(QListView):
+    opened = Signal(QModelIndex)
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.setObjectName("skill.used.list")
+        self.setAccessibleName(self.tr("Runs that used the skill"))
+        self.setMouseTracking(True)
+        self.clicked.connect(self.opened)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() in ENTER_KEYS and self.currentIndex().isValid():
+            self.opened.emit(self.currentIndex())
+            event.accept()
+        else:
+            super().keyPressEvent(event)

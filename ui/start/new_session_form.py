@@ -1,0 +1,170 @@
+"""The form that starts a session: task, folder and model."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from PySide6.QtCore import QEvent, Qt, Signal
+from PySide6.QtGui import QKeyEvent
+from PySide6.QtWidgets import QComboBox, QHBoxLayout, QVBoxLayout, QWidget
+
+from ui.style.number_formats import short_folder
+from ui.style.theme import Look
+from ui.widgets.button import Button
+from ui.widgets.check_box import CheckBox
+from ui.widgets.dialog_parts import open_folder_picker
+from ui.widgets.drop_down import DropDown
+from ui.widgets.labels import TextField, label, styled_frame
+
+LINES: Final = 8
+LEAST: Final = 3
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderOffer:
+    """A provider on the start screen; `models` are full names, `is_local` means that it runs on this computer."""
+
+    name: str
+    title: str
+    models: tuple[str, ...] = ()
+    is_local: bool = False
+    needs_key: bool = False
+    variable: str = ""
+
+
+class NewSessionForm(QWidget):
+    """The form. It says what is still missing; the folder of the previous session is preselected."""
+
+    start_requested = Signal(str, str, str)  # task, folder, model
+    folder_chosen = Signal(str)
+
+    def __init__(self, look: Look, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._look = look
+        self._folder = ""
+        self.setObjectName("start.begin")
+        self._words = TextField(look.fonts.text, max_lines=LINES, min_lines=LEAST)
+        self._words.setObjectName("start.task")
+        self._words.setAccessibleName(self.tr("Task for the agent"))
+        self._words.setPlaceholderText(self.tr("Describe the task. Press Enter to start, Shift+Enter for a new line"))
+        self._place = Button(look, self.tr("Choose a folder…"), name="start.folder", icon="folder-open")
+        self._models = DropDown()
+        self._models.setObjectName("start.model")
+        self._models.setAccessibleName(self.tr("Model"))
+        self._models.setFont(look.fonts.text)
+        self._models.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
+        self._models.setMinimumContentsLength(18)
+        self._apart = CheckBox(look, self.tr("Work in a new Git worktree"), name="start.worktree")
+        self._apart.setToolTip(
+            self.tr("The agent works on a new branch in a separate working copy. Merge the branch to get its changes.")
+        )
+        self._apart.hide()
+        self._go = Button(look, self.tr("Start session"), name="start.go", tone="primary")
+        self._missing = label("", look.fonts.second, "second", name="start.missing")
+        self._lay_out()
+        self._place.clicked.connect(self.choose_folder)
+        self._words.textChanged.connect(self._tell)
+        self._words.entered.connect(self._start)
+        self._go.clicked.connect(self._start)
+        self._tell()
+
+    def set_models(self, names: Sequence[str], default: str = "") -> None:
+        """List the models; the current choice is kept if it is still available."""
+        before = self._models.currentText() or default
+        self._models.clear()
+        self._models.addItems(list(names))
+        self._models.setCurrentIndex(names.index(before) if before in names else (0 if names else -1))
+        self._tell()
+
+    def choose_model(self, name: str) -> None:
+        self._models.setCurrentIndex(self._models.findText(name))
+        self._tell()
+        self.focus_task()
+
+    def set_folder(self, folder: str) -> None:
+        if folder != self._folder:
+            self._apart.hide()  # shown if the folder turns out to be in a Git repository
+        self._folder = folder
+        shown = short_folder(folder, str(Path.home())) if folder else self.tr("Choose a folder…")
+        self._place.setText(shown)
+        self._place.setAccessibleName(self.tr("Folder: {}").format(shown) if folder else shown)
+        self._tell()
+        self.folder_chosen.emit(folder)
+
+    @property
+    def use_worktree(self) -> bool:
+        """Whether the session should work in its own Git worktree."""
+        return self._apart.isVisibleTo(self) and self._apart.isChecked()
+
+    def offer_worktree(self, folder: str, possible: bool) -> None:
+        """Show the worktree option if it is `possible`. Ignored if the user chose another folder meanwhile."""
+        if folder == self._folder:
+            self._apart.setVisible(possible)
+
+    def choose_folder(self) -> None:
+        at = self._folder or str(Path.home())
+        open_folder_picker(self, self.tr("Choose the folder to work in"), at, self.set_folder, name="start.folders")
+
+    def focus_task(self) -> None:
+        self._words.setFocus(Qt.FocusReason.OtherFocusReason)
+
+    def clear(self) -> None:
+        """Empty the form after the session has started."""
+        self._words.clear()
+
+    def text(self) -> str:
+        return self._words.stripped_text()
+
+    def fill(self, words: str) -> None:
+        """Fill in a task, unless the user has typed one."""
+        if not self._words.stripped_text():
+            self._words.setPlainText(words)
+
+    def restyle(self, look: Look) -> None:
+        self._look = look
+        self._words.apply_font(look.fonts.text)
+        self._models.setFont(look.fonts.text)
+        self._missing.setFont(look.fonts.second)
+        self._apart.restyle(look)
+        self._place.restyle(look)
+        self._go.restyle(look)
+
+    def _start(self) -> None:
+        if self._go.isEnabled():
+            self.start_requested.emit(self._words.stripped_text(), self._folder, self._models.currentText())
+
+    def _tell(self) -> None:
+        """Show what is still missing, and enable the Start button if nothing is."""
+        missing = ""
+        if not self._models.currentText():
+            missing = self.tr("Choose a model.")
+        elif not self._folder:
+            missing = self.tr("Choose a folder.")
+        self._missing.setText(missing)
+        self._go.setEnabled(bool(self._words.stripped_text()) and not missing)
+
+    def _lay_out(self) -> None:
+        box = styled_frame("input")
+        inside = QVBoxLayout(box)
+        inside.setContentsMargins(12, 12, 12, 12)
+        inside.addWidget(self._words)
+        foot = QHBoxLayout()
+        foot.setSpacing(8)
+        foot.addWidget(self._place)
+        foot.addWidget(self._models)
+        foot.addStretch(1)
+        foot.addWidget(self._missing)
+        foot.addWidget(self._go)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(8)
+        column.addWidget(box)
+        column.addLayout(foot)
+        column.addWidget(self._apart)
+
+    def event(self, event: QEvent) -> bool:
+        """Clear the focus on Escape."""
+        if isinstance(event, QKeyEvent) and event.key() == Qt.Key.Key_Escape:
+            self._words.clearFocus()
+        return super().event(event)

@@ -1,0 +1,54 @@
+"""An entry of the start screen: icon, title, description and button."""
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QVBoxLayout
+
+from ui.style.icons import pixmap
+from ui.style.theme import Look
+from ui.widgets.button import Button
+from ui.widgets.labels import allow_breaks, label
+
+ICON = 18
+
+
+class StartEntry(QFrame):
+    def __init__(self, look: Look, name: str, icon: str, title: str, text: str, act: str) -> None:
+        super().__init__()
+        self._look, self._name, self._token = look, icon, "second"
+        self.setProperty("surface", "well")
+        self.setObjectName(f"{name}.entry")
+        self._icon = QLabel()
+        self._title = label(title, look.fonts.strong, wrap=True)
+        self._text = label(text, look.fonts.second, "second", wrap=True)
+        self.button = Button(look, act, name=name)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(12, 10, 10, 10)
+        row.setSpacing(12)
+        words = QVBoxLayout()
+        words.setSpacing(2)
+        words.addWidget(self._title)
+        words.addWidget(self._text)
+        row.addWidget(self._icon, 0, Qt.AlignmentFlag.AlignTop)
+        row.addLayout(words, 1)
+        row.addWidget(self.button, 0, Qt.AlignmentFlag.AlignTop)
+        self._tint()
+
+    def set_texts(self, title: str, text: str, act: str, *, icon: str = "", token: str = "second") -> None:
+        self._title.setText(allow_breaks(title))
+        self._text.setText(allow_breaks(text))
+        self.button.setText(act)
+        self.button.setAccessibleName(act)
+        self.button.updateGeometry()
+        self._name, self._token = icon or self._name, token
+        self._tint()
+
+    def restyle(self, look: Look) -> None:
+        self._look = look
+        self._title.setFont(look.fonts.strong)
+        self._text.setFont(look.fonts.second)
+        self.button.restyle(look)
+        self._tint()
+
+    def _tint(self) -> None:
+        ink = self._look.theme.color(self._token)
+        self._icon.setPixmap(pixmap(self._name, ink, self._look.size(ICON), self.devicePixelRatioF()))

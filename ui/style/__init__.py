@@ -1,0 +1,4 @@
+"""Colors, fonts, icons and number formats, loaded from `resources`.
+
+Widgets are in `ui.widgets`.
+"""

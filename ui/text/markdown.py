@@ -1,0 +1,398 @@
+"""Renders untrusted Markdown into a QTextDocument, incrementally while it streams.
+
+The length is limited, and no images or other resources are loaded.
+"""
+
+from dataclasses import dataclass, field
+from functools import lru_cache
+from time import perf_counter
+from typing import TYPE_CHECKING, Any, Final
+
+from PySide6.QtCore import QCoreApplication
+from PySide6.QtGui import QTextCursor, QTextDocument, QTextFrame
+
+from ui.style.theme import Look
+from ui.text.code_blocks import code_frames
+from ui.text.document_formats import INDENT, DocumentFormats
+from ui.text.task_items import mark_task_items
+from ui.text.visible import cut_lines
+from ui.text.visible import visible as visible
+
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+    from markdown_it.token import Token
+
+TEXT_LIMIT: Final = 64 * 1024  # characters; the step pane shows the full text
+INLINE_LIMIT: Final = 6 * 1024  # characters of a paragraph, because parsing brackets takes quadratic time
+PARAGRAPH_LIMIT: Final = 16 * 1024
+LINE_COUNT_LIMIT: Final = 2_000
+NESTING_LIMIT: Final = 20
+CELL_LIMIT: Final = 600  # table cells; each takes Qt at least 0.1 ms
+INLINE_BUDGET_S: Final = 0.06
+SCHEMES: Final = ("http://", "https://", "mailto:")
+
+
+class MarkdownStream:
+    """Writes Markdown into a document. If text was only appended, rendering resumes at the last block."""
+
+    def __init__(self, document: QTextDocument, look: Look) -> None:
+        self._document = document
+        self._look = look
+        self._text = ""
+        self._kept = 0
+        self._place = _Position()
+        self._code: _OpenCode | None = None
+        document.setUndoRedoEnabled(False)
+        document.setIndentWidth(look.size(INDENT))
+        document.setDocumentMargin(0)
+
+    def write(self, text: str) -> int:
+        """Show `text`; return the document position from which the contents may have changed."""
+        if text == self._text and self._kept:
+            return self._document.characterCount() - 1
+        if self._code and (grown := self._code.grow(self._text, text)):
+            self._text = text
+            return grown
+        self._code = None
+        if not text.startswith(self._text[: self._kept]) or not self._kept:
+            self._clear()
+        self._text = text
+        tail, changed = text[self._kept :], self._place.position
+        blocks = _blocks(tail)
+        all_at_once = QTextCursor(self._document)  # one edit block, because Qt lays out after each edit
+        all_at_once.beginEditBlock()
+        writer = _Writer(self._document, DocumentFormats.of(self._look), self._place)
+        for block in blocks[:-1]:
+            writer.write(block)
+        if len(blocks) > 1 and len(text) <= TEXT_LIMIT:
+            last = _offset(tail, blocks[-1].line)
+            # An incomplete first line of a block may still turn out to continue the block above it.
+            if "\n" in tail[last:] or tail[:last].endswith("\n\n"):
+                self._kept += last
+                self._place = writer.place()
+        if blocks:
+            writer.write(blocks[-1])
+            self._code = _OpenCode.of(blocks[-1], text, self._document)
+        all_at_once.endEditBlock()
+        return changed
+
+    def finish(self, text: str) -> None:
+        """Render the complete text again, because reference links may be defined at its end."""
+        if text != self._text or "]:" in text or self._code:
+            self._clear()
+        self.write(text)
+
+    def restyle(self, look: Look) -> None:
+        """Render the same text with another theme or text size."""
+        self._look = look
+        self._document.setIndentWidth(look.size(INDENT))
+        self._clear()
+        self.write(self._text)
+
+    def _clear(self) -> None:
+        self._document.clear()
+        self._kept = 0
+        self._place = _Position()
+        self._code = None
+
+
+def render(document: QTextDocument, text: str, look: Look) -> None:
+    """Render `text` into an empty document."""
+    MarkdownStream(document, look).write(text)
+
+
+def render_with_positions(document: QTextDocument, text: str, look: Look) -> list[tuple[int, int]]:
+    """Render `text`; return the source line and the document position of each top-level block."""
+    render(document, "", look)
+    writer, places = _Writer(document, DocumentFormats.of(look), _Position()), []
+    all_at_once = QTextCursor(document)
+    all_at_once.beginEditBlock()
+    for block in _blocks(text):
+        at = writer.place()
+        places.append((block.line, at.position + (not at.fresh)))
+        writer.write(block)
+    all_at_once.endEditBlock()
+    return places
+
+
+@dataclass(frozen=True, slots=True)
+class _Position:
+    """The position where the next block is written; `fresh` means that an empty paragraph is there already."""
+
+    position: int = 0
+    fresh: bool = True
+
+
+@dataclass(slots=True)
+class _OpenCode:
+    """A code block that is still streaming. New text is appended to it without parsing the block again."""
+
+    fence: str
+    frame: QTextFrame
+
+    @classmethod
+    def of(cls, block: "_Block", text: str, document: QTextDocument) -> "_OpenCode | None":
+        token = block.tokens[0]
+        last_line = text[text.rfind("\n") + 1 :]
+        if token.type != "fence" or not token.content.strip() or token.markup in last_line or len(text) > TEXT_LIMIT:
+            return None
+        if text.rstrip().endswith(token.markup) or f"\n{token.markup}{token.info}" not in f"\n{text}":
+            return None
+        return cls(token.markup, code_frames(document)[-1])
+
+    def grow(self, before: str, after: str) -> int:
+        """Append the new text and return its position; 0 if it could end the block, so that it must be parsed."""
+        if not after.startswith(before):
+            return 0
+        new, line = after[len(before) :], before[before.rfind("\n") + 1 :]
+        plain = visible(new) == new and cut_lines(line + new) == line + new
+        if self.fence[0] * 2 in line + new or not plain or len(after) > TEXT_LIMIT:
+            return 0
+        shown = before[len(before.rstrip("\n")) :] + new  # trailing line breaks are appended only when text follows
+        held = len(shown) - len(shown.rstrip("\n"))
+        end = self.frame.lastCursorPosition()
+        place = end.position()
+        end.insertText(shown[: len(shown) - held])
+        return place
+
+
+@dataclass(slots=True)
+class _Block:
+    """The tokens of one top-level block and the line where it begins."""
+
+    line: int
+    tokens: "list[Token]" = field(default_factory=list)
+
+
+@lru_cache(maxsize=1)
+def parser() -> "MarkdownIt":
+    # Imported here, because it takes 33 ms and the window's first paint shows no Markdown.
+    from markdown_it import MarkdownIt
+
+    made = MarkdownIt("commonmark", {"html": False, "maxNesting": NESTING_LIMIT}).enable(["table", "strikethrough"])
+    # Accept all addresses here: otherwise links with a refused scheme would be shown as Markdown source.
+    made.validateLink = lambda url: True  # type: ignore[method-assign]
+    return made
+
+
+def preload_parser() -> None:
+    """Import the parser before the first reply needs it; may be called from any thread."""
+    parser()
+
+
+def _blocks(text: str) -> list[_Block]:
+    """Parse `text`, cut to the limits above, into its top-level blocks."""
+    if len(text) > TEXT_LIMIT or text.count("\n") > LINE_COUNT_LIMIT:
+        text = "\n".join(text[:TEXT_LIMIT].split("\n", LINE_COUNT_LIMIT)[:LINE_COUNT_LIMIT])
+        text += "\n\n… " + QCoreApplication.translate("markdown", "The rest is shown in the step pane, under Output.")
+    reader = parser()
+    tokens: list[Token] = []
+    env: dict[str, Any] = {}
+    source = cut_lines(visible(text).replace("\0", "\ufffd"))
+    reader.block.parse(source, reader, env, tokens)
+    blocks: list[_Block] = []
+    until = perf_counter() + INLINE_BUDGET_S
+    for token in tokens:
+        if token.level == 0 and token.nesting >= 0:
+            blocks.append(_Block(token.map[0] if token.map else 0))
+        if token.type == "inline":
+            token.children = []
+            if len(token.content) <= INLINE_LIMIT and perf_counter() < until:
+                reader.inline.parse(token.content, reader, env, token.children)
+        blocks[-1].tokens.append(token)
+    mark_task_items(tokens)
+    return blocks
+
+
+def _offset(text: str, line: int) -> int:
+    """Return the offset at which a line begins."""
+    at = 0
+    for _ in range(line):
+        at = text.index("\n", at) + 1
+    return at
+
+
+class _Writer:
+    """Removes everything after a start position of a document, then appends tokens."""
+
+    def __init__(self, document: QTextDocument, ink: DocumentFormats, place: _Position) -> None:
+        self._ink = ink
+        self._fresh = place.fresh
+        self._cursor = QTextCursor(document)
+        self._cursor.setPosition(place.position)
+        self._cursor.movePosition(QTextCursor.MoveOperation.End, QTextCursor.MoveMode.KeepAnchor)
+        self._cursor.removeSelectedText()
+        self._lists: list[_OpenList] = []
+        self._quotes = 0
+        self._heading = 0
+
+    def place(self) -> _Position:
+        return _Position(self._cursor.position(), self._fresh)
+
+    def write(self, block: _Block) -> None:
+        self._cursor.beginEditBlock()
+        tokens = block.tokens
+        index = 0
+        while index < len(tokens):
+            token = tokens[index]
+            match token.type:
+                case "paragraph_open":
+                    self._paragraph(tight=token.hidden)
+                case "heading_open":
+                    self._paragraph(heading=int(token.tag[1:]))
+                case "inline":
+                    self._inline(token)
+                case "fence" | "code_block":
+                    self._code(token.content)
+                case "hr":
+                    self._rule()
+                case "blockquote_open" | "blockquote_close":
+                    self._quotes += token.nesting
+                case "bullet_list_open" | "ordered_list_open":
+                    start = int(token.attrGet("start") or 1)
+                    self._lists.append(_OpenList(token.type == "ordered_list_open", start))
+                case "bullet_list_close" | "ordered_list_close":
+                    self._lists.pop()
+                case "list_item_open":
+                    self._item(tokens[index + 1].type if index + 1 < len(tokens) else "", task="task" in token.meta)
+                case "table_open":
+                    index = self._table(tokens, index)
+                case _:
+                    pass
+            index += 1
+        self._cursor.endEditBlock()
+
+    def _paragraph(self, *, heading: int = 0, tight: bool = False) -> None:
+        begun = self._lists[-1] if self._lists and self._lists[-1].waits else None
+        boxed = begun is not None and begun.boxed
+        in_item = bool(self._lists) and (begun is None or boxed)
+        depth, quotes = len(self._lists), self._quotes
+        made = self._ink.block(heading=heading, depth=depth, in_item=in_item, tight=tight, quotes=quotes, boxed=boxed)
+        plain = self._ink.plain
+        if self._fresh:
+            self._cursor.setBlockFormat(made)
+            self._cursor.setBlockCharFormat(plain)
+        else:
+            self._cursor.insertBlock(made, plain)
+        self._fresh = False
+        self._heading = heading
+        if begun and not boxed:
+            begun.join(self._cursor, self._ink, depth)
+        elif (around := self._cursor.currentList()) is not None:
+            around.remove(self._cursor.block())
+            self._cursor.setBlockFormat(made)
+        if begun:
+            begun.waits = False
+
+    def _item(self, first: str, *, task: bool) -> None:
+        self._lists[-1].waits, self._lists[-1].boxed = True, task and not self._lists[-1].ordered
+        if first not in {"paragraph_open", "heading_open"}:
+            self._paragraph(tight=True)
+
+    def _inline(self, token: "Token") -> None:
+        ink, heading = self._ink, self._heading
+        base = ink.heading(heading) if heading else ink.quoted if self._quotes else ink.plain
+        if not token.children:
+            shown = token.content[:PARAGRAPH_LIMIT] + (" …" if len(token.content) > PARAGRAPH_LIMIT else "")
+            self._cursor.insertText(shown.replace("\n", "\u2028"), base)
+            return
+        marks: list[str] = []
+        address = refused = ""
+        for child in token.children:
+            match child.type:
+                case "text" | "text_special":
+                    self._cursor.insertText(child.content, ink.marked(base, marks, address))
+                case "softbreak":
+                    self._cursor.insertText(" ", ink.marked(base, marks, address))
+                case "hardbreak":
+                    self._cursor.insertText("\u2028", base)
+                case "code_inline":
+                    self._cursor.insertText(child.content, ink.marked(base, [*marks, "code"], address))
+                case "image":
+                    self._cursor.insertText(f"[{child.content or 'image'}]", ink.marked(base, ["image"], ""))
+                case "link_open":
+                    href = str(child.attrGet("href") or "")
+                    address = href if href.lower().startswith(SCHEMES) else ""
+                    refused = "" if address else href
+                case "link_close":
+                    if refused:
+                        self._cursor.insertText(f" ({refused})", ink.quoted)
+                    address = refused = ""
+                case _ if child.nesting == 1:
+                    marks.append(child.tag)
+                case _ if child.nesting == -1 and child.tag in marks:
+                    marks.remove(child.tag)
+
+    def _code(self, content: str) -> None:
+        if self._fresh:
+            # Makes the empty paragraph that Qt keeps before a frame invisible.
+            self._cursor.setBlockFormat(self._ink.gap)
+            self._cursor.setBlockCharFormat(self._ink.nothing)
+        self._cursor.insertFrame(self._ink.code_frame(len(self._lists) + self._quotes))
+        self._cursor.setBlockFormat(self._ink.code_line)
+        self._cursor.setBlockCharFormat(self._ink.code)
+        self._cursor.insertText(content.rstrip("\n"), self._ink.code)
+        self._leave()
+
+    def _rule(self) -> None:
+        self._paragraph()
+        self._cursor.setBlockFormat(self._ink.rule)
+        self._cursor.insertText("\u00a0", self._ink.nothing)
+
+    def _table(self, tokens: "list[Token]", index: int) -> int:
+        """Write the table that opens at token `index`; return the index of its closing token."""
+        close = next(at for at in range(index, len(tokens)) if tokens[at].type == "table_close")
+        rows = sum(token.type == "tr_open" for token in tokens[index:close])
+        columns = sum(token.type == "th_open" for token in tokens[index:close])
+        shown = max(2, CELL_LIMIT // max(1, columns))
+        if columns > CELL_LIMIT // 2:
+            return close
+        if self._fresh:
+            self._cursor.setBlockFormat(self._ink.gap)
+            self._cursor.setBlockCharFormat(self._ink.nothing)
+        made = self._cursor.insertTable(min(rows, shown), columns, self._ink.table)
+        row, column, head, style = -1, 0, False, ""
+        for token in tokens[index:close]:
+            if token.type == "tr_open":
+                row, column = row + 1, 0
+            elif token.type in {"th_open", "td_open"}:
+                head, style = token.type == "th_open", str(token.attrGet("style") or "")
+            elif token.type == "inline" and row < shown and column < columns:
+                self._cursor = made.cellAt(row, column).firstCursorPosition()
+                self._cursor.setBlockFormat(self._ink.cell(style))
+                self._heading = 4 if head else 0
+                self._inline(token)
+                column += 1
+        self._heading = 0
+        self._leave()
+        if rows > shown:
+            self._paragraph()
+            more = QCoreApplication.translate("markdown", "… {} more rows").format(rows - shown)
+            self._cursor.insertText(more, self._ink.quoted)
+        return close
+
+    def _leave(self) -> None:
+        """Move the cursor behind a frame or table, into the empty paragraph that Qt keeps there."""
+        self._cursor.movePosition(QTextCursor.MoveOperation.End)
+        self._cursor.setBlockFormat(self._ink.gap)
+        self._cursor.setBlockCharFormat(self._ink.nothing)
+        self._fresh = True
+
+
+@dataclass(slots=True)
+class _OpenList:
+    """A list being written; `waits` means that the current item has no paragraph yet."""
+
+    ordered: bool
+    start: int
+    waits: bool = False
+    boxed: bool = False
+    made: Any = None
+
+    def join(self, cursor: QTextCursor, ink: DocumentFormats, depth: int) -> None:
+        if self.made is None:
+            self.made = cursor.createList(ink.list(self.ordered, self.start, depth))
+        else:
+            self.made.add(cursor.block())
+        if not self.ordered:
+            cursor.setBlockCharFormat(ink.marker)

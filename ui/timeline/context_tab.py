@@ -1,0 +1,188 @@
+"""The Context tab of the step pane: the items of the request that led to the step."""
+
+from collections.abc import Sequence
+from typing import Any, Final, NamedTuple
+
+from PySide6.QtCore import QAbstractListModel, QModelIndex, QObject, QPersistentModelIndex, QRect, QSize, Qt, Signal
+from PySide6.QtGui import QPainter
+from PySide6.QtWidgets import (
+    QListView,
+    QStyle,
+    QStyledItemDelegate,
+    QStyleOptionViewItem,
+    QVBoxLayout,
+    QWidget,
+)
+
+from core.domain.steps import Step
+from core.timeline.context_item import RESULTS_PREFIX, ContextItem
+from ui.base.step_presentation import translate
+from ui.style.number_formats import amount
+from ui.style.theme import Look
+from ui.text.visible import visible
+from ui.timeline.step_pages import StepSource
+from ui.widgets.labels import label
+from ui.widgets.paint import draw_frame, draw_line, draw_right_aligned, draw_selection
+from ui.widgets.tooltip import tooltip_text
+
+SEARCHED_ROWS: Final = 60
+ROW_HEIGHT: Final = 26
+DOT: Final = 8
+EDGE: Final = 16
+
+AnyIndex = QModelIndex | QPersistentModelIndex
+NOWHERE = QModelIndex()
+
+
+class ItemStyle(NamedTuple):
+    label: str
+    token: str
+
+
+ITEM_STYLES: Final = {
+    "system": ItemStyle("System", "stopped"),
+    "tools": ItemStyle("Tools", "command"),
+    "skills": ItemStyle("Skills", "learned"),
+    "memory": ItemStyle("Memory", "learned"),
+    "summary": ItemStyle("Summary", "failed"),
+    "user": ItemStyle("You", "accent"),
+    "harness": ItemStyle("Note", "third"),
+    "replies": ItemStyle("Reply", "thinking"),
+}
+RESULT_STYLE: Final = ItemStyle("Result", "done")
+
+
+def find_request(rows: StepSource, session: str, step: Step) -> int:
+    """Return the sequence number of the model request that led to this step; 0 if there is none."""
+    if step.kind == "thinking":
+        return step.first_seq
+    first = max(0, step.row - SEARCHED_ROWS)
+    for earlier in reversed(rows.steps(session, first, step.row - first)):
+        if earlier.run != step.run:
+            break
+        if earlier.kind == "thinking":
+            return earlier.first_seq
+    return 0
+
+
+class ContextItemModel(QAbstractListModel):
+    def __init__(self, parent: QObject) -> None:
+        super().__init__(parent)
+        self.items: tuple[ContextItem, ...] = ()
+
+    def show(self, items: Sequence[ContextItem]) -> None:
+        self.beginResetModel()
+        self.items = tuple(items)
+        self.endResetModel()
+
+    def rowCount(self, parent: AnyIndex = NOWHERE) -> int:
+        return 0 if parent.isValid() else len(self.items)
+
+    def data(self, index: AnyIndex, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        if not index.isValid():
+            return None
+        item = self.items[index.row()]
+        if role in {Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.AccessibleTextRole}:
+            return (
+                f"{translate(style_of(item).label)}: {visible(item.description)}, {amount(item.tokens)}"
+                f" {translate('tok')}"
+            )
+        return tooltip_text(item.description) if role == Qt.ItemDataRole.ToolTipRole else None
+
+
+def style_of(item: ContextItem) -> ItemStyle:
+    return (
+        RESULT_STYLE
+        if item.category.startswith(RESULTS_PREFIX)
+        else ITEM_STYLES.get(item.category, ITEM_STYLES["harness"])
+    )
+
+
+class ContextItemDelegate(QStyledItemDelegate):
+    def __init__(self, model: ContextItemModel, look: Look, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._model, self.look = model, look
+
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: AnyIndex) -> None:
+        item, box = self._model.items[index.row()], QRect(option.rect)
+        theme, fonts, sort = self.look.theme, self.look.fonts, style_of(item)
+        if QStyle.StateFlag.State_Selected in option.state:
+            draw_selection(painter, box, theme)
+        side = self.look.size(DOT)
+        dot = QRect(box.x() + EDGE, box.y() + (box.height() - side) // 2, side, side)
+        draw_frame(painter, dot, 2, theme.color(sort.token), None)
+        inner = box.adjusted(EDGE + side + 8, 0, -EDGE, 0)
+        inner.setWidth(
+            inner.width() - draw_right_aligned(painter, inner, amount(item.tokens), fonts.second, theme.third) - 10
+        )
+        named = translate(sort.label)
+        if item.truncated:
+            named += f", {translate('truncated')}"
+        used = draw_line(painter, inner, named, fonts.second, theme.text) + 8
+        draw_line(painter, inner.adjusted(used, 0, 0, 0), item.description, fonts.second, theme.second)
+
+    def sizeHint(self, option: QStyleOptionViewItem, index: AnyIndex) -> QSize:
+        return QSize(0, self.look.size(ROW_HEIGHT))
+
+
+class ContextTab(QWidget):
+    """Shows the items of a model request. `items_requested` asks for them; `item_chosen` carries an item's event."""
+
+    items_requested = Signal(str, int)
+    item_chosen = Signal(int)
+
+    def __init__(self, look: Look, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._of: tuple[str, int] = ("", 0)
+        self.setObjectName("step.context")
+        self._head = label("", look.fonts.second, "second", name="step.context.head", wrap=True)
+        self._model = ContextItemModel(self)
+        self._list = QListView()
+        self._list.setObjectName("step.context.items")
+        self._list.setAccessibleName(self.tr("Context sent to the model"))
+        self._list.setUniformItemSizes(True)
+        self._list.setMouseTracking(True)
+        self._painter = ContextItemDelegate(self._model, look, self._list)
+        self._list.setItemDelegate(self._painter)
+        self._list.setModel(self._model)
+        self._list.activated.connect(self._choose)
+        self._list.clicked.connect(self._choose)
+        around = QVBoxLayout(self)
+        around.setContentsMargins(0, 12, 0, 8)
+        around.setSpacing(8)
+        self._head.setContentsMargins(EDGE, 0, EDGE, 0)
+        around.addWidget(self._head)
+        around.addWidget(self._list, 1)
+
+    def load(self, session: str, seq: int) -> None:
+        """Show the items of a request, requesting them unless they are shown already."""
+        if self._of == (session, seq):
+            return
+        self._of = (session, seq)
+        self._model.show(())
+        self._head.setText(self.tr("Loading…"))
+        self.items_requested.emit(session, seq)
+
+    def show_items(self, session: str, seq: int, items: Sequence[ContextItem]) -> None:
+        """Show the items, unless another request has been selected in the meantime."""
+        if self._of != (session, seq):
+            return
+        self._model.show(items)
+        whole = amount(sum(item.tokens for item in items))
+        text = self.tr("1 item before this step, about {1} tokens, without system prompt and tools.")
+        if len(items) != 1:
+            text = self.tr("{0} items before this step, about {1} tokens, without system prompt and tools.")
+        self._head.setText(text.format(len(items), whole))
+        self._list.scrollToBottom()
+
+    def clear(self) -> None:
+        self._of = ("", 0)
+        self._model.show(())
+
+    def restyle(self, look: Look) -> None:
+        self._painter.look = look
+        self._head.setFont(look.fonts.second)
+        self._list.doItemsLayout()
+
+    def _choose(self, index: QModelIndex) -> None:
+        self.item_chosen.emit(self._model.items[index.row()].seq)

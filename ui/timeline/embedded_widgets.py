@@ -1,0 +1,76 @@
+"""Measures and places the widgets among the painted rows: reply texts and run end cards."""
+
+from collections.abc import Callable
+from typing import Final
+
+from PySide6.QtCore import QRect
+from PySide6.QtWidgets import QTableView
+
+from core.domain.steps import Step
+from ui.base.step_presentation import kind_style
+from ui.timeline.reply_widgets import DRAFT, ReplyWidgets
+from ui.timeline.row_delegate import TimelineRowDelegate
+from ui.timeline.run_end_card import MARGIN_ABOVE, MARGIN_BELOW, RunEnd, RunEndCards
+from ui.timeline.timeline_model import TimelineModel
+
+ACTIVE_STATUSES: Final = frozenset({"running", "waiting"})
+
+
+class EmbeddedWidgets:
+    """Provides row heights to the timeline view during layout, and then places the embedded widgets."""
+
+    def __init__(
+        self, rows: TimelineModel, painter: TimelineRowDelegate, replies: ReplyWidgets, endings: RunEndCards
+    ) -> None:
+        self._rows, self._painter, self._replies = rows, painter, replies
+        self.end_cards = endings
+        self.run_end_of: Callable[[Step], RunEnd] = lambda step: RunEnd(rows.header(step.run))
+
+    def row_height(self, position: int, width: int) -> int:
+        """Return the height of the row at a position."""
+        heights = self._painter.heights
+        step = self._rows.step_at(position)
+        if step is None and not self._rows.is_draft(position):
+            return heights.work
+        if step and self._rows.is_hidden(position):
+            return 0
+        if step and self._rows.is_nested(step.row):
+            return heights.work
+        if step is None or kind_style(step.kind).shape == "reply":
+            row = step.row if step else DRAFT
+            text = self._replies.reply_height(
+                row, self._painter.columns(width).text_width, lambda: self._rows.text_of(position)
+            )
+            return text + heights.reply_above + heights.reply_below
+        if step.kind == "end":
+            return self.end_cards.row_height(step, self.run_end_of(step), self._painter.columns(width).text_width)
+        return self._painter.row_height(step, width)
+
+    def place_widgets(self, view: QTableView) -> tuple[int, int, bool]:
+        """Place the widgets; return the first and last visible position, and whether a visible row is in progress."""
+        replies: dict[int, QRect] = {}
+        ends: dict[int, QRect] = {}
+        going = False
+        count, height = self._rows.rowCount(), view.viewport().height()
+        position = first = view.rowAt(0)
+        if position >= 0:
+            columns, heights = self._painter.columns(view.viewport().width()), self._painter.heights
+            y = view.rowViewportPosition(position)
+            while position < count and y < height:
+                step, tall = self._rows.step_at(position), view.rowHeight(position)
+                if step is None or kind_style(step.kind).shape == "reply":
+                    row = step.row if step else DRAFT
+                    if row in self._replies.shown:
+                        inner = tall - heights.reply_above - heights.reply_below
+                        replies[row] = QRect(columns.text, y + heights.reply_above, columns.text_width, inner)
+                elif step.row in self.end_cards.shown:
+                    ends[step.row] = QRect(
+                        columns.text, y + MARGIN_ABOVE, columns.text_width, tall - MARGIN_ABOVE - MARGIN_BELOW
+                    )
+                elif step.status in ACTIVE_STATUSES and not step.ended_at and step.kind != "interrupted":
+                    going = True
+                y += tall
+                position += 1
+        self._replies.place_replies(replies)
+        self.end_cards.place_cards(ends)
+        return first, position - 1, going

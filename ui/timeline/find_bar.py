@@ -1,0 +1,156 @@
+"""The find bar of the run page. It searches the stored text, not only the rows on screen."""
+
+from typing import Final, Protocol
+
+from PySide6.QtCore import QEvent, QObject, Qt, QTimer, Signal
+from PySide6.QtGui import QKeyEvent
+from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QToolButton, QWidget
+
+from ui.style.icons import set_icon
+from ui.style.theme import Look
+from ui.widgets.button import Button
+from ui.widgets.labels import label
+
+DEBOUNCE_MS: Final = 120
+MAX_MATCHES: Final = 1_000
+
+
+class FindSource(Protocol):
+    """The search functions of the find bar; implemented by the store's reader."""
+
+    def find_in_session(self, session: str, text: str) -> list[int]: ...
+
+    def row_of(self, session: str, seq: int) -> int | None: ...
+
+
+class RunFindBar(QWidget):
+    """A button that expands into a search field; `match_selected` carries its row and the searched text."""
+
+    match_selected = Signal(int, str)
+    matches_cleared = Signal()
+    """The search was closed or has no matches, so the highlighting should be removed."""
+    closed = Signal()
+
+    def __init__(self, look: Look, rows: FindSource, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._look, self._rows = look, rows
+        self._session, self._at = "", -1
+        self._hits: list[int] = []
+        self._debounce = QTimer(self, interval=DEBOUNCE_MS, singleShot=True)
+        self._debounce.timeout.connect(self._search)
+        self.setObjectName("run.find")
+        self._open = Button(
+            look, self.tr("Find in run"), name="run.find.open", tone="quiet", icon="search", hint="Ctrl+F"
+        )
+        self._open.clicked.connect(self.open)
+        self._field = QLineEdit()
+        self._field.setObjectName("run.find.words")
+        self._field.setPlaceholderText(self.tr("Find in run"))
+        self._field.setAccessibleName(self.tr("Find in this run"))
+        self._field.setClearButtonEnabled(False)
+        self._field.setFixedWidth(look.size(200))
+        self._field.textChanged.connect(lambda _: self._debounce.start())
+        self._field.installEventFilter(self)
+        self._count = label("", look.fonts.second, "second", name="run.find.count")
+        self._buttons = [
+            self._button("run.find.previous", "chevron-up", self.tr("Previous match (Shift+Enter)"), -1),
+            self._button("run.find.next", "chevron-down", self.tr("Next match (Enter)"), 1),
+            self._button("run.find.close", "x", self.tr("Close (Esc)"), 0),
+        ]
+        layout = QHBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(4)
+        for part in (self._open, self._field, self._count, *self._buttons):
+            layout.addWidget(part)
+        self._show_field(False)
+
+    def set_session(self, session: str) -> None:
+        """Search another session; an active search is repeated there."""
+        if session != self._session:
+            self._session, self._at, self._hits = session, -1, []
+            if self._field.isVisible() and self._field.text():
+                self._debounce.start()
+
+    def open(self) -> None:
+        """Show the field and focus it."""
+        self._show_field(True)
+        self._field.setFocus()
+        self._field.selectAll()
+
+    def close_field(self) -> None:
+        self._show_field(False)
+        self.matches_cleared.emit()
+        self.closed.emit()
+
+    def set_icon_only(self, short: bool) -> None:
+        """Show the button as icon only, for narrow windows."""
+        self._open.set_icon_only(short)
+
+    def step_match(self, by: int) -> None:
+        """Go to the next (1) or previous (-1) match, wrapping around."""
+        if self._debounce.isActive():
+            self._debounce.stop()
+            self._search()
+            return
+        if not self._hits:
+            return
+        self._at = (self._at + by) % len(self._hits)
+        self._update_count()
+        row = self._rows.row_of(self._session, self._hits[self._at])
+        if row is not None:
+            self.match_selected.emit(row, self._field.text())
+
+    def restyle(self, look: Look) -> None:
+        self._look = look
+        self._open.restyle(look)
+        self._field.setFixedWidth(look.size(200))
+        self._count.setFont(look.fonts.second)
+        for button, name in zip(self._buttons, ("chevron-up", "chevron-down", "x"), strict=True):
+            set_icon(button, name, look.theme.second, look.size(16))
+
+    def _search(self) -> None:
+        self._hits = self._rows.find_in_session(self._session, self._field.text())
+        self._at = -1
+        if self._hits:
+            self.step_match(1)
+        else:
+            self._update_count()
+            self.matches_cleared.emit()
+
+    def _update_count(self) -> None:
+        if not self._field.text().strip():
+            text = ""
+        elif not self._hits:
+            text = self.tr("No matches")
+        else:
+            count = f"{len(self._hits):,}" + ("+" if len(self._hits) >= MAX_MATCHES else "")
+            text = self.tr("{} of {}").format(self._at + 1, count)
+        self._count.setText(text)
+        for button in self._buttons[:2]:
+            button.setEnabled(len(self._hits) > 1)
+
+    def _button(self, name: str, icon_name: str, tooltip: str, by: int) -> QToolButton:
+        made = QToolButton()
+        made.setObjectName(name)
+        set_icon(made, icon_name, self._look.theme.second, self._look.size(16))
+        made.setToolTip(tooltip)
+        made.setAccessibleName(tooltip)
+        made.clicked.connect((lambda: self.step_match(by)) if by else self.close_field)
+        return made
+
+    def _show_field(self, shown: bool) -> None:
+        self._open.setVisible(not shown)
+        for part in (self._field, self._count, *self._buttons):
+            part.setVisible(shown)
+
+    # Qt overrides
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if watched is self._field and isinstance(event, QKeyEvent) and event.type() == QEvent.Type.KeyPress:
+            if event.key() == Qt.Key.Key_Escape:
+                self.close_field()
+                return True
+            if event.key() in {Qt.Key.Key_Return, Qt.Key.Key_Enter}:
+                self.step_match(-1 if event.modifiers() & Qt.KeyboardModifier.ShiftModifier else 1)
+                return True
+        return super().eventFilter(watched, event)

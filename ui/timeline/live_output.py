@@ -1,0 +1,70 @@
+"""Text that is streaming now: replies and command output that are not in the event log yet."""
+
+from collections.abc import Iterable
+
+from core.domain.events import (
+    BackgroundCommandEnded,
+    Replied,
+    ReplyInterrupted,
+    RunEnded,
+    RunInterrupted,
+    RunPaused,
+    SessionEvent,
+    ToolReturned,
+)
+from core.engine.state.live_updates import LiveUpdate
+from core.store.journal_update import JournalUpdate
+
+MAX_OUTPUT_BYTES = 16 * 1024  # kept of each running command, from the end
+TAIL_LINES = 12
+MAX_REPLY = 256 * 1024  # characters of a reply in progress, because a faulty provider could stream forever
+
+
+class LiveOutput:
+    """The reply in progress of each session, and the latest output of each running call."""
+
+    def __init__(self) -> None:
+        self._replies: dict[str, str] = {}
+        self._printed: dict[tuple[str, str], bytes] = {}
+
+    def apply(self, updates: Iterable[object]) -> None:
+        """Apply a batch of live updates and journal updates, in order."""
+        for update in updates:
+            if isinstance(update, LiveUpdate):
+                self.apply_live_update(update)
+            elif isinstance(update, JournalUpdate):
+                self.apply_event(update.session.id, update.entry.event)
+
+    def apply_live_update(self, draft: LiveUpdate) -> None:
+        name = draft.session
+        if draft.call:
+            self._printed[name, draft.call] = (self._printed.get((name, draft.call), b"") + draft.output)[
+                -MAX_OUTPUT_BYTES:
+            ]
+        elif draft.ended:
+            self._replies.pop(name, None)
+        elif draft.text:
+            reply = self._replies.get(name, "")
+            if len(reply) < MAX_REPLY:  # the rest is in the event at the end
+                self._replies[name] = (reply + draft.text)[:MAX_REPLY]
+
+    def apply_event(self, session: str, event: SessionEvent) -> None:
+        """Drop the live text that an event has replaced."""
+        match event:
+            case Replied() | ReplyInterrupted():
+                self._replies.pop(session, None)
+            case ToolReturned(call_id=call) | BackgroundCommandEnded(call_id=call):
+                self._printed.pop((session, call), None)
+            case RunEnded() | RunPaused() | RunInterrupted():
+                for key in [key for key in self._printed if key[0] == session]:
+                    del self._printed[key]
+            case _:
+                pass
+
+    def reply(self, session: str) -> str:
+        return self._replies.get(session, "")
+
+    def output_tail(self, session: str, call: str) -> str:
+        """Return the last lines that a call has printed."""
+        text = self._printed.get((session, call), b"").decode("utf-8", "replace")
+        return "\n".join(text.rstrip("\n").split("\n")[-TAIL_LINES:])

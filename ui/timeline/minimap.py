@@ -1,0 +1,184 @@
+"""The minimap: the whole session on a time axis with one lane per kind of step, and a frame around the visible rows."""
+
+from typing import Final, Protocol
+
+from PySide6.QtCore import QRectF, QSize, Qt, Signal
+from PySide6.QtGui import QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen, QPixmap, QResizeEvent
+from PySide6.QtWidgets import QSizePolicy, QWidget
+
+from core.domain.clock import Clock, now
+from core.domain.steps import OPEN_STATUSES
+from core.store.row_sampling import RowSample
+from core.timeline.time_axis import TimeAxis
+from ui.base.step_presentation import kind_style
+from ui.style.theme import Look, blend
+
+LANES: Final = {"thinking": 0, "done": 1, "command": 2, "network": 3, "agent": 3, "learned": 4, "failed": 4}
+LANE_COUNT: Final = 5
+NO_LANE: Final = frozenset({"run", "end", "user", "reply", "rating", "fork", "notice"})
+HEIGHT: Final = 55
+EDGE: Final = 16
+INSET: Final = 8
+BAR_HEIGHT: Final = 6
+MAX_CACHED: Final = 8
+PER_PIXEL: Final = 1
+REDRAW_AFTER: Final = 1_000_000  # microseconds between two redraws while a run is in progress
+
+
+class SampleSource(Protocol):
+    """The data source of the minimap; implemented by the store's reader."""
+
+    def sample(self, session: str, count: int, most: int) -> list[RowSample]: ...
+
+
+class Minimap(QWidget):
+    """A map of the session. `row_requested` carries the row to scroll to after a click, drag or key press."""
+
+    row_requested = Signal(int)
+
+    def __init__(self, look: Look, rows: SampleSource, *, clock: Clock = now, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._look, self._rows, self._clock = look, rows, clock
+        self._session, self._count, self._drawn_at = "", 0, 0
+        self._axis = TimeAxis.of((), 0)
+        self._marks: list[RowSample] = []
+        self._picture = QPixmap()
+        self._kept: dict[tuple[str, int, int], tuple[list[RowSample], TimeAxis, QPixmap]] = {}
+        self._seen = (0, 0)
+        self.setObjectName("run.strip")
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self.setCursor(Qt.CursorShape.PointingHandCursor)
+        self.setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)
+
+    def show_rows(self, session: str, count: int, *, going: bool = False) -> None:
+        """Show the rows of a session; while a run is in progress, redraw at most once a second."""
+        other = session != self._session
+        if other or not going or self._clock() - self._drawn_at >= REDRAW_AFTER:
+            self._session, self._count = session, count
+            self._read(going=going)
+
+    def frame_rows(self, first: int, last: int) -> None:
+        """Frame the rows from `first` to `last`, which are on screen."""
+        if (first, last) != self._seen:
+            self._seen = (first, last)
+            text = self.tr("Minimap: rows {} to {} of {} are visible")
+            self.setAccessibleName(text.format(first + 1, last + 1, max(self._count, last + 1)))
+            self.update()
+
+    def restyle(self, look: Look) -> None:
+        self._look = look
+        self._kept.clear()
+        self._picture = QPixmap()
+        self.update()
+
+    @property
+    def axis(self) -> TimeAxis:
+        return self._axis
+
+    def _read(self, *, going: bool = False) -> None:
+        self._drawn_at = self._clock()
+        key = (self._session, self._count, self.width())
+        if key in self._kept and not going:
+            self._marks, self._axis, self._picture = self._kept[key]
+            self.update()
+            return
+        room = max(100, self.width() - 2 * EDGE)
+        found = self._rows.sample(self._session, self._count, PER_PIXEL * room) if self._session else []
+        self._marks = [mark for mark in found if mark.kind not in NO_LANE]
+        ended = max((mark.ended or mark.began for mark in self._marks), default=0)
+        open_end = any(mark.status in {"running", "waiting"} and not mark.ended for mark in self._marks[-40:])
+        self._axis = TimeAxis.of(self._marks, self._drawn_at if open_end else ended)
+        self._picture = QPixmap()
+        self.update()
+
+    def _keep(self) -> None:
+        """Cache the picture of this session, so that it is shown at once when the user returns."""
+        key = (self._session, self._count, self.width())
+        self._kept[key] = (self._marks, self._axis, self._picture)
+        while len(self._kept) > MAX_CACHED:
+            del self._kept[next(iter(self._kept))]
+
+    def _paint_picture(self) -> QPixmap:
+        theme, ratio = self._look.theme, self.devicePixelRatioF()
+        made = QPixmap(self.size() * ratio)
+        made.setDevicePixelRatio(ratio)
+        made.fill(theme.panel)
+        with QPainter(made) as painter:
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+            painter.setPen(Qt.PenStyle.NoPen)
+            room = self.width() - 2 * EDGE
+            step = (self.height() - 2 * INSET - BAR_HEIGHT) / (LANE_COUNT - 1)
+            brushes = {name: blend(theme.color(name), theme.panel, 0.9) for name in LANES}
+            for mark in self._marks:
+                token = kind_style(mark.kind).token
+                token = "failed" if mark.status == "failed" else token
+                left = EDGE + room * self._axis.position_of_time(mark.began)
+                ended = mark.ended or (self._drawn_at if mark.status in OPEN_STATUSES else mark.began)
+                width = max(3.0, EDGE + room * self._axis.position_of_time(ended) - left)
+                if token == "waiting":
+                    painter.setBrush(blend(theme.waiting, theme.panel, 0.16))
+                    painter.drawRoundedRect(QRectF(left, INSET - 1, width, self.height() - 2 * INSET + 2), 3, 3)
+                    painter.fillRect(QRectF(left, 2, 2, self.height() - 4), theme.waiting)
+                    continue
+                top = INSET + LANES.get(token, LANE_COUNT - 1) * step
+                painter.setBrush(brushes.get(token) or blend(theme.color(token), theme.panel, 0.9))
+                painter.drawRoundedRect(QRectF(left, top, width, BAR_HEIGHT), min(2.5, width / 2), 2.5)
+        return made
+
+    def _go(self, x: float) -> None:
+        room = max(1, self.width() - 2 * EDGE)
+        self.row_requested.emit(self._axis.row_at(min(1.0, max(0.0, (x - EDGE) / room))))
+
+    # Qt overrides
+
+    def sizeHint(self) -> QSize:
+        return QSize(200, HEIGHT)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._read()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        theme = self._look.theme
+        if self._picture.isNull():
+            self._picture = self._paint_picture()
+            self._keep()
+        with QPainter(self) as painter:
+            painter.drawPixmap(0, 0, self._picture)
+            painter.fillRect(0, self.height() - 1, self.width(), 1, theme.line)
+            if not self._marks:
+                return
+            room = self.width() - 2 * EDGE
+            left = EDGE + room * self._axis.position_of_row(self._seen[0]) - 3
+            right = EDGE + room * self._axis.position_of_row(self._seen[1] + 1) + 3
+            box = QRectF(left + 0.5, 2.5, max(10.0, right - left), self.height() - 6)
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+            fill = theme.accent
+            fill.setAlphaF(0.08 if theme.dark else 0.04)
+            painter.setBrush(fill)
+            fill.setAlphaF(1.0)
+            painter.setPen(QPen(theme.accent, 2 if self.hasFocus() else 1))
+            painter.drawRoundedRect(box, 5, 5)
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        if event.button() == Qt.MouseButton.LeftButton:
+            self._go(event.position().x())
+
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
+        if event.buttons() & Qt.MouseButton.LeftButton:
+            self._go(event.position().x())
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        first, last = self._seen
+        page = max(1, last - first)
+        keys = {
+            Qt.Key.Key_Left: first - page // 2,
+            Qt.Key.Key_Right: last + page // 2,
+            Qt.Key.Key_Home: 0,
+            Qt.Key.Key_End: self._count - 1,
+        }
+        if (row := keys.get(Qt.Key(event.key()))) is not None:
+            self.row_requested.emit(min(max(0, row), max(0, self._count - 1)))
+        else:
+            super().keyPressEvent(event)

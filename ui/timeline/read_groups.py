@@ -1,0 +1,102 @@
+"""Groups consecutive reads: three or more are shown as one row until the user expands it."""
+
+from bisect import bisect_right
+from collections.abc import Callable, Sequence
+from typing import Final, NamedTuple
+
+from core.domain.steps import Step
+from ui.base.step_presentation import translate
+from ui.timeline.step_pages import PAGE_SIZE
+
+MIN_GROUP: Final = 3
+MAX_GROUP: Final = 20  # limits how many rows one screen can stand for
+MAX_NAMES: Final = 2
+MAX_CACHED_PAGES: Final = 50
+
+
+class ReadGroup(NamedTuple):
+    """A half-open range of rows, from `first` to `end`."""
+
+    first: int
+    end: int
+
+
+class ReadGroups:
+    """The read groups of a session, computed lazily for each page of rows. No group spans a page boundary."""
+
+    def __init__(self, page: Callable[[int], Sequence[Step]]) -> None:
+        self._page = page
+        self._known: dict[int, list[ReadGroup]] = {}
+        self._opened: set[int] = set()
+
+    def group_of(self, row: int) -> ReadGroup | None:
+        """Return the group of a row, expanded or not."""
+        number = row // PAGE_SIZE
+        if number not in self._known:
+            self._known[number] = _groups(self._page(number))
+            if len(self._known) > MAX_CACHED_PAGES:
+                del self._known[next(iter(self._known))]
+        groups = self._known[number]
+        index = bisect_right(groups, row, key=lambda group: group.first) - 1
+        return groups[index] if index >= 0 and row < groups[index].end else None
+
+    def collapsed_group_of(self, row: int) -> ReadGroup | None:
+        """Return the collapsed group that contains a row."""
+        group = self.group_of(row)
+        return group if group and group.first not in self._opened else None
+
+    def is_hidden(self, row: int) -> bool:
+        """Return whether a row is hidden in a collapsed group; the first row of the group represents it."""
+        group = self.collapsed_group_of(row)
+        return group is not None and row != group.first
+
+    def expand(self, group: ReadGroup) -> None:
+        self._opened.add(group.first)
+
+    def toggle(self, group: ReadGroup) -> None:
+        """Expand or collapse a group."""
+        self._opened ^= {group.first}
+
+    def invalidate(self, rows: Sequence[int]) -> None:
+        """Drop the cached groups of the pages of these rows, which have changed."""
+        for number in {row // PAGE_SIZE for row in rows}:
+            self._known.pop(number, None)
+
+
+def _groups(steps: Sequence[Step]) -> list[ReadGroup]:
+    found: list[ReadGroup] = []
+    start = 0
+    for at in range(1, len(steps) + 1):
+        if at < len(steps) and at - start < MAX_GROUP and _belong_together(steps[at - 1], steps[at]):
+            continue
+        if at - start >= MIN_GROUP and _is_groupable(steps[start]):
+            found.append(ReadGroup(steps[start].row, steps[at - 1].row + 1))
+        start = at
+    return found
+
+
+def _belong_together(one: Step, other: Step) -> bool:
+    return _is_groupable(one) and _is_groupable(other) and (one.run, one.depth) == (other.run, other.depth)
+
+
+def _is_groupable(step: Step) -> bool:
+    """Return whether a step can be grouped: a successful read without untrusted content."""
+    return step.kind == "read" and step.status == "done" and not step.metrics.get("untrusted")
+
+
+def summarize_group(steps: Sequence[Step]) -> Step:
+    """Return a step that represents the group: in the row of its first step, with total time, size and tokens."""
+    names = list(dict.fromkeys(step.object.rsplit("/", 1)[-1] for step in steps))
+    if len(names) == 1:
+        text = translate("{}, {} times").format(names[0], len(steps))
+    else:
+        rest = len(names) - MAX_NAMES
+        shown = ", ".join(names[:MAX_NAMES]) + (f", +{rest}" if rest > 0 else "")
+        text = translate("{} files: {}").format(len(names), shown)
+    total_bytes = sum(step.metrics.get("bytes", 0) for step in steps)
+    return steps[0]._replace(
+        object=text,
+        ended_at=max(step.ended_at for step in steps),
+        metrics={"bytes": total_bytes} if total_bytes else {},
+        tokens=sum(step.tokens for step in steps),
+    )

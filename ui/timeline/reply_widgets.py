@@ -1,0 +1,265 @@
+"""The text widgets of the replies near the viewport; they are released when scrolled away."""
+
+import re
+from collections.abc import Callable
+from time import perf_counter
+from typing import Final
+
+from PySide6.QtCore import QRect, QRegularExpression, Qt, QUrl, Signal
+from PySide6.QtGui import QGuiApplication, QKeyEvent, QKeySequence, QPainter, QPaintEvent, QWheelEvent
+from PySide6.QtWidgets import QFrame, QTextBrowser, QTextEdit, QToolButton, QWidget
+
+from ui.style.icons import icon
+from ui.style.theme import Look, blend
+from ui.text.code_blocks import code_frames, code_text, draw_code_frames
+from ui.text.document_formats import BOX_PADDING
+from ui.text.markdown import MarkdownStream
+from ui.text.safe_document import SafeDocument
+
+DRAFT: Final = -1
+MAX_SPARE: Final = 4
+FRAME_MS: Final = 33
+PAUSE_FACTOR: Final = (
+    4  # pause after an update, in multiples of its duration, so updates take at most a fifth of the time
+)
+MAX_HIGHLIGHTS: Final = 200
+
+
+class ReplyText(QTextBrowser):
+    """A reply rendered from Markdown, with selectable text and a copy button on each code block."""
+
+    link_clicked = Signal(str)
+
+    def __init__(self, look: Look, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._look = look
+        self.setObjectName("timeline.reply")
+        self.setProperty("bare", True)
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.viewport().setAutoFillBackground(False)
+        self.viewport().setAttribute(Qt.WidgetAttribute.WA_StaticContents)
+        self.setAttribute(Qt.WidgetAttribute.WA_StaticContents)
+        self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setOpenLinks(False)
+        self.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
+        self.setTextInteractionFlags(
+            Qt.TextInteractionFlag.TextBrowserInteraction | Qt.TextInteractionFlag.TextSelectableByKeyboard
+        )
+        self.setAccessibleName(self.tr("Reply"))
+        self.setDocument(SafeDocument(self))
+        self._flow = MarkdownStream(self.document(), look)
+        self._copies: list[QToolButton] = []
+        self._rests_until = 0.0
+        self.anchorClicked.connect(self._follow)
+
+    def set_markdown(self, text: str, *, finished: bool) -> None:
+        """Show `text`; while it is unfinished, only its last block is rendered again."""
+        began = perf_counter()
+        if finished:
+            self._flow.finish(text)
+        else:
+            self._write_tail(text)
+        now = perf_counter()
+        self._rests_until = now + PAUSE_FACTOR * (now - began)
+
+    def _write_tail(self, text: str) -> None:
+        """Render the changed blocks and repaint only their area; Qt would also repaint everything above."""
+        layout = self.document().documentLayout()
+        blocked = layout.blockSignals(True)
+        changed = self._flow.write(text)
+        layout.blockSignals(blocked)
+        top = layout.blockBoundingRect(self.document().findBlock(changed)).top() if changed else 0.0
+        above = max(0, round(top) - BOX_PADDING)
+        self.viewport().update(0, above, self.viewport().width(), self.viewport().height() - above)
+
+    @property
+    def pause_ms(self) -> int:
+        """The milliseconds to wait before the next update, so that slow rendering does not block the window."""
+        return max(0, round(1000 * (self._rests_until - perf_counter())))
+
+    def restyle(self, look: Look) -> None:
+        self._look = look
+        self._flow.restyle(look)
+
+    def height_at(self, width: int) -> int:
+        """Return the height of the text at a width."""
+        document = self.document()
+        if document.textWidth() != width:
+            document.setTextWidth(width)
+        return round(document.size().height() + 0.5)
+
+    def place_copies(self) -> None:
+        """Place a copy button on each code block."""
+        frames = code_frames(self.document())
+        while len(self._copies) < len(frames):
+            self._copies.append(self._copy_button())
+        layout = self.document().documentLayout()
+        for index, button in enumerate(self._copies):
+            button.setVisible(index < len(frames))
+            if index < len(frames):
+                box = layout.frameBoundingRect(frames[index])
+                button.move(round(box.right()) - button.width() - 6, round(box.top()) + 8)
+
+    def highlight(self, words: str) -> QRect | None:
+        """Highlight words as the store's search matches them: whole words, the last one as a prefix.
+
+        Return the rectangle of the first occurrence of the words in sequence, else of the first highlighted word.
+        """
+        *whole, last = re.findall(r"\w+", words) or [""]
+        each = "|".join([*(rf"\b{word}\b" for word in whole), rf"\b{last}\w*"])
+        marked = self._found(each, MAX_HIGHLIGHTS) if last else []
+        self.setExtraSelections(marked)
+        together = self._found(r"\b" + r"\W+".join([*whole, last]), 1) if marked else []
+        return next((self.cursorRect(mark.cursor) for mark in [*together, *marked]), None)
+
+    def _found(self, pattern: str, most: int) -> list[QTextEdit.ExtraSelection]:
+        options, theme = QRegularExpression.PatternOption, self._look.theme
+        wanted = QRegularExpression(pattern, options.CaseInsensitiveOption | options.UseUnicodePropertiesOption)
+        found, marks = self.document().find(wanted), list[QTextEdit.ExtraSelection]()
+        while not found.isNull() and len(marks) < most:
+            mark = QTextEdit.ExtraSelection()
+            mark.cursor = found
+            mark.format.setBackground(blend(theme.waiting, theme.background, 0.28))
+            marks.append(mark)
+            found = self.document().find(wanted, found)
+        return marks
+
+    def _copy_button(self) -> QToolButton:
+        button = QToolButton(self.viewport())
+        button.setObjectName("timeline.reply.copy")
+        button.setIcon(icon("copy", self._look.theme.second, 16))
+        button.setFixedSize(26, 26)
+        button.setCursor(Qt.CursorShape.ArrowCursor)
+        button.setToolTip(self.tr("Copy code"))
+        button.setAccessibleName(self.tr("Copy code"))
+        button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        index = len(self._copies)
+        button.clicked.connect(lambda: self._copy(index))
+        return button
+
+    def _copy(self, index: int) -> None:
+        frames = code_frames(self.document())
+        if index < len(frames):
+            QGuiApplication.clipboard().setText(code_text(frames[index]))
+
+    def _follow(self, url: QUrl) -> None:
+        self.link_clicked.emit(url.toString(QUrl.ComponentFormattingOption.FullyEncoded))
+
+    # Qt overrides
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        with QPainter(self.viewport()) as painter:
+            draw_code_frames(painter, self.document(), self._look, event.rect())
+        super().paintEvent(event)
+
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        event.ignore()  # the timeline scrolls instead
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        keys = QKeySequence.StandardKey
+        extends_selection = event.modifiers() & Qt.KeyboardModifier.ShiftModifier and self.textCursor().hasSelection()
+        if extends_selection or event.matches(keys.Copy) or event.matches(keys.SelectAll):
+            super().keyPressEvent(event)
+        else:
+            event.ignore()
+
+
+class ReplyWidgets:
+    """The reply widgets near the viewport, by row; the draft's row is `DRAFT`."""
+
+    def __init__(
+        self, parent: QWidget, look: Look, follow: Callable[[str], None], later: Callable[[int], None]
+    ) -> None:
+        self._later = later
+        self._parent = parent
+        self._look = look
+        self._follow = follow
+        self._shown: dict[int, ReplyText] = {}
+        self._stale: set[int] = set()
+        self._near: set[int] = set()
+        self._spare: list[ReplyText] = []
+
+    @property
+    def shown(self) -> dict[int, ReplyText]:
+        return self._shown
+
+    def mark_changed(self, row: int) -> None:
+        """Mark the text of a row as changed."""
+        self._stale.add(row)
+
+    def adopt_draft(self, row: int) -> None:
+        """Turn the draft's widget into the widget of the finished reply's row."""
+        if draft := self._shown.pop(DRAFT, None):
+            self._shown[row] = draft
+            self._stale.add(row)
+        self._stale.discard(DRAFT)
+
+    def reply_height(self, row: int, width: int, words: Callable[[], str]) -> int:
+        """Return the height of a reply, creating its widget and rendering its text if needed."""
+        reply = self._shown.get(row)
+        self._near.add(row)
+        if reply is None:
+            reply = self._shown[row] = self._take()
+            self._stale.add(row)
+        if row in self._stale:
+            if row == DRAFT and (rest_ms := reply.pause_ms) > FRAME_MS:
+                self._later(rest_ms)
+            else:
+                self._stale.discard(row)
+                reply.set_markdown(words(), finished=row != DRAFT)
+        return reply.height_at(width)
+
+    def place_replies(self, boxes: dict[int, QRect]) -> None:
+        """Place each visible reply in its box, hide replies just outside the viewport, and recycle other widgets."""
+        for row in [row for row in self._shown if row not in boxes]:
+            reply = self._shown[row]
+            # Keep widgets with a selection, so that it survives scrolling.
+            if row in self._near or (row != DRAFT and reply.textCursor().hasSelection()):
+                reply.hide()
+            else:
+                self._recycle(self._shown.pop(row))
+        self._near.clear()
+        for row, box in boxes.items():
+            reply = self._shown[row]
+            if reply.geometry() != box:
+                reply.setGeometry(box)
+            reply.show()
+            reply.place_copies()
+
+    def highlight(self, row: int, words: str) -> QRect | None:
+        """Highlight words in the reply of this row only; return the rectangle of the first match in the viewport."""
+        self.clear_highlights()
+        reply = self._shown.get(row)
+        rect = reply.highlight(words) if reply else None
+        return rect.translated(reply.pos()) if reply and rect else None
+
+    def clear_highlights(self) -> None:
+        for reply in self._shown.values():
+            reply.setExtraSelections([])
+
+    def clear(self) -> None:
+        for reply in self._shown.values():
+            self._recycle(reply)
+        self._shown.clear()
+        self._stale.clear()
+
+    def restyle(self, look: Look) -> None:
+        self._look = look
+        for reply in [*self._shown.values(), *self._spare]:
+            reply.restyle(look)
+
+    def _take(self) -> ReplyText:
+        if self._spare:
+            return self._spare.pop()
+        reply = ReplyText(self._look, self._parent)
+        reply.link_clicked.connect(self._follow)
+        return reply
+
+    def _recycle(self, reply: ReplyText) -> None:
+        reply.hide()
+        reply.setExtraSelections([])
+        if len(self._spare) < MAX_SPARE:
+            self._spare.append(reply)
+        else:
+            reply.deleteLater()

@@ -1,0 +1,283 @@
+"""The delegate that paints timeline rows: steps, run headers, message bubbles, interruptions and compactions."""
+
+from collections.abc import Callable
+
+from PySide6.QtCore import QModelIndex, QObject, QPersistentModelIndex, QPointF, QRect, QRectF, QSize, Qt
+from PySide6.QtGui import QColor, QFont, QFontMetrics, QPainter, QPen
+from PySide6.QtWidgets import QStyle, QStyledItemDelegate, QStyleOptionViewItem
+
+from core.domain.steps import Step, verb
+from ui.base.step_presentation import (
+    Badge,
+    badges,
+    compaction_line,
+    interrupted_line,
+    kind_style,
+    run_figures,
+    status_style,
+    translate,
+)
+from ui.style.icons import pixmap
+from ui.style.number_formats import duration
+from ui.style.theme import Look, blend
+from ui.text.visible import visible
+from ui.timeline.row_layout import BUBBLE_WIDTH, EDGE, RowColumns, RowHeights
+from ui.timeline.row_pixmaps import RowPixmapCache
+from ui.timeline.timeline_model import TimelineModel
+from ui.timeline.wrapped_text import WrappedTextCache
+from ui.widgets.paint import draw_frame, draw_selection
+
+ICON = 16
+BADGE_PADDING = 6
+DEPTH_INDENT = 20
+TENTH_SECOND = 100_000
+CACHED_SCREENS = 4  # size of the pixmap cache, in multiples of the viewport
+# Plain integers, because combining Qt flags for each text of each row is measurably slow.
+ONE_LINE = Qt.TextFlag.TextSingleLine.value | Qt.AlignmentFlag.AlignVCenter.value
+LEFT = ONE_LINE | Qt.AlignmentFlag.AlignLeft.value
+RIGHT = ONE_LINE | Qt.AlignmentFlag.AlignRight.value
+CENTER = ONE_LINE | Qt.AlignmentFlag.AlignHCenter.value
+
+
+class TimelineRowDelegate(QStyledItemDelegate):
+    """Paints and measures each row depending on the `shape` of its step kind."""
+
+    def __init__(self, model: TimelineModel, look: Look, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._model = model
+        self._shapes: dict[str, Callable[[QPainter, QRect, Step], None]] = {
+            "work": self._work,
+            "header": self._header,
+            "bubble": self._bubble,
+            "card": self._reply,
+            "interrupted": self._interrupted,
+            "compaction": self._compaction,
+            "reply": self._reply,
+        }
+        self.restyle(look)
+
+    def restyle(self, look: Look) -> None:
+        self._look = look
+        self._heights = RowHeights.of(look.fonts)
+        self._columns = RowColumns.of(0, look.fonts)
+        self._strong = QFontMetrics(look.fonts.strong)
+        self._mono = QFontMetrics(look.fonts.mono)
+        self._caption = QFontMetrics(look.fonts.caption)
+        self._plain = QFontMetrics(look.fonts.text)
+        self._pictures = RowPixmapCache()
+        self._bubbles = WrappedTextCache(look.fonts.text)
+
+    @property
+    def heights(self) -> RowHeights:
+        return self._heights
+
+    def columns(self, width: int) -> RowColumns:
+        if self._columns.width != width:
+            self._columns = RowColumns.of(width, self._look.fonts)
+        return self._columns
+
+    def row_height(self, step: Step, width: int) -> int:
+        """Return the height of a painted row; replies and run end cards are measured by their widgets."""
+        match kind_style(step.kind).shape:
+            case "header":
+                return self._heights.header
+            case "interrupted":
+                return self._heights.interrupted
+            case "bubble":
+                wrapped = self._bubbles.wrap(self._message(step), self._bubble_width(width))
+                return round(wrapped.height) + self._heights.bubble_around
+            case _:
+                return self._heights.work
+
+    def _work(self, painter: QPainter, box: QRect, step: Step) -> None:
+        columns, theme, fonts = self.columns(box.width()), self._look.theme, self._look.fonts
+        look, status = kind_style(step.kind), status_style(step.status)
+        shift = step.depth * DEPTH_INDENT
+        if step.number:
+            self._text(painter, QRect(0, box.y(), columns.number_right + shift, box.height()), str(step.number),
+                       theme.third, fonts.second, RIGHT)  # fmt: skip
+        for depth in range(step.depth):  # a vertical line connects the rows of a sub-agent to the delegating step
+            x = columns.number_right + depth * DEPTH_INDENT - 2
+            painter.fillRect(x, box.y(), 1, box.height(), theme.line)
+        self._icon(painter, look.icon, theme.color(look.token), columns.icon + shift, box)
+        right = columns.badge_right
+        if (unfolded := self._model.is_expanded(step.row)) is not None:
+            right -= self._look.size(ICON)
+            self._icon(painter, "chevron-down" if unfolded else "chevron-right", theme.second, right, box)
+            right -= 6
+        right = self._badges(painter, right, box, badges(step))
+        x = columns.verb + shift
+        word = translate(verb(step.kind, step.status))
+        self._text(painter, QRect(x, box.y(), max(0, right - x), box.height()), word, theme.text, fonts.strong)
+        x += self._strong.horizontalAdvance(word) + 8
+        if right - x > 12:
+            text = self._mono.elidedText(visible(step.object), Qt.TextElideMode.ElideRight, right - x - 8)
+            self._text(painter, QRect(x, box.y(), right - x, box.height()), text, theme.second, fonts.mono)
+        if columns.bar_width:
+            self._bar(painter, columns, box, step, theme.color(look.token))
+        lasted = duration(self._model.duration_of(step))
+        self._text(painter, QRect(columns.bar, box.y(), columns.duration_right - columns.bar, box.height()), lasted,
+                   theme.third, fonts.second, RIGHT)  # fmt: skip
+        if arrow := self._arrow(step):
+            self._icon(painter, arrow, theme.third, columns.status_icon, box)
+        else:
+            self._icon(painter, status.icon, theme.color(status.token), columns.status_icon, box)
+
+    def _arrow(self, step: Step) -> str:
+        """Return the expand icon of a group of reads, shown at its first row in place of the status icon."""
+        quiet = step.kind == "read" and not self._model.is_nested(step.row)
+        position = self._model.position_of(step.row) if quiet else None
+        group = self._model.group_at(position) if position is not None else None
+        return ("chevron-down" if group[1] else "chevron-right") if group else ""
+
+    def _header(self, painter: QPainter, box: QRect, step: Step) -> None:
+        columns, theme, fonts = self.columns(box.width()), self._look.theme, self._look.fonts
+        line = box.adjusted(0, box.height() - self._heights.work - 2, 0, -2)
+        name = f"{translate('Run')} {step.run}"
+        self._text(painter, line.adjusted(columns.text, 0, 0, 0), name, theme.text, fonts.strong)
+        x = columns.text + self._strong.horizontalAdvance(name) + 8
+        text = " · ".join(run_figures(step, self._model.duration_of(step)))
+        self._text(
+            painter, QRect(x, line.y(), columns.status_icon - x, line.height()), text, theme.second, fonts.second
+        )
+        folded = self._model.is_folded(step.run)
+        self._icon(painter, "chevron-right" if folded else "chevron-down", theme.third, columns.status_icon, line)
+
+    def _bubble(self, painter: QPainter, box: QRect, step: Step) -> None:
+        theme = self._look.theme
+        wrapped = self._bubbles.wrap(self._message(step), self._bubble_width(box.width()))
+        width, height = wrapped.width + 24, wrapped.height + 16
+        frame = QRectF(box.right() - EDGE - width + 1, box.y() + 8, width, height)
+        delivered = step.status == "done"
+        painter.setPen(Qt.PenStyle.NoPen if delivered else QPen(theme.strong_line, 1, Qt.PenStyle.DashLine))
+        painter.setBrush(theme.bubble if delivered else Qt.BrushStyle.NoBrush)
+        painter.drawRoundedRect(frame, 10, 10)
+        painter.setPen(theme.text if delivered else theme.second)
+        wrapped.layout.draw(painter, QPointF(frame.x() + 12, frame.y() + 8))
+        if not delivered:  # the message is still queued or was removed, so it is not in the context
+            beside = QRect(box.x(), box.y(), round(frame.x()) - box.x() - 10, box.height())
+            word = translate(verb(step.kind, step.status))
+            self._text(painter, beside, word, theme.third, self._look.fonts.second, RIGHT)
+
+    def _interrupted(self, painter: QPainter, box: QRect, step: Step) -> None:
+        columns, theme = self.columns(box.width()), self._look.theme
+        painter.fillRect(QRect(columns.text, box.y() + 6, 3, box.height() - 12), theme.waiting)
+        line = box.adjusted(columns.text + 14, 0, -EDGE, 0)
+        text = self._plain.elidedText(interrupted_line(step), Qt.TextElideMode.ElideRight, line.width())
+        self._text(painter, line, text, theme.text, self._look.fonts.text)
+
+    def _compaction(self, painter: QPainter, box: QRect, step: Step) -> None:
+        """Paint a dashed line across the row with the result of the compaction in its middle."""
+        columns, theme, fonts = self.columns(box.width()), self._look.theme, self._look.fonts
+        metrics = QFontMetrics(fonts.second)
+        text = compaction_line(step)
+        shows = f" · {translate('show what was compacted')}" if step.metrics.get("before") else ""
+        left, right = columns.text, box.width() - EDGE
+        wide = metrics.horizontalAdvance(text + shows)
+        x = max(left, left + (right - left - wide) // 2)
+        middle = box.y() + box.height() // 2
+        painter.setPen(QPen(theme.strong_line, 1, Qt.PenStyle.DashLine))
+        if x - 14 > left:
+            painter.drawLine(left, middle, x - 14, middle)
+            painter.drawLine(x + wide + 14, middle, right, middle)
+        self._text(painter, QRect(x, box.y(), wide + 2, box.height()), text, theme.second, fonts.second)
+        x += metrics.horizontalAdvance(text)
+        self._text(painter, QRect(x, box.y(), wide + 2, box.height()), shows, theme.accent, fonts.second)
+
+    def _reply(self, painter: QPainter, box: QRect, step: Step) -> None:
+        """Paint nothing: a widget covers this row."""
+
+    def _paint_picture(self, painter: QPainter, box: QRect, step: Step, chosen: bool) -> None:
+        """Paint a step row from the cache. The key contains everything that the appearance of the row depends on."""
+        screen, theme = painter.device(), self._look.theme
+        ratio = screen.devicePixelRatio()
+        tenths = 0 if step.ended_at else self._model.duration_of(step) // TENTH_SECOND
+        key = (
+            step.row,
+            box.width(),
+            box.height(),
+            chosen,
+            ratio,
+            tenths,
+            self._model.axis(step.run),
+            self._arrow(step),
+            self._model.is_expanded(step.row),
+        )
+        inside = QRect(0, 0, box.width(), box.height())
+        background = theme.selection if chosen else theme.background
+        picture = self._pictures.pixmap_for(
+            key, step, box.size(), ratio, background, lambda onto: self._work(onto, inside, step),
+            room=round(CACHED_SCREENS * screen.width() * screen.height() * ratio * ratio),
+        )  # fmt: skip
+        painter.drawPixmap(box.topLeft(), picture)
+        if chosen:
+            draw_frame(painter, box, 0, None, theme.chosen)
+
+    def _badges(self, painter: QPainter, right: int, box: QRect, shown: list[Badge]) -> int:
+        """Paint badges from right to left; return the left edge of the last one."""
+        theme, height = self._look.theme, self._caption.height() + 5
+        for badge in reversed(shown):
+            width = self._caption.horizontalAdvance(badge.text) + 2 * BADGE_PADDING
+            frame = QRectF(right - width + 0.5, box.y() + (box.height() - height) // 2 + 0.5, width - 1, height - 1)
+            painter.setPen(QPen(theme.strong_line, 1))
+            painter.setBrush(theme.raised)
+            painter.drawRoundedRect(frame, 4, 4)
+            self._text(painter, frame.toRect(), badge.text, theme.color(badge.token), self._look.fonts.caption, CENTER)
+            right -= width + 6
+        return right
+
+    def _bar(self, painter: QPainter, columns: RowColumns, box: QRect, step: Step, color: QColor) -> None:
+        """Paint the duration bar of a step on the time axis of its run."""
+        began, ended = self._model.axis(step.run)
+        whole = max(1, ended - began)
+        width = max(4.0, columns.bar_width * min(1.0, self._model.duration_of(step) / whole))
+        x = columns.bar + columns.bar_width * min(1.0, max(0.0, (step.started_at - began) / whole))
+        x = min(x, columns.bar + columns.bar_width - width)
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(blend(color, self._look.theme.background, 0.9))
+        painter.drawRoundedRect(QRectF(x, box.y() + box.height() / 2 - 3, width, 6), min(3.0, width / 2), 3)
+
+    def _icon(self, painter: QPainter, name: str, color: QColor, x: int, box: QRect) -> None:
+        ratio, size = painter.device().devicePixelRatio(), self._look.size(ICON)
+        painter.drawPixmap(x, box.y() + (box.height() - size) // 2, pixmap(name, color, size, ratio))
+
+    @staticmethod
+    def _text(painter: QPainter, box: QRect, text: str, color: QColor, font: QFont, flags: int = LEFT) -> None:
+        if text:
+            painter.setFont(font)
+            painter.setPen(color)
+            painter.drawText(box, flags, text)
+
+    def _message(self, step: Step) -> str:
+        position = self._model.position_of(step.row)
+        return step.object if position is None else self._model.text_of(position) or step.object
+
+    @staticmethod
+    def _bubble_width(width: int) -> int:
+        return max(80, min(BUBBLE_WIDTH, width - 160))
+
+    # Qt overrides
+
+    def paint(
+        self, painter: QPainter, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
+    ) -> None:
+        step, box = self._model.displayed_step(index.row()), QRect(option.rect)
+        if step is None or box.height() <= 0:
+            return
+        chosen = QStyle.StateFlag.State_Selected in option.state
+        shape = "work" if self._model.is_nested(step.row) else kind_style(step.kind).shape
+        if shape == "work":
+            self._paint_picture(painter, box, step, chosen)
+            return
+        painter.save()
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        if chosen and shape in {"work", "interrupted", "compaction"}:
+            draw_selection(painter, box, self._look.theme)
+        elif chosen:
+            painter.fillRect(box, self._look.theme.background)  # paints over Qt's selection color
+            painter.fillRect(QRect(0, box.y() + 4, 3, box.height() - 8), self._look.theme.accent)
+        self._shapes[shape](painter, box, step)
+        painter.restore()
+
+    def sizeHint(self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex) -> QSize:
+        return QSize(0, self._heights.work)

@@ -1,0 +1,333 @@
+"""The card at the end of a run: status, figures, changed files, error, open proposals and the user's rating."""
+
+from collections.abc import Callable
+from typing import Final, NamedTuple
+
+from PySide6.QtCore import QRect, Qt, QTimer, Signal
+from PySide6.QtGui import QFontMetrics, QWheelEvent
+from PySide6.QtWidgets import (
+    QFrame,
+    QHBoxLayout,
+    QLabel,
+    QLayout,
+    QLineEdit,
+    QPushButton,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from core.domain.problems import ErrorDetails
+from core.domain.steps import Step
+from ui.base.step_presentation import end_figures, plural, status_style, translate
+from ui.style.icons import pixmap, set_icon
+from ui.style.number_formats import money
+from ui.style.theme import Look, set_style_properties
+from ui.text.visible import visible
+from ui.widgets.button import Button
+from ui.widgets.elided import ElidedLabel
+from ui.widgets.labels import allow_breaks, label
+from ui.widgets.tooltip import tooltip_text
+
+MARGIN_ABOVE: Final = 8
+MARGIN_BELOW: Final = 12
+MAX_SPARE: Final = 2
+FILES_SHOWN: Final = 4
+MESSAGE_MS: Final = 1_600
+
+
+class CardRating(NamedTuple):
+    value: str = ""  # the rating: up, down or empty
+    note: str = ""
+
+
+class RunFileChange(NamedTuple):
+    """A file that the run created or changed."""
+
+    path: str
+    added: int
+    removed: int
+    created: bool
+
+
+class RunEnd(NamedTuple):
+    """The data of a run end card that is not in its step; `header` is the step of the run's header row."""
+
+    header: Step | None
+    files: tuple[RunFileChange, ...] = ()
+    rating: CardRating = CardRating()
+    open_proposals: int = 0  # waiting for the user's decision
+    error: ErrorDetails | None = None
+    can_retry: bool = False  # whether Try again is offered
+
+
+class RunEndCard(QFrame):
+    rated = Signal(int, str, str)
+    """Run number, rating (up, down or empty) and note."""
+    changes_requested = Signal(str)
+    """The path whose changes to show; empty for all files."""
+    review_requested = Signal()
+    """The user wants to review the open proposals."""
+    retry_requested = Signal()
+    """The user wants to retry the failed run."""
+
+    def __init__(self, look: Look, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._look = look
+        self._run, self._word = 0, ""
+        self._shown: tuple[Step, RunEnd] | None = None
+        self.setObjectName("end")
+        self.setProperty("surface", "card")
+        self._glyph = QLabel()
+        self._status = label("", look.fonts.strong, name="end.status")
+        self._figures = ElidedLabel("", look.fonts.text, "second", name="end.figures")
+        self._files = self._link("end.files")
+        self._files.clicked.connect(lambda: self.changes_requested.emit(""))
+        self._proposals = self._link("end.proposals")
+        self._proposals.setToolTip(translate("Review what the agent proposes to keep from this run"))
+        self._proposals.clicked.connect(self.review_requested)
+        self._asks = label(translate("Did it help?"), look.fonts.text, "second", name="end.asks")
+        self._thumbs = {word: self._thumb(word) for word in ("up", "down")}
+        self._why = ElidedLabel("", look.fonts.text, name="end.why")
+        self._cure = label("", look.fonts.text, "second", name="end.cure", wrap=True)
+        self._again = Button(look, translate("Try again"), name="end.again")
+        self._again.clicked.connect(self.retry_requested)
+        self._names = QHBoxLayout()
+        self._names.setSpacing(14)
+        self._names_box = QWidget()
+        self._names_box.setLayout(self._names)
+        self._note = QLineEdit()
+        self._note.setObjectName("end.note")
+        self._note.setPlaceholderText(translate("Add a note: what went well, what did not?"))
+        self._note.setAccessibleName(translate("Note about your rating"))
+        self._note.returnPressed.connect(self._save_note)
+        self._saved_label = label("", look.fonts.second, "done", name="end.kept")
+        self._message_timer = QTimer(self, interval=MESSAGE_MS, singleShot=True)
+        self._message_timer.timeout.connect(lambda: self._show_message(""))
+        self._lay_out()
+
+    def _lay_out(self) -> None:
+        first = QHBoxLayout()
+        first.setSpacing(8)
+        for part in (self._glyph, self._status):
+            first.addWidget(part)
+        first.addSpacing(8)
+        first.addWidget(self._figures, 1)
+        first.addWidget(self._files)
+        first.addWidget(self._proposals)
+        first.addSpacing(8)
+        first.addWidget(self._asks)
+        for thumb in self._thumbs.values():
+            first.addWidget(thumb)
+        self._names.setContentsMargins(0, 0, 0, 0)
+        note = QHBoxLayout()
+        note.setSpacing(10)
+        note.addWidget(self._note, 1)
+        note.addWidget(self._saved_label)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(15, 9, 13, 9)
+        layout.setSpacing(6)
+        layout.addLayout(first)
+        layout.addWidget(self._why)
+        cure = QHBoxLayout()
+        cure.setSpacing(12)
+        cure.addWidget(self._cure, 1)
+        cure.addWidget(self._again, 0, Qt.AlignmentFlag.AlignBottom)
+        layout.addLayout(cure)
+        layout.addWidget(self._names_box)
+        layout.addLayout(note)
+
+    def show_end(self, step: Step, end: RunEnd) -> None:
+        """Show the end of a run; does nothing if the data is unchanged."""
+        if self._shown == (step, end):
+            return
+        other = step.run != self._run or self._shown is None
+        self._shown = (step, end)
+        self._run, self._word = step.run, end.rating.value
+        status, theme = status_style(step.status), self._look.theme
+        size = self._look.size(16)
+        self._glyph.setPixmap(pixmap(status.icon, theme.color(status.token), size, self.devicePixelRatioF()))
+        self._status.setText(translate(status.label))
+        set_style_properties(self._status, tone=status.token)
+        figures = end_figures(step, end.header)
+        if end.header and end.header.cost:
+            figures.append(money(end.header.cost))
+        self._figures.show_text(" · ".join(figures))
+        self._show_files(end.files)
+        self._proposals.setText(f" {plural(end.open_proposals, 'proposal', 'proposals')}")
+        set_icon(self._proposals, "sparkles", theme.learned, size)
+        self._proposals.setVisible(end.open_proposals > 0)
+        self._why.show_text(visible(step.object))
+        self._why.setVisible(bool(step.object))
+        cure = "\n".join(visible(part) for part in (end.error.cause, end.error.fix) if part) if end.error else ""
+        self._cure.setText(allow_breaks(cure))
+        self._cure.setVisible(bool(cure))
+        self._again.setVisible(end.can_retry)
+        for word, thumb in self._thumbs.items():
+            thumb.setChecked(word == self._word)
+            color = (theme.done if word == "up" else theme.failed) if word == self._word else theme.text
+            set_icon(thumb, f"thumbs-{word}", color, size)
+        if other or not self._note.hasFocus():
+            self._note.setText(end.rating.note)
+        self._note.setVisible(bool(self._word))
+        if other:
+            self._show_message("")
+        parts = [self._status.text(), *figures, visible(step.object), cure, translate("Did it help?")]
+        self.setAccessibleName(f"{translate('End of the run')}: {', '.join(part for part in parts if part)}")
+
+    def height_at(self, width: int = 0) -> int:
+        """Return the height of the card at a width."""
+        layout = self.layout()
+        assert layout is not None
+        for part in (*layout.findChildren(QLayout), layout):
+            part.invalidate()  # the layout is outdated if the card changed while it was hidden
+        if not layout.hasHeightForWidth():  # no visible label wraps
+            return layout.totalSizeHint().height()
+        return layout.totalHeightForWidth(width or self.width())
+
+    def restyle(self, look: Look) -> None:
+        self._look = look
+        self._status.setFont(look.fonts.strong)
+        for part in (self._figures, self._why, self._cure, self._asks):
+            part.setFont(look.fonts.text)
+        self._again.restyle(look)
+        self._files.setFont(look.fonts.text)
+        self._proposals.setFont(look.fonts.text)
+        self._saved_label.setFont(look.fonts.second)
+        self._note.setFont(look.fonts.text)
+        if shown := self._shown:
+            self._shown = None
+            self.show_end(*shown)
+
+    def _show_files(self, files: tuple[RunFileChange, ...]) -> None:
+        new = sum(file.created for file in files)
+        parts = [plural(new, "file created", "files created")] if new else []
+        parts += [plural(len(files) - new, "file changed", "files changed")] if len(files) > new else []
+        self._files.setText(" · ".join(parts))
+        self._files.setVisible(bool(files))
+        while (item := self._names.takeAt(0)) is not None:
+            if old := item.widget():
+                old.hide()
+                old.deleteLater()
+        widgets = [self._file(file) for file in files[:FILES_SHOWN]]
+        if len(files) > FILES_SHOWN:
+            more = self._link("end.more")
+            more.setText(f"+{len(files) - FILES_SHOWN}")
+            more.clicked.connect(lambda: self.changes_requested.emit(""))
+            widgets.append(more)
+        for part in widgets:
+            self._names.addWidget(part)
+            part.show()  # the height of the card is needed now, before Qt would show the part
+        self._names.addStretch(1)
+        self._names_box.setVisible(bool(files))
+
+    def _file(self, file: RunFileChange) -> QPushButton:
+        made = self._link("end.file")
+        made.setFont(self._look.fonts.mono)
+        name = visible(file.path)
+        metrics = QFontMetrics(self._look.fonts.mono)
+        figures = " ".join(f"{sign}{number}" for sign, number in (("+", file.added), ("−", file.removed)) if number)
+        shown = metrics.elidedText(name, Qt.TextElideMode.ElideMiddle, self._look.size(180))
+        made.setText(f" {shown} {figures}".rstrip())
+        made.setToolTip(tooltip_text(translate("Show changes in {}").format(name)))
+        made.setAccessibleName(f"{name} {figures}")
+        icon_name = "file-plus" if file.created else "file-pen-line"
+        set_icon(made, icon_name, self._look.theme.done, self._look.size(16))
+        made.clicked.connect(lambda: self.changes_requested.emit(file.path))
+        return made
+
+    def _link(self, name: str) -> QPushButton:
+        made = QPushButton(self)
+        made.setObjectName(name)
+        made.setProperty("tone", "link")
+        made.setFont(self._look.fonts.text)
+        made.setCursor(Qt.CursorShape.PointingHandCursor)
+        return made
+
+    def _thumb(self, word: str) -> QToolButton:
+        made = QToolButton()
+        made.setObjectName(f"end.{word}")
+        made.setCheckable(True)
+        made.setProperty("tone", "framed")
+        text = translate("It helped") if word == "up" else translate("It did not help")
+        made.setToolTip(text)
+        made.setAccessibleName(text)
+        made.clicked.connect(lambda: self._rate(word))
+        return made
+
+    def _rate(self, word: str) -> None:
+        """Rate the run; the same thumb again removes the rating."""
+        word = "" if word == self._word else word
+        self._show_message("")
+        self.rated.emit(self._run, word, self._note.text().strip() if word else "")
+
+    def _save_note(self) -> None:
+        self._show_message(translate("Saved"))
+        self.rated.emit(self._run, self._word, self._note.text().strip())
+
+    def _show_message(self, text: str) -> None:
+        """Show a short confirmation next to the note; with an empty text, the note takes the full width."""
+        self._saved_label.setText(text)
+        self._saved_label.setVisible(bool(text))
+        if text:
+            self._message_timer.start()
+
+    # Qt overrides
+
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        event.ignore()
+
+
+class RunEndCards:
+    """The run end cards near the viewport. Cards are reused; `on_created` is called with each new one."""
+
+    def __init__(self, parent: QWidget, look: Look, on_created: Callable[[RunEndCard], None]) -> None:
+        self._parent, self._look, self._on_created = parent, look, on_created
+        self._shown: dict[int, RunEndCard] = {}
+        self._spare: list[RunEndCard] = []
+        self._near: set[int] = set()
+
+    @property
+    def shown(self) -> dict[int, RunEndCard]:
+        return self._shown
+
+    def row_height(self, step: Step, end: RunEnd, width: int) -> int:
+        card = self._shown.get(step.row)
+        self._near.add(step.row)
+        if card is None:
+            card = self._shown[step.row] = self._spare.pop() if self._spare else self._make()
+        card.show_end(step, end)
+        return card.height_at(width) + MARGIN_ABOVE + MARGIN_BELOW
+
+    def place_cards(self, boxes: dict[int, QRect]) -> None:
+        for row in [row for row in self._shown if row not in boxes]:
+            card = self._shown[row]
+            card.hide()
+            if row not in self._near:
+                self._spare.append(self._shown.pop(row))
+        while len(self._spare) > MAX_SPARE:
+            self._spare.pop().deleteLater()
+        self._near.clear()
+        for row, box in boxes.items():
+            card = self._shown[row]
+            if card.geometry() != box:
+                card.setGeometry(box)
+            card.show()
+
+    def clear(self) -> None:
+        for card in self._shown.values():
+            card.hide()
+            self._spare.append(card)
+        self._shown.clear()
+
+    def restyle(self, look: Look) -> None:
+        self._look = look
+        for card in [*self._shown.values(), *self._spare]:
+            card.restyle(look)
+
+    def _make(self) -> RunEndCard:
+        card = RunEndCard(self._look, self._parent)
+        for part in (card, *card.findChildren(QWidget)):
+            part.ensurePolished()  # applies the style sheet, on which the height depends, before the card is shown
+        self._on_created(card)
+        return card

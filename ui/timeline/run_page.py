@@ -1,0 +1,287 @@
+"""The run page of a session: header, tabs, minimap, steps, and the bar of an interrupted run."""
+
+from collections.abc import Callable, Sequence
+from typing import Final, Protocol
+
+from PySide6.QtCore import QTimer, Signal
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
+
+from core.domain.clock import Clock, now
+from core.domain.sessions import SessionRow
+from core.domain.steps import Step
+from ui.style.theme import Look
+from ui.timeline.find_bar import FindSource, RunFindBar
+from ui.timeline.interruption_bar import InterruptionBar
+from ui.timeline.minimap import Minimap, SampleSource
+from ui.timeline.run_end_card import RunEnd
+from ui.timeline.run_header import ACTIVE_STATUSES, RunHeader
+from ui.timeline.step_pages import StepSource
+from ui.timeline.timeline_model import TimelineModel
+from ui.timeline.timeline_view import TimelineView
+from ui.widgets.button import Button
+from ui.widgets.tab_strip import TabFigure, TabStrip
+
+TICK_MS: Final = 1_000
+SEARCHED_ROWS: Final = 40
+STEPS_TAB: Final = "steps"
+MIN_HEIGHT: Final = 96  # pixels; minimum height of the tab contents, although hidden tabs may need more
+NARROW_WIDTH: Final = 660  # pixels; below this width the find button is only an icon
+
+
+class RunPageSource(StepSource, SampleSource, FindSource, Protocol):
+    """The data source of the run page."""
+
+
+class RunPage(QWidget):
+    """The run page. It emits the user's actions as signals; other panels are added as tabs."""
+
+    stop = Signal()
+    pause = Signal()
+    resume = Signal()
+    compare = Signal()
+    export = Signal()
+    fork = Signal(int)
+    """The sequence number of the last event to copy to the new session; 0 for all events."""
+    interruption_resolved = Signal(str)
+    """`again`, `skip` or `end`: what to do with calls that may have run."""
+    step_chosen = Signal(object)
+    step_opened = Signal(object)
+    link_clicked = Signal(str)
+    """The URL of a clicked link; the receiver asks the user before opening it."""
+    rated = Signal(int, str, str)
+    changes_requested = Signal(str)
+    review_requested = Signal()
+    retry_requested = Signal()
+    tab_chosen = Signal(str)
+    branch_requested = Signal(str)
+
+    def __init__(self, look: Look, rows: RunPageSource, *, clock: Clock = now, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("run")
+        self._row = SessionRow("")
+        self._chosen: Step | None = None
+        self._model = TimelineModel(rows, clock, self)
+        self._header = RunHeader(look)
+        self._find = RunFindBar(look, rows)
+        self._tabs = TabStrip(look, self._find, name="run.tabs", accessible_name=self.tr("Run views"))
+        self._strip = Minimap(look, rows, clock=clock)
+        self._view = TimelineView(self._model, look)
+        self._bar = InterruptionBar(look)
+        self._stack = QStackedWidget()
+        self._stack.setMinimumHeight(look.size(MIN_HEIGHT))
+        self._panels: dict[str, QWidget] = {}
+        self._latest = Button(look, self.tr("Jump to latest"), name="timeline.latest", icon="arrow-down", parent=self)
+        self._latest.hide()
+        self._unseen = 0
+        self._tick = QTimer(self, interval=TICK_MS)
+        self._tick.timeout.connect(self._refresh_figures)
+        self._lay_out()
+        self._connect()
+
+    def _lay_out(self) -> None:
+        around = QHBoxLayout()
+        around.setContentsMargins(20, 0, 20, 8)
+        around.addWidget(self._bar)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(0)
+        for part in (self._header, self._tabs, self._strip):
+            layout.addWidget(part)
+        layout.addWidget(self._stack, 1)
+        layout.addLayout(around)
+        self.add_tab(STEPS_TAB, self.tr("Steps"), self._view)
+        self._latest.raise_()
+
+    def _connect(self) -> None:
+        self._header.stop.connect(self.stop)
+        self._header.pause.connect(self.pause)
+        self._header.resume.connect(self.resume)
+        self._header.branch_requested.connect(self.branch_requested)
+        self._header.compare.connect(self.compare)
+        self._header.export.connect(self.export)
+        self._header.fork.connect(lambda: self.fork.emit(self._fork_at()))
+        self._bar.resolved.connect(self.interruption_resolved)
+        self._view.chosen.connect(self._choose)
+        self._view.opened.connect(self.step_opened)
+        self._view.link_clicked.connect(self.link_clicked)
+        self._view.unseen_changed.connect(self._show_new_count)
+        self._view.visible_rows_changed.connect(self._strip.frame_rows)
+        self._view.rated.connect(self.rated)
+        self._view.changes_requested.connect(self.changes_requested)
+        self._view.review_requested.connect(self.review_requested)
+        self._view.retry_requested.connect(self.retry_requested)
+        self._strip.row_requested.connect(self._go_to_row)
+        self._find.match_selected.connect(self._show_found)
+        self._find.matches_cleared.connect(self._view.replies.clear_highlights)
+        self._find.closed.connect(self.focus_tab)
+        self._latest.clicked.connect(self._view.follow)
+        self._tabs.chosen.connect(self._show_tab)
+        self._tabs.clicked.connect(self.focus_tab)
+
+    def add_tab(self, name: str, text: str, panel: QWidget) -> None:
+        """Add a tab to the right of the existing ones."""
+        self._panels[name] = panel
+        self._stack.addWidget(panel)
+        self._tabs.add(name, text)
+
+    def show_tab(self, name: str) -> None:
+        self._tabs.select(name)
+
+    def focus_tab(self) -> None:
+        """Focus the panel of the current tab."""
+        self._panels[self.current_tab].setFocus()
+
+    @property
+    def current_tab(self) -> str:
+        return self._tabs.current()
+
+    def show_figures(self, name: str, figures: list[TabFigure]) -> None:
+        """Show small figures next to the title of a tab."""
+        self._tabs.show_figures(name, figures)
+
+    def set_run_end_source(self, end_of: Callable[[Step], RunEnd]) -> None:
+        """Set the function that provides the data of the run end cards, and refresh the cards."""
+        self._view.set_run_end_source(end_of)
+
+    def open_find(self) -> None:
+        self._find.open()
+
+    def _show_tab(self, name: str) -> None:
+        if name in self._panels:
+            self._stack.setCurrentWidget(self._panels[name])
+            self._show_new_count(self._unseen)
+            self.tab_chosen.emit(name)
+
+    def _go_to_row(self, row: int) -> None:
+        self.show_tab(STEPS_TAB)
+        self._view.go_to_row(row)
+
+    def _show_found(self, row: int, words: str) -> None:
+        """Select the row of a match, highlight the words in its reply, and scroll to the first of them."""
+        self.show_tab(STEPS_TAB)
+        self._view.select_row(row)
+        rect, screen = self._view.replies.highlight(row, words), self._view.viewport().rect()
+        if rect and not screen.contains(rect):
+            bar = self._view.verticalScrollBar()
+            bar.setValue(bar.value() + rect.center().y() - screen.center().y())
+
+    def _choose(self, step: Step) -> None:
+        self._chosen = step
+        self.step_chosen.emit(step)
+
+    @property
+    def selected_step(self) -> Step | None:
+        """The selected step, as it was when it was selected."""
+        return self._chosen
+
+    def origin(self, step: Step) -> tuple[str, Step]:
+        """Return the session of a step, which can be a sub-agent's, and the step with its row in that session."""
+        session, row = self._model.origin(step.row)
+        return session, step._replace(row=row)
+
+    def apply_sub_agent_update(self, row: SessionRow, steps: Sequence[Step]) -> None:
+        """Apply an update of a sub-agent of one of the sessions shown."""
+        self._model.apply_sub_agent_update(row, steps, at_tail=self._view.following)
+
+    def _fork_at(self) -> int:
+        chosen = self._chosen and self._model.step_of_row(self._model.root_row(self._chosen.row))
+        return chosen.last_seq if chosen else 0
+
+    @property
+    def view(self) -> TimelineView:
+        return self._view
+
+    @property
+    def model(self) -> TimelineModel:
+        return self._model
+
+    def show_session(self, row: SessionRow) -> None:
+        """Show a session, or refresh the header if it is shown already."""
+        opens = row.id != self._model.session
+        self._row = row
+        if opens:
+            self._chosen = None
+            self._model.open(row.id, row.rows)
+            self._find.set_session(row.id)
+            self._find_interruption()
+        self._header.show_session(row, self._lasted())
+        going = row.status in ACTIVE_STATUSES
+        self._strip.show_rows(row.id, row.rows, going=going)
+        if going != self._tick.isActive():
+            self._tick.start() if going else self._tick.stop()
+
+    def apply(self, changes: Sequence[Step]) -> None:
+        """Apply new and changed steps. For a finished reply, call this before `end_draft`."""
+        self._model.apply(changes)
+        for step in changes:
+            if step.kind == "interrupted":
+                self._bar.show_step(step if step.status == "waiting" else None)
+
+    def show_draft(self, text: str) -> None:
+        """Show the part of a streaming reply that has arrived so far."""
+        self._model.show_draft(text)
+
+    def end_draft(self) -> None:
+        self._model.end_draft()
+
+    def select_row(self, row: int) -> None:
+        self._view.select_row(row)
+
+    def run_rows(self, row: int) -> tuple[int, int]:
+        """Return the half-open range of rows of a row's run; of the latest run if `row` is negative."""
+        model = self._model
+        step = model.step_of_row(model.root_row(row) if row >= 0 else model.count - 1)
+        run = step.run if step else 0
+        return model.first_row(run), model.first_row(run + 1)
+
+    def restyle(self, look: Look) -> None:
+        for part in (self._header, self._tabs, self._find, self._strip):
+            part.restyle(look)
+        self._stack.setMinimumHeight(look.size(MIN_HEIGHT))
+        self._view.restyle(look)
+        self._bar.restyle(look)
+        self._latest.restyle(look)
+
+    def _find_interruption(self) -> None:
+        """Show the bar if an interruption is open. It is near the end, because the run cannot continue."""
+        found = None
+        for row in range(max(0, self._model.count - SEARCHED_ROWS), self._model.count):
+            step = self._model.step_of_row(row)
+            if step and step.kind == "interrupted":
+                found = step if step.status == "waiting" else None
+        self._bar.show_step(found)
+
+    def show_branch(self, folder: str, name: str) -> None:
+        """Show the git branch of the session's folder."""
+        self._header.show_branch(folder, name)
+        self._header.show_facts(self._row, self._lasted())
+
+    def _lasted(self) -> int:
+        header = self._model.header(self._row.runs) if self._row.runs else None
+        return self._model.duration_of(header) if header else 0
+
+    def _refresh_figures(self) -> None:
+        if self.isVisible():
+            self._header.show_facts(self._row, self._lasted())
+            self._strip.show_rows(self._row.id, self._row.rows, going=True)
+
+    def _show_new_count(self, rows: int) -> None:
+        self._unseen = rows
+        if rows:
+            self._latest.setText(self.tr("%n new · Jump to latest", "", rows))
+            self._latest.setAccessibleName(self._latest.text())
+            self._place_latest()
+        self._latest.setVisible(rows > 0 and self._stack.currentWidget() is self._view)
+
+    def _place_latest(self) -> None:
+        self._latest.resize(self._latest.sizeHint())
+        box = self._stack.geometry()
+        self._latest.move(box.center().x() - self._latest.width() // 2, box.bottom() - self._latest.height() - 14)
+
+    # Qt overrides
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._find.set_icon_only(self.width() < self._header.look.size(NARROW_WIDTH))
+        self._place_latest()

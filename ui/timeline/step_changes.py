@@ -1,0 +1,113 @@
+"""The changed files and attached images of a step, and the diff preview that the step pane shows of them."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final, NamedTuple, Protocol
+
+from PySide6.QtGui import QTextBlockFormat, QTextCharFormat, QTextCursor
+
+from core.domain.steps import Step
+from core.timeline.text_diff import MAX_COUNTED_BYTES, TextDiff, diff_texts, is_text
+from ui.style.number_formats import size
+from ui.style.theme import Look, blend
+from ui.text.visible import cut_lines, visible
+from ui.timeline.output_tab import FittedTextView
+from ui.timeline.step_provenance import EventSource
+from ui.widgets.image_view import is_image
+
+SEARCHED_EVENTS: Final = 40  # number of events before a step's last event that are searched for its changes
+MAX_LINES: Final = 40
+MAX_FILES: Final = 3
+SIGNS: Final = {"+": "+ ", "-": "− ", " ": "  "}
+
+
+class StepPaneSource(EventSource, Protocol):
+    """The data source of the step pane."""
+
+    def find_blob(self, blob: str) -> bytes | None: ...
+
+    def row_of(self, session: str, seq: int) -> int | None: ...
+
+
+class StepFileChange(NamedTuple):
+    """A file changed by a step. `diff` is set if both versions are text, `image` if the new version is an image."""
+
+    path: str
+    added: int
+    removed: int
+    diff: TextDiff | None = None
+    image: bytes = b""
+
+
+class AttachedImage(NamedTuple):
+    """An image attached to a message or returned by a tool."""
+
+    name: str
+    data: bytes
+
+
+def file_changes_of(rows: StepPaneSource, session: str, step: Step) -> list[StepFileChange]:
+    """Return the files that a step changed, in order."""
+    if not step.metrics.get("files"):
+        return []
+    found = list[StepFileChange]()
+    for seq in range(step.last_seq, max(step.first_seq, step.last_seq - SEARCHED_EVENTS), -1):
+        entry = rows.event(session, seq)
+        if entry.get("kind") == "file_changed" and entry.get("call_id") == step.key:
+            found.append(_changed(rows, entry))
+    return found[::-1]
+
+
+def attached_images(rows: StepPaneSource, session: str, step: Step) -> Iterator[AttachedImage]:
+    """Yield the images that the user attached or a tool returned."""
+    entry = rows.event(session, step.last_seq)
+    for one in entry.get("attachments") or ():
+        if str(one.get("media_type", "")).startswith("image/"):
+            body = rows.find_blob(str(one.get("blob", "")))
+            if body and is_image(body):
+                yield AttachedImage(str(one.get("name", "")), body)
+
+
+def attachment_lines(entry: Mapping[str, Any]) -> str:
+    """Return one line for each attachment of a message; an empty string if there are none."""
+    sent = entry.get("attachments") or ()
+    return "\n".join(f"[{visible(str(one.get('name', '')))} · {size(one.get('size', 0))}]" for one in sent)
+
+
+def _changed(rows: StepPaneSource, entry: dict[str, Any]) -> StepFileChange:
+    path, added, removed = str(entry.get("path", "")), int(entry.get("added", 0)), int(entry.get("removed", 0))
+    old, new = (rows.find_blob(str(entry.get(name))) if entry.get(name) else b"" for name in ("before", "after"))
+    if new and is_image(new):
+        return StepFileChange(path, added, removed, None, new)
+    if (
+        old is None
+        or new is None
+        or max(len(old), len(new)) > MAX_COUNTED_BYTES
+        or not is_text(old)
+        or not is_text(new)
+    ):
+        return StepFileChange(path, added, removed)
+    compared = diff_texts(old.decode("utf-8", "replace"), new.decode("utf-8", "replace"))
+    return StepFileChange(path, added, removed, compared)
+
+
+class DiffPreview(FittedTextView):
+    """The first lines of a diff; added and removed lines are marked by sign and background."""
+
+    def __init__(self, look: Look, found: TextDiff, name: str) -> None:
+        super().__init__(look, "", name)
+        self.setAccessibleName(self.tr("Changed lines"))
+        rows = [row for row in found.rows(1) if row.sign != "head"]
+        self.more = len(rows) - MAX_LINES
+        theme = look.theme
+        tints = {"+": theme.done, "-": theme.failed}
+        cursor = QTextCursor(self.document())
+        for index, row in enumerate(rows[:MAX_LINES]):
+            if index:
+                cursor.insertBlock()
+            block_format, char_format = QTextBlockFormat(), QTextCharFormat()
+            if row.sign in tints:
+                block_format.setBackground(blend(tints[row.sign], theme.background, 0.14))
+            char_format.setForeground(theme.text if row.sign in tints else theme.second)
+            cursor.setBlockFormat(block_format)
+            text = cut_lines(visible(row.text.rstrip("\r\n"))).replace("\n", " ")
+            cursor.insertText(SIGNS[row.sign] + text.expandtabs(4), char_format)

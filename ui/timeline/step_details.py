@@ -1,0 +1,170 @@
+"""Builds what the step pane shows of a step from the events of the step."""
+
+import json
+from typing import Any, NamedTuple
+
+from core.domain.steps import Step
+from ui.base.step_presentation import badges, kind_style, status_style, translate
+from ui.style.number_formats import amount, duration, size, time_of_day
+from ui.timeline.step_pages import StepSource
+from ui.timeline.step_provenance import EventSource, provenance_facts
+
+TEXT_LIMIT = 1_200
+SEARCHED_ROWS = 60
+
+OUTPUT_FIELDS = {
+    "tool_returned": ("output",),
+    "background_command_ended": ("output",),
+    "replied": ("reasoning", "text"),
+    "reply_interrupted": ("text",),
+    "user_message": ("text",),
+    "queue_changed": ("text",),
+    "call_refused": ("reason",),
+    "hook_ran": ("output",),
+    "context_compacted": ("summary",),
+}
+
+
+class TextSource(NamedTuple):
+    """The event and field that hold the long text of a step; `size` is its length in bytes."""
+
+    seq: int
+    field: str
+    size: int
+
+
+class StepDetails(NamedTuple):
+    title: str
+    full_object: str
+    facts: list[tuple[str, str]]
+    output_source: TextSource | None
+    events_json: str
+
+
+def describe_step(rows: EventSource, session: str, step: Step, lasted: int) -> StepDetails:
+    """Return what the pane shows of a step, except the long text. `lasted` is the duration in microseconds."""
+    entries = [entry for seq in sorted({step.first_seq, step.last_seq}) if (entry := rows.event(session, seq))]
+    title = translate(kind_style(step.kind).title)
+    if step.number:
+        title = f"{translate('Step')} {step.number} · {title}"
+    elif step.kind == "run":
+        title = f"{title} {step.run}"
+    facts = [("Result", _result(step)), ("Started", _started(step, lasted))]
+    facts += [fact for entry in entries for fact in _event_facts(entry)]
+    facts += provenance_facts(rows, session, step)
+    facts.append(("Thinking", _thinking(rows, session, step)))
+    return StepDetails(
+        title,
+        _block(step, entries),
+        [(translate(name), text) for name, text in facts if text],
+        _output(step, entries),
+        json.dumps(entries, indent=2, ensure_ascii=False),
+    )
+
+
+def _result(step: Step) -> str:
+    parts = [translate(status_style(step.status).label).lower(), *(badge.text for badge in badges(step))]
+    if step.kind == "command" and step.metrics.get("bytes"):
+        parts.append(size(step.metrics["bytes"]))
+    if step.tokens:
+        parts.append(f"{amount(step.tokens)} {translate('tok in total')}")
+    return " · ".join(parts)
+
+
+def _started(step: Step, lasted: int) -> str:
+    took = duration(lasted)
+    return f"{time_of_day(step.started_at)}, {translate('took')} {took}" if took else time_of_day(step.started_at)
+
+
+def _block(step: Step, entries: list[dict[str, Any]]) -> str:
+    """Return what the step acted on in full, such as a command, which the row may show truncated."""
+    for entry in entries:
+        if entry.get("kind") == "call_started" and isinstance(entry.get("object"), str):
+            return str(entry["object"]) or step.object
+        if entry.get("kind") == "question_asked":
+            return str(entry.get("question", {}).get("text", "")) or step.object
+    return step.object
+
+
+def _event_facts(entry: dict[str, Any]) -> list[tuple[str, str]]:
+    """Return the labeled facts that are specific to the kind of event."""
+    match entry.get("kind"):
+        case "question_asked":
+            question = entry.get("question") or {}
+            options = [str(option.get("label", "")) for option in question.get("options") or []]
+            return [("Reason", str(question.get("reason") or "")), ("Options", "\n".join(options))]
+        case "question_answered":
+            answer = entry.get("answer") or {}
+            text = ": ".join(part for part in (answer.get("option"), answer.get("text")) if part)
+            return [("Answer", translate("declined") if answer.get("declined") else text)]
+        case "request_sent":
+            return [("Model", str(entry.get("model") or "")), ("Turn", str(entry.get("turn") or ""))]
+        case "run_started":
+            return [("Model", str(entry.get("model") or "")), ("Limit", _turn_limit(entry.get("max_turns")))]
+        case "call_refused" | "call_started":
+            return [("Tool", str(entry.get("tool") or ""))]
+        case "request_retried" | "run_ended" | "run_paused":
+            error = entry.get("error") or {}
+            parts = [("Error", error.get("message")), ("Cause", error.get("cause")), ("Fix", error.get("fix"))]
+            return [("Reason", str(entry.get("reason") or "")), *((name, str(text or "")) for name, text in parts)]
+        case "background_command_ended":
+            return [("Cause", str(entry.get("reason") or ""))]
+        case "context_compacted":
+            truncated, compacted = len(entry.get("truncated_calls") or ()), int(entry.get("compacted_messages") or 0)
+            removed = [f"{truncated} {translate('results truncated')}"] * bool(truncated)
+            removed += [f"{compacted} {translate('messages summarized')}"] * bool(compacted)
+            return [("Cause", str(entry.get("reason") or "")), ("Removed", " · ".join(removed))]
+        case "memories_recalled":
+            return _recalled(entry)
+        case "skill_used":
+            return [("Skill", str(entry.get("name") or "")), ("Version", str(entry.get("version") or ""))]
+        case "proposal_created":
+            wanted = entry.get("text") or {}
+            return [
+                ("Proposal", str(wanted.get("head") or "")[:TEXT_LIMIT]),
+                ("Reason", str(entry.get("reason") or "")),
+            ]
+        case "reply_interrupted" | "run_interrupted":
+            return [("Cause", str(entry.get("reason") or ""))]
+        case _:
+            return []
+
+
+def _recalled(entry: dict[str, Any]) -> list[tuple[str, str]]:
+    """Return the memories that were added to the context, each with the reason for its selection."""
+    facts = []
+    for item in entry.get("memories") or ():
+        why = str(item.get("reason") or "")
+        facts.append((str(item.get("kind") or "").capitalize(), f"{item.get('text')}{f' ({why})' if why else ''}"))
+    if left := int(entry.get("omitted") or 0):
+        facts.append(("Left out for space", f"{left:,}"))
+    return facts
+
+
+def _turn_limit(limit: object) -> str:
+    return f"{limit} {translate('turns')}" if limit else ""
+
+
+def _thinking(rows: StepSource, session: str, step: Step) -> str:
+    """Return the model's reasoning from the reply that led to this step; if it has none, the reply's text."""
+    if kind_style(step.kind).shape != "work" or step.kind == "thinking":
+        return ""
+    first = max(0, step.row - SEARCHED_ROWS)
+    for earlier in reversed(rows.steps(session, first, step.row - first)):
+        if earlier.kind == "thinking" and earlier.status == "done":
+            for field in ("reasoning", "text"):
+                if text := rows.full_text(session, earlier.last_seq, field, TEXT_LIMIT + 1).strip():
+                    return text if len(text) <= TEXT_LIMIT else text[:TEXT_LIMIT] + "…"
+            return ""
+    return ""
+
+
+def _output(step: Step, entries: list[dict[str, Any]]) -> TextSource | None:
+    """Return the last long text among the events of the step."""
+    for entry in reversed(entries):
+        for field in OUTPUT_FIELDS.get(str(entry.get("kind")), ()):
+            text = entry.get(field) or {}
+            head = str(text.get("head", ""))
+            if head:
+                return TextSource(int(entry["seq"]), field, int(text.get("size") or len(head.encode())))
+    return None

@@ -1,0 +1,63 @@
+"""What allowed a tool call, and which memories and skills were in the context when the model made it."""
+
+from collections.abc import Iterable
+from typing import Any, Final, Protocol
+
+from core.domain.steps import Step
+from ui.base.step_presentation import kind_style, translate
+from ui.text.visible import visible
+from ui.timeline.step_pages import StepSource
+
+SEARCHED_EVENTS: Final = 200  # events before a step that are searched
+MAX_EVENTS: Final = 1_000
+MAX_MEMORIES: Final = 3
+PROVENANCE_KINDS: Final = (
+    "call_allowed",
+    "permission_requested",
+    "permission_decided",
+    "memories_recalled",
+    "skill_used",
+)
+
+
+class EventSource(StepSource, Protocol):
+    """Reads rows and, by kind, the events of a session as JSON objects."""
+
+    def events_of(
+        self, session: str, kinds: Iterable[str], after: int, until: int, most: int = 1_000
+    ) -> list[dict[str, Any]]: ...
+
+
+def provenance_facts(rows: EventSource, session: str, step: Step) -> list[tuple[str, str]]:
+    """Return labeled facts for the step pane; empty for memory and skill steps, whose rows show them already."""
+    if kind_style(step.kind).shape != "work" or step.kind in {"memory", "skill"}:
+        return []
+    lines = rows.events_of(
+        session, PROVENANCE_KINDS, max(0, step.first_seq - SEARCHED_EVENTS), step.first_seq, MAX_EVENTS
+    )
+    mine = [line for line in lines if line["run"] == step.run]
+    facts = [(translate("Allowed by"), _allowed(mine, step.key))]
+    memories = [item for line in mine if line["kind"] == "memories_recalled" for item in line["memories"]]
+    if memories:
+        texts = [f"“{visible(str(item['text']))}”" for item in memories[:MAX_MEMORIES]]
+        if more := len(memories) - MAX_MEMORIES:
+            texts += [translate("and {} more").format(more)] * (more > 0)
+        facts.append((translate("Memory"), "\n".join(texts)))
+    skills = dict.fromkeys(visible(str(line["name"])) for line in mine if line["kind"] == "skill_used")
+    facts.append((translate("Skills"), ", ".join(skills)))
+    return [(name, text) for name, text in facts if text]
+
+
+def _allowed(lines: list[dict[str, Any]], call: str) -> str:
+    """Return what allowed a call: a rule, a mode, or the user with the scope of the approval."""
+    request = ""
+    for line in lines if call else ():
+        if line["kind"] == "call_allowed" and line.get("call_id") == call:
+            return visible(str(line.get("reason") or ""))
+        if line["kind"] == "permission_requested" and line["request"].get("call_id") == call:
+            request = str(line["request"]["id"])
+        if line["kind"] == "permission_decided" and request and line["request_id"] == request and line["allowed"]:
+            by = str(line.get("decided_by") or "user")
+            who = translate("you") if by == "user" else visible(by)
+            return f"{who}, {translate(str(line.get('scope') or 'once'))}"
+    return ""

@@ -1,0 +1,52 @@
+"""Maps delegating steps to the sessions of their sub-agents, and fork steps to the titles of their origins."""
+
+from collections.abc import Callable, Sequence
+
+from core.domain.sessions import SessionRow
+from core.domain.steps import OPEN_STATUSES, Step, verb
+from ui.base.step_presentation import translate
+
+
+class SubAgentSessions:
+    """A cache of sub-agent sessions. They are read when a delegating step is first shown, then kept current."""
+
+    def __init__(
+        self, read_children: Callable[[str], Sequence[SessionRow]], read_session: Callable[[str], SessionRow | None]
+    ) -> None:
+        self._read, self._one = read_children, read_session
+        self._known: dict[str, dict[str, SessionRow]] = {}
+        self._titles: dict[str, str] = {}
+
+    def session_of(self, session: str, call: str) -> SessionRow | None:
+        """Return the sub-agent session that a tool call started; None if there is none."""
+        if session not in self._known:
+            self._known[session] = {row.parent_call: row for row in self._read(session)}
+        return self._known[session].get(call)
+
+    def update(self, row: SessionRow) -> None:
+        """Replace the row of a sub-agent session that has changed."""
+        self.session_of(row.parent, row.parent_call)
+        self._known[row.parent][row.parent_call] = row
+
+    def forget(self, session: str) -> None:
+        """Drop the sub-agents of a session that is no longer shown: it gets no updates, so they must be read again."""
+        self._known.pop(session, None)
+
+    def with_fork_title(self, step: Step) -> Step:
+        """Return the fork step with the title of the original session in place of its id."""
+        name = step.object
+        if name not in self._titles:
+            row = self._one(name)
+            self._titles[name] = row.title if row and row.title else name
+        return step._replace(object=self._titles[name])
+
+    def with_progress(self, session: str, step: Step) -> Step:
+        """Return the delegating step with its sub-agent's step and token counts and its current activity."""
+        child = self.session_of(session, step.key)
+        if child is None:
+            return step
+        object = step.object
+        if step.status in OPEN_STATUSES and child.activity:
+            object = f"{object} · {translate(verb(child.activity_kind, child.status))} {child.activity}"
+        tokens = step.metrics.get("tokens") or child.tokens
+        return step._replace(object=object, metrics={**step.metrics, "steps": child.steps, "tokens": tokens})

@@ -1,0 +1,329 @@
+"""A Qt model of the steps of a session, with pages read on demand, foldable runs and the reply being streamed."""
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+from PySide6.QtCore import QModelIndex, QObject, QPersistentModelIndex, Qt, Signal
+
+from core.domain.clock import SECOND, Clock, now
+from core.domain.steps import OPEN_STATUSES, Step, verb
+from ui.base.step_presentation import accessible_row_text, kind_style, translate
+from ui.text.plain_text import markdown_to_plain_text
+from ui.text.visible import visible
+from ui.timeline.nest_layout import HIDDEN_KINDS, SPAN
+from ui.timeline.nested_rows import NestedRows
+from ui.timeline.read_groups import ReadGroup, ReadGroups, summarize_group
+from ui.timeline.step_changes import attachment_lines
+from ui.timeline.step_pages import StepSource, first_row
+
+TEXT_LIMIT = 64 * 1024
+ALWAYS_SHOWN = frozenset({"run", "user", "reply", "question", "interrupted", "end"})
+STEP_ROLE = Qt.ItemDataRole.UserRole + 1
+DRAFT_ROLE = Qt.ItemDataRole.UserRole + 2
+
+MAX_CACHED_TEXTS = 64
+INTERRUPTED_STATUSES = frozenset({"interrupted", "unknown"})
+OPENING_ROWS = 20  # rows before a run's header that are searched for the user's message that started it
+AXIS_START = 20 * SECOND
+
+AnyIndex = QModelIndex | QPersistentModelIndex
+NOWHERE = QModelIndex()
+
+
+class TimelineModel(NestedRows):
+    """The timeline of one session. A *row* is the index of a step in its session, a *position* its index in this model.
+
+    Folded rows have no position. A row of an expanded sub-agent gets a number that is unique in this model; `origin`
+    converts it to the sub-agent's session and row.
+    """
+
+    rows_added = Signal(int)
+    """The number of visible rows that were appended."""
+    draft_replaced = Signal(int)
+    """The row of the finished reply that replaced the draft."""
+
+    def __init__(self, rows: StepSource, clock: Clock = now, parent: QObject | None = None) -> None:
+        super().__init__(rows, parent)
+        self._clock = clock
+        self._start("", 0)
+
+    def _start(self, session: str, count: int) -> None:
+        self._begin(session, count)
+        self._likes = ReadGroups(self._pages.page)
+        self._folded: set[int] = set()
+        self._headers: dict[int, int] = {}
+        self._words: dict[int, str] = {}
+        self._draft: str | None = None
+
+    def open(self, session: str, count: int) -> None:
+        """Show a session from scratch; `count` is its number of rows."""
+        self.beginResetModel()
+        self._start(session, count)
+        self.endResetModel()
+
+    def apply(self, changes: Sequence[Step]) -> None:
+        """Update known rows and append new ones; a finished reply takes the position of its draft."""
+        latest = {step.row: step for step in changes}
+        rows = sorted(latest)
+        for row in rows:
+            self._pages.update(latest[row])
+            self._words.pop(row, None)
+        self._likes.invalidate(rows)
+        for row in rows:
+            if row < self._count and (position := self.position_of(row)) is not None:
+                self._changed(position)
+        if rows and rows[-1] >= self._count:
+            shown = self._count - self._folds.hidden_count
+            self._append(rows[-1] + 1)
+            if more := self._count - self._folds.hidden_count - shown:
+                self.rows_added.emit(more)
+
+    def show_draft(self, text: str) -> None:
+        """Show the reply in progress as an additional row at the end."""
+        if self._draft is not None:
+            self._draft = text
+            self._changed(self.rowCount() - 1)
+        elif self.session:
+            position = self.rowCount()
+            self.beginInsertRows(QModelIndex(), position, position)
+            self._draft = text
+            self.endInsertRows()
+
+    def end_draft(self) -> None:
+        """Remove the draft. If the finished reply was applied first, it has replaced the draft already."""
+        if self._draft is None:
+            return
+        position = self.rowCount() - 1
+        self.beginRemoveRows(QModelIndex(), position, position)
+        self._draft = None
+        self.endRemoveRows()
+
+    def displayed_step(self, position: int) -> Step | None:
+        """Return the step to show at a position: a collapsed group is summarized, and sub-agents add their progress."""
+        step = self.step_at(position)
+        if step and step.kind == "delegate":
+            return self._family.with_progress(self.origin(step.row)[0], step)
+        if step and step.kind == "fork":
+            return self._family.with_fork_title(step)
+        group = self._likes.collapsed_group_of(step.row) if step and step.kind == "read" and step.row < SPAN else None
+        if group is None:
+            return step
+        return summarize_group([each for row in range(*group) if (each := self._pages.step(row))])
+
+    def group_at(self, position: int) -> tuple[ReadGroup, bool] | None:
+        """Return the group of reads that starts at a position, and whether it is expanded."""
+        step = self.step_at(position)
+        group = self._likes.group_of(step.row) if step and step.kind == "read" and step.row < SPAN else None
+        if group is None or step is None or group.first != step.row:
+            return None
+        return group, self._likes.collapsed_group_of(step.row) is None
+
+    def is_hidden(self, position: int) -> bool:
+        """Return whether the row at a position has height 0, because another row represents it."""
+        step = self.step_at(position)
+        if step is not None and step.row >= SPAN:
+            return step.kind in HIDDEN_KINDS
+        return step is not None and step.kind == "read" and self._likes.is_hidden(step.row)
+
+    def toggle_group(self, group: ReadGroup) -> None:
+        """Expand or collapse a group of reads."""
+        self._likes.toggle(group)
+        self._emit_changed(group)
+
+    def expand_group_of(self, row: int) -> None:
+        """Expand the group that contains a row, so that the row becomes visible."""
+        if group := self._likes.collapsed_group_of(row):
+            self._likes.expand(group)
+            self._emit_changed(group)
+
+    def _emit_changed(self, group: ReadGroup) -> None:
+        first, last = self.position_of(group.first), self.position_of(group.end - 1)
+        if first is not None and last is not None:
+            self.dataChanged.emit(self.index(first, 0), self.index(last, 0))
+
+    def is_draft(self, position: int) -> bool:
+        return self._draft is not None and position == self.rowCount() - 1
+
+    def text_of(self, position: int) -> str:
+        """Return the text of a message or reply. Longer text is cut to TEXT_LIMIT + 1 characters."""
+        if self.is_draft(position):
+            return (self._draft or "")[: TEXT_LIMIT + 1]
+        step = self.step_at(position)
+        if step is None:
+            return ""
+        if step.row not in self._words:
+            session = self.origin(step.row)[0]
+            seq = step.last_seq if step.kind == "user" else step.first_seq  # a queued message may have been edited
+            text = self._rows.full_text(session, seq, "text", TEXT_LIMIT + 1)
+            attachments = attachment_lines(self._rows.event(session, step.first_seq)) if step.kind == "user" else ""
+            self._words[step.row] = "\n".join(filter(None, (text, attachments)))
+            if len(self._words) > MAX_CACHED_TEXTS:
+                del self._words[next(iter(self._words))]
+        return self._words[step.row]
+
+    def header(self, run: int) -> Step | None:
+        """The header row of a run."""
+        if run not in self._headers:
+            first = self.first_row(run)
+            opening = map(self._pages.peek, range(first, min(first + OPENING_ROWS, self._count)))
+            found = next((step for step in opening if step and step.kind == "run"), None)
+            if found and found.run == run:
+                self._headers[run] = found.row
+        row_or_none = self._headers.get(run)
+        return None if row_or_none is None else self._pages.step(row_or_none)
+
+    def axis(self, run: int) -> tuple[int, int]:
+        """Return start and end of a run's time axis. During a run, the end grows in few, large steps."""
+        header = self.header(run)
+        if header is None:
+            return 0, 0
+        if header.ended_at:
+            return header.started_at, header.ended_at
+        length = AXIS_START
+        while length < self._now_or_last_event(header) - header.started_at:
+            length = length * 3 // 2
+        return header.started_at, header.started_at + length
+
+    def duration_of(self, step: Step) -> int:
+        """Return the duration of a step, or for an open step the time so far."""
+        if step.status in OPEN_STATUSES and not step.ended_at:
+            return max(0, self._now_or_last_event(step) - step.started_at)
+        return max(0, step.ended_at - step.started_at)
+
+    def _now_or_last_event(self, step: Step) -> int:
+        """Return the current time, or for an interrupted step the time of the last known event."""
+        last = self.step_of_row(self._count - 1) if step.status in INTERRUPTED_STATUSES else None
+        return last.started_at if last else self._clock()
+
+    def first_row(self, run: int) -> int:
+        """Return the first row of a run, or the row at which it would start."""
+        return first_row(run, self._count, self._run_of)
+
+    def neighbor_run(self, step: Step | None, by: int) -> Step | None:
+        """Return the header of the next run (1), or of the step's own run, then of the previous one (-1)."""
+        step = step or self.step_of_row(self._count - 1)
+        header = self.header(step.run) if step else None
+        if step is None or (by < 0 and header and header.row < self.root_row(step.row)):
+            return header
+        row = self.first_row(step.run + 1) if by > 0 else self.first_row(step.run) - 1
+        neighbor = self.step_of_row(row)
+        return self.header(neighbor.run) if neighbor else None
+
+    def is_folded(self, run: int) -> bool:
+        return run in self._folded
+
+    def toggle_run(self, run: int) -> None:
+        """Fold or unfold the steps of a run; the messages, the final reply and the end stay visible."""
+        if run in self._folded:
+            self._folded.discard(run)
+            for first, end in reversed(self._folds.between(self.first_row(run), self.first_row(run + 1))):
+                position = self._nests.position_of(0, first - self._hidden_before(first))
+                self.beginInsertRows(QModelIndex(), position, position + end - first - 1)
+                self._folds.show(first, end)
+                self._nests.lay_out()
+                self.endInsertRows()
+        elif header := self.header(run):
+            first, end = self._work_of(header)
+            for nest in [nest for nest in self._nests if first <= nest.anchor < end]:
+                self._close(nest)
+            self._folded.add(run)
+            if first < end:
+                position = self._nests.position_of(0, first - self._hidden_before(first))
+                self.beginRemoveRows(QModelIndex(), position, position + end - first - 1)
+                self._folds.hide(first, end)
+                self._nests.lay_out()
+                self.endRemoveRows()
+        if (header := self.header(run)) and (place_of := self.position_of(header.row)) is not None:
+            self._changed(place_of)
+
+    def _work_of(self, header: Step) -> tuple[int, int]:
+        """Return the half-open range of rows to fold: from after the header to before the final reply or question."""
+        first, end = header.row + 1, self.first_row(header.run + 1)
+        for kinds in ({"end"}, {"interrupted", "question"}, {"reply"}):
+            last = self._pages.peek(end - 1) if end > first else None
+            if last and last.kind in kinds:
+                end -= 1
+        return first, end
+
+    def _hidden_before(self, row: int) -> int:
+        return sum(end - first for first, end in self._folds.between(0, row))
+
+    # appended rows
+
+    def _append(self, end: int) -> None:
+        """Append the rows up to `end` in ranges that are entirely visible or entirely folded."""
+        edges = [row for row in range(self._count + 1, end) if self._starts_range(row)]
+        for first, last in pairwise([self._count, *edges, end]):
+            if self._is_in_folded_run(first):
+                self._count = last
+                self._folds.hide(first, last)
+            elif self._replaces_draft(first):
+                self._draft = None
+                self._count = last
+                self.draft_replaced.emit(first)
+                self._changed(self.rowCount() - 1)
+            else:
+                position = self._end
+                self.beginInsertRows(QModelIndex(), position, position + last - first - 1)
+                self._count = last
+                self.endInsertRows()
+
+    def _starts_range(self, row: int) -> bool:
+        """Return whether the row must start a new range."""
+        if self._replaces_draft(row) or self._replaces_draft(row - 1):
+            return True
+        return self._is_in_folded_run(row) != self._is_in_folded_run(row - 1)
+
+    def _is_in_folded_run(self, row: int) -> bool:
+        """Return whether a new row belongs to a folded run and is therefore hidden."""
+        if not self._folded:
+            return False
+        step = self._pages.step(row)
+        return step is not None and step.run in self._folded and step.kind not in ALWAYS_SHOWN
+
+    def _replaces_draft(self, row: int) -> bool:
+        """Return whether a new row is the reply whose draft is shown."""
+        if self._draft is None:
+            return False
+        step = self._pages.step(row)
+        return step is not None and step.kind == "reply"
+
+    def _run_of(self, row: int) -> int:
+        step = self._pages.peek(row)
+        return step.run if step else 0
+
+    def _accessible_text(self, step: Step, position: int) -> str:
+        text = accessible_row_text(step, self.duration_of(step))
+        if kind_style(step.kind).shape not in {"reply", "bubble"}:
+            return text
+        text = markdown_to_plain_text(self.text_of(position)) or visible(step.object)
+        return f"{translate(verb(step.kind, step.status))} {text}".strip()
+
+    # Qt overrides
+
+    def rowCount(self, parent: AnyIndex = NOWHERE) -> int:
+        return 0 if parent.isValid() else self._end + (self._draft is not None)
+
+    def columnCount(self, parent: AnyIndex = NOWHERE) -> int:
+        return 0 if parent.isValid() else 1
+
+    def data(self, index: AnyIndex, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        if not index.isValid():
+            return None
+        position = index.row()
+        if role == STEP_ROLE:
+            return self.step_at(position)
+        if role == DRAFT_ROLE:
+            return self.is_draft(position)
+        if role in {Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.AccessibleTextRole}:
+            if self.is_draft(position):
+                return self.tr("Replying")
+            step = self.displayed_step(position)
+            text = self._accessible_text(step, position) if step else ""
+            if step and self.is_nested(step.row):
+                text = f"{translate('Sub-agent')}: {text}"
+            group = self.group_at(position)
+            unfolded = group[1] if group else self.is_expanded(step.row) if step else None
+            return text if unfolded is None else f"{text}, {translate('expanded' if unfolded else 'collapsed')}"
+        return None

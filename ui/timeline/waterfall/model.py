@@ -1,0 +1,159 @@
+"""A Qt model of the bars of one run, read in slices so that a million rows do not block the window."""
+
+from array import array
+from collections.abc import Sequence
+from typing import Any, Final, Protocol
+
+from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt, QTimer, Signal
+
+from core.domain.clock import Clock, now
+from core.domain.steps import OPEN_STATUSES, Step
+from core.store.row_sampling import RowSample
+from ui.base.step_presentation import accessible_row_text
+from ui.timeline.step_pages import StepPages, StepSource
+
+SLICE: Final = 5_000
+PAUSE_MS: Final = 6
+KINDS_WITHOUT_BAR: Final = frozenset({"user", "reply", "end", "rating", "fork", "notice"})
+USER_KINDS: Final = frozenset({"question", "permission", "interrupted", "paused"})
+
+AnyIndex = QModelIndex | QPersistentModelIndex
+NOWHERE = QModelIndex()
+
+
+class RowSampleSource(StepSource, Protocol):
+    """The data source of the bars; implemented by the store's reader."""
+
+    def row_samples(self, session: str, first: int, count: int) -> list[RowSample]: ...
+
+
+class WaterfallModel(QAbstractTableModel):
+    """The steps of a run that have bars. `progressed` is emitted after each slice."""
+
+    progressed = Signal()
+
+    def __init__(self, rows: RowSampleSource, clock: Clock = now, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._source, self._clock = rows, clock
+        self._next = QTimer(self, singleShot=True, interval=PAUSE_MS)
+        self._next.timeout.connect(self.read_slice)
+        self._start("", 0, 0)
+
+    def _start(self, session: str, first: int, end: int) -> None:
+        self.session = session
+        self._first, self._at, self._end = first, first, end
+        self._pages = StepPages(self._source, session)
+        self._rows = array("Q")
+        self._open: dict[int, RowSample] = {}
+        self._spent = {"thinking": 0, "tools": 0, "you": 0}
+        self.began = self.ended = 0
+
+    def open(self, session: str, first: int, end: int) -> None:
+        """Show the rows from `first` to `end` (exclusive); the first slice is read at once."""
+        self.beginResetModel()
+        self._start(session, first, end)
+        self.endResetModel()
+        self.read_slice()
+
+    def apply(self, end: int, changes: Sequence[Step]) -> None:
+        """Apply changed rows, and read on up to `end`."""
+        for step in changes:
+            self._pages.update(step)
+            if step.row in self._open:
+                self._count(RowSample(step.row, step.kind, step.status, step.started_at, step.ended_at, step.depth))
+            if (position := self.position_of(step.row)) is not None:
+                self.dataChanged.emit(self.index(position, 0), self.index(position, 0))
+        if end > self._end:
+            self._end = end
+            self.read_slice()
+
+    def read_slice(self) -> None:
+        """Append the bars of the next SLICE rows, and schedule the slice after it if rows are left."""
+        samples = (
+            self._source.row_samples(self.session, self._at, min(SLICE, self._end - self._at)) if self.session else []
+        )
+        self._at = samples[-1].row + 1 if samples else self._end
+        shown = [sample for sample in samples if sample.kind not in KINDS_WITHOUT_BAR]
+        if shown:
+            position = len(self._rows)
+            self.beginInsertRows(QModelIndex(), position, position + len(shown) - 1)
+            self._rows.extend(sample.row for sample in shown)
+            for sample in shown:
+                self._count(sample)
+            self.endInsertRows()
+        self.progressed.emit()
+        if self._at < self._end:
+            self._next.start()
+
+    def _count(self, sample: RowSample) -> None:
+        going = sample.status in OPEN_STATUSES and not sample.ended
+        if sample.kind == "run":
+            self.began, self.ended = sample.began, sample.ended
+            if going:
+                self._open[sample.row] = sample
+            else:
+                self._open.pop(sample.row, None)
+            return
+        if going:
+            self._open[sample.row] = sample
+            return
+        self._open.pop(sample.row, None)
+        category = "thinking" if sample.kind == "thinking" else "you" if sample.kind in USER_KINDS else "tools"
+        if not sample.depth:
+            self._spent[category] += max(0, sample.ended - sample.began)
+
+    @property
+    def is_complete(self) -> bool:
+        return self._at >= self._end
+
+    @property
+    def is_running(self) -> bool:
+        return bool(self._open)
+
+    def end_time(self) -> int:
+        """Return when the run ended, or the current time."""
+        last = self.step(len(self._rows) - 1) if self._rows else None
+        if self.ended:
+            return max(self.ended, last.ended_at if last else 0)
+        return self._clock()
+
+    def totals(self) -> dict[str, int]:
+        """Return the time spent thinking, in tools, and waiting for the user (`you`), in microseconds."""
+        spent = dict(self._spent)
+        for sample in self._open.values():
+            if sample.kind == "run":
+                continue
+            category = "thinking" if sample.kind == "thinking" else "you" if sample.kind in USER_KINDS else "tools"
+            spent[category] += max(0, self._clock() - sample.began)
+        return spent
+
+    def step(self, position: int) -> Step | None:
+        return self._pages.step(self._rows[position]) if 0 <= position < len(self._rows) else None
+
+    def end_of(self, step: Step) -> int:
+        return step.ended_at if step.ended_at or step.status not in OPEN_STATUSES else self._clock()
+
+    def position_of(self, row: int) -> int | None:
+        """Return the position of a row of the session, by binary search; None if it has no bar."""
+        low, high = 0, len(self._rows)
+        while low < high:
+            middle = (low + high) // 2
+            if self._rows[middle] < row:
+                low = middle + 1
+            else:
+                high = middle
+        return low if low < len(self._rows) and self._rows[low] == row else None
+
+    # Qt overrides
+
+    def rowCount(self, parent: AnyIndex = NOWHERE) -> int:
+        return 0 if parent.isValid() else len(self._rows)
+
+    def columnCount(self, parent: AnyIndex = NOWHERE) -> int:
+        return 0 if parent.isValid() else 1
+
+    def data(self, index: AnyIndex, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        if not index.isValid() or role not in {Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.AccessibleTextRole}:
+            return None
+        step = self.step(index.row())
+        return accessible_row_text(step, max(0, self.end_of(step) - step.started_at)) if step else ""

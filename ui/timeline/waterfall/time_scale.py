@@ -1,0 +1,73 @@
+"""The visible time range of the waterfall chart: zooming, panning, fitting, and the ticks of the ruler."""
+
+from dataclasses import dataclass
+from typing import Self
+
+from core.domain.clock import SECOND
+
+MIN_RANGE = 1_000  # microseconds: the shortest range that can be shown
+STEPS_S = (
+    0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200,
+    14400, 28800, 86400, 172800, 604800,
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class TimeScale:
+    """Maps times from `start` to `end` (microseconds) to `width` pixels, which begin `left` pixels from the edge."""
+
+    start: int
+    end: int
+    left: int = 0
+    width: int = 1
+
+    def to_x(self, at: int) -> float:
+        return self.left + self.width * (at - self.start) / max(1, self.end - self.start)
+
+    def to_time(self, x: float) -> int:
+        return self.start + round((x - self.left) / max(1, self.width) * (self.end - self.start))
+
+    def zoomed(self, factor: float, around: int, limits: tuple[int, int]) -> Self:
+        """Zoom in (factor below 1) or out; the time `around` stays at its position."""
+        length = max(MIN_RANGE, round((self.end - self.start) * factor))
+        share = (around - self.start) / max(1, self.end - self.start)
+        return self._within(around - round(length * share), length, limits)
+
+    def panned(self, fraction: float, limits: tuple[int, int]) -> Self:
+        """Pan by a fraction of the visible range."""
+        length = self.end - self.start
+        return self._within(self.start + round(length * fraction), length, limits)
+
+    def fitted(self, began: int, ended: int, limits: tuple[int, int]) -> Self:
+        """Zoom so that the given time range fills most of the width."""
+        length = max(MIN_RANGE, round((ended - began) * 1.6))
+        return self._within((began + ended - length) // 2, length, limits)
+
+    def step(self, room: int) -> int:
+        """Return the tick interval in microseconds: the smallest one in STEPS_S that is at least `room` pixels wide."""
+        least = (self.end - self.start) * room / max(1, self.width) / SECOND
+        return round(next((step for step in STEPS_S if step >= least), STEPS_S[-1]) * SECOND)
+
+    def ticks(self, step: int, zero: int) -> list[int]:
+        """Return the times of the ticks, which are multiples of `step` from `zero`."""
+        first = zero - (zero - self.start) // step * step
+        return list(range(first, self.end + 1, step))
+
+    def _within(self, start: int, length: int, limits: tuple[int, int]) -> Self:
+        low, high = limits
+        length = min(length, max(MIN_RANGE, high - low))
+        start = min(max(low, start), max(low, high - length))
+        return type(self)(start, start + length, self.left, self.width)
+
+
+def elapsed_label(microseconds: int, step: int) -> str:
+    """Format as `0:00`, `1:30` or `2:05:00`, with decimals if ticks are less than a second apart."""
+    seconds = microseconds / SECOND
+    if step < SECOND:
+        digits = 3 if step < 10_000 else 2 if step < 100_000 else 1
+        return (
+            f"{seconds:.{digits}f}s" if seconds < 60 else f"{int(seconds) // 60}:{seconds % 60:0{3 + digits}.{digits}f}"
+        )
+    whole = round(seconds)
+    hours, rest = divmod(whole, 3600)
+    return f"{hours}:{rest // 60:02}:{rest % 60:02}" if hours else f"{rest // 60}:{rest % 60:02}"

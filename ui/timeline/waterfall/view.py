@@ -1,0 +1,276 @@
+"""The bars of the waterfall chart: one row per step, names on the left, a time axis to the right."""
+
+from typing import Final
+
+from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QRect, QRectF, QSize, Qt, Signal
+from PySide6.QtGui import QColor, QFontMetrics, QKeyEvent, QPainter, QWheelEvent
+from PySide6.QtWidgets import (
+    QStyle,
+    QStyledItemDelegate,
+    QStyleOptionViewItem,
+    QWidget,
+)
+
+from core.domain.steps import Step, verb
+from ui.base.step_presentation import kind_style, translate
+from ui.style.icons import pixmap
+from ui.style.number_formats import amount, duration
+from ui.style.theme import Look, blend
+from ui.timeline.single_column_table import SingleColumnTable
+from ui.timeline.waterfall.model import USER_KINDS, WaterfallModel
+from ui.timeline.waterfall.time_scale import TimeScale
+from ui.widgets.paint import draw_line, draw_selection
+
+ROW_HEIGHT: Final = 26
+EDGE: Final = 20
+INDENT: Final = 18
+ICON: Final = 16
+BAR_HEIGHT: Final = 14
+MIN_BAR_WIDTH: Final = 2.0
+ZOOM_FACTOR: Final = 0.7
+PAN_FRACTION: Final = 0.2
+
+
+class BarDelegate(QStyledItemDelegate):
+    """Paints a row: icon, name, bar and duration."""
+
+    def __init__(self, rows: WaterfallModel, look: Look, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._rows = rows
+        self.scale = TimeScale(0, 1)
+        self.name_width = 0
+        self.look = look
+
+    def paint(
+        self, painter: QPainter, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
+    ) -> None:
+        step = self._rows.step(index.row())
+        if step is None:
+            return
+        box, theme = QRect(option.rect), self.look.theme
+        chosen = QStyle.StateFlag.State_Selected in option.state
+        if chosen:
+            draw_selection(painter, box, theme)
+        else:
+            painter.fillRect(box, theme.background)
+        painter.fillRect(box.x(), box.bottom(), box.width(), 1, theme.line)
+        self._name(painter, box, step)
+        painter.save()
+        painter.setClipRect(QRect(self.name_width, box.y(), box.width() - self.name_width, box.height()))
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        self._bar(painter, box, step, theme.selection if chosen else theme.background)
+        painter.restore()
+
+    def _name(self, painter: QPainter, box: QRect, step: Step) -> None:
+        look, theme = kind_style(step.kind), self.look.theme
+        level = 0 if step.kind == "run" or step.kind in USER_KINDS else 1 + step.depth
+        x = EDGE + INDENT * level
+        size = self.look.size(ICON)
+        name = look.icon if step.kind != "run" else "user"
+        picture = pixmap(name, theme.color(look.token if step.kind != "run" else "accent"), size,
+                         painter.device().devicePixelRatio())  # fmt: skip
+        painter.drawPixmap(x, box.y() + (box.height() - size) // 2, picture)
+        rect = QRect(x + size + 7, box.y(), max(0, self.name_width - x - size - 15), box.height() - 1)
+        if step.kind == "run":
+            draw_line(painter, rect, f"{translate('Run')} {step.run}", self.look.fonts.text, theme.text)
+            return
+        text, fonts = translate(verb(step.kind, step.status)), self.look.fonts
+        took = draw_line(painter, rect, text, fonts.text, theme.text)
+        draw_line(painter, rect.adjusted(took + 6, 0, 0, 0), step.object, fonts.text, theme.second)
+
+    def _bar(self, painter: QPainter, box: QRect, step: Step, ground: QColor) -> None:
+        theme, fonts = self.look.theme, self.look.fonts
+        token = "accent" if step.kind == "run" else kind_style(step.kind).token
+        color = theme.failed if step.status == "failed" else theme.color(token)
+        left, right = self.scale.to_x(step.started_at), self.scale.to_x(self._rows.end_of(step))
+        width = max(MIN_BAR_WIDTH, right - left)
+        seen_left, seen_right = max(left, self.name_width - 4.0), min(left + width, box.right() + 4.0)
+        if seen_right > seen_left:
+            painter.setPen(Qt.PenStyle.NoPen)
+            painter.setBrush(blend(color, ground, 0.88))
+            bar = QRectF(seen_left, box.y() + (box.height() - BAR_HEIGHT) / 2, seen_right - seen_left, BAR_HEIGHT)
+            painter.drawRoundedRect(bar, min(3.0, width / 2), 3)
+        label = self._label(step)
+        metrics = QFontMetrics(fonts.caption)
+        room = metrics.horizontalAdvance(label)
+        line = QRect(0, box.y(), room + 2, box.height() - 1)
+        painter.setFont(fonts.caption)
+        if seen_right + room + 12 < box.right():
+            line.moveLeft(round(max(seen_right, self.name_width)) + 6)
+            painter.setPen(theme.third)
+        elif seen_right - seen_left > room + 16:
+            line.moveLeft(round(min(seen_right, box.right() - 6.0)) - room - 8)
+            painter.setPen(theme.on_accent)
+        else:
+            line.moveLeft(round(min(seen_left, box.right())) - room - 6)
+            painter.setPen(theme.third)
+        painter.drawText(line, Qt.AlignmentFlag.AlignVCenter | Qt.TextFlag.TextSingleLine, label)
+
+    def _label(self, step: Step) -> str:
+        took = duration(self._rows.end_of(step) - step.started_at)
+        parts = [took]
+        if step.metrics.get("tokens"):
+            parts.append(f"{amount(step.metrics['tokens'])} {translate('tok')}")
+        if step.metrics.get("exit_code"):
+            parts.append(f"{translate('exit')} {step.metrics['exit_code']}")
+        if step.status == "waiting":
+            parts.append(translate("waiting"))
+        if step.status == "failed" and "exit_code" not in step.metrics:
+            parts.append(translate("failed"))
+        return " · ".join(part for part in parts if part)
+
+    def sizeHint(self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex) -> QSize:
+        return QSize(0, self.look.size(ROW_HEIGHT))
+
+
+class WaterfallView(SingleColumnTable):
+    """The list of bars. W and S zoom, A and D pan, F fits the selected step, comma and period select its neighbors."""
+
+    chosen = Signal(object)
+    scale_changed = Signal()
+
+    def __init__(self, rows: WaterfallModel, look: Look, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._rows = rows
+        self._painter = BarDelegate(rows, look, self)
+        self._whole = True
+        self.setObjectName("waterfall.bars")
+        self.setAccessibleName(self.tr("Steps on a time axis"))
+        self.setItemDelegate(self._painter)
+        self.setModel(rows)
+        self.restyle(look)
+        self.selectionModel().selectionChanged.connect(lambda chosen, _: self._choose())
+
+    @property
+    def scale(self) -> TimeScale:
+        return self._painter.scale
+
+    @property
+    def limits(self) -> tuple[int, int]:
+        return self._rows.began, max(self._rows.began + 1, self._rows.end_time())
+
+    @property
+    def name_width(self) -> int:
+        return self._painter.name_width
+
+    def restyle(self, look: Look) -> None:
+        self._painter.look = look
+        self.set_row_height(look.size(ROW_HEIGHT))
+        self.update_scale()
+
+    def update_scale(self) -> None:
+        """Adapt the scale to a changed width, run or end time. If the whole run was visible, it stays visible."""
+        width = self.viewport().width()
+        self._painter.name_width = min(self._painter.look.size(300), max(140, width * 37 // 100))
+        left = self._painter.name_width + 10
+        low, high = self.limits
+        shown = self._painter.scale
+        start, end = (low, high) if self._whole else (shown.start, shown.end)
+        self._set(TimeScale(start, end, left, max(1, width - left - EDGE)))
+
+    def fit_all(self) -> None:
+        self._whole = True
+        self.update_scale()
+
+    def zoom(self, factor: float, around: int | None = None) -> None:
+        shown = self.scale
+        if around is None:
+            step = self._chosen_step()
+            middle = (shown.start + shown.end) // 2
+            around = min(max(shown.start, step.started_at), shown.end) if step else middle
+        self._take(shown.zoomed(factor, around, self.limits))
+
+    def pan(self, fraction: float) -> None:
+        self._take(self.scale.panned(fraction, self.limits))
+
+    def fit_step(self) -> None:
+        """Zoom to the selected step; if it fits already or none is selected, show the whole run."""
+        step = self._chosen_step()
+        fitted = step and self.scale.fitted(step.started_at, self._rows.end_of(step), self.limits)
+        if fitted and fitted != self.scale:
+            self._take(fitted)
+        else:
+            self.fit_all()
+
+    def select_row(self, row: int) -> None:
+        """Select a row of the session without emitting `chosen`."""
+        position = self._rows.position_of(row)
+        blocked = self.selectionModel().blockSignals(True)
+        if position is None:
+            self.clearSelection()
+        else:
+            self.setCurrentIndex(self._rows.index(position, 0))
+            self.scrollTo(self._rows.index(position, 0))
+        self.selectionModel().blockSignals(blocked)
+        self._bring_in()
+        self.viewport().update()
+
+    def select_neighbor(self, by: int) -> None:
+        """Select the next (1) or previous (-1) step."""
+        chosen = self.selectionModel().selectedRows()
+        position = chosen[0].row() + by if chosen else 0
+        if 0 <= position < self._rows.rowCount():
+            self.setCurrentIndex(self._rows.index(position, 0))
+            self._bring_in()
+
+    def _chosen_step(self) -> Step | None:
+        chosen = self.selectionModel().selectedRows()
+        return self._rows.step(chosen[0].row()) if chosen else None
+
+    def _bring_in(self) -> None:
+        """Pan until the bar of the selected step is visible."""
+        step, shown = self._chosen_step(), self.scale
+        if step and not self._whole and (self._rows.end_of(step) < shown.start or step.started_at > shown.end):
+            share = (step.started_at - shown.start) / max(1, shown.end - shown.start) - 0.1
+            self._take(shown.panned(share, self.limits))
+
+    def _take(self, scale: TimeScale) -> None:
+        self._whole = (scale.start, scale.end) == self.limits
+        self._set(scale)
+
+    def _set(self, scale: TimeScale) -> None:
+        self._painter.scale = scale
+        self.viewport().update()
+        self.scale_changed.emit()
+
+    def _choose(self) -> None:
+        chosen = self.selectionModel().selectedRows()
+        if chosen and (step := self._rows.step(chosen[0].row())):
+            self.chosen.emit(step)
+
+    # Qt overrides
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        keys = Qt.Key
+        if event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier:
+            event.ignore()
+            return
+        match event.key():
+            case keys.Key_W:
+                self.zoom(ZOOM_FACTOR)
+            case keys.Key_S:
+                self.zoom(1 / ZOOM_FACTOR)
+            case keys.Key_A | keys.Key_Left:
+                self.pan(-PAN_FRACTION)
+            case keys.Key_D | keys.Key_Right:
+                self.pan(PAN_FRACTION)
+            case keys.Key_F:
+                self.fit_step()
+            case keys.Key_Comma | keys.Key_K:
+                self.select_neighbor(-1)
+            case keys.Key_Period | keys.Key_J:
+                self.select_neighbor(1)
+            case keys.Key_Up | keys.Key_Down | keys.Key_PageUp | keys.Key_PageDown | keys.Key_Home | keys.Key_End:
+                super().keyPressEvent(event)
+            case _:
+                event.ignore()
+
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        """Zoom at the pointer with Ctrl, pan with Shift or a horizontal wheel, scroll otherwise."""
+        turned, sideways = event.angleDelta().y(), event.angleDelta().x()
+        if event.modifiers() & Qt.KeyboardModifier.ControlModifier and turned:
+            self.zoom(ZOOM_FACTOR if turned > 0 else 1 / ZOOM_FACTOR, self.scale.to_time(event.position().x()))
+        elif sideways or event.modifiers() & Qt.KeyboardModifier.ShiftModifier:
+            self.pan(-PAN_FRACTION * (sideways or turned) / 240)
+        else:
+            super().wheelEvent(event)

@@ -1,0 +1,54 @@
+"""A cache of wrapped text layouts for painting message bubbles."""
+
+from typing import Final, NamedTuple
+
+from PySide6.QtCore import QPointF
+from PySide6.QtGui import QFont, QTextLayout, QTextOption
+
+from ui.text.visible import cut_lines, visible
+
+MAX_CACHED: Final = 200
+CHARACTERS: Final = 4_000
+LINES: Final = 14
+
+
+class WrappedText(NamedTuple):
+    layout: QTextLayout
+    width: float
+    height: float
+
+
+class WrappedTextCache:
+    """A least-recently-used cache of layouts by text and width. Long text is cut; the step pane shows it in full."""
+
+    def __init__(self, font: QFont) -> None:
+        self._font = font
+        self._kept: dict[tuple[str, int], WrappedText] = {}
+
+    def wrap(self, text: str, width: int) -> WrappedText:
+        key = (text, width)
+        wrapped = self._kept.pop(key, None) or self._lay_out(text, width)
+        self._kept[key] = wrapped
+        if len(self._kept) > MAX_CACHED:
+            del self._kept[next(iter(self._kept))]
+        return wrapped
+
+    def _lay_out(self, text: str, width: int) -> WrappedText:
+        shown = visible(cut_lines(text[:CHARACTERS])).strip()
+        lines = shown.split("\n")
+        cut = len(text) > CHARACTERS or len(lines) > LINES
+        shown = "\u2028".join(lines[:LINES]) + ("…" if cut else "")
+        layout = QTextLayout(shown, self._font)
+        option = QTextOption()
+        option.setWrapMode(QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere)
+        layout.setTextOption(option)
+        layout.setCacheEnabled(True)
+        layout.beginLayout()
+        y = widest = 0.0
+        while (line := layout.createLine()).isValid():
+            line.setLineWidth(width)
+            line.setPosition(QPointF(0, y))
+            y += line.height() + 1
+            widest = max(widest, line.naturalTextWidth())
+        layout.endLayout()
+        return WrappedText(layout, widest, y)

@@ -1,0 +1,65 @@
+"""Formats usage figures; a cost without known prices is shown as unknown."""
+
+from datetime import date
+from typing import Final, Literal
+
+from PySide6.QtCore import QCoreApplication, QLocale
+
+from core.timeline.usage_totals import UsageTotals
+from ui.style.number_formats import amount, duration, money
+
+OTHER_MODELS: Final = "…"  # the name for all models without their own color
+
+Measure = Literal["tokens", "cost", "time"]
+
+
+def cost_text(one: UsageTotals) -> str:
+    if not one.replies:
+        return money(0)
+    if not one.priced:
+        return tr("unknown")
+    return tr("{} + unknown").format(money(one.cost)) if one.unpriced else money(one.cost)
+
+
+def measure_text(one: UsageTotals, measure: Measure) -> str:
+    """Format the usage in this measure, such as tokens or cost."""
+    if measure == "tokens":
+        return tr("{} tokens").format(amount(one.tokens))
+    return cost_text(one) if measure == "cost" else duration(one.time) or "0s"
+
+
+def measure_value(one: UsageTotals, measure: Measure) -> float:
+    """Return the number that determines the length of a bar."""
+    return {"tokens": float(one.tokens), "cost": one.cost, "time": float(one.time)}[measure]
+
+
+def tick_label(amount_of: float, measure: Measure) -> str:
+    """Return the label of a grid line."""
+    if measure == "tokens":
+        return amount(round(amount_of))
+    return money(amount_of) if measure == "cost" else duration(round(amount_of)) or "0s"
+
+
+def model_label(name: str) -> str:
+    return tr("other models") if name == OTHER_MODELS else name or tr("unknown model")
+
+
+def long_date(day: str) -> str:
+    """Return `Sunday, 22 November 2025` in the user's language, for an ISO date."""
+    when, locale = date.fromisoformat(day), QLocale()
+    return tr("{weekday}, {day} {month} {year}").format(
+        weekday=locale.standaloneDayName(when.isoweekday()),
+        day=when.day,
+        month=locale.monthName(when.month),
+        year=when.year,
+    )
+
+
+def short_date(day: str) -> str:
+    when = date.fromisoformat(day)
+    month = QLocale().monthName(when.month, QLocale.FormatType.ShortFormat)
+    return tr("{day} {month}").format(day=when.day, month=month)
+
+
+def tr(text: str) -> str:
+    return QCoreApplication.translate("usage", text)

@@ -1,0 +1,35 @@
+"""A frame with a colored left edge that signals its state."""
+
+from typing import Final
+
+from PySide6.QtCore import QRectF
+from PySide6.QtGui import QColor, QPainter, QPainterPath, QPaintEvent, QPen
+from PySide6.QtWidgets import QFrame, QWidget
+
+EDGE_WIDTH: Final = 3
+RADIUS: Final = 9.0
+
+
+class AccentFrame(QFrame):
+    """A thinly outlined, filled frame with a colored left edge."""
+
+    def __init__(self, *, fill: QColor, line: QColor, edge: QColor, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._fill, self._line, self._edge = fill, line, edge
+
+    def set_colors(self, *, fill: QColor, line: QColor, edge: QColor) -> None:
+        self._fill, self._line, self._edge = fill, line, edge
+        self.update()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        with QPainter(self) as painter:
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+            outline = QPainterPath()
+            outline.addRoundedRect(QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5), RADIUS, RADIUS)
+            painter.fillPath(outline, self._fill)
+            painter.setPen(QPen(self._line, 1))
+            painter.drawPath(outline)
+            painter.setClipRect(QRectF(0, 0, EDGE_WIDTH, self.height()))
+            whole = QPainterPath()
+            whole.addRoundedRect(QRectF(self.rect()), RADIUS, RADIUS)
+            painter.fillPath(whole, self._edge)

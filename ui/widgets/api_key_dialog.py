@@ -1,0 +1,61 @@
+"""A dialog to set the API key of a provider. The caller stores the key; the dialog never shows a stored one."""
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QDialog, QLineEdit, QVBoxLayout, QWidget
+
+from ui.style.theme import Look
+from ui.widgets.button import Button
+from ui.widgets.dialog_parts import button_row
+from ui.widgets.drop_down import DropDown
+from ui.widgets.labels import label
+
+
+class ApiKeyDialog(QDialog):
+    submitted = Signal(str, str)  # provider name, API key
+
+    def __init__(self, look: Look, providers: Sequence[tuple[str, str]], parent: QWidget | None = None) -> None:
+        """`providers` are pairs of name and displayed title; the first provider is preselected."""
+        super().__init__(parent)
+        self._names = [name for name, _ in providers]
+        self.setObjectName("key")
+        self.setWindowTitle(self.tr("Set API key"))
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self._servers = DropDown()
+        self._servers.setObjectName("key.server")
+        self._servers.setAccessibleName(self.tr("Provider"))
+        self._servers.setFont(look.fonts.text)
+        self._servers.addItems([title or name for name, title in providers])
+        self._field = QLineEdit()
+        self._field.setObjectName("key.value")
+        self._field.setAccessibleName(self.tr("API key"))
+        self._field.setPlaceholderText(self.tr("Paste the API key here"))
+        self._field.setEchoMode(QLineEdit.EchoMode.Password)
+        self._field.setFont(look.fonts.mono)
+        cancel = Button(look, self.tr("Cancel"), name="key.cancel")
+        self._save = Button(look, self.tr("Save"), name="key.keep", tone="primary")
+        self._save.setEnabled(False)
+        self._save.setDefault(True)
+        text = self.tr(
+            "Journeyman stores the key in your system keyring and sends it only to this provider. Without a keyring, "
+            "the key is kept in memory until you quit Journeyman."
+        )
+        column = QVBoxLayout(self)
+        column.setContentsMargins(20, 16, 20, 16)
+        column.setSpacing(10)
+        column.addWidget(label(self.tr("Set API key"), look.fonts.bold))
+        column.addWidget(label(text, look.fonts.text, "second", wrap=True))
+        column.addWidget(self._servers)
+        column.addWidget(self._field)
+        column.addLayout(button_row(cancel, self._save))
+        self.setMinimumWidth(look.size(420))
+        self._field.textChanged.connect(lambda text: self._save.setEnabled(bool(text.strip())))
+        cancel.clicked.connect(self.reject)
+        self._save.clicked.connect(self._submit)
+        self._field.setFocus()
+
+    def _submit(self) -> None:
+        self.submitted.emit(self._names[self._servers.currentIndex()], self._field.text().strip())
+        self._field.clear()
+        self.accept()

@@ -1,0 +1,143 @@
+"""The table that shows a diff; it stays fast with a hundred thousand lines."""
+
+from typing import Final
+
+from PySide6.QtCore import QModelIndex, Qt, Signal
+from PySide6.QtGui import QGuiApplication, QKeyEvent, QKeySequence, QMouseEvent, QResizeEvent
+from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView, QWidget
+
+from core.timeline.text_diff import TextDiff
+from ui.style.theme import Look
+from ui.widgets.diff_rows import ROW_HEIGHT, DiffLineDelegate, DiffTableModel
+
+MAX_WIDTH: Final = 12_000
+
+
+class DiffView(QTableView):
+    """A diff view. U reverts the selected hunk, N and P go to the next and previous hunk."""
+
+    revert_requested = Signal(int)
+
+    def __init__(self, look: Look, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._rows = DiffTableModel(self)
+        self._painter = DiffLineDelegate(self._rows, look, self)
+        self.setObjectName("changes.lines")
+        self.setAccessibleName(self.tr("Changed lines"))
+        self.setShowGrid(False)
+        self.setWordWrap(False)
+        self.setTabKeyNavigation(False)
+        self.setCornerButtonEnabled(False)
+        self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
+        self.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
+        self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
+        for scroll in (self.setVerticalScrollMode, self.setHorizontalScrollMode):
+            scroll(QAbstractItemView.ScrollMode.ScrollPerPixel)
+        self.horizontalHeader().hide()
+        self.horizontalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
+        self.horizontalHeader().setMinimumSectionSize(40)
+        header = self.verticalHeader()
+        header.hide()
+        header.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
+        header.setMinimumSectionSize(8)
+        self.setModel(self._rows)
+        self.setItemDelegate(self._painter)
+        self.setMouseTracking(True)
+        self.restyle(look)
+
+    @property
+    def rows(self) -> DiffTableModel:
+        return self._rows
+
+    def show_diff(self, difference: TextDiff, *, side_by_side: bool, can_revert: bool) -> None:
+        self._rows.show(difference, side_by_side=side_by_side, can_revert=can_revert)
+        self._fit()
+        self.scrollToTop()
+
+    def restyle(self, look: Look) -> None:
+        self._painter.look = look
+        self.verticalHeader().setDefaultSectionSize(look.size(ROW_HEIGHT))
+        self.verticalScrollBar().setSingleStep(look.size(ROW_HEIGHT))
+        self._fit()
+        self.viewport().update()
+
+    def go_to_hunk(self, by: int) -> None:
+        """Select the next hunk (`by` > 0) or the previous one."""
+        heads = self._rows.hunk_positions()
+        if not heads:
+            return
+        index = self.currentIndex()
+        here = index.row() if index.isValid() else -1
+        later = [position for position in heads if position > here]
+        earlier = [position for position in heads if position < here]
+        position = (later[0] if later else heads[-1]) if by > 0 else (earlier[-1] if earlier else heads[0])
+        self.selectRow(position)
+        self.setCurrentIndex(self._rows.index(position, 0))
+        self.scrollTo(self._rows.index(position, 0), QAbstractItemView.ScrollHint.PositionAtTop)
+
+    def revert_current_hunk(self) -> None:
+        """Request the revert of the hunk that contains the selected line."""
+        row = self._rows.row(self.currentIndex().row()) if self.currentIndex().isValid() else None
+        if row and row.hunk >= 0 and self._rows.can_revert:
+            self.revert_requested.emit(row.hunk)
+
+    def copy(self) -> None:
+        """Copy the selected lines to the clipboard, without their signs."""
+        positions = sorted({index.row() for index in self.selectionModel().selectedRows()})
+        lines = []
+        for position in positions:
+            row = (
+                (self._rows.row(position, 1) or self._rows.row(position, 0))
+                if self._rows.side_by_side
+                else self._rows.row(position)
+            )
+            if row and row.sign != "head":
+                lines.append(row.text.rstrip("\r\n"))
+        if lines:
+            QGuiApplication.clipboard().setText("\n".join(lines))
+
+    def _fit(self) -> None:
+        columns = self._rows.columnCount()
+        room = self.viewport().width() // columns
+        needed = min(MAX_WIDTH, self._painter.width_for(self._rows.longest_line()))
+        for column in range(columns):
+            self.setColumnWidth(column, max(room, needed))
+
+    def _over_undo(self, event: QMouseEvent) -> int:
+        """Return the hunk whose undo link is under the pointer, or -1."""
+        index: QModelIndex = self.indexAt(event.position().toPoint())
+        head = self._rows.hunk_header(index.row()) if index.isValid() else None
+        if head is None or head.hunk < 0 or not self._rows.can_revert:
+            return -1
+        box = self.visualRect(self._rows.index(index.row(), self._rows.columnCount() - 1))
+        return head.hunk if self._painter.undo_rect(box).contains(event.position().toPoint()) else -1
+
+    # Qt overrides
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._fit()
+
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
+        over = self._over_undo(event) >= 0
+        self.viewport().setCursor(Qt.CursorShape.PointingHandCursor if over else Qt.CursorShape.ArrowCursor)
+        super().mouseMoveEvent(event)
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        part = self._over_undo(event)
+        if part >= 0 and event.button() == Qt.MouseButton.LeftButton:
+            self.revert_requested.emit(part)
+        else:
+            super().mousePressEvent(event)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.matches(QKeySequence.StandardKey.Copy):
+            self.copy()
+        elif event.key() == Qt.Key.Key_N and not event.modifiers():
+            self.go_to_hunk(1)
+        elif event.key() == Qt.Key.Key_P and not event.modifiers():
+            self.go_to_hunk(-1)
+        elif event.key() == Qt.Key.Key_U and not event.modifiers():
+            self.revert_current_hunk()
+        else:
+            super().keyPressEvent(event)

@@ -1,0 +1,38 @@
+"""A drop-down list styled like the other input fields."""
+
+from PySide6.QtCore import QRect, QSize
+from PySide6.QtGui import QFontMetrics, QPainter, QPaintEvent, QPalette
+from PySide6.QtWidgets import QComboBox
+
+from ui.style.icons import pixmap
+from ui.widgets.paint import draw_frame, draw_line
+
+PADDING = 9
+ARROW_SIZE = 14
+MIN_HEIGHT = 28
+
+
+class DropDown(QComboBox):
+    """A drop-down list painted in the colors of the application palette."""
+
+    # Qt overrides
+
+    def sizeHint(self) -> QSize:
+        return QSize(super().sizeHint().width() + 2 * PADDING, max(MIN_HEIGHT, QFontMetrics(self.font()).height() + 12))
+
+    def minimumSizeHint(self) -> QSize:
+        return QSize(super().minimumSizeHint().width() + 2 * PADDING, self.sizeHint().height())
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        group = QPalette.ColorGroup.Active if self.isEnabled() else QPalette.ColorGroup.Disabled
+        roles, palette = QPalette.ColorRole, self.palette()
+        ink = palette.color(group, roles.ButtonText)
+        edge = palette.color(roles.Link if self.hasFocus() else roles.Dark)
+        with QPainter(self) as painter:
+            draw_frame(painter, self.rect(), 6, palette.color(roles.Button), edge)
+            arrow = pixmap("chevron-down", palette.color(roles.PlaceholderText), ARROW_SIZE, self.devicePixelRatioF())
+            left = self.width() - PADDING - ARROW_SIZE
+            painter.drawPixmap(left, (self.height() - ARROW_SIZE) // 2, arrow)
+            draw_line(
+                painter, QRect(PADDING, 0, left - 2 * PADDING, self.height()), self.currentText(), self.font(), ink
+            )

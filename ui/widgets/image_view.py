@@ -1,0 +1,140 @@
+"""Decodes images from untrusted sources safely and shows them, never enlarged."""
+
+from typing import Final
+
+from PySide6.QtCore import QBuffer, QByteArray, QIODevice, QRect, QSize, Qt
+from PySide6.QtGui import QFontMetrics, QImage, QImageReader, QPainter, QPaintEvent
+from PySide6.QtWidgets import QFrame, QScrollArea, QSizePolicy, QVBoxLayout, QWidget
+
+from ui.style.number_formats import size
+from ui.style.theme import Look
+from ui.widgets.labels import label
+from ui.widgets.paint import draw_frame, draw_line
+
+MAX_BYTES: Final = 32 * 1024 * 1024
+MAX_SIDE: Final = 2_400  # pixels; larger images are scaled down while decoding
+SUPPORTED_FORMATS: Final = frozenset(
+    {"png", "jpeg", "gif", "webp", "bmp"}
+)  # not SVG, which can load external resources
+PNG_SIGNATURE, PNG_TRAILER = b"\x89PNG", b"IEND\xaeB`\x82"
+SIGNATURES: Final = (PNG_SIGNATURE, b"\xff\xd8\xff", b"GIF8", b"RIFF", b"BM")
+MAX_HEIGHT: Final = 420
+
+
+def is_image(body: bytes) -> bool:
+    """Return whether the bytes are an image in a supported format; only signature and header are read."""
+    if not body.startswith(SIGNATURES) or len(body) > MAX_BYTES:
+        return False
+    buffer = QBuffer()
+    buffer.setData(QByteArray(body))
+    buffer.open(QIODevice.OpenModeFlag.ReadOnly)
+    return _reader(buffer) is not None
+
+
+def decode_image(body: bytes) -> tuple[QImage, QSize]:
+    """Decode an image; return it with its original size. The image is null if it cannot be decoded."""
+    buffer = QBuffer()
+    buffer.setData(QByteArray(body))
+    buffer.open(QIODevice.OpenModeFlag.ReadOnly)
+    reader = _reader(buffer)
+    if reader is None:
+        return QImage(), QSize()
+    whole = reader.size()
+    if max(whole.width(), whole.height()) > MAX_SIDE:
+        reader.setScaledSize(whole.scaled(MAX_SIDE, MAX_SIDE, Qt.AspectRatioMode.KeepAspectRatio))
+    return reader.read(), whole
+
+
+def _reader(buffer: QBuffer) -> QImageReader | None:
+    if bytes(buffer.data().left(4).data()) == PNG_SIGNATURE and PNG_TRAILER not in bytes(
+        buffer.data().right(64).data()
+    ):
+        return None  # a truncated PNG: libpng would print an error to the terminal, bypassing Qt's message handler
+    reader = QImageReader(buffer)
+    reader.setDecideFormatFromContent(True)
+    plain = bytes(reader.format().data()).decode("ascii", "replace") in SUPPORTED_FORMATS
+    return reader if plain and reader.size().isValid() else None
+
+
+class ImageView(QWidget):
+    """An image with a caption of its name, dimensions and file size."""
+
+    def __init__(self, look: Look, body: bytes, name: str, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._look = look
+        self._image, whole = decode_image(body)
+        measured = f"{whole.width()} × {whole.height()} · " if self.is_valid() else ""
+        self._line = f"{name} · {measured}{size(len(body))}" if name else f"{measured}{size(len(body))}"
+        self.setObjectName("picture")
+        self.setAccessibleName(self._line)
+        policy = QSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        policy.setHeightForWidth(True)
+        self.setSizePolicy(policy)
+
+    def is_valid(self) -> bool:
+        return not self._image.isNull()
+
+    def _fitted(self, width: int) -> QSize:
+        room = QSize(width, self._look.size(MAX_HEIGHT))
+        own = self._image.size()
+        if own.width() <= room.width() and own.height() <= room.height():
+            return own
+        return own.scaled(room, Qt.AspectRatioMode.KeepAspectRatio)
+
+    def _caption(self) -> int:
+        return QFontMetrics(self._look.fonts.second).height() + 6
+
+    # Qt overrides
+
+    def hasHeightForWidth(self) -> bool:
+        return True
+
+    def heightForWidth(self, width: int) -> int:
+        return self._fitted(width).height() + self._caption()
+
+    def sizeHint(self) -> QSize:
+        fitted = self._fitted(self._look.size(MAX_HEIGHT))
+        return QSize(fitted.width(), fitted.height() + self._caption())
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        theme = self._look.theme
+        with QPainter(self) as painter:
+            painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform)
+            rect = QRect(0, 0, 0, 0)
+            if self.is_valid():
+                rect.setSize(self._fitted(self.width()))
+                painter.drawImage(rect, self._image)
+                draw_frame(painter, rect, 2, None, theme.line)
+            below = QRect(0, rect.height() + 4, self.width(), self._caption())
+            draw_line(painter, below, self._line, self._look.fonts.second, theme.third)
+
+
+class ImageListView(QScrollArea):
+    """A scrollable column of images, each with a heading."""
+
+    def __init__(self, look: Look, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._look = look
+        self._bodies: list[tuple[str, bytes]] = []
+        self.setObjectName("pictures")
+        self.setAccessibleName(self.tr("Images"))
+        self.setWidgetResizable(True)
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+
+    def show_images(self, bodies: list[tuple[str, bytes]]) -> None:
+        self._bodies = bodies
+        inside = QWidget()
+        column = QVBoxLayout(inside)
+        column.setContentsMargins(20, 16, 20, 16)
+        column.setSpacing(8)
+        for name, body in bodies:
+            column.addWidget(label(name, self._look.fonts.label, "second"))
+            column.addWidget(ImageView(self._look, body, ""))
+        column.addStretch(1)
+        self.setWidget(inside)
+        inside.setAutoFillBackground(False)
+
+    def restyle(self, look: Look) -> None:
+        self._look = look
+        self.show_images(self._bodies)

@@ -1,0 +1,118 @@
+"""Plain-text labels, frames styled by the style sheet, and the growing text field."""
+
+import re
+from typing import Final
+
+from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtGui import QFocusEvent, QFont, QKeyEvent, QResizeEvent
+from PySide6.QtWidgets import QFrame, QLabel, QPlainTextEdit, QSizePolicy, QWidget
+
+ENTER_KEYS: Final = frozenset({Qt.Key.Key_Return, Qt.Key.Key_Enter})
+
+
+def label(text: str, font: QFont, tone: str = "", *, name: str = "", wrap: bool = False) -> QLabel:
+    """Return a label that shows its text literally, never as markup."""
+    made = QLabel()
+    made.setTextFormat(Qt.TextFormat.PlainText)
+    made.setFont(font)
+    made.setText(allow_breaks(text) if wrap else text)
+    made.setWordWrap(wrap)
+    if tone:
+        made.setProperty("tone", tone)
+    if name:
+        made.setObjectName(name)
+    if wrap:
+        policy = QSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
+        policy.setHeightForWidth(True)
+        made.setSizePolicy(policy)
+    return made
+
+
+def allow_breaks(text: str) -> str:
+    """Insert zero-width spaces into long words, so that paths and URLs wrap instead of widening the window."""
+    return re.sub(r"(\S{24})(?=\S)", "\\1\u200b", text)
+
+
+def styled_frame(kind: str, parent: QWidget | None = None) -> QFrame:
+    """Return a frame styled by the style sheet; `kind` is panel, card, well, input or line."""
+    made = QFrame(parent)
+    made.setProperty("surface", kind)
+    return made
+
+
+def hairline() -> QFrame:
+    made = styled_frame("line")
+    made.setFixedHeight(1)
+    return made
+
+
+class TextField(QPlainTextEdit):
+    """A frameless text field that grows with its text; Enter emits `entered`, Shift+Enter breaks the line."""
+
+    entered = Signal()
+    focus_changed = Signal(bool)
+
+    def __init__(self, font: QFont, *, max_lines: int, min_lines: int = 1, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._lines, self._least = max_lines, min_lines
+        self.setProperty("bare", True)
+        self.setFont(font)
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setTabChangesFocus(True)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        self.document().setDocumentMargin(0)
+        self.textChanged.connect(self.fit_height)
+        self.fit_height()
+
+    def stripped_text(self) -> str:
+        return self.toPlainText().strip()
+
+    def apply_font(self, font: QFont) -> None:
+        self.setFont(font)
+        self.viewport().setFont(font)  # for the placeholder: with a style sheet, the viewport does not inherit it
+        self.fit_height()
+
+    def setPlaceholderText(self, text: str) -> None:
+        """Set the placeholder and repaint; Qt does not repaint if only the text of the placeholder changes."""
+        super().setPlaceholderText(text)
+        self.viewport().update()
+
+    def fit_height(self) -> None:
+        """Set the height to that of the text, up to `max_lines` lines; scroll beyond that."""
+        needed = round(self.document().size().height())
+        shown = max(self._least, min(needed, self._lines))
+        over = needed > self._lines
+        policy = Qt.ScrollBarPolicy.ScrollBarAsNeeded if over else Qt.ScrollBarPolicy.ScrollBarAlwaysOff
+        self.setVerticalScrollBarPolicy(policy)
+        self.setFixedHeight(self.fontMetrics().lineSpacing() * shown + 2)
+
+    def sizeHint(self) -> QSize:
+        return QSize(240, self.height())
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() in ENTER_KEYS and event.modifiers() in (
+            Qt.KeyboardModifier.NoModifier,
+            Qt.KeyboardModifier.KeypadModifier,
+        ):
+            self.entered.emit()
+            event.accept()
+            return
+        if event.key() == Qt.Key.Key_Escape:
+            event.ignore()
+            return
+        super().keyPressEvent(event)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        if event.size().width() != event.oldSize().width():
+            self.fit_height()
+
+    def focusInEvent(self, event: QFocusEvent) -> None:
+        super().focusInEvent(event)
+        self.focus_changed.emit(True)
+
+    def focusOutEvent(self, event: QFocusEvent) -> None:
+        super().focusOutEvent(event)
+        self.focus_changed.emit(False)

@@ -1,0 +1,26 @@
+"""A container whose content can be rebuilt without losing the keyboard focus."""
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QVBoxLayout, QWidget
+
+
+class ReplaceableContent(QWidget):
+    """A container that replaces its content. The focus moves to the new widget with the same object name."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._shown = QWidget()
+        self._column = QVBoxLayout(self)
+        self._column.setContentsMargins(0, 0, 0, 0)
+        self._column.addWidget(self._shown)
+
+    def replace_content(self, content: QWidget) -> None:
+        """Replace the content. The old widget is deleted later, because the caller may be one of its buttons."""
+        focused = next((part.objectName() for part in self._shown.findChildren(QWidget) if part.hasFocus()), "")
+        self._column.replaceWidget(self._shown, content)
+        self._shown.hide()
+        self._shown.deleteLater()
+        self._shown = content
+        content.show()
+        if focused and (again := content.findChild(QWidget, focused)):
+            again.setFocus(Qt.FocusReason.OtherFocusReason)

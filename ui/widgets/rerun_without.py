@@ -1,0 +1,69 @@
+"""Repeats a run without a memory or skill and compares both runs, to see whether the item helps."""
+
+from collections.abc import Iterable
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from PySide6.QtCore import QCoreApplication
+from PySide6.QtWidgets import QWidget
+
+from ui.base.bridge import Bridge
+from ui.base.deferred_reader import DeferredReader
+from ui.base.panel_page import StartTask
+from ui.base.selection import Selection
+from ui.style.theme import Look
+from ui.text.visible import visible
+from ui.widgets.confirm_dialog import ConfirmDialog
+
+if TYPE_CHECKING:
+    from core.engine.api.engine import Engine
+
+TITLE = 60
+
+
+class RunReference(Protocol):
+    """A run in which the item was used."""
+
+    @property
+    def session(self) -> str: ...
+
+    @property
+    def run(self) -> int: ...
+
+
+class RerunWithout(NamedTuple):
+    """Repeats runs without an item. It asks for confirmation, starts the run and opens the comparison."""
+
+    bridge: Bridge
+    start: StartTask
+    selection: Selection
+    reader: DeferredReader
+
+    def confirm(self, item: str, uses: Iterable[RunReference], look: Look, over: QWidget) -> None:
+        """Ask whether to repeat the newest of these runs without `item`; a run costs tokens and changes files."""
+        found = next(((row, use.run) for use in uses if (row := self.reader.session(use.session))), None)
+        if found is None:
+            return
+        row, run = found
+        title = visible(row.title)
+        said = _tr("“{}” runs again in {} without this item, with the current files. Then both runs are compared.")
+        said = said.format(title if len(title) <= TITLE else f"{title[: TITLE - 1]}…", visible(row.folder))
+        act = partial(self.start_run, item, row.id, run)
+        ConfirmDialog(
+            look, _tr("Run again without this item?"), said, _tr("Run again"), act, over, tone="primary"
+        ).open()
+
+    def start_run(self, item: str, session: str, run: int) -> None:
+        async def begin(engine: "Engine") -> str:
+            beginning = await engine.history.fork_to_rerun(session, run, excluded=(item,))
+            await engine.history.start_fork(beginning)
+            return beginning.session_id
+
+        async def send() -> None:
+            self.selection.choose_page("compare", session, await self.bridge.ask(begin))
+
+        self.start(send(), "repeat a run")
+
+
+def _tr(text: str) -> str:
+    return QCoreApplication.translate("without", text)

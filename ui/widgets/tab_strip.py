@@ -1,0 +1,131 @@
+"""A tab bar whose tabs can show small figures, such as a count, next to their titles."""
+
+from typing import Final
+
+from PySide6.QtCore import QRect, QSize, Qt, Signal
+from PySide6.QtGui import QFontMetrics, QPainter, QPaintEvent
+from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QTabBar, QVBoxLayout, QWidget
+
+from ui.style.theme import Look
+from ui.widgets.labels import hairline
+from ui.widgets.paint import draw_frame, draw_line
+
+PAD: Final = 10
+GAP: Final = 6
+
+TabFigure = tuple[str, str]  # text and color token
+
+
+class FigureTabBar(QTabBar):
+    """A tab bar that paints the figures itself, because Qt's tab buttons would be too far from the title."""
+
+    def __init__(self, look: Look, name: str, accessible_name: str) -> None:
+        super().__init__()
+        self.look = look
+        self._figures: dict[int, list[TabFigure]] = {}
+        self.setObjectName(name)
+        self.setAccessibleName(accessible_name)
+        self.setDrawBase(False)
+        self.setExpanding(False)
+        self.setUsesScrollButtons(False)
+        self.setElideMode(Qt.TextElideMode.ElideNone)
+        self.setMouseTracking(True)
+        self.setFont(look.fonts.strong)
+
+    def show_figures(self, index: int, figures: list[TabFigure]) -> None:
+        if self._figures.get(index, []) != figures:
+            self._figures[index] = figures
+            figures_text = " ".join(text for text, _ in figures)
+            self.setAccessibleTabName(index, f"{self.tabText(index)} {figures_text}".strip())
+            self.setTabText(index, self.tabText(index))  # makes Qt lay out the tabs again
+
+    def _figures_width(self, index: int) -> int:
+        metrics = QFontMetrics(self.look.fonts.caption)
+        widths = [metrics.horizontalAdvance(text) for text, _ in self._figures.get(index, [])]
+        return sum(widths) + 4 * (len(widths) - 1) + 12 if widths else 0
+
+    # Qt overrides
+
+    def tabSizeHint(self, index: int) -> QSize:
+        metrics, figures = QFontMetrics(self.look.fonts.strong), self._figures_width(index)
+        width = metrics.horizontalAdvance(self.tabText(index)) + 2 * PAD + (figures + GAP if figures else 0)
+        return QSize(width, metrics.height() + 20)
+
+    def minimumTabSizeHint(self, index: int) -> QSize:
+        return self.tabSizeHint(index)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        theme, fonts = self.look.theme, self.look.fonts
+        with QPainter(self) as painter:
+            under = self.mapFromGlobal(self.cursor().pos())
+            for index in range(self.count()):
+                box = self.tabRect(index)
+                chosen = index == self.currentIndex()
+                ink = theme.text if chosen or (self.underMouse() and box.contains(under)) else theme.second
+                took = draw_line(painter, box.adjusted(PAD, 0, 0, -2), self.tabText(index), fonts.strong, ink)
+                if chosen:
+                    painter.fillRect(box.x(), box.bottom() - 1, box.width(), 2, theme.accent)
+                if chosen and self.hasFocus():
+                    draw_frame(painter, box.adjusted(2, 4, -2, -5), 4, None, theme.accent)
+                if figures := self._figures.get(index):
+                    self._paint_figures(painter, box, box.x() + PAD + took + GAP, figures, self._figures_width(index))
+
+    def _paint_figures(self, painter: QPainter, box: QRect, x: int, figures: list[TabFigure], width: int) -> None:
+        theme, font = self.look.theme, self.look.fonts.caption
+        metrics = QFontMetrics(font)
+        tall = metrics.height() + 4
+        frame = QRect(x, box.y() + (box.height() - 2 - tall) // 2, width, tall)
+        draw_frame(painter, frame, 4, theme.raised, theme.strong_line)
+        x += 6
+        for text, token in figures:
+            x += draw_line(painter, QRect(x, frame.y(), width, tall), text, font, theme.color(token)) + 4
+
+
+class TabStrip(QWidget):
+    """A tab bar with a widget at its right end; `chosen` carries the name of the tab."""
+
+    chosen = Signal(str)
+    clicked = Signal()
+    """A tab was clicked, so its panel should take the focus."""
+
+    def __init__(
+        self, look: Look, right: QWidget, *, name: str, accessible_name: str, parent: QWidget | None = None
+    ) -> None:
+        super().__init__(parent)
+        self._names: list[str] = []
+        self._bar = FigureTabBar(look, name, accessible_name)
+        self._bar.currentChanged.connect(lambda index: self.chosen.emit(self._names[index]))
+        self._bar.tabBarClicked.connect(lambda _: self.clicked.emit(), Qt.ConnectionType.QueuedConnection)
+        row = QHBoxLayout()
+        row.setContentsMargins(18, 0, 16, 0)
+        row.addWidget(self._bar, 1)
+        row.addWidget(right)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(0)
+        layout.addLayout(row)
+        layout.addWidget(hairline())
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+
+    def add(self, name: str, text: str) -> None:
+        self._names.append(name)
+        index = self._bar.addTab(text)
+        self._bar.setTabToolTip(index, self.tr("{} (Alt+{})").format(text, index + 1))
+
+    def show_figures(self, name: str, figures: list[TabFigure]) -> None:
+        self._bar.show_figures(self._names.index(name), figures)
+
+    def select(self, name: str) -> None:
+        self._bar.setCurrentIndex(self._names.index(name))
+
+    def select_index(self, index: int) -> None:
+        if index < len(self._names):
+            self._bar.setCurrentIndex(index)
+
+    def current(self) -> str:
+        return self._names[self._bar.currentIndex()] if self._names else ""
+
+    def restyle(self, look: Look) -> None:
+        self._bar.look = look
+        self._bar.setFont(look.fonts.strong)
+        self._bar.update()
