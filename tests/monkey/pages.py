@@ -137,7 +137,10 @@ def file_away(walk: MonkeyRun) -> None:
     """Archive or trash a session; undo it while there are fewer than 12 sessions."""
     row = walk.rng.choice(walk.rows("done", "stopped", "failed"))
     item, command, keys = walk.rng.choice(
-        (("Archive", "Archive the session", "ctrl+shift+e"), ("Move to the trash", "Move the session to the trash", ""))
+        (
+            ("Archive", "Archive or unarchive the session", "ctrl+shift+e"),
+            ("Move to the trash", "Move the session to the trash", ""),
+        )
     )
     count = len(walk.rows())
     walk.input_method.act_on_session(row.title, item, command, keys)
