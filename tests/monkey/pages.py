@@ -139,7 +139,7 @@ def file_away(walk: MonkeyRun) -> None:
     item, command, keys = walk.rng.choice(
         (
             ("Archive", "Archive or unarchive the session", "ctrl+shift+e"),
-            ("Move to the trash", "Move the session to the trash", ""),
+            ("Move to trash", "Move the session to the trash", ""),
         )
     )
     count = len(walk.rows())
