@@ -67,7 +67,9 @@ def read(path: str) -> list[Text]:
 @pytest.mark.parametrize("name", BANS)
 def test_no_text_uses_a_banned_word(name: str, found: list[Finding]) -> None:
     lines = [str(finding) for finding in found if finding.ban == name]
-    assert not lines, f"{len(lines)} uses of a banned word; tests/language.py says what to use instead:\n" + "\n".join(lines)
+    assert not lines, f"{len(lines)} uses of a banned word; tests/language.py says what to use instead:\n" + "\n".join(
+        lines
+    )
 
 
 @pytest.mark.parametrize("name", BANS)
