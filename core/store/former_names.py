@@ -31,6 +31,13 @@ METRICS = {
     "exit": "exit_code",
     "children": "subagents",
 }
+HOOK_MOMENTS = {  # also read in hooks.toml
+    "run start": "run_start",
+    "run end": "run_end",
+    "before call": "before_call",
+    "after call": "after_call",
+    "end": "before_end",
+}
 PROPOSAL_STATES = {"open": "pending", "kept": "accepted"}
 # Values of columns: table, column, old value -> new value.
 VALUES: tuple[tuple[str, str, Mapping[str, str]], ...] = (
@@ -269,13 +276,7 @@ VALUES_IN_EVENTS: dict[tuple[str, str], Mapping[str, str]] = {
     ("session_forked", "why"): {"model": "rerun"},
     ("queue_changed", "did"): {"taken back": "removed", "put back": "restored"},
     ("request_sent", "role"): {"agent": "external_agent"},
-    ("hook_ran", "moment"): {
-        "run start": "run_start",
-        "run end": "run_end",
-        "before call": "before_call",
-        "after call": "after_call",
-        "end": "before_end",
-    },
+    ("hook_ran", "moment"): HOOK_MOMENTS,
     ("limit_met", "limit"): {"rounds": "turns"},
     ("limit_raised", "limit"): {"rounds": "turns"},
     ("run_resumed", "settled"): {"again": "retry", "end": "abort"},

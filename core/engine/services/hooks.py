@@ -15,18 +15,12 @@ from typing import Any, Literal, get_args
 from core.domain.events import HookRan
 from core.domain.problems import Problem
 from core.domain.text import Text
+from core.store import former_names
 from core.workspace.launcher import CommandLimits, CommandRequest, ProcessLaunch, clean_environment, with_limits
 from core.workspace.running_command import start_command
 
 HookMoment = Literal["run_start", "run_end", "before_call", "after_call", "question", "before_end"]
 HOOK_MOMENTS: tuple[HookMoment, ...] = get_args(HookMoment)
-FORMER_MOMENTS = {
-    "run start": "run_start",
-    "run end": "run_end",
-    "before call": "before_call",
-    "after call": "after_call",
-    "end": "before_end",
-}
 HOOKS_FILE = "hooks.toml"
 MAX_FILE_BYTES = 64 << 10
 MAX_TIMEOUT_S, DEFAULT_TIMEOUT_S = 600.0, 10.0
@@ -79,7 +73,7 @@ def _parse(plain: Any) -> Hook:
     if unknown := sorted(set(plain) - {"on", "command", "tools", "time_s"}):
         raise ValueError(f"unknown key {unknown[0]!r} in a hook")
     named = plain.get("on")
-    named = FORMER_MOMENTS.get(named, named) if isinstance(named, str) else named
+    named = former_names.HOOK_MOMENTS.get(named, named) if isinstance(named, str) else named
     on = next((moment for moment in HOOK_MOMENTS if moment == named), None)
     command = plain.get("command")
     tools, time_s = plain.get("tools", []), plain.get("time_s", DEFAULT_TIMEOUT_S)
