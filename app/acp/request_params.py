@@ -44,13 +44,13 @@ def prompt_text(params: Params) -> str:
     return words
 
 
-def unused_servers_notice(params: Params, own: Collection[str]) -> str:
+def unused_servers_notice(params: Params, user_servers: Collection[str]) -> str:
     """Return a notice about MCP servers that the editor offers; only those in `own`, the user's, are used."""
     given = params.get("mcpServers", [])
     if not isinstance(given, list):
         raise RpcError(INVALID_PARAMS, "The mcpServers of a session must be a list.")
     names = [str(one.get("name", "?")) for one in given if isinstance(one, dict)]
-    lacking = [visible(name[:LONG]) for name in names if name not in own]
+    lacking = [visible(name[:LONG]) for name in names if name not in user_servers]
     if not lacking:
         return ""
     more = f" and {len(lacking) - NAMED} more" if len(lacking) > NAMED else ""

@@ -34,10 +34,10 @@ Update = dict[str, Any]
 class SessionUpdates:
     """Builds the updates of one session. `whole` returns a Text in full; `blob` reads file contents by hash."""
 
-    def __init__(self, folder: Path, whole: Callable[[Text], str], blob: Callable[[str], bytes]) -> None:
+    def __init__(self, folder: Path, read_text: Callable[[Text], str], read_blob: Callable[[str], bytes]) -> None:
         self._folder = folder
-        self._whole = whole
-        self._blob = blob
+        self._whole = read_text
+        self._blob = read_blob
         self._arguments: dict[str, Any] = {}
         self._changes: dict[str, list[Update]] = {}
         self.usage = Usage()

@@ -162,11 +162,11 @@ class RunFollower:
         if name in self._shown:
             return
         async for entry in self._context.engine.events(session):
-            if asked_id(entry) == name:
+            if request_id(entry) == name:
                 self._print_entry(entry)
 
     def _print_entry(self, entry: EventRecord) -> None:
-        self._shown.add(asked_id(entry))
+        self._shown.add(request_id(entry))
         self._context.out.write_json(event_json(entry, self._context.engine.read_blob))
 
     def _tell_pause(self, why: str, trouble: ErrorDetails | None) -> None:
@@ -214,7 +214,7 @@ class RunFollower:
             self._most = 0.0
 
 
-def asked_id(entry: EventRecord) -> str:
+def request_id(entry: EventRecord) -> str:
     """Return the ID of the question or permission request in an event; empty for any other event."""
     match entry.event:
         case QuestionAsked(question=question):

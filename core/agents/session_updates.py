@@ -37,7 +37,7 @@ class ToolCallUpdate:
     kind: str | None = None
     status: str | None = None
     text: str | None = None
-    differences: tuple[AgentFileDiff, ...] | None = None
+    diffs: tuple[AgentFileDiff, ...] | None = None
     terminals: tuple[str, ...] | None = None
     paths: tuple[str, ...] | None = None
     input: Any = None
@@ -124,7 +124,7 @@ def _with_content(call: ToolCallUpdate, content: list[Any]) -> ToolCallUpdate:
     return replace(
         call,
         text="\n".join(block_text(one.get("content")) for one in blocks if one.get("type") == "content"),
-        differences=tuple(filter(None, map(_difference, blocks))),
+        diffs=tuple(filter(None, map(_difference, blocks))),
         terminals=tuple(str(one.get("terminalId")) for one in blocks if one.get("type") == "terminal"),
     )
 

@@ -88,7 +88,7 @@ HARMLESS_OPTIONS: Mapping[tuple[str, ...], frozenset[str]] = MappingProxyType(
 )
 
 # No rule may be one of these programs followed by `*`, because the words after it decide what the command does.
-OPEN_ENDED = frozenset(
+PREFIXES_TOO_BROAD_FOR_RULES = frozenset(
     (word,)
     for word in _words(
         "git python pypy perl ruby node deno bun php lua tclsh awk gawk mawk sed ed ex vi vim nvim"

@@ -12,7 +12,12 @@ from core.domain.command_line import ParsedLine, UnclearLine, parse_line, progra
 from core.domain.globs import matches
 from core.domain.permissions import RuleScope
 from core.domain.problems import Problem
-from core.domain.programs import OPEN_ENDED, harmless_options, irreversible_reason, unsafe_option_reason
+from core.domain.programs import (
+    PREFIXES_TOO_BROAD_FOR_RULES,
+    harmless_options,
+    irreversible_reason,
+    unsafe_option_reason,
+)
 
 Effect = Literal["allow", "ask", "deny"]
 Subject = Literal["command", "path", "host", "none"]
@@ -156,7 +161,7 @@ def _wrong_pattern(rule: PermissionRule) -> str:
 def _wrong_command(words: tuple[str, ...]) -> str:
     if not words:
         return "Its pattern is not a plain command."
-    if words[-1] == ANY and (program_name(words[0]), *words[1:-1]) in OPEN_ENDED:
+    if words[-1] == ANY and (program_name(words[0]), *words[1:-1]) in PREFIXES_TOO_BROAD_FOR_RULES:
         return f"`{' '.join(words[:-1])}` can do anything, depending on the words that follow."
     named = words[:-1] if words[-1] == ANY else words
     return unsafe_option_reason(named) or irreversible_reason(named)

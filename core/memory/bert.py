@@ -1,4 +1,4 @@
-"""Computes BERT sentence embeddings with numpy only. It runs in the process that `embedder` implements."""
+"""Computes BERT sentence embeddings with numpy only. It runs in the process of `embedder_process`."""
 
 import json
 from collections.abc import Mapping, Sequence

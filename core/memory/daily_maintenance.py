@@ -15,7 +15,7 @@ async def run_daily_maintenance(memories: Memories, proposals: ProposalStore) ->
     Changes that were proposed before are not proposed again, whatever the user decided.
     """
     archived = await memories.archive_decayed()
-    known = proposals.find(of="memory")
+    known = proposals.find(target_kind="memory")
     asked = {(one.action, one.target, one.text) for one in known}
     new = [one for one in _new_proposals(memories) if (one.action, one.target, one.text) not in asked]
     made = [await proposals.create(one) for one in new if not _is_known(memories, one)]

@@ -117,8 +117,8 @@ class Memories:
     ) -> list[Memory]:
         """Return the memories that match every given filter, newest first."""
         return self.store.read(
-            lambda rows: rows.listed(
-                standing=standing, kind=kind, session=session, reach=reach, place=place, limit=limit
+            lambda rows: rows.find(
+                status=standing, kind=kind, session=session, scope=reach, scope_id=place, limit=limit
             )
         )
 
@@ -188,8 +188,8 @@ class Memories:
         """
 
         def forget(rows: MemoryRecords) -> list[str]:
-            of_folder = rows.listed(reach="folder", place=folder, standing=None) if folder else []
-            chosen = rows.listed(session=session, standing=None) if session else of_folder
+            of_folder = rows.find(scope="folder", scope_id=folder, status=None) if folder else []
+            chosen = rows.find(session=session, status=None) if session else of_folder
             gone = [one for one in chosen if one.status != "forgotten" and one.author != "user"]
             for one in gone:
                 rows.write(MemoryChange(one.id, one.version + 1, self._clock(), "forgotten", "user"))
@@ -219,7 +219,7 @@ class Memories:
         Memories that the user wrote or pinned are kept.
         """
         at = self._clock()
-        gone = self.store.read(lambda rows: [(one.id, why) for one, why in find_decayed(rows.listed(), at)])
+        gone = self.store.read(lambda rows: [(one.id, why) for one, why in find_decayed(rows.find(), at)])
 
         def archive(rows: MemoryRecords) -> list[str]:
             done = []

@@ -15,15 +15,15 @@ from core.store.memory_records import IndexedScope, MemoryRecords
 SMALL = 2_000  # a scope with at most this many memories is small
 POSTINGS = 400  # maximum number of memories read for a word
 PROBE = 64  # number of memories read for a word at first, in a scope that is not small
-ENOUGH = 48  # with this many candidates, no further memories are read for common words
-CHOSEN = 1_000  # maximum number of candidates that all words together select
-WEIGHED = 160  # maximum number of candidates that are scored
+SUFFICIENT_CANDIDATES = 48  # with this many candidates, no further memories are read for common words
+MAX_CANDIDATES = 1_000  # maximum number of candidates that all words together select
+MAX_SCORED = 160  # maximum number of candidates that are scored
 TERMS = 12  # number of words of a question that are used: the rarest ones
 # Tuned on the first five conversations of LoCoMo-10; the other five were held out.
 K1, B, B_AROUND, AROUND = 0.9, 0.4, 1.0, 0.3
 # Weight of embedding similarity relative to the best word score. Tuning on either half of LoCoMo-10 gave this value.
-MEANS = 1.2
-BY_MEANING = 64  # number of candidates that are selected by embedding similarity alone
+SIMILARITY_WEIGHT = 1.2
+MAX_SIMILAR_CANDIDATES = 64  # number of candidates that are selected by embedding similarity alone
 NO_SIMILARITIES: Mapping[int, float] = MappingProxyType({})
 
 
@@ -52,12 +52,12 @@ class _Term:
 
 
 def rank_memories(
-    rows: MemoryRecords, question: str, places: Iterable[IndexedScope], most: int, weighed: int = WEIGHED,
+    rows: MemoryRecords, question: str, places: Iterable[IndexedScope], most: int, weighed: int = MAX_SCORED,
     near: Mapping[int, float] = NO_SIMILARITIES,
 ) -> list[RankedMatch]:  # fmt: skip
     """Return the best matches of all scopes, best first, by words and, where known, by embedding similarity."""
     asked = list(dict.fromkeys(content_words(question)))
-    also = sorted(near, key=lambda key: -near[key])[:BY_MEANING]
+    also = sorted(near, key=lambda key: -near[key])[:MAX_SIMILAR_CANDIDATES]
     looked = [(place, _terms(rows, asked, place)) for place in places]
     weights = _weights(looked)
     found = [fit for place, terms in looked for fit in _rank_scope(rows, terms, weights, place, weighed, also)]
@@ -75,7 +75,9 @@ def _blend(found: Sequence[RankedMatch], near: Mapping[int, float]) -> list[Rank
     best = max((fit.score for fit in found), default=0.0) or 1.0
     last = min(near.values())
     return [
-        replace(fit, score=fit.score / best + MEANS * near.get(fit.key, last), similarity=near.get(fit.key, 0.0))
+        replace(
+            fit, score=fit.score / best + SIMILARITY_WEIGHT * near.get(fit.key, last), similarity=near.get(fit.key, 0.0)
+        )
         for fit in found
     ]
 
@@ -124,9 +126,9 @@ def _candidates(
     """Select candidates by rare words first. If all words are common, select memories that contain most words."""
     points: dict[int, float] = {}
     for rank, term in enumerate(terms):
-        if len(term.found) == PROBE and len(points) < ENOUGH:
+        if len(term.found) == PROBE and len(points) < SUFFICIENT_CANDIDATES:
             term.found = rows.postings(term.word, place.number, POSTINGS)
-        if rank and len(points) + len(term.found) > CHOSEN:
+        if rank and len(points) + len(term.found) > MAX_CANDIDATES:
             break
         weight = weights[term.word]
         for key in term.found:
@@ -134,7 +136,7 @@ def _candidates(
     common = [term.word for term in terms if term.about >= POSTINGS]
     if len(common) == len(terms) and len(common) > 1:
         few = common[: max(2, len(common) // 2)]
-        some = rows.containing_all(few, place.number, WEIGHED)
+        some = rows.containing_all(few, place.number, MAX_SCORED)
         for words, keys in ((common, _containing_all(rows, common, few, some, place)), (few, some)):
             weight = sum(weights[word] for word in words)
             for key in keys:
@@ -149,8 +151,8 @@ def _containing_all(
 
     `some` are memories that contain the words of `few`. The index is searched only if `some` reached its limit.
     """
-    if len(some) >= WEIGHED:
-        return rows.containing_all(common, place.number, WEIGHED)
+    if len(some) >= MAX_SCORED:
+        return rows.containing_all(common, place.number, MAX_SCORED)
     rest = set(common) - set(few)
     return [key for key, words, around in rows.index_terms(some) if rest.issubset((*words.split(), *around.split()))]
 

@@ -11,15 +11,15 @@ from core.store.memory_records import MemoryRecords
 
 TOKENS = 1_200
 MUST, SHOULD = 0.4, 0.75  # share of the budget for memories that are always recalled, and for those plus matches
-SHORT = 240  # maximum number of characters of a memory that is recalled in full
-LOOKED_AT = 30  # maximum number of matches that are considered
+FULL_TEXT_CHARS = 240  # maximum number of characters of a memory that is recalled in full
+MAX_MATCHES = 30  # maximum number of matches that are considered
 ALWAYS = 12  # maximum number of preferences and pinned memories
-LIKE_TASK = 0.4  # minimum share of the question that an outcome must cover
-LEAST_OWN = 0.4  # minimum share of the words of the memory's sentence that match
-LEAST_NEAR = 0.5  # minimum similarity of a match by embedding alone
-LOOKED_FOR = 0.35  # like LEAST_NEAR, but for a search by the user, who can ignore the weaker matches at the end
+MIN_OUTCOME_SHARE = 0.4  # minimum share of the question that an outcome must cover
+MIN_COVERAGE = 0.4  # minimum share of the words of the memory's sentence that match
+MIN_SIMILARITY = 0.5  # minimum similarity of a match by embedding alone
+MIN_SEARCH_SIMILARITY = 0.35  # lower for a search by the user, who can ignore the weaker matches at the end
 LEAST_SHARE, SURE_SHARE = 0.2, 0.6  # share of the question: the minimum, and enough if only one word matches
-MOST: Mapping[MemoryKind, int] = MappingProxyType(
+MAX_BY_KIND: Mapping[MemoryKind, int] = MappingProxyType(
     {"preference": 12, "heuristic": 6, "knowledge": 6, "outcome": 2, "anti-pattern": 4}
 )
 # Maximum bonuses for freshness, helpfulness and confidence. Their sum is less than the weight of a matching word.
@@ -56,7 +56,7 @@ def find_memories(
     fits = [
         fit
         for fit in rank_memories(rows, question, rows.scopes(wanted), most, near=near)
-        if fit.matched or fit.similarity >= LOOKED_FOR
+        if fit.matched or fit.similarity >= MIN_SEARCH_SIMILARITY
     ]
     return rerank(fits, rows.by_keys([fit.key for fit in fits]), at)
 
@@ -85,7 +85,9 @@ def rerank(fits: Collection[RankedMatch], memories: Iterable[Memory], at: int) -
 def _why(fit: RankedMatch) -> str:
     words = f"words: {', '.join(fit.matched[:6])}" if fit.matched else ""
     return "; ".join(
-        part for part in (words, f"similarity: {fit.similarity:.2f}" if fit.similarity >= LOOKED_FOR else "") if part
+        part
+        for part in (words, f"similarity: {fit.similarity:.2f}" if fit.similarity >= MIN_SEARCH_SIMILARITY else "")
+        if part
     )
 
 
@@ -100,7 +102,7 @@ def recall(
     always = [one for one in rows.always_recalled([place.number for place in places], ALWAYS) if one.id not in told]
     must = [FoundMemory(one, 1.0, 0.0, "pinned by the user" if one.pinned else "preference") for one in always]
     known = {one.memory.id for one in must} | set(told)
-    fits = rank_memories(rows, question, places, LOOKED_AT, near=near)
+    fits = rank_memories(rows, question, places, MAX_MATCHES, near=near)
     good = [fit for fit in fits if _is_relevant(fit)]
     best = rerank(good, rows.by_keys([fit.key for fit in good]), at)
     return _within_budget(
@@ -114,12 +116,12 @@ def _is_relevant(fit: RankedMatch) -> bool:
     Either the embeddings are similar, or the matching words cover enough of the question or of the memory's sentence;
     then there must also be several of them, or a single one that covers SURE_SHARE of the question.
     """
-    enough = fit.share >= LEAST_SHARE or fit.coverage >= LEAST_OWN
+    enough = fit.share >= LEAST_SHARE or fit.coverage >= MIN_COVERAGE
     return _is_similar(fit) or (enough and (len(fit.matched) > 1 or fit.share >= SURE_SHARE))
 
 
 def _is_similar(fit: RankedMatch) -> bool:
-    return fit.similarity >= LEAST_NEAR
+    return fit.similarity >= MIN_SIMILARITY
 
 
 def _is_worth_recalling(found: FoundMemory) -> bool:
@@ -128,7 +130,7 @@ def _is_worth_recalling(found: FoundMemory) -> bool:
     if memory.content.kind != "outcome":
         return True
     return (
-        found.share >= LIKE_TASK
+        found.share >= MIN_OUTCOME_SHARE
         and bool(memory.content.fields.keys() & {"tried", "error", "rating"})
         and found.several_words
     )
@@ -140,7 +142,7 @@ def _limit_by_kind(found: Iterable[FoundMemory]) -> list[FoundMemory]:
     for one in found:
         kind = one.memory.content.kind
         counts[kind] = counts.get(kind, 0) + 1
-        if counts[kind] <= MOST[kind]:
+        if counts[kind] <= MAX_BY_KIND[kind]:
             few.append(one)
     return few
 
@@ -161,8 +163,8 @@ def _within_budget(must: Iterable[FoundMemory], fits: Iterable[FoundMemory], tok
 
 def _item(found: FoundMemory) -> RecalledMemory:
     memory, text = found.memory, found.memory.content.text
-    whole = len(text) <= SHORT
-    short = text if whole else text[: SHORT - 1].rsplit(" ", 1)[0] + " …"
+    whole = len(text) <= FULL_TEXT_CHARS
+    short = text if whole else text[: FULL_TEXT_CHARS - 1].rsplit(" ", 1)[0] + " …"
     return RecalledMemory(
         memory.id, memory.version, memory.content.kind, found.score, found.reason, short, found.share, whole
     )

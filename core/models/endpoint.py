@@ -21,7 +21,7 @@ class RequestTimeouts:
 
     connect_s: float = 10.0
     first_event_s: float = 300.0
-    silence_s: float = 120.0
+    idle_s: float = 120.0
     total_s: float = 3600.0
     after_end_s: float = 5.0
 

@@ -40,7 +40,7 @@ class ReplyDeadline:
 
     def extend(self) -> None:
         """Restart the silence timeout: an event of the reply arrived."""
-        self._wait(self._timeouts.silence_s)
+        self._wait(self._timeouts.idle_s)
 
     def reply_complete(self) -> None:
         """Wait only briefly from now on: the reply is complete, and only trailing events may follow."""

@@ -26,7 +26,7 @@ BODY_LINES: Final = 500
 BODY_TOKENS: Final = 5_000
 SHORT_DESCRIPTION: Final = 30  # characters; shorter descriptions are reported as very short
 FILE_LINK: Final = re.compile(r"\]\(\s*<?((?:\./)?(?:scripts|references|assets)/[^\s)>#]+)")
-WHEN: Final = re.compile(r"\b(use|uses|used|when|whenever|if|for|before|after|trigger\w*)\b", re.IGNORECASE)
+TRIGGER_WORDS: Final = re.compile(r"\b(use|uses|used|when|whenever|if|for|before|after|trigger\w*)\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,7 +172,7 @@ def _of_fields(head: FrontMatter, skill: Skill, folder: str) -> Iterator[SkillFi
         )
     elif size < SHORT_DESCRIPTION:
         yield _note(at, "The description is very short.", "The agent sees only this before it uses the skill.")
-    elif not WHEN.search(skill.description):
+    elif not TRIGGER_WORDS.search(skill.description):
         yield _note(at, "The description does not say when to use the skill.", "The agent decides by the description.")
     if len(skill.compatibility) > COMPATIBILITY_LIMIT:
         what = f"`compatibility` has {len(skill.compatibility):,} characters."

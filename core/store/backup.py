@@ -148,7 +148,7 @@ def restore(path: Path, source: Path) -> Path | None:
             aside = swap_in(replacement_path(path), path, ASIDE_REASONS[1])
         else:
             finish_swap(path, replacement_path(path))
-        write_marker(path, closed=True, facts=found.health.events)
+        write_marker(path, closed=True, events=found.health.events)
     except OSError as error:
         cause = f"{error.strerror or error}."
         raise Problem("The backup could not be restored.", cause, "The current data was not changed.") from error

@@ -108,7 +108,7 @@ def _mark_open(path: Path) -> None:
         # Change the mode by path: closing a descriptor of the file would drop SQLite's POSIX locks in this process.
         if path.with_name(path.name + part).exists():
             path.with_name(path.name + part).chmod(0o600)
-    write_marker(path, closed=False, facts=_event_count(path))
+    write_marker(path, closed=False, events=_event_count(path))
 
 
 def _mark_closed(path: Path, whole: bool) -> bool:
@@ -116,7 +116,7 @@ def _mark_closed(path: Path, whole: bool) -> bool:
     if not whole or file_size(wal_path(path)):
         return False
     try:
-        write_marker(path, closed=True, facts=_event_count(path))
+        write_marker(path, closed=True, events=_event_count(path))
     except (OSError, sqlite3.Error):
         return False  # The marker still says "open", so the next start makes a full check.
     return True

@@ -26,14 +26,14 @@ class EmbeddingStore:
     def __init__(self, db: sqlite3.Connection) -> None:
         self._db = db
 
-    def save(self, model: str, made: Iterable[tuple[UnembeddedMemory, bytes]], at: int) -> None:
+    def save(self, model: str, embeddings: Iterable[tuple[UnembeddedMemory, bytes]], at: int) -> None:
         """Save embeddings, skipping memories that changed meanwhile.
 
         Each embedding gets a higher number than all earlier ones, so that a reader can ask for newer embeddings. `at`
         is the time in microseconds.
         """
         (last,) = self._db.execute("SELECT coalesce(max(number), 0) FROM memory_embedding").fetchone()
-        for number, (one, body) in enumerate(made, max(at, last + 1)):
+        for number, (one, body) in enumerate(embeddings, max(at, last + 1)):
             self._db.execute(
                 "INSERT OR REPLACE INTO memory_embedding SELECT ?, key, ?, ? FROM memory"
                 " WHERE key = ? AND version = ? AND status = 'active'",
@@ -47,7 +47,7 @@ class EmbeddingStore:
         return {row[0] for row in rows}
 
 
-def find_unembedded(file: Path, model: str, after: int, most: int) -> list[UnembeddedMemory]:
+def find_unembedded(file: Path, model: str, after: int, limit: int) -> list[UnembeddedMemory]:
     """Return up to `most` active memories without an embedding by this model, whose key is above `after`, by key.
 
     Call it on a worker thread.
@@ -57,7 +57,7 @@ def find_unembedded(file: Path, model: str, after: int, most: int) -> list[Unemb
             "SELECT m.key, m.version, m.text, m.context FROM memory m LEFT JOIN memory_embedding v"
             " ON v.key = m.key AND v.model = ? WHERE m.key > ? AND m.status = 'active' AND v.key IS NULL"
             " ORDER BY m.key LIMIT ?",
-            (model, after, most),
+            (model, after, limit),
         )
         return [UnembeddedMemory(*row) for row in rows]
 

@@ -40,10 +40,10 @@ def read_marker(path: Path) -> ShutdownMarker | None:
         return ShutdownMarker(closed=False)
 
 
-def write_marker(path: Path, *, closed: bool, facts: int) -> None:
+def write_marker(path: Path, *, closed: bool, events: int) -> None:
     """Record the current state of the database at `path`."""
     found = path.stat()
-    marker = ShutdownMarker(closed, facts, found.st_size, found.st_mtime_ns)
+    marker = ShutdownMarker(closed, events, found.st_size, found.st_mtime_ns)
     with replace_atomically(marker_path(path)) as part:
         part.write_text(json.dumps(asdict(marker)), "utf-8")
 

@@ -92,18 +92,18 @@ class MemoryRecords:
         rows = self._db.execute("SELECT id FROM memory WHERE id >= ? AND id < ? LIMIT 9", (start, start + "\U0010ffff"))
         return [row[0] for row in rows]
 
-    def listed(
+    def find(
         self,
         *,
-        standing: MemoryStatus | None = "active",
+        status: MemoryStatus | None = "active",
         kind: MemoryKind | None = None,
         session: str = "",
-        reach: str = "",
-        place: str = "",
+        scope: str = "",
+        scope_id: str = "",
         limit: int = -1,
     ) -> list[Memory]:
         """Return the memories that match every filter that is set, newest first. A negative `limit` means no limit."""
-        wanted = {"m.status": standing, "m.kind": kind, "m.session": session, "p.scope": reach, "p.scope_id": place}
+        wanted = {"m.status": status, "m.kind": kind, "m.session": session, "p.scope": scope, "p.scope_id": scope_id}
         chosen = {name: value for name, value in wanted.items() if value}
         where = " AND ".join(f"{name} = ?" for name in chosen) or "1"
         query = f"SELECT {COLUMNS} {FROM} WHERE {where} ORDER BY m.created_at DESC, m.key DESC LIMIT ?"
@@ -125,11 +125,11 @@ class MemoryRecords:
         found = {row[0]: _memory(row[1:]) for row in rows}
         return [found[key] for key in keys if key in found]
 
-    def find_same(self, place: int, kind: MemoryKind, print: str) -> str:
+    def find_same(self, scope_number: int, kind: MemoryKind, fingerprint: str) -> str:
         """Return the id of an active memory of this scope and kind with the same fingerprint, or ""."""
         row = self._db.execute(
             "SELECT id FROM memory WHERE fingerprint = ? AND kind = ? AND key >> 32 = ? AND status = 'active'",
-            (print, kind, place),
+            (fingerprint, kind, scope_number),
         ).fetchone()
         return str(row[0]) if row else ""
 
@@ -324,18 +324,18 @@ class MemoryRecords:
             (*self._totals(name), name),
         )
 
-    def postings(self, term: str, place: int, most: int) -> list[int]:
+    def postings(self, term: str, place: int, limit: int) -> list[int]:
         """Return the keys of the newest memories of a scope that contain a term in text or context, at most `most`."""
         rows = self._db.execute(
             "SELECT rowid FROM memory_search WHERE memory_search MATCH ? AND rowid BETWEEN ? AND ?"
             " ORDER BY rowid DESC LIMIT ?",
-            (f'"{term}"', place << 32, (place + 1 << 32) - 1, most),
+            (f'"{term}"', place << 32, (place + 1 << 32) - 1, limit),
         )
         return [row[0] for row in rows]
 
-    def containing_all(self, terms: Sequence[str], place: int, most: int) -> list[int]:
+    def containing_all(self, terms: Sequence[str], place: int, limit: int) -> list[int]:
         """Return the keys of at most `most` memories of a scope that contain all terms, newest first."""
-        return self.postings('" AND "'.join(terms), place, most)
+        return self.postings('" AND "'.join(terms), place, limit)
 
     def index_terms(self, keys: Sequence[int]) -> list[tuple[int, str, str]]:
         """Return the key, text terms and context terms of each memory."""

@@ -50,10 +50,15 @@ class ProposalStore:
         self._clock = clock
 
     def find(
-        self, *, state: ProposalState | None = None, of: ProposalKind | None = None, session: str = "", target: str = ""
+        self,
+        *,
+        state: ProposalState | None = None,
+        target_kind: ProposalKind | None = None,
+        session: str = "",
+        target: str = "",
     ) -> list[Proposal]:
         """Return the proposals that match every filter that is set, oldest first."""
-        wanted = {"state": state, "target_kind": of, "session": session, "target": target}
+        wanted = {"state": state, "target_kind": target_kind, "session": session, "target": target}
         named = {name: value for name, value in wanted.items() if value}
         where = " AND ".join(f"{name} = ?" for name in named) or "1"
         return self._read(f"SELECT {COLUMNS} FROM proposal WHERE {where} ORDER BY created_at, id", *named.values())

@@ -53,8 +53,8 @@ class Reader:
         rows = self._db.execute(f"SELECT {SESSION_COLUMNS} FROM session ORDER BY updated_at DESC")
         return [read_session(row) for row in rows]
 
-    def session(self, name: str) -> SessionRow | None:
-        row = self._db.execute(f"SELECT {SESSION_COLUMNS} FROM session WHERE id = ?", (name,)).fetchone()
+    def session(self, session_id: str) -> SessionRow | None:
+        row = self._db.execute(f"SELECT {SESSION_COLUMNS} FROM session WHERE id = ?", (session_id,)).fetchone()
         return read_session(row) if row else None
 
     def children(self, parent: str) -> list[SessionRow]:
@@ -87,19 +87,19 @@ class Reader:
         )
         return [read_step(row) for row in rows]
 
-    def sample(self, session: str, count: int, most: int) -> list[RowSample]:
+    def sample(self, session: str, count: int, limit: int) -> list[RowSample]:
         """Return at most `most` of the first `count` rows, evenly spaced."""
-        return sample_rows(self._db, self._number(session), count, most)
+        return sample_rows(self._db, self._number(session), count, limit)
 
     def row_samples(self, session: str, first: int, count: int) -> list[RowSample]:
         """Return `count` rows, starting at `first`, with only the columns that the overview chart needs."""
         return read_rows(self._db, self._number(session), first, count)
 
     def events_of(
-        self, session: str, kinds: Iterable[str], after: int, until: int, most: int = 1_000
+        self, session: str, kinds: Iterable[str], after: int, until: int, limit: int = 1_000
     ) -> list[dict[str, Any]]:
         """Return the first `most` events of these kinds with `after` < seq <= `until`."""
-        return read_events(self._db, self._number(session), kinds, after, until, most)
+        return read_events(self._db, self._number(session), kinds, after, until, limit)
 
     def last_event_of(self, session: str, kind: str) -> dict[str, Any] | None:
         """Return the last event of this kind, or None."""
@@ -116,7 +116,7 @@ class Reader:
         """Return the row that an event opened or closed, else the nearest row before it; None if there are no rows."""
         return find_row(self._db, self._number(session), seq)
 
-    def find_in_session(self, session: str, text: str, limit: int = 1000) -> list[int]:
+    def search_in_session(self, session: str, text: str, limit: int = 1000) -> list[int]:
         """Return the sequence numbers, ascending, of the session's events that contain every word of `text`."""
         return search_session(self._db, self._number(session), text, limit)
 
@@ -175,10 +175,10 @@ class Reader:
         rows = self._pending("question_asked")
         return [(name, _question(json.loads(payload)["question"], at)) for name, at, payload in rows]
 
-    def open_proposal_count(self, of: str) -> int:
+    def open_proposal_count(self, target_kind: str) -> int:
         """Return the number of open proposals for skills or for memories."""
         row = self._db.execute(
-            "SELECT count(*) FROM proposal WHERE state = 'pending' AND target_kind = ?", (of,)
+            "SELECT count(*) FROM proposal WHERE state = 'pending' AND target_kind = ?", (target_kind,)
         ).fetchone()
         return int(row[0])
 
@@ -207,7 +207,7 @@ class Reader:
         ).fetchone()
         return (row[0], json.loads(row[1])["call_id"]) if row else None
 
-    def find(self, text: str, limit: int = 100) -> list[SearchHit]:
+    def search(self, text: str, limit: int = 100) -> list[SearchHit]:
         """Return the newest events of all sessions that contain every word of `text`, newest first."""
         return search_events(self._db, text, limit)
 

@@ -18,19 +18,19 @@ class RowSample(NamedTuple):
     row: int
     kind: str
     status: str
-    began: int
-    ended: int
+    started_at: int
+    ended_at: int
     depth: int
 
 
-def sample_rows(db: sqlite3.Connection, session: int, count: int, most: int) -> list[RowSample]:
+def sample_rows(db: sqlite3.Connection, session: int, count: int, limit: int) -> list[RowSample]:
     """Return at most `most` of the first `count` rows, evenly spaced and including the first and the last.
 
     The cost depends on `most` only, not on the length of the session.
     """
-    if count <= most:
+    if count <= limit:
         return read_rows(db, session, 0, count)
-    wanted = sorted({round(n * (count - 1) / (most - 1)) for n in range(most)})
+    wanted = sorted({round(n * (count - 1) / (limit - 1)) for n in range(limit)})
     rows = db.execute(
         f"SELECT {_COLUMNS} FROM step WHERE id IN (SELECT value FROM json_each(?)) ORDER BY id",
         (json.dumps([row_key(session, row) for row in wanted]),),
@@ -48,13 +48,13 @@ def read_rows(db: sqlite3.Connection, session: int, first: int, count: int) -> l
 
 
 def read_events(
-    db: sqlite3.Connection, session: int, kinds: Iterable[str], after: int, until: int, most: int
+    db: sqlite3.Connection, session: int, kinds: Iterable[str], after: int, until: int, limit: int
 ) -> list[dict[str, Any]]:
     """Return the first `most` events of these kinds with `after` < seq <= `until`, as plain dictionaries."""
     rows = db.execute(
         "SELECT id, run, at, kind, payload FROM event WHERE id > ? AND id <= ?"
         " AND kind IN (SELECT value FROM json_each(?)) ORDER BY id LIMIT ?",
-        (row_key(session, after), row_key(session, until), json.dumps(list(kinds)), most),
+        (row_key(session, after), row_key(session, until), json.dumps(list(kinds)), limit),
     )
     return [
         {"seq": offset_of(row[0]), "run": row[1], "at": row[2], "kind": row[3], **json.loads(row[4])} for row in rows

@@ -40,7 +40,7 @@ class SuccessRate:
     """How often something succeeded in `n` cases: `good`, `bad`, or `unknown` if the outcome is not known."""
 
     name: str
-    n: int = 0
+    case_count: int = 0
     good: int = 0
     bad: int = 0
     unknown: int = 0
@@ -96,7 +96,7 @@ def failed_calls(run: RunSummary) -> list[CallSummary]:
     return [call for call in run.calls.values() if call.status in {"failed", "refused"}]
 
 
-def repeated_errors(runs: Iterable[RunSummary], least: int = 2) -> list[RepeatedError]:
+def repeated_errors(runs: Iterable[RunSummary], min_count: int = 2) -> list[RepeatedError]:
     """Return errors that occurred at least `least` times, most frequent first."""
     found: dict[tuple[str, str], RepeatedError] = {}
     for run in without_copies(runs):
@@ -106,7 +106,7 @@ def repeated_errors(runs: Iterable[RunSummary], least: int = 2) -> list[Repeated
             error.count += 1
             error.runs.add((run.session, run.number))
             error.last = max(error.last, call.ended_at)
-    often = (error for error in found.values() if error.count >= least)
+    often = (error for error in found.values() if error.count >= min_count)
     return sorted(often, key=lambda error: (-error.count, -error.last))
 
 
@@ -116,12 +116,12 @@ def success_by_tool(runs: Iterable[RunSummary]) -> list[SuccessRate]:
     for run in without_copies(runs):
         for call in run.calls.values():
             share = found.setdefault(call.tool, SuccessRate(call.tool))
-            share.n += 1
+            share.case_count += 1
             share.good += call.status == "done"
             share.bad += call.status in {"failed", "refused"}
             share.unknown += call.status == "open"
             share.seconds += max(0, call.ended_at - call.started_at) / 1e6
-    return sorted(found.values(), key=lambda share: -share.n)
+    return sorted(found.values(), key=lambda share: -share.case_count)
 
 
 def success_by_decision(runs: Iterable[RunSummary]) -> list[SuccessRate]:
@@ -133,8 +133,8 @@ def success_by_decision(runs: Iterable[RunSummary]) -> list[SuccessRate]:
     for run in without_copies(runs):
         for name in sorted({call.tool for call in run.calls.values()} | {f"model {run.model}"} | {*run.decisions}):
             share = found.setdefault(name, SuccessRate(name))
-            share.n += 1
+            share.case_count += 1
             share.good += run.effective_rating == "good"
             share.bad += run.effective_rating == "bad"
             share.unknown += run.effective_rating == "unknown"
-    return sorted(found.values(), key=lambda share: -share.n)
+    return sorted(found.values(), key=lambda share: -share.case_count)

@@ -141,7 +141,7 @@ class CompactionPoint:
     request_index: int
     before: int
     after: int
-    why: str
+    reason: str
 
 
 @dataclass(slots=True)

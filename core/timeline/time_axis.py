@@ -8,7 +8,7 @@ from typing import Self
 
 from core.store.row_sampling import RowSample
 
-SILENCE = 5  # longest gap between rows, as a multiple of the median gap
+MAX_GAP_FACTOR = 5  # longest gap between rows, as a multiple of the median gap
 
 
 class TimeAxis:
@@ -22,15 +22,15 @@ class TimeAxis:
         """Return the axis of these rows, given in order of their start, up to the moment `until`."""
         if not samples:
             return cls((0, 1), (0, 1), (0.0, 1.0))
-        times = [samples[0].began]
+        times = [samples[0].started_at]
         for sample in samples[1:]:
-            times.append(max(times[-1], sample.began))
+            times.append(max(times[-1], sample.started_at))
         times.append(max(times[-1] + 1, until))
         gaps = [later - earlier for earlier, later in pairwise(times)]
         usual = median([gap for gap in gaps if gap > 0] or [1])
         positions, at = [0.0], 0.0
         for gap in gaps:
-            at += min(gap, SILENCE * usual)
+            at += min(gap, MAX_GAP_FACTOR * usual)
             positions.append(at)
         length = at or 1.0
         rows = [sample.row for sample in samples]

@@ -64,7 +64,7 @@ async def run(parameters: RunArguments, place: ToolContext) -> ToolResult:
     changes, missed, late = await run_to_completion(scan_and_revert, place, parameters.command)
     gone = tuple(sorted({*guard.reverted, *late}))
     added = [
-        *result_notes(done, missed, place.egress.take_refused()),
+        *result_notes(done, missed, place.network_access.take_refused()),
         *([REVERTED.format(_names(gone))] if gone else []),
     ]
     output = "".join([done.output, *(f"\n[{note}]" for note in added)])
@@ -115,7 +115,7 @@ async def _permit(place: ToolContext) -> SandboxPermissions:
     """Return what the user allowed this run and this call."""
     word = place.grant
     return replace(
-        await place.egress.permission(),
+        await place.network_access.permission(),
         secrets=word.secrets,
         protected_paths=word.protected_paths,
         unsandboxed=word.unsandboxed,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from core.domain.permissions import SandboxLevel
 from core.domain.problems import Problem
 from core.tools.background import BackgroundCommands
-from core.tools.egress_proxy import EgressProxy
+from core.tools.network_access import NetworkAccess
 from core.tools.web_search import WebSearch
 from core.workspace.broker import FileBroker
 from core.workspace.folder_scan import FolderScan
@@ -81,7 +81,7 @@ class ToolContext:
     broker: FileBroker
     scan: FolderScan
     lazy_sandbox: LazySandbox
-    egress: EgressProxy
+    network_access: NetworkAccess
     commands: BackgroundCommands
     on_output: CallOutputListener | None = None
     memory: "RunMemory | None" = None
@@ -118,7 +118,7 @@ class ToolContext:
 
     async def close(self) -> None:
         await self.commands.close()
-        await self.egress.close()
+        await self.network_access.close()
         self.broker.close()
 
 
@@ -144,7 +144,7 @@ def open_context(
         broker,
         FolderScan(folder, broker=broker),
         walls,
-        EgressProxy(),
+        NetworkAccess(),
         BackgroundCommands(),
         on_output,
         safe_mode=safe_mode,

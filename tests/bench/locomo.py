@@ -127,12 +127,12 @@ def _as_it_is(memories: Memories, asked: list[RecallQuery]) -> Measurement:
 
 def _blind(memories: Memories, asked: list[RecallQuery]) -> Iterator[Measurement]:
     """Choose the best weight of semantic search on one half and measure it on the other, and the reverse."""
-    kept, found = ranking.MEANS, {}
+    kept, found = ranking.SIMILARITY_WEIGHT, {}
     for weight in WEIGHTS:
-        ranking.MEANS = weight
+        ranking.SIMILARITY_WEIGHT = weight
         shares = [(one.tuned, _share(one, _found(memories, one), 10)) for one in asked]
         found[weight] = {half: _mean([share for of, share in shares if of == half]) for half in (True, False)}
-    ranking.MEANS = kept
+    ranking.SIMILARITY_WEIGHT = kept
     for half, name in ((True, "first"), (False, "second")):
         best = max(WEIGHTS, key=lambda weight: found[weight][half])
         values = {"weight": best, "@10 chosen on": found[best][half], "@10 other half": found[best][not half]}

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from core.domain.memory import MemoryContent
-from core.memory.embedder import Embedder
+from core.memory.embedder_process import Embedder
 from core.memory.index_terms import index_terms
 from core.memory.memories import EVERYWHERE, Memories
 from core.memory.saving import MemorySource

@@ -330,7 +330,7 @@ class Program:
         return "".join(line for line in self._said.read_text().splitlines(True) if BUS_WARNING not in line)
 
     def report_stalls(self) -> None:
-        """Print the stalls of the window, which `pytest -rP` shows; `dev.py test --walk` and the soak test count them."""
+        """Print the stalls, which `pytest -rP` shows; `dev.py test --walk` and the soak test count them."""
         sys.stdout.write(f"stalls over 100 ms: {stalls(self.home)} ms\n")
 
 

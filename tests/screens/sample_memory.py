@@ -91,7 +91,7 @@ def looked(home: Path, reader: Reader) -> tuple[Sequence[MemoryListing], dict[st
     with asyncio.Runner() as runner:
         listed = runner.run(memory.list_memories(status=None))
         shown = {one.memory.content.text: runner.run(memory.show(one.memory.id)) for one in listed}
-    return listed, shown, waiting.find(state="pending", of="memory")
+    return listed, shown, waiting.find(state="pending", target_kind="memory")
 
 
 class _Clock:

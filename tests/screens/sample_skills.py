@@ -76,7 +76,7 @@ def looked(home: Path, reader: Reader) -> tuple[Sequence[SkillRow], dict[str, Op
     library, folder = _library(home, None), home.parent / SHOP
     rows = library.list(folder)
     waiting = ProposalStore(data_folder.database_path(home), None, Journal(None, reader)).find(
-        state="pending", of="skill"
+        state="pending", target_kind="skill"
     )
     return rows, {row.key: library.open(row.key, folder) for row in rows}, waiting
 

@@ -301,7 +301,7 @@ def _sessions(stage: _Stage) -> Screens:
     assert isinstance(rows, SessionsModel)
     sessions.open_search()
     field.setText("landlord")
-    sessions.show_hits([SessionHit(hit.session, hit.text) for hit in stage.reader.find("landlord")])
+    sessions.show_hits([SessionHit(hit.session, hit.text) for hit in stage.reader.search("landlord")])
     yield "search", stage.shell
     sessions.close_search()
     for group in (ARCHIVED, TRASH):

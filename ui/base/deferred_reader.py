@@ -56,8 +56,8 @@ class DeferredReader:
     def row_of(self, session: str, seq: int) -> int | None:
         return self.reader.row_of(session, seq) if self.reader else None
 
-    def find_in_session(self, session: str, text: str) -> list[int]:
-        return self.reader.find_in_session(session, text) if self.reader else []
+    def search_in_session(self, session: str, text: str) -> list[int]:
+        return self.reader.search_in_session(session, text) if self.reader else []
 
     def find_blob(self, blob: str) -> bytes | None:
         return self.reader.find_blob(blob) if self.reader else None

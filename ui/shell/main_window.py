@@ -195,7 +195,7 @@ class MainWindow(QWidget):
     def restore_draft(self, session: str, words: str) -> None:
         """Put text that could not be sent back into the composer."""
         side = next((side for side in self.split_view.panes if side.session == session), self.split_view.active_pane)
-        side.unsent.restore(session, words, side.session)
+        side.drafts.restore(session, words, side.session)
 
     def _look_for_questions(self) -> None:
         if self._reading.reader is None:

@@ -36,7 +36,7 @@ class SessionPane(QWidget):
         self._known, self._reply_draft = known, reply_draft
         self.session = ""
         self.view = SessionView(look, known.reader)
-        self.unsent = UnsentDrafts(self.view.composer, state, folder, show_error)
+        self.drafts = UnsentDrafts(self.view.composer, state, folder, show_error)
         self.tabs = SessionTabs(look, known.row)
         self._below = hairline()
         self._below.hide()
@@ -61,7 +61,7 @@ class SessionPane(QWidget):
             return
         other, self.session = row.id != self.session, row.id
         if other:
-            self.unsent.load(row.id)
+            self.drafts.load(row.id)
         self.view.show_session(row)
         self.show_questions()
         self._show_draft()
@@ -91,7 +91,7 @@ class SessionPane(QWidget):
     def remove_sessions(self, names: Collection[str]) -> None:
         """Remove the tabs and drafts of deleted sessions."""
         for name in names:
-            self.unsent.delete(name)
+            self.drafts.delete(name)
             self.tabs.close(name)
         if self.session in names:
             self.session = ""

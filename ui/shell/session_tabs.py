@@ -74,7 +74,7 @@ class SessionTabs(QTabBar):
             self._passing = "" if name == self._passing else self._passing
             self._settle()
 
-    def mark(self, name: str, *, active: bool = True) -> None:
+    def set_current(self, name: str, *, active: bool = True) -> None:
         """Highlight the tab of the session shown; `active` means that this pane is the active one."""
         self.marked = name if name in self._all() else ""
         if self.marked:

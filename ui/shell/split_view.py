@@ -289,7 +289,7 @@ class SplitView(QWidget):
                     other.tabs.close(side.session)
                     side.tabs.open([side.session])
             side.tabs.set_temporary(side.session if self.is_split else "")
-            side.tabs.mark(side.session, active=side is self.active_pane)
+            side.tabs.set_current(side.session, active=side is self.active_pane)
         self.save_state()
         self.changed.emit()
 

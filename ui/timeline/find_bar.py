@@ -18,7 +18,7 @@ MAX_MATCHES: Final = 1_000
 class FindSource(Protocol):
     """The search functions of the find bar; implemented by the store's reader."""
 
-    def find_in_session(self, session: str, text: str) -> list[int]: ...
+    def search_in_session(self, session: str, text: str) -> list[int]: ...
 
     def row_of(self, session: str, seq: int) -> int | None: ...
 
@@ -109,7 +109,7 @@ class RunFindBar(QWidget):
             set_icon(button, name, look.theme.second, look.size(16))
 
     def _search(self) -> None:
-        self._hits = self._rows.find_in_session(self._session, self._field.text())
+        self._hits = self._rows.search_in_session(self._session, self._field.text())
         self._at = -1
         if self._hits:
             self.step_match(1)

@@ -86,8 +86,8 @@ class Minimap(QWidget):
         room = max(100, self.width() - 2 * EDGE)
         found = self._rows.sample(self._session, self._count, PER_PIXEL * room) if self._session else []
         self._marks = [mark for mark in found if mark.kind not in NO_LANE]
-        ended = max((mark.ended or mark.began for mark in self._marks), default=0)
-        open_end = any(mark.status in {"running", "waiting"} and not mark.ended for mark in self._marks[-40:])
+        ended = max((mark.ended_at or mark.started_at for mark in self._marks), default=0)
+        open_end = any(mark.status in {"running", "waiting"} and not mark.ended_at for mark in self._marks[-40:])
         self._axis = TimeAxis.of(self._marks, self._drawn_at if open_end else ended)
         self._picture = QPixmap()
         self.update()
@@ -113,8 +113,8 @@ class Minimap(QWidget):
             for mark in self._marks:
                 token = kind_style(mark.kind).token
                 token = "failed" if mark.status == "failed" else token
-                left = EDGE + room * self._axis.position_of_time(mark.began)
-                ended = mark.ended or (self._drawn_at if mark.status in OPEN_STATUSES else mark.began)
+                left = EDGE + room * self._axis.position_of_time(mark.started_at)
+                ended = mark.ended_at or (self._drawn_at if mark.status in OPEN_STATUSES else mark.started_at)
                 width = max(3.0, EDGE + room * self._axis.position_of_time(ended) - left)
                 if token == "waiting":
                     painter.setBrush(blend(theme.waiting, theme.panel, 0.16))

@@ -51,7 +51,7 @@ class Queries:
         def search() -> list[SearchHit]:
             reader = Reader(self._opened.path, immutable=self._opened.immutable)
             try:
-                return reader.find(text, limit)
+                return reader.search(text, limit)
             finally:
                 reader.close()
 

@@ -111,7 +111,7 @@ class ExternalRun:
             note = f" The user was asked about it and answered: {said}." if said else ""
             await run.record(ToolReturned(name, Text(f"{UNKNOWN_RESULT}{note}"), failed=True))
             what = run.conversation.started.get(name, "") or run.full_text(call.arguments)[:500]
-            again = " Repeat it if it is still needed." if run.settle != "skip" else " Do not repeat it."
+            again = " Repeat it if it is still needed." if run.resolution != "skip" else " Do not repeat it."
             told = f"{UNKNOWN_RESULT[1:-1]} The call was: {what}.{note}{again}"
             await run.record(HarnessMessage(Text(f"[{told}]"), "an open call was resolved"))
 

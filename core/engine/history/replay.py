@@ -250,7 +250,7 @@ class _Replayer:
             live_updates=LiveUpdates(),
             attended=start.interactive,
             evaluate=self._judge,
-            expires=False,
+            has_time_limits=False,
             delegate=self._delegate,
             execute=self._act,
             sleep=_no_sleep,

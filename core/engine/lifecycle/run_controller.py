@@ -22,7 +22,7 @@ from core.domain.problems import ErrorDetails, Problem
 from core.domain.question import QuestionAnswered
 from core.domain.sessions import SessionRow
 from core.domain.text import Attachment, Text
-from core.engine.lifecycle.answers import Answers
+from core.engine.lifecycle.answer_recorder import AnswerRecorder
 from core.engine.lifecycle.live_run import LiveRun, RunOutcome, finish_uncanceled, run_to_end
 from core.engine.lifecycle.run_factory import RunFactory
 from core.engine.policy.imported_sessions import refuse_imported
@@ -77,7 +77,7 @@ class RunController:
         self._bench = factory
         self._live: dict[str, LiveRun] = {}
         self.claimed: set[str] = set()
-        self.answers = Answers(journal, reader, self.claimed)
+        self.answers = AnswerRecorder(journal, reader, self.claimed)
         self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._closing = False
         self._forget = journal.listen(self._on_event)
@@ -248,7 +248,7 @@ class RunController:
         ]
         if settle != "abort":
             await self._launch(session, row.folder, *events)
-            self._live[session].context.settle = settle
+            self._live[session].context.resolution = settle
         else:
             await self._journal.append(session, *events)
             await self._stop_children(session)

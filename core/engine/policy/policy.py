@@ -115,7 +115,11 @@ def propose_call(tool: Tool, parameters: Any, call_id: str, engine: str = "") ->
 
 
 def evaluate_call(
-    act: ProposedCall, mode: Mode, rules: Sequence[PermissionRule] | None, taint: Sequence[str], facts: PolicyContext
+    act: ProposedCall,
+    mode: Mode,
+    rules: Sequence[PermissionRule] | None,
+    untrusted_sources: Sequence[str],
+    facts: PolicyContext,
 ) -> PolicyDecision:
     """Decide whether a call is allowed, denied or needs approval.
 
@@ -131,8 +135,8 @@ def evaluate_call(
         return denied
     if act.access == "none" and not any(rule.effect == "ask" for rule in applicable):
         return Allowed("it affects nothing outside the session")
-    ask = _RequestBuilder(act, tuple(sorted(taint)), facts)
-    if forced := _mandatory_request(act, taint, facts, ask):
+    ask = _RequestBuilder(act, tuple(sorted(untrusted_sources)), facts)
+    if forced := _mandatory_request(act, untrusted_sources, facts, ask):
         return forced
     if rules is None:
         return ask("Your rules cannot be read, so every call needs your approval.", patterns=())

@@ -152,7 +152,7 @@ class SubAgents:
                 )
                 await self.start_child(child, opened, asked.task, began)
             elif self._status(child) in UNFINISHED and not self.is_active(child):
-                await self.resume(child, run.settle)
+                await self.resume(child, run.resolution)
             if self._status(child) in UNFINISHED:
                 await ended.wait()
         finally:

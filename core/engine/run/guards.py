@@ -36,7 +36,7 @@ def remaining_s(run: RunContext) -> float | None:
     """Return the seconds until the time limit of the run, or None without a time limit. Replays have none."""
     talk = run.conversation
     allowed = talk.allowed.get("minutes", 0.0)
-    if not allowed or not run.expires:
+    if not allowed or not run.has_time_limits:
         return None
     since = max(0.0, (now() - talk.last_at) / SECOND)
     return (allowed - talk.spent.get("minutes", 0.0)) * 60 - since

@@ -238,7 +238,7 @@ async def handle_call(run: RunContext, call: ToolCall) -> None:
         if tool.has_lasting_effect or tool.access not in READ_ONLY_ACCESS:
             await begun
         place = run.tool_context.for_call(call.id, permitted.grant, asked)
-        events, blobs = await run.execute(tool, call.id, parameters, place, run.seen)
+        events, blobs = await run.execute(tool, call.id, parameters, place, run.read_digests)
         await asked.withdraw()
     except asyncio.CancelledError:
         # If Journeyman exits with an open question, the call stays pending: the user may still answer after a

@@ -54,7 +54,7 @@ def _policy_context(run: RunContext, start: RunStarted, level: SandboxLevel, run
         data_dir=str(run.tool_context.data),
         level=level,
         changed_files=frozenset(run.conversation.permissions.changed_files) if runs else frozenset(),
-        hosts=run.tool_context.egress.hosts,
+        hosts=run.tool_context.network_access.hosts,
         granted_tools=parse_grants(start.allow, name).tools,
         agent=start.script_role,
         resolve=cache(run.tool_context.broker.resolve),

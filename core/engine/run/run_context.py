@@ -131,13 +131,13 @@ class RunContext:
     evaluate: "PolicyEvaluator"
     trusted: bool = True
     attended: bool = False
-    seen: dict[str, str] = field(default_factory=dict)
+    read_digests: dict[str, str] = field(default_factory=dict)
     pause_requested: bool = False
     closing: bool = False
     pause_reason: str = "paused by you"
     claimed: set[str] = field(default_factory=set)
     pending_hooks: list[asyncio.Event] = field(default_factory=list)
-    expires: bool = True
+    has_time_limits: bool = True
     opened_at: int = field(default_factory=now)
     reading: asyncio.Timeout | None = None
     prefix: RequestPrefix = field(default_factory=RequestPrefix)
@@ -150,7 +150,7 @@ class RunContext:
     needs_user: set[str] = field(default_factory=set)
     supports_tool_calls: Callable[[str], bool | None] = lambda _: None
     delegate_slots: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(MAX_PARALLEL))
-    settle: Resolution = ""
+    resolution: Resolution = ""
     delegate: Delegation | None = None
     hooks: tuple[Hook, ...] | None = None
     skills: SkillService | None = None
@@ -395,7 +395,9 @@ class RunContext:
 
     async def _await_answer(self, question: Question, call_id: str, heard: asyncio.Event) -> None:
         """Wait until the user answers or begins to answer. After the time limit, record that the question expired."""
-        expires = self.expires and question.timeout_s > 0 and question.id not in self.conversation.held
+        expires = (
+            self.has_time_limits and question.timeout_s > 0 and question.id not in self.conversation.being_answered
+        )
         left = (
             max(0.0, question.timeout_s - (now() - max(question.asked_at, self.opened_at)) / SECOND)
             if expires

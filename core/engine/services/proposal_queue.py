@@ -45,7 +45,7 @@ class ProposalQueue:
         self, state: ProposalState | None = "pending", kind: ProposalKind | None = None, session: str = ""
     ) -> tuple[Proposal, ...]:
         """List proposals, oldest first. `state` None lists proposals in every state."""
-        return tuple(self.store.find(state=state, of=kind, session=session))
+        return tuple(self.store.find(state=state, target_kind=kind, session=session))
 
     def get(self, name: str) -> Proposal:
         """Return a proposal by its ID or by an unambiguous prefix."""
@@ -96,7 +96,7 @@ class ProposalQueue:
         """
         keeper, undone = self._keepers["skill"], []
         assert isinstance(keeper, SkillProposals)
-        kept = self.store.find(state="accepted", of="skill", session=session)
+        kept = self.store.find(state="accepted", target_kind="skill", session=session)
         for one in sorted(kept, key=lambda one: one.resolved_at, reverse=True):
             with suppress(Problem):
                 if one.id not in excluded and keeper.can_undo_alone(one):

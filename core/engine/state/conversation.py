@@ -103,7 +103,7 @@ class Conversation:
     removed: dict[int, Message] = field(default_factory=dict)
     questions: dict[str, Answer | None] = field(default_factory=dict)
     agent_questions: dict[str, Question] = field(default_factory=dict)
-    held: set[str] = field(default_factory=set)
+    being_answered: set[str] = field(default_factory=set)
     permissions: PermissionState = field(default_factory=PermissionState)
     spent: dict[str, float] = field(default_factory=dict)
     allowed: dict[str, float] = field(default_factory=dict)
@@ -179,7 +179,7 @@ class Conversation:
                 if name:
                     self.agent_questions[question.id] = replace(question, asked_at=entry.at)
             case QuestionAnswerStarted(question_id=name):
-                self.held.add(name)
+                self.being_answered.add(name)
             case QuestionAnswered(question_id=question_id, call_id=name, answer=answer):
                 self.questions[question_id] = answer
                 self._add_result(name, Text(answer_text(answer)))
@@ -296,7 +296,7 @@ class Conversation:
         self.call_failed = False
         self.turns = self.attempts = 0
         self.done = False
-        self.questions, self.agent_questions, self.held = {}, {}, set()
+        self.questions, self.agent_questions, self.being_answered = {}, {}, set()
         self.spent = {}
         self.warned = set()
         self.repeats = RepeatCounter()

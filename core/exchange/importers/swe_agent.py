@@ -19,7 +19,7 @@ from core.exchange.importers.record import (
 )
 from core.exchange.importers.session_builder import SessionBuilder
 
-SUBMITTED = ("submitted", "None", "")
+SUCCESS_STATUSES = ("submitted", "None", "")
 
 
 class SweAgentImporter:
@@ -105,7 +105,7 @@ def _history(entry: dict[str, Any], builder: SessionBuilder) -> bool:
 
 def _end(info: dict[str, Any], builder: SessionBuilder) -> None:
     status = str(info.get("exit_status") or "")
-    if status.startswith(SUBMITTED[0]) or status in SUBMITTED:
+    if status.startswith(SUCCESS_STATUSES[0]) or status in SUCCESS_STATUSES:
         builder.complete_run(status)
     else:
         builder.stop_run(status)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from core.domain.events import CallStarted, EventRecord, RunEnded, ToolCall
 from core.domain.ids import question_id
-from core.engine.lifecycle.answers import Answers
+from core.engine.lifecycle.answer_recorder import AnswerRecorder
 from core.engine.lifecycle.run_controller import RunController
 from core.engine.run import loop
 from core.engine.run.execute import execute_call
@@ -47,7 +47,7 @@ async def _act_first(run: RunContext, call: ToolCall) -> None:
         await run.ask(to_question(parameters, question_id(run.session, call.id)), call.id)
         return
     tool = TOOLS[call.tool]
-    events, blobs = await execute_call(tool, call.id, parameters, run.tool_context, run.seen)
+    events, blobs = await execute_call(tool, call.id, parameters, run.tool_context, run.read_digests)
     await run.record(CallStarted(call.id, tool.name, tool.kind, tool.describe(parameters)), *events, blobs=blobs)
 
 
@@ -73,7 +73,7 @@ class _Forgetful(set[str]):
 def _open_to_all(real: Callable[..., None]) -> Callable[..., None]:
     def init(self: RunController, *given: Any, **more: Any) -> None:
         real(self, *given, **more)
-        self.answers = Answers(self._journal, self._reader, _Forgetful())
+        self.answers = AnswerRecorder(self._journal, self._reader, _Forgetful())
 
     return init
 

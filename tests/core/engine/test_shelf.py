@@ -59,7 +59,7 @@ def test_title_pin_and_archive_are_stored_without_reordering_the_session(tmp_pat
         assert after.updated_at == before.updated_at and after.rows == before.rows and after.status == before.status
         await shelf.archive([name], False)
         assert [row.archived for row in reader.sessions()] == [0, 0]
-        assert [hit.kind for hit in reader.find("better name")] == ["session_renamed"]
+        assert [hit.kind for hit in reader.search("better name")] == ["session_renamed"]
         with pytest.raises(Problem, match="needs a name"):
             await shelf.rename(name, " \n ")
 
@@ -79,8 +79,8 @@ def test_the_trash_is_restored_or_emptied_completely(tmp_path: Path) -> None:
         assert await shelf.empty_trash([first, second]) == (first,)
         assert gone == [(first,)]
         assert [row.id for row in reader.sessions()] == [second]
-        assert reader.find("only in first") == [] and len(reader.find("shared words")) == 1
-        assert reader.full_text(second, reader.sessions()[0].last_seq - 4).startswith("shared words") or reader.find(
+        assert reader.search("only in first") == [] and len(reader.search("shared words")) == 1
+        assert reader.full_text(second, reader.sessions()[0].last_seq - 4).startswith("shared words") or reader.search(
             "shared"
         )
         await journal.append(second, UserMessage(Text("still writable")))

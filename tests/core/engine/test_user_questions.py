@@ -139,7 +139,7 @@ def test_a_user_who_started_to_answer_is_waited_for(tmp_path: Path) -> None:
             assert (question.timeout_s, question.on_unanswered) == (1.2, "pause")
             await scene.engine.start_answering(question.id)
             work = scene.services.runs._live[session].context
-            assert question.id in work.conversation.held
+            assert question.id in work.conversation.being_answered
             await scene.engine.answer(question.id, Answer("A"))
             await scene.engine.wait_idle(session)
             assert answered(scene) == [Answer("A")] and scene.status(session) == "done"

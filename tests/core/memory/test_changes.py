@@ -212,7 +212,7 @@ def problems(memories: Memories) -> list[str]:
 
     def look(rows: MemoryRecords) -> list[str]:
         wrong = []
-        listed = {one.id: one for one in rows.listed(standing=None)}
+        listed = {one.id: one for one in rows.find(status=None)}
         for name, memory in listed.items():
             if replace_uses(fold(rows.changes(name))) != replace_uses(memory):
                 wrong.append(f"{name} is not its fold")

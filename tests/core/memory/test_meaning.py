@@ -16,7 +16,7 @@ import pytest
 from core.domain.memory import MemoryContent
 from core.domain.recall_events import MemoriesRecalled
 from core.memory.bert import Bert
-from core.memory.embedder import VectorIndex
+from core.memory.embedder_process import VectorIndex
 from core.memory.index_terms import index_terms
 from core.memory.memories import Memories, with_text
 from core.memory.saving import MemorySource, SaveResult

@@ -28,7 +28,7 @@ KEY = "sk-test-0123456789abcdef"
 ERROR_CONTEXT = ErrorContext("model.example", "some-model", KeyMask(KEY))
 TEST_TIMEOUT_S = 20.0
 NO_OPTIONS = ReplyOptions()
-SHORT_TIMEOUTS = RequestTimeouts(connect_s=2.0, first_event_s=5.0, silence_s=5.0, total_s=15.0, after_end_s=0.3)
+SHORT_TIMEOUTS = RequestTimeouts(connect_s=2.0, first_event_s=5.0, idle_s=5.0, total_s=15.0, after_end_s=0.3)
 READ = ToolSpec("read_file", "Read a file.", {"type": "object", "properties": {"path": {"type": "string"}}})
 REPLY_PARSERS: dict[str, type[Any]] = {
     "chat": ChatReplyParser,

@@ -32,7 +32,7 @@ from tests.core.models.replies import (
 from tests.servers.scripted_server import ScriptedServer, answer, chunk, failure, scripted_server, stream
 
 FOUR = sorted(API_FORMATS)
-HASTY = RequestTimeouts(connect_s=2.0, first_event_s=0.4, silence_s=0.4, total_s=10.0, after_end_s=0.2)
+HASTY = RequestTimeouts(connect_s=2.0, first_event_s=0.4, idle_s=0.4, total_s=10.0, after_end_s=0.2)
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n"
 HELLO = stream(chunk(content="Hello"), end="")
 DONE = stream(chunk(content="Hello"), chunk("stop"))

@@ -18,7 +18,7 @@ from tests.servers.real_litellm import serve_litellm
 from tests.servers.real_transformers import serve_transformers
 
 pytestmark = pytest.mark.skipif(not ENABLED, reason=REASON)
-SLOW = RequestTimeouts(first_event_s=60.0, silence_s=30.0, total_s=120.0)
+SLOW = RequestTimeouts(first_event_s=60.0, idle_s=30.0, total_s=120.0)
 ROOTS = {"chat": "/v1", "responses": "/v1", "anthropic": ""}
 
 

@@ -162,7 +162,7 @@ def test_compacting_frees_space(path: Path) -> None:
             before = reader.sessions()
             done = await database.run(compact, no_transaction=True)
             assert done.after < done.before - 1_900_000
-            assert reader.sessions() == before and next(hit.seq for hit in reader.find("large")) == 2
+            assert reader.sessions() == before and next(hit.seq for hit in reader.search("large")) == 2
 
         asyncio.run(work())
     assert path.stat().st_size < 1_000_000

@@ -53,7 +53,7 @@ def test_a_bulk_write_equals_single_writes(tmp_path: Path) -> None:
         asyncio.run(one_by_one(journal))
     with journal_at(tmp_path / "b.db") as (journal, reader, _):
         asyncio.run(at_once(journal))
-        assert len(reader.find_in_session(NAME, "line 77")) == 1
+        assert len(reader.search_in_session(NAME, "line 77")) == 1
     assert dump(tmp_path / "a.db") == dump(tmp_path / "b.db") and not waiting(tmp_path / "b.db")
 
 
@@ -83,10 +83,10 @@ def test_interrupted_indexing_resumes(tmp_path: Path) -> None:
         assert index_slice(db)
         db.execute("ROLLBACK")  # as after a kill in the middle of a slice
     with journal_at(path) as (journal, reader, _):
-        assert reader.search_backlog() > 0 and len(reader.find("zanzibar")) == 1
+        assert reader.search_backlog() > 0 and len(reader.search("zanzibar")) == 1
         asyncio.run(journal.index_backlog())
-        assert reader.search_backlog() == 0 and len(reader.find_in_session(NAME, "line", 10_000)) == 5 * SLICE
-        assert len(reader.find("zanzibar")) == len(reader.find("last of all")) == 1
+        assert reader.search_backlog() == 0 and len(reader.search_in_session(NAME, "line", 10_000)) == 5 * SLICE
+        assert len(reader.search("zanzibar")) == len(reader.search("last of all")) == 1
     with closing(sqlite3.connect(path)) as db:
         db.execute("CREATE VIRTUAL TABLE temp.told USING fts5vocab(main, event_search, instance)")
         twice = "SELECT count(*) FROM temp.told GROUP BY term, doc, offset HAVING count(*) > 1"
@@ -121,5 +121,5 @@ def test_a_damaged_event_does_not_stop_indexing(tmp_path: Path) -> None:
         asyncio.run(database.run(lambda db: [db.execute(line) for line in damages]))
         asyncio.run(journal.index_backlog())
         assert not waiting(path)
-        found = [len(reader.find_in_session(NAME, f"line {number}")) for number in (2, 3, 4, 5, 6)]
+        found = [len(reader.search_in_session(NAME, f"line {number}")) for number in (2, 3, 4, 5, 6)]
         assert found[0] and found[-1] and not any(found[1:4])

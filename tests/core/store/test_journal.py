@@ -58,7 +58,7 @@ def test_events_are_read_back_unchanged(path: Path) -> None:
         assert isinstance(returned, ToolReturned) and len(returned.output.head) < 5000
         row = reader.session(name)
         assert row is not None and row == told[-1].session and row.status == "done"
-        assert reader.find("half")[0].seq == 6
+        assert reader.search("half")[0].seq == 6
         assert [s.kind for s in reader.steps(name, 0, 100)] == ["user", "run", "command", "reply", "end"]
 
     play(path, work)
@@ -165,7 +165,7 @@ def test_events_appended_together_are_all_stored_or_none(path: Path) -> None:
         with pytest.raises(OverflowError):
             await journal.append(name, said("one"), RunStarted("m", max_turns=2**70))
         assert (await journal.append(name, said("two"))).seq == 2
-        assert [hit.seq for hit in reader.find("one")] == []
+        assert [hit.seq for hit in reader.search("one")] == []
 
     play(path, work)
 
@@ -308,7 +308,7 @@ def test_readers_meet_no_lock_while_a_thousand_events_are_written(path: Path) ->
         reader = Reader(path)
         try:
             while not ended.is_set():
-                pages.append(len(list(reader.raw_events(name))) + len(reader.sessions()) + len(reader.find("word")))
+                pages.append(len(list(reader.raw_events(name))) + len(reader.sessions()) + len(reader.search("word")))
         except sqlite3.Error as error:
             errors.append(error)
         finally:

@@ -64,6 +64,6 @@ def test_text_is_found_in_one_session_only(path: Path) -> None:
 
     names = write(path, work)
     reader = Reader(path)
-    assert [reader.find_in_session(name, "S1") for name in names] == [[], [1]]
-    assert reader.find_in_session(names[0], "") == [] and reader.find_in_session(names[0], "nowhere at all") == []
+    assert [reader.search_in_session(name, "S1") for name in names] == [[], [1]]
+    assert reader.search_in_session(names[0], "") == [] and reader.search_in_session(names[0], "nowhere at all") == []
     reader.close()

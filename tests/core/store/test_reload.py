@@ -133,7 +133,7 @@ def test_rebuild_restores_search_and_blobs(tmp_path: Path) -> None:
 
     with journal_at(path) as (journal, reader, database):
         asyncio.run(work(journal))
-        assert [hit.seq for hit in reader.find("outermost")] == [4]
+        assert [hit.seq for hit in reader.search("outermost")] == [4]
         before = dump(path)
         assert len(before["search"]) > 1000
 

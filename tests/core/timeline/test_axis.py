@@ -21,18 +21,18 @@ def marks(ways: list[int]) -> list[RowSample]:
 @given(WAYS)
 def test_positions_increase_and_map_back(ways: list[int]) -> None:
     made = marks(ways)
-    axis = TimeAxis.of(made, made[-1].began + 5)
+    axis = TimeAxis.of(made, made[-1].started_at + 5)
     places = [axis.position_of_row(mark.row) for mark in made]
     assert places == sorted(places) and places[0] == 0.0 and places[-1] <= 1.0
-    times = [axis.position_of_time(mark.began) for mark in made]
+    times = [axis.position_of_time(mark.started_at) for mark in made]
     assert times == sorted(times)
     assert [axis.row_at(place / 50) for place in range(51)] == sorted(axis.row_at(place / 50) for place in range(51))
 
 
 def test_a_long_silence_takes_little_space() -> None:
     made = marks([0, *[10] * 20, 10**9, *[10] * 20])
-    axis = TimeAxis.of(made, made[-1].began + 10)
-    before, after = axis.position_of_time(made[20].began), axis.position_of_time(made[21].began)
+    axis = TimeAxis.of(made, made[-1].started_at + 10)
+    before, after = axis.position_of_time(made[20].started_at), axis.position_of_time(made[21].started_at)
     assert after - before < 0.2
     assert axis.row_at(axis.position_of_row(30)) == 30
 

@@ -110,13 +110,13 @@ def test_V_B2_a_result_recorded_twice_counts_once() -> None:
     events = called("r1c1", "run", "make")
     made = one(*events, events[-1], CallStarted("r1c1", "run", "tool", "make"), events[-1])
     (share,) = success_by_tool([made])
-    assert (share.n, share.good) == (1, 1)
+    assert (share.case_count, share.good) == (1, 1)
 
 
 def test_V_B3_a_run_without_an_outcome_is_unknown_and_not_failed() -> None:
     made = one(CallStarted("r1c1", "run", "tool", "make"), RunInterrupted("power", ("r1c1",)))
     (share,) = success_by_tool([made])
-    assert (share.n, share.good, share.bad, share.unknown) == (1, 0, 0, 1)
+    assert (share.case_count, share.good, share.bad, share.unknown) == (1, 0, 0, 1)
     assert root_cause(made) is None and not made.failed and recent_failures([made]) == []
     by_decision = {share.name: share for share in success_by_decision([made])}
     assert by_decision["run"].unknown == 1 and by_decision["run"].bad == 0
@@ -319,7 +319,7 @@ def test_any_event_log_has_its_runs(entries: list[EventRecord]) -> None:
     found = summarize_runs(entries)
     assert len(found) == sum(isinstance(entry.event, RunStarted) for entry in entries)
     for share in (*success_by_tool(found), *success_by_decision(found)):
-        assert share.good + share.bad + share.unknown == share.n and "of" in share.text
+        assert share.good + share.bad + share.unknown == share.case_count and "of" in share.text
     for made in found:
         assert duration_s(made) >= 0 and report_run(made).narrative
 

@@ -111,11 +111,11 @@ def test_hosts_allowed_by_the_user(ground: Ground) -> None:
 
     with walls("bubblewrap") as sandbox, bench(sandbox, ground.folder) as made:
         assert "PROXY" not in made.use("env").output
-        made.place.egress.allow("example.org")
+        made.place.network_access.allow("example.org")
         asked = f"{shlex.quote(interpreter())} -c 'import urllib.request as u; u.urlopen(\"http://example.com/\")'"
         assert "tried to reach hosts that are not allowed in this run: example.com:80" in made.use(asked).output
     with walls("landlock") as sandbox, bench(sandbox, ground.folder) as made:
-        made.place.egress.allow("example.org")
+        made.place.network_access.allow("example.org")
         with pytest.raises(Problem, match="cannot be given network access"):
             made.use("true")
 

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from core.domain.problems import Problem
+from core.workspace.egress_proxy import ConnectionAttempt, EgressProxy
 from core.workspace.launcher import CommandLimits, CommandRequest, SandboxPermissions
 from core.workspace.outbound_hosts import allowed_address, is_public, normalized_host
-from core.workspace.proxy import ConnectionAttempt, Proxy
 from core.workspace.running_command import FinishedCommand
 from core.workspace.sandbox import Sandbox
 from tests.core.workspace.commands import await_, walls
@@ -108,7 +108,7 @@ def through(sandbox: Sandbox, command: str, folder: Path, port: int) -> tuple[Fi
         return ("127.0.0.1",)
 
     async def go() -> FinishedCommand:
-        async with Proxy([("allowed.test", port), ("inward.test", port)], knocks.append, known) as proxy:
+        async with EgressProxy([("allowed.test", port), ("inward.test", port)], knocks.append, known) as proxy:
             asked = CommandRequest(command, folder, CommandLimits(time_s=20), SandboxPermissions(proxy=proxy.path))
             return await sandbox.run(asked)
 
@@ -159,7 +159,7 @@ def test_invalid_requests(head: bytes, tmp_path: Path) -> None:
     knocks: list[ConnectionAttempt] = []
 
     async def go() -> bytes:
-        async with Proxy([], knocks.append) as proxy:
+        async with EgressProxy([], knocks.append) as proxy:
             reader, writer = await asyncio.open_unix_connection(proxy.path)
             writer.write(head)
             answer = await reader.read()
@@ -173,7 +173,7 @@ def test_open_connections_end_with_the_run() -> None:
     """Connections are closed or reset, depending on the moment; they never hang."""
 
     async def go() -> bytes:
-        async with Proxy([], lambda knock: None) as proxy:
+        async with EgressProxy([], lambda knock: None) as proxy:
             reader, writer = await asyncio.open_unix_connection(proxy.path)
             writer.write(b"GET")
             await writer.drain()

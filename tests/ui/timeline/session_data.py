@@ -44,7 +44,7 @@ class MemorySteps:
             for s in self.rows[first : first + count]
         ]
 
-    def find_in_session(self, session: str, text: str) -> list[int]:
+    def search_in_session(self, session: str, text: str) -> list[int]:
         return [step.first_seq for step in self.rows if text and text.casefold() in step.object.casefold()]
 
     def row_of(self, session: str, seq: int) -> int | None:

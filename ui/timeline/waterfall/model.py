@@ -46,7 +46,7 @@ class WaterfallModel(QAbstractTableModel):
         self._rows = array("Q")
         self._open: dict[int, RowSample] = {}
         self._spent = {"thinking": 0, "tools": 0, "you": 0}
-        self.began = self.ended = 0
+        self.started_at = self.ended_at = 0
 
     def open(self, session: str, first: int, end: int) -> None:
         """Show the rows from `first` to `end` (exclusive); the first slice is read at once."""
@@ -86,9 +86,9 @@ class WaterfallModel(QAbstractTableModel):
             self._next.start()
 
     def _count(self, sample: RowSample) -> None:
-        going = sample.status in OPEN_STATUSES and not sample.ended
+        going = sample.status in OPEN_STATUSES and not sample.ended_at
         if sample.kind == "run":
-            self.began, self.ended = sample.began, sample.ended
+            self.started_at, self.ended_at = sample.started_at, sample.ended_at
             if going:
                 self._open[sample.row] = sample
             else:
@@ -100,7 +100,7 @@ class WaterfallModel(QAbstractTableModel):
         self._open.pop(sample.row, None)
         category = "thinking" if sample.kind == "thinking" else "you" if sample.kind in USER_KINDS else "tools"
         if not sample.depth:
-            self._spent[category] += max(0, sample.ended - sample.began)
+            self._spent[category] += max(0, sample.ended_at - sample.started_at)
 
     @property
     def is_complete(self) -> bool:
@@ -113,8 +113,8 @@ class WaterfallModel(QAbstractTableModel):
     def end_time(self) -> int:
         """Return when the run ended, or the current time."""
         last = self.step(len(self._rows) - 1) if self._rows else None
-        if self.ended:
-            return max(self.ended, last.ended_at if last else 0)
+        if self.ended_at:
+            return max(self.ended_at, last.ended_at if last else 0)
         return self._clock()
 
     def totals(self) -> dict[str, int]:
@@ -124,7 +124,7 @@ class WaterfallModel(QAbstractTableModel):
             if sample.kind == "run":
                 continue
             category = "thinking" if sample.kind == "thinking" else "you" if sample.kind in USER_KINDS else "tools"
-            spent[category] += max(0, self._clock() - sample.began)
+            spent[category] += max(0, self._clock() - sample.started_at)
         return spent
 
     def step(self, position: int) -> Step | None:

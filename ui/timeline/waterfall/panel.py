@@ -49,11 +49,11 @@ class TimeRuler(ThemedWidget):
             scale = self._bars.scale
             step = scale.step(self._look.size(TICK_ROOM))
             painter.setClipRect(self._bars.name_width, 0, self.width() - self._bars.name_width, self.height())
-            for at in scale.ticks(step, self._rows.began):
+            for at in scale.ticks(step, self._rows.started_at):
                 x = round(scale.to_x(at))
                 painter.fillRect(x, 0, 1, self.height() - 1, theme.line)
                 rect = QRect(x + 5, 0, self._look.size(TICK_ROOM), self.height())
-                draw_line(painter, rect, elapsed_label(at - self._rows.began, step), font, theme.second)
+                draw_line(painter, rect, elapsed_label(at - self._rows.started_at, step), font, theme.second)
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
         self._held = event.position().x()

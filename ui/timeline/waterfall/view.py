@@ -147,7 +147,7 @@ class WaterfallView(SingleColumnTable):
 
     @property
     def limits(self) -> tuple[int, int]:
-        return self._rows.began, max(self._rows.began + 1, self._rows.end_time())
+        return self._rows.started_at, max(self._rows.started_at + 1, self._rows.end_time())
 
     @property
     def name_width(self) -> int:

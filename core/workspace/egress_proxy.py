@@ -31,7 +31,7 @@ class ConnectionAttempt:
     why: str = ""
 
 
-class Proxy:
+class EgressProxy:
     """A proxy that listens during its `async with` block, on the socket `path`. `on_attempt` receives every attempt."""
 
     def __init__(
@@ -47,7 +47,7 @@ class Proxy:
         self._server: asyncio.Server | None = None
         self._connections: set[asyncio.Task[object]] = set()
 
-    async def __aenter__(self) -> "Proxy":
+    async def __aenter__(self) -> "EgressProxy":
         self._server = await asyncio.start_unix_server(self._serve, self.path, limit=HEAD)
         return self
 

@@ -1,15 +1,15 @@
 """The network access of a run's commands: holds the allowed hosts and starts the proxy that enforces them."""
 
+from core.workspace.egress_proxy import ConnectionAttempt, EgressProxy, HostPort
 from core.workspace.launcher import SandboxPermissions
-from core.workspace.proxy import ConnectionAttempt, HostPort, Proxy
 
 
-class EgressProxy:
+class NetworkAccess:
     """The network access of one run. Commands have no network access, and no proxy runs, until a host is allowed."""
 
     def __init__(self) -> None:
         self._allowed: set[HostPort] = set()
-        self._proxy: Proxy | None = None
+        self._proxy: EgressProxy | None = None
         self._attempts: list[ConnectionAttempt] = []
 
     @property
@@ -28,7 +28,7 @@ class EgressProxy:
         if not self._allowed:
             return SandboxPermissions()
         if self._proxy is None:
-            proxy = Proxy(self._allowed, self._attempts.append)
+            proxy = EgressProxy(self._allowed, self._attempts.append)
             self._proxy = await proxy.__aenter__()
         return SandboxPermissions(proxy=self._proxy.path)
 

@@ -120,7 +120,7 @@ def handle_request(request: dict[str, Any], embedder: Embedder, nearest: VectorI
 
 
 def main() -> None:
-    """Run as `embedder.py FOLDER FILE`: the model folder, and the data file that holds the embeddings."""
+    """Run as `embedder_process.py FOLDER FILE`: the model folder, and the data file that holds the embeddings."""
     sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
     with suppress(OSError, AttributeError):  # Windows has no os.nice.
         os.nice(10)

@@ -9,7 +9,7 @@ from core.store.reader import Reader
 
 
 @dataclass(frozen=True, slots=True)
-class Answers:
+class AnswerRecorder:
     """Records each answer exactly once.
 
     `claimed` holds the IDs of the questions that the user or a timeout is answering right now.
