@@ -72,11 +72,14 @@ class RunStarted:
         max_turns, max_minutes, max_tokens, max_cost: limits of the run; 0 means unlimited.
         interactive: the run pauses, for the user to decide, at a limit or a failed request; otherwise it ends there.
         profile: the agent profile; empty for the default.
-        system_prompt: the system prompt sent with every request.
+        system_prompt: the system prompt sent with every request. All sessions with the same settings have the same one,
+            so that providers can cache it.
+        session_context: what differs between sessions, sent before the first user message: the folder, the date, the
+            skills and the project instructions. It is part of the system prompt in runs recorded before it existed.
         tools: names of the tools the model may call; empty means all.
         instruction_files: the project instruction files found in the folder.
         boundary: a random token that delimits untrusted content in prompts, so that the content cannot forge the
-            delimiter.
+            delimiter. The runs of a session share it.
         script, script_role: the script of the scripted model, and the role that a sub-agent has in it.
         output_schema: JSON Schema that the final reply must match; empty for free text.
         mode: the permission mode.
@@ -87,7 +90,7 @@ class RunStarted:
             timeout.
         text_calls: the model has no native tool calling, so text-based tool calls are used.
         effort, max_output_tokens, temperature: sent to the provider only if set.
-        skills: the skills listed in the system prompt.
+        skills: the skills listed in the session context.
         reviewed_session: the session that this run reviews, if it is a review.
         excluded: ids of memories and names of skills withheld from this run, to compare it with a run that had them.
     """
@@ -119,6 +122,7 @@ class RunStarted:
     skills: tuple[OfferedSkill, ...] = ()
     reviewed_session: str = ""
     excluded: tuple[str, ...] = ()
+    session_context: Text = Text()
 
 
 @dataclass(frozen=True, slots=True)

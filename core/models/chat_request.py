@@ -47,14 +47,18 @@ def chat_body(
 def chat_messages(
     request: Request, encoders: PartEncoders, dialect: Dialect, names: ToolNames, origin: str
 ) -> list[dict[str, Any]]:
-    """Convert the conversation. Tool results may only contain text, so their attachments follow in a user message."""
+    """Convert the conversation.
+
+    Tool results may only contain text, so their attachments follow in a user message. Adjacent user messages are
+    joined, because the chat templates of some models reject them.
+    """
     messages: list[dict[str, Any]] = (
         [{"role": dialect.system_role, "content": request.system_prompt}] if request.system_prompt else []
     )
     tool_attachments: list[Part] = []
     for message in request.messages:
         if message.role != "tool" and tool_attachments:
-            messages.append({"role": "user", "content": tool_attachments})
+            _add_user_content(messages, tool_attachments)
             tool_attachments = []
         words = request.read_text(message.text)
         match message.role:
@@ -62,7 +66,7 @@ def chat_messages(
                 messages.append({"role": dialect.system_role, "content": words})
             case "user":
                 content = message_parts(message, request, encoders) if message.attachments else words
-                messages.append({"role": "user", "content": content})
+                _add_user_content(messages, content)
             case "assistant":
                 if words or message.calls:
                     messages.append(_assistant_message(message, request, words, dialect, names, origin))
@@ -71,7 +75,25 @@ def chat_messages(
                 messages.append(result)
                 if message.attachments:
                     tool_attachments += message_parts(message, request, encoders)[: len(message.attachments)]
-    return [*messages, {"role": "user", "content": tool_attachments}] if tool_attachments else messages
+    if tool_attachments:
+        _add_user_content(messages, tool_attachments)
+    return messages
+
+
+def _add_user_content(messages: list[dict[str, Any]], content: str | list[Part]) -> None:
+    """Append a user message, or append the content to the last message if that is a user message too."""
+    if not messages or messages[-1]["role"] != "user":
+        messages.append({"role": "user", "content": content})
+        return
+    before = messages[-1]["content"]
+    if isinstance(before, str) and isinstance(content, str):
+        messages[-1]["content"] = f"{before}\n\n{content}"
+    else:
+        messages[-1]["content"] = [*_parts(before), *_parts(content)]
+
+
+def _parts(content: str | list[Part]) -> list[Part]:
+    return [{"type": "text", "text": content}] if isinstance(content, str) else content
 
 
 def _assistant_message(

@@ -28,7 +28,8 @@ class ContextCategory(NamedTuple):
 
 CATEGORIES: Final = (
     ContextCategory("tools", "Tools", "command"),
-    ContextCategory("system", "System and AGENTS.md", "stopped"),
+    ContextCategory("system", "System prompt", "stopped"),
+    ContextCategory("session", "Folder, AGENTS.md and skill list", "third"),
     ContextCategory("skills", "Skills", "learned"),
     ContextCategory("memory", "Memory", "network"),
     ContextCategory("summary", "Summary of compacted content", "failed"),

@@ -42,6 +42,7 @@ class ItemStyle(NamedTuple):
 ITEM_STYLES: Final = {
     "system": ItemStyle("System", "stopped"),
     "tools": ItemStyle("Tools", "command"),
+    "session": ItemStyle("Session", "stopped"),
     "skills": ItemStyle("Skills", "learned"),
     "memory": ItemStyle("Memory", "learned"),
     "summary": ItemStyle("Summary", "failed"),

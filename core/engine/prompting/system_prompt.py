@@ -1,7 +1,8 @@
-"""The system prompt of a run: the agent, its working style, the skills, the folder and its project instructions.
+"""The system prompt of a run, and the session context: the folder, the date, the skills and the project instructions.
 
-It is built once, when a run starts, and stored in the RunStarted event, so that a resumed, replayed or forked run sends
-exactly the same prompt.
+Both are built once, when a run starts, and stored in the RunStarted event, so that a resumed, replayed or forked run
+sends exactly the same text. Everything that differs between sessions is in the session context, which follows the
+tools in a request: the system prompt and the tools are a prefix that providers and local servers cache across sessions.
 """
 
 import asyncio
@@ -14,7 +15,7 @@ from string import Template
 
 from core.domain.events import InstructionFile, RunStarted
 from core.domain.problems import Problem
-from core.domain.provenance import ContentSource, mark_as_data, marks_instruction, new_boundary
+from core.domain.provenance import ContentSource, mark_as_data, new_boundary
 from core.domain.skill import DESCRIPTION_LIMIT, SKILL_SOURCES, OfferedSkill, SkillRow
 from core.domain.text import Text
 from core.domain.visible import visible
@@ -87,16 +88,20 @@ def _prepare(
     offered = [one for one in offered if one[0].name not in began.excluded] if USE_SKILL in tools else ()
     if began.reviewed_session:
         found = []
-        text = "\n\n".join((_review(home), marks_instruction(boundary), skills_section(offered)))
-    else:
-        text = system_prompt(agent, folder, today(), found, boundary, skills_section(offered))
+    system = _review(home) if began.reviewed_session else system_prompt(agent)
+    context = session_context(folder, today(), boundary, skills_section(offered), found)
     if began.script_role:
-        text += "\n\n" + _template("helper", name=began.script_role)
+        context += "\n\n" + _template("helper", name=began.script_role)
     if began.output_schema.head:
-        text += "\n\n" + _template("shape", schema=began.output_schema.head)
-    guided, may_use = tuple(one.file for one in found), tuple(one for one, _ in offered)
+        context += "\n\n" + _template("shape", schema=began.output_schema.head)
     return replace(
-        began, system_prompt=Text(text), tools=tools, instruction_files=guided, boundary=boundary, skills=may_use
+        began,
+        system_prompt=Text("\n\n".join((system, _template("data")))),
+        session_context=Text(context),
+        tools=tools,
+        instruction_files=tuple(one.file for one in found),
+        boundary=boundary,
+        skills=tuple(one for one, _ in offered),
     )
 
 
@@ -169,22 +174,21 @@ def read_instructions(folder: Path, follows: FollowedFiles) -> list[LoadedInstru
     return found
 
 
-def system_prompt(
-    agent: AgentProfile, folder: Path, day: date, found: list[LoadedInstructions], boundary: str, skills: str = ""
-) -> str:
-    """Build the system prompt. The parts that rarely change come first, so that providers can cache a long prefix."""
+def system_prompt(agent: AgentProfile) -> str:
+    """Return the part of the system prompt that describes the agent and its working style."""
     role = f" {agent.role.strip()}" if agent.role.strip() else ""
+    parts = (_template("agent", name=agent.name, role=role), profile_prompt(agent), _template("manners"))
+    return "\n\n".join(part for part in parts if part)
+
+
+def session_context(folder: Path, day: date, boundary: str, skills: str, found: list[LoadedInstructions]) -> str:
+    """Return the text that precedes the first user message of a session."""
     parts = [
-        _template("agent", name=agent.name, role=role),
-        profile_prompt(agent),
-        _template("manners"),
+        _template("folder", folder=str(folder), today=f"{day:%A}, {day.isoformat()}", boundary=boundary),
         skills,
-        _template("folder", folder=str(folder), today=f"{day:%A}, {day.isoformat()}"),
-        marks_instruction(boundary),
+        *([_template("guides")] if any(one.text for one in found) else []),
+        *(_marked_instructions(one, boundary) for one in found if one.text),
     ]
-    if any(one.text for one in found):
-        parts.append(_template("guides"))
-    parts += [_marked_instructions(one, boundary) for one in found if one.text]
     return "\n\n".join(part for part in parts if part)
 
 

@@ -116,6 +116,7 @@ class SubAgents:
             tools=_tools_at_depth(asked.tools or mine, here.depth + 1),
             interactive=False,  # At a limit the child ends instead of asking; the parent decides whether to continue.
             system_prompt=Text(),
+            session_context=Text(),
             boundary="",
             untrusted_sources=tuple(run.conversation.permissions.untrusted),
             instruction_files=(),

@@ -8,7 +8,8 @@ from core.domain.messages import Message
 from core.domain.text import Text
 
 USER, HARNESS, REPLIES, SUMMARY, MEMORY, SKILLS = "user", "harness", "replies", "summary", "memory", "skills"
-NEVER_COMPACTED = frozenset({MEMORY, SKILLS})
+SESSION = "session"  # the session context
+NEVER_COMPACTED = frozenset({MEMORY, SKILLS, SESSION})
 TRUNCATED_LENGTH = 400  # characters kept of a truncated tool result
 TRUNCATE_MIN_TOKENS = 200  # tokens; shorter results are not truncated
 KEPT_EXCHANGES = 4  # most recent exchanges that are kept verbatim

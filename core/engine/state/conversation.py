@@ -38,7 +38,7 @@ from core.domain.session_metadata import SessionMetadataEvent
 from core.domain.skill import SkillUsed
 from core.domain.text import Attachment, Text
 from core.engine.policy.untrusted import result_source
-from core.engine.state.compaction import HARNESS, MEMORY, REPLIES, SKILLS, USER, apply_compaction
+from core.engine.state.compaction import HARNESS, MEMORY, REPLIES, SESSION, SKILLS, USER, apply_compaction
 from core.engine.state.limits import LIMIT_FIELDS
 from core.engine.state.permission_state import PermissionState
 from core.engine.state.repeats import RepeatCounter
@@ -291,6 +291,7 @@ class Conversation:
         if isinstance(start, ModelChanged):
             self.start = with_changed_model(self.start, start) if self.start else None
             return
+        self._queue_session_context(start)
         self.start = start
         self.task = tuple(message.seq for message in self.queued) or self.task
         self.call_failed = False
@@ -301,6 +302,12 @@ class Conversation:
         self.warned = set()
         self.repeats = RepeatCounter()
         self.allowed = {limit: float(getattr(start, name)) for limit, name in LIMIT_FIELDS.items()}
+
+    def _queue_session_context(self, start: RunStarted) -> None:
+        """Queue the session context before the user's message, unless the model has it from an earlier run."""
+        context = start.session_context
+        if context.head and (self.start is None or context != self.start.session_context):
+            self.queued.insert(0, Message("user", context, seq=self.last_seq, category=SESSION))
 
     def _count_usage(self, entry: EventRecord) -> None:
         """Update `spent`. Time spent waiting for the user, or while Journeyman was closed, does not count."""

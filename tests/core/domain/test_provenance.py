@@ -7,7 +7,6 @@ from core.domain.provenance import (
     ContentSource,
     is_untrusted,
     mark_as_data,
-    marks_instruction,
     new_boundary,
     source_label,
 )
@@ -53,4 +52,3 @@ def test_no_text_closes_its_untrusted_marker(text: str) -> None:
 
 def test_a_marker_is_unique_to_its_run() -> None:
     assert len({new_boundary() for _ in range(1000)}) == 1000
-    assert BOUNDARY in marks_instruction(BOUNDARY)

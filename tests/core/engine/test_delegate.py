@@ -53,7 +53,7 @@ def test_a_sub_agent_has_its_own_session_and_its_reply_is_the_result(tmp_path: P
             ]  # fmt: skip
             assert (await returned(scene, session)).output.head == "5" and (scene.folder / "n").exists()
             start = next(e for e in await scene.events(child.id) if isinstance(e, RunStarted))
-            assert "sub-agent named counter" in scene.engine.full_text(start.system_prompt) and not start.interactive
+            assert "sub-agent named counter" in scene.engine.full_text(start.session_context) and not start.interactive
             row = next(
                 row for row in scene.engine.timeline_steps(scene.engine.session(session)) if row.kind == "delegate"
             )

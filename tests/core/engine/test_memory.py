@@ -19,7 +19,7 @@ from core.domain.memory import MemoryContent
 from core.domain.proposal import Proposal, ProposalAction
 from core.domain.recall_events import MemoriesRecalled, MemoryOperationFailed
 from core.domain.text import Text
-from core.engine.state.compaction import MEMORY, SUMMARY, USER
+from core.engine.state.compaction import MEMORY, SESSION, SUMMARY, USER
 from core.engine.state.conversation import Conversation
 from core.memory.saving import MemorySource
 from core.memory.serialization import to_proposal_details
@@ -54,13 +54,12 @@ def test_relevant_memories_precede_the_message_and_are_never_system_text(tmp_pat
             talk = Conversation()
             async for entry in scene.engine.events(session):
                 talk.apply(entry)
-            assert [message.category for message in talk.messages[:2]] == [MEMORY, USER]
-            assert {message.role for message in talk.messages[:2]} == {"user"}
+            assert [message.category for message in talk.messages[:3]] == [SESSION, MEMORY, USER]
+            assert {message.role for message in talk.messages[:3]} == {"user"}
+            words = talk.messages[1].text.head
             start = next(event for event in await scene.events(session) if isinstance(event, RunStarted))
             assert "make release" not in start.system_prompt.head
-            assert (
-                f"<data-{start.boundary}" in talk.messages[0].text.head and "make release" in talk.messages[0].text.head
-            )
+            assert f"<data-{start.boundary}" in words and "make release" in words
             sent = next(event for event in await scene.events(session) if isinstance(event, RequestSent))
             assert sent.tokens["memory"] > 20
             row = next(

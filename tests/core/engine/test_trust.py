@@ -39,7 +39,7 @@ async def began(scene: EngineHarness, mode: Mode = "ask", task: str = "/plan") -
     events = await scene.events(session)
     said = next(event for event in events if isinstance(event, UserMessage))
     started = next(event for event in events if isinstance(event, RunStarted))
-    return said.text.head, scene.engine.full_text(started.system_prompt), started
+    return said.text.head, scene.engine.full_text(started.session_context), started
 
 
 def test_project_instructions_are_followed_only_after_trust(tmp_path: Path) -> None:

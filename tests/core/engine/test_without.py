@@ -62,7 +62,7 @@ def test_an_excluded_skill_is_not_offered_and_cannot_be_read(tmp_path: Path) -> 
             name, found = await again(scene, session, "stamps", script)
             events = await scene.events(name)
             (start,) = [event for event in events if isinstance(event, RunStarted)]
-            assert "stamps" not in {one.name for one in start.skills} and "- stamps" not in start.system_prompt.head
+            assert "stamps" not in {one.name for one in start.skills} and "- stamps" not in start.session_context.head
             assert not any(isinstance(event, SkillUsed) for event in events)
             assert any(isinstance(event, CallRefused | ToolReturned) for event in events)
             assert found.used_a.without(found.used_b).skills == {"stamps": 1}
