@@ -92,6 +92,7 @@ VERBS: Mapping[str, tuple[str, str]] = MappingProxyType(
         "notice": ("Notice", "Notice"),
         "compaction": ("Compacting", "Compacted"),
         "read_back": ("Reading back", "Read back"),
+        "more_tools": ("Enabling", "Enabled"),
         "skill": ("Using the skill", "Used the skill"),
         "proposal": ("Proposing", "Proposed"),
         "memory": ("Recalling", "Recalled"),

@@ -13,14 +13,17 @@ if TYPE_CHECKING:
 
 DEEPEST = 64
 LONGEST_NUMBER = 40
-LEFT_OUT = frozenset({"title", "properties", "minLength"})
-LARGE = 1_000  # characters; a larger maxLength is omitted from the schema to save tokens
+LEFT_OUT = frozenset(
+    {"title", "properties", "default", "minLength", "maxLength", "minItems", "maxItems"}
+    | {"minimum", "maximum", "exclusiveMinimum"}
+)
 
 
 def schema_of(reader: "TypeAdapter[Any]") -> dict[str, Any]:
-    """Return a schema that every provider accepts: without references, and closed to unknown keys.
+    """Return a schema that every provider accepts, without references.
 
-    To save tokens, titles, empty defaults and very large length limits are omitted.
+    To save tokens it has only what helps a model to write a call: no titles, defaults, limits or closed objects. The
+    arguments are checked against all of that nevertheless, and the error names the limit.
     """
     whole = reader.json_schema()
     named = whole.pop("$defs", {})
@@ -41,14 +44,10 @@ def _plain(node: Any, named: Mapping[str, Any]) -> Any:
         return _plain(next(each for each in node["anyOf"] if each != {"type": "null"}) | rest, named)
     properties = {name: _plain(inner, named) for name, inner in node.get("properties", {}).items()}
     made = {key: _plain(value, named) for key, value in node.items() if key not in LEFT_OUT}
-    default = made.get("default", True)
-    if not (any(default.values()) if isinstance(default, dict) else default):
-        del made["default"]
-    if made.get("maxLength", 0) >= LARGE:
-        del made["maxLength"]
-    if node.get("type") == "object" and node.get("additionalProperties") is not True:  # an open object stays open
-        made |= {"properties": properties, "additionalProperties": False}
-    return made
+    if node.get("type") != "object":
+        return made
+    # An object without properties, such as a JSON Schema given as an argument, is open to any key.
+    return {"type": "object", "properties": properties, **made} if properties else made
 
 
 def parse_strictly(tool: str, reader: "TypeAdapter[Any]", arguments: str, current: Callable[[Any], Any]) -> Any:

@@ -1,6 +1,7 @@
 """The table of all tools, their definitions for the model, and the parsing of call arguments."""
 
 from collections.abc import Collection, Mapping
+from dataclasses import replace
 from difflib import get_close_matches
 from functools import cache, partial
 from types import MappingProxyType
@@ -21,6 +22,7 @@ from core.tools.find import FIND
 from core.tools.former_names import current_arguments, current_tool
 from core.tools.mcp_tools import mcp_server_of, mcp_tool, parse_mcp_call
 from core.tools.memory_tools import FORGET, RECALL_TOOL, REMEMBER
+from core.tools.more_tools import DEFERRED_TOOLS, MORE_TOOLS, MORE_TOOLS_NAME, more_tools_description
 from core.tools.patch import PATCH
 from core.tools.read import READ
 from core.tools.recall_dropped import RECALL_DROPPED, RECALL_DROPPED_DESCRIPTION, RecallDroppedArguments
@@ -44,7 +46,7 @@ if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
 _ACTS = (READ, WRITE, EDIT, PATCH, FIND, SEARCH, RUN, CHECK, FETCH, SEARCH_WEB, TODO, DECIDE, REPORT_ISSUE)
-_ALL = (*_ACTS, REMEMBER, RECALL_TOOL, FORGET)
+_ALL = (*_ACTS, REMEMBER, RECALL_TOOL, FORGET, MORE_TOOLS)
 TOOLS: Mapping[str, Tool] = MappingProxyType({tool.name: tool for tool in _ALL})
 ASK = "ask_user"
 ASK_DESCRIPTION = "Ask the user a question and wait for the answer. Offer up to four options where possible."
@@ -91,13 +93,27 @@ def tool_spec(tool: Tool) -> ToolSpec:
     return ToolSpec(tool.name, tool.description, schema_of(_reader(tool.name)))
 
 
-def tool_specs(allowed: Collection[str] = ()) -> tuple[ToolSpec, ...]:
-    """Return the definitions of the tools named in `allowed`, or of all built-in tools if it is empty.
+def tool_specs(
+    allowed: Collection[str] = (), enabled: Collection[str] = (), *, compacted: bool = True
+) -> tuple[ToolSpec, ...]:
+    """Return the definitions to offer for the tools named in `allowed`, or of all built-in tools if it is empty.
 
-    `recall_dropped` is always included, because any run may have its context compacted.
+    Args:
+        enabled: the deferred tools that `more_tools` enabled; the others are left out if the run has `more_tools`.
+        compacted: the context was compacted, so `recall_dropped` can be used.
     """
     own = (ToolSpec(name, text, schema_of(_reader(name))) for name, (text, _) in ENGINE_TOOLS.items())
-    return tuple(each for each in (*map(tool_spec, TOOLS.values()), *own) if _is_among(each.name, allowed))
+    hidden = set() if compacted else {RECALL_DROPPED}
+    if MORE_TOOLS_NAME in allowed:
+        hidden |= DEFERRED_TOOLS.keys() - set(enabled)
+    offered = (each for each in (*map(tool_spec, TOOLS.values()), *own) if _is_among(each.name, allowed))
+    return tuple(_for_run(each, allowed) for each in offered if each.name not in hidden)
+
+
+def _for_run(spec: ToolSpec, allowed: Collection[str]) -> ToolSpec:
+    return (
+        replace(spec, description=more_tools_description(allowed)) if allowed and spec.name == MORE_TOOLS_NAME else spec
+    )
 
 
 def read_arguments(tool: str, arguments: str, allowed: Collection[str] = ()) -> Any:

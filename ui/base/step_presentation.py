@@ -61,6 +61,7 @@ KINDS: Final[Mapping[str, KindStyle]] = MappingProxyType(
         "notice": KindStyle("info", "second", "Notice"),
         "compaction": KindStyle("scissors", "learned", "Context compacted", "compaction"),
         "read_back": KindStyle("search", "second", "Reviewed earlier steps"),
+        "more_tools": KindStyle("wrench", "second", "Enabled tools"),
         "skill": KindStyle("book-open", "learned", "Used a skill"),
         "proposal": KindStyle("sparkles", "learned", "Proposed"),
         "memory": KindStyle("book-open", "learned", "Recalled from memory"),

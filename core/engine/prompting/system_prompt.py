@@ -24,13 +24,14 @@ from core.engine.prompting.profiles import AgentProfile, load_profile, profile_p
 from core.engine.services.skills import SkillService
 from core.store.rule_store import RuleStore
 from core.tools.catalogue import tool_names
+from core.tools.more_tools import DEFERRED_TOOLS, MORE_TOOLS_NAME
 from core.tools.recall_dropped import RECALL_DROPPED
 from core.tools.skill_tools import USE_SKILL
 from core.workspace.broker import FileBroker
 
 INSTRUCTION_FILES = ("AGENTS.md", "CLAUDE.md")
 INSTRUCTIONS_MAX_CHARS = 32_000  # characters of one file with project instructions
-SKILLS_MAX_CHARS = 8_000  # characters of the skill list
+SKILLS_MAX_CHARS = 4_000  # characters of a skill list
 SKILL_DESCRIPTION_MAX_CHARS = DESCRIPTION_LIMIT
 SkillOffers = Sequence[tuple[OfferedSkill, SkillRow]]
 
@@ -84,19 +85,23 @@ def _prepare(
     tools = tuple(name for name in there if agent.tools is None or name in agent.tools)
     if began.script_role or began.reviewed_session:  # Sub-agents and reviews have only the tools in `began`.
         tools = tuple(name for name in tools if name in began.tools)
+    if not DEFERRED_TOOLS.keys() & set(tools):
+        tools = tuple(name for name in tools if name != MORE_TOOLS_NAME)
     tools = tools or (RECALL_DROPPED,)  # an empty tuple would mean all tools
     offered = [one for one in offered if one[0].name not in began.excluded] if USE_SKILL in tools else ()
     if began.reviewed_session:
         found = []
+    here = [one for one in offered if one[1].source == "folder"]
+    elsewhere = [one for one in offered if one[1].source != "folder"]
     system = _review(home) if began.reviewed_session else system_prompt(agent)
-    context = session_context(folder, today(), boundary, skills_section(offered), found)
+    context = session_context(folder, today(), boundary, skills_section(here, "folder_skills"), found)
     if began.script_role:
         context += "\n\n" + _template("helper", name=began.script_role)
     if began.output_schema.head:
         context += "\n\n" + _template("shape", schema=began.output_schema.head)
     return replace(
         began,
-        system_prompt=Text("\n\n".join((system, _template("data")))),
+        system_prompt=Text(_sections(system, _template("data"), skills_section(elsewhere, "skills"))),
         session_context=Text(context),
         tools=tools,
         instruction_files=tuple(one.file for one in found),
@@ -116,24 +121,25 @@ def _review(home: Path) -> str:
         raise Problem(f"{own} cannot be read.", f"{error}.", "Fix it, or move it away.") from error
 
 
-def skills_section(offered: SkillOffers) -> str:
+def skills_section(offered: SkillOffers, template: str) -> str:
     """Return the prompt section that lists the skills, within `SKILLS_MAX_CHARS`.
 
-    If the list is too long, descriptions are shortened first, then omitted, and finally the last skills are omitted.
+    If the list is too long, descriptions are shortened first, then omitted, and finally the least used skills are
+    omitted. The order does not depend on the use, so that the section rarely changes and stays in prompt caches.
     """
     shown = [row for _, row in offered if not row.user_only]
     if not shown:
         return ""
     shown.sort(key=lambda row: (not row.pinned, SKILL_SOURCES.index(row.source), -row.use_count, row.name))
     for most in (SKILL_DESCRIPTION_MAX_CHARS, SKILL_DESCRIPTION_MAX_CHARS // 3, 0):
-        lines = [f"- {row.name}" + (f": {_one_line(row.description, most)}" if most else "") for row in shown]
-        if sum(map(len, lines)) <= SKILLS_MAX_CHARS:
+        lines = {row.name: f"- {row.name}" + (f": {_one_line(row.description, most)}" if most else "") for row in shown}
+        if sum(map(len, lines.values())) <= SKILLS_MAX_CHARS:
             break
-    kept = list(lines)
-    while sum(map(len, kept)) > SKILLS_MAX_CHARS:
-        kept.pop()
-    left = f"\nand {len(lines) - len(kept)} more" if len(kept) < len(lines) else ""
-    return _template("skills", list="\n".join(kept) + left)
+    while sum(map(len, lines.values())) > SKILLS_MAX_CHARS:
+        lines.popitem()
+    kept = sorted((row for row in shown if row.name in lines), key=lambda row: (not row.pinned, row.name))
+    left = f"\nand {len(shown) - len(kept)} more" if len(kept) < len(shown) else ""
+    return _template(template, list="\n".join(lines[row.name] for row in kept) + left)
 
 
 def _one_line(text: str, most: int) -> str:
@@ -178,17 +184,20 @@ def system_prompt(agent: AgentProfile) -> str:
     """Return the part of the system prompt that describes the agent and its working style."""
     role = f" {agent.role.strip()}" if agent.role.strip() else ""
     parts = (_template("agent", name=agent.name, role=role), profile_prompt(agent), _template("manners"))
-    return "\n\n".join(part for part in parts if part)
+    return _sections(*parts)
 
 
 def session_context(folder: Path, day: date, boundary: str, skills: str, found: list[LoadedInstructions]) -> str:
     """Return the text that precedes the first user message of a session."""
-    parts = [
+    return _sections(
         _template("folder", folder=str(folder), today=f"{day:%A}, {day.isoformat()}", boundary=boundary),
         skills,
-        *([_template("guides")] if any(one.text for one in found) else []),
+        _template("guides") if any(one.text for one in found) else "",
         *(_marked_instructions(one, boundary) for one in found if one.text),
-    ]
+    )
+
+
+def _sections(*parts: str) -> str:
     return "\n\n".join(part for part in parts if part)
 
 

@@ -75,12 +75,16 @@ def cache_models(make: Callable[[str], Model]) -> Callable[[str], Model]:
 
 @dataclass(frozen=True, slots=True)
 class RequestPrefix:
-    """The constant prefix of every request in a run: system prompt and tools, with their token counts."""
+    """The constant prefix of every request in a run: system prompt and tools, with their token counts.
+
+    `built_from` is what it depends on: the start, the enabled tools, and whether the context was compacted.
+    """
 
     start: RunStarted | None = None
     system: str = ""
     tools: tuple[ToolSpec, ...] = ()
     tokens: Mapping[str, int] = field(default_factory=dict)
+    built_from: tuple[object, ...] = (None, None, None)
 
 
 @dataclass(slots=True)
@@ -181,13 +185,18 @@ class RunContext:
         return dict(self.request_prefix().tokens)
 
     def request_prefix(self) -> RequestPrefix:
-        """Return the request prefix. It is rebuilt when the start configuration has changed."""
-        start = self.conversation.start
-        if start and start is not self.prefix.start:
-            system, tools = self.full_text(start.system_prompt), (*tool_specs(start.tools), *self._mcp_tools(start))
+        """Return the request prefix. It is rebuilt when the start configuration or the tools to offer have changed."""
+        start, talk = self.conversation.start, self.conversation
+        needs = (start, talk.enabled_tools, talk.compactions > 0)
+        if start and any(new is not old for new, old in zip(needs, self.prefix.built_from, strict=True)):
+            system = self.full_text(start.system_prompt)
+            tools = (
+                *tool_specs(start.tools, talk.enabled_tools, compacted=talk.compactions > 0),
+                *self._mcp_tools(start),
+            )
             weights = {"system": estimate_tokens(system), "tools": tool_tokens(tools)}
             self.prefix = RequestPrefix(
-                start, system, tools, {kind: tokens for kind, tokens in weights.items() if tokens}
+                start, system, tools, {kind: tokens for kind, tokens in weights.items() if tokens}, needs
             )
         return self.prefix
 

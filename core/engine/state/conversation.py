@@ -45,6 +45,7 @@ from core.engine.state.repeats import RepeatCounter
 from core.engine.state.token_counts import TokenCounts
 from core.models.token_estimate import updated_ratio
 from core.timeline.context_item import RESULTS_PREFIX
+from core.tools.more_tools import MORE_TOOLS_NAME, enabled_tools
 
 TOO_LONG_REASON = "its server found it too long"  # stored as the reason of a compaction, and compared
 # The time before each of these events was spent waiting for the user, so it does not count against the time limit.
@@ -91,6 +92,7 @@ class Conversation:
         too_long_at: size in tokens of a request that the provider rejected as too long, or 0.
         text_call_models: models that use text-based tool calls.
         recalled: IDs of memories that were added to the context.
+        enabled_tools: the tools that the model has enabled with `more_tools`.
         recalled_until: sequence number of the last user message for which memories were looked up.
         token_counts: estimated sizes of the messages. They are computed lazily and excluded from comparisons.
         children: IDs of the sessions of sub-agents, by the ID of the call that started them.
@@ -132,6 +134,7 @@ class Conversation:
     text_call_models: set[str] = field(default_factory=set)
     recalled: set[str] = field(default_factory=set)
     recalled_until: int = 0
+    enabled_tools: frozenset[str] = frozenset()
     token_counts: TokenCounts = field(default_factory=TokenCounts, compare=False)
 
     def apply(self, entry: EventRecord) -> None:
@@ -166,6 +169,7 @@ class Conversation:
             case CallStarted(call_id=name, object=what):
                 self.started[name] = what
             case ToolReturned(call_id=name, output=output, failed=failed, attachments=attached):
+                self._enable_tools(name, failed)
                 self.repeats.add_result(name, output.blob or output.head, failed)
                 self._note_source(name, output)
                 self._add_result(name, output, failed, attached)
@@ -326,6 +330,11 @@ class Conversation:
         if isinstance(event, Replied | ContextCompacted):
             self.spent["cost"] = self.spent.get("cost", 0.0) + (event.cost or 0.0)
             self.spent["tokens"] = self.spent.get("tokens", 0.0) + event.usage.input + event.usage.output
+
+    def _enable_tools(self, call: str, failed: bool) -> None:
+        """Offer the tools that a `more_tools` call asked for from the next request on."""
+        if not failed and call in self.pending and self.pending[call].tool == MORE_TOOLS_NAME:
+            self.enabled_tools |= enabled_tools(self.pending[call].arguments.head)
 
     def _note_source(self, call: str, output: Text) -> None:
         """Note the untrusted source of a result, so that the result is marked when it is sent to the model."""

@@ -56,7 +56,7 @@ def test_a_run_lists_skills_and_reads_each_once(tmp_path: Path) -> None:
             script = scripted_replies(USE, USE, call_reply("use_skill", name="notes", file="references/more.md"), DONE)
             session = await scene.run(script)
             start = await start_of(scene, session)
-            system = scene.engine.full_text(start.session_context)
+            system = scene.engine.full_text(start.system_prompt)
             assert "- notes: Keeps notes of a talk." in system and "# Notes" not in system
             assert "- code-review: " in system and ("notes", 1) in [(one.name, one.version) for one in start.skills]
             body, again, more = await results(scene, session)
@@ -105,7 +105,7 @@ def test_I6_a_poisoned_skill_is_unused_until_trusted_and_its_findings_are_shown(
             await scene.engine.wait_idle(session)
             start = await start_of(scene, session)
             assert "notes" not in {one.name for one in start.skills}
-            assert "Keeps notes" not in scene.engine.full_text(start.session_context)
+            assert "Keeps notes" not in scene.engine.full_text(start.system_prompt) + start.session_context.head
             (refused,) = await results(scene, session)
             assert "There is no skill 'notes'" in refused and "evil" not in refused
             shown = await scene.engine.skills.open("notes", scene.folder)
@@ -183,7 +183,7 @@ def test_without_skills_the_prompt_does_not_mention_them(tmp_path: Path) -> None
                 await scene.engine.skills.disable(row.key)
             session = await scene.run(scripted_replies(DONE))
             start = await start_of(scene, session)
-            assert "use_skill" not in start.tools and "Skills are" not in scene.engine.full_text(start.session_context)
+            assert "use_skill" not in start.tools and "Skills are" not in scene.engine.full_text(start.system_prompt)
 
     run_bounded(test())
 
@@ -198,7 +198,7 @@ def test_the_list_stays_within_its_budget_and_pinned_skills_come_first(tmp_path:
             only = TEXT.replace("notes", "hidden", 1).replace("---\n\n", "metadata:\n  a: b\n---\n\n")
             await kept(scene, only, "hidden")
             session = await scene.run(scripted_replies(DONE))
-            system = scene.engine.full_text((await start_of(scene, session)).session_context)
+            system = scene.engine.full_text((await start_of(scene, session)).system_prompt)
             lines = [line for line in system.splitlines() if line.startswith("- ") and line[2:3].islower()]
             told = [line for line in lines if line.startswith("- n")]
             assert told[0].startswith("- n59") and sum(map(len, told)) <= SKILLS_MAX_CHARS

@@ -222,12 +222,15 @@ def test_system_prompt_and_tools_are_the_same_for_all_sessions(tmp_path: Path) -
         async with open_engine(tmp_path / name) as scene:
             scene.folder.mkdir(parents=True, exist_ok=True)
             (scene.folder / "AGENTS.md").write_text(f"Be {name}.")
+            skill = scene.folder / ".agents" / "skills" / name / "SKILL.md"
+            skill.parent.mkdir(parents=True)
+            skill.write_text(f"---\nname: {name}\ndescription: Works {name}ly.\n---\n\n# Work\n")
             with patch("core.engine.prompting.system_prompt.today", lambda: day):
                 session = await scene.start(scripted_replies(call_reply("ask_user", question="Go on?")))
                 await scene.until(QuestionAsked)
             request = scene.services.runs._live[session].context.request()
             context = request.read_text(request.messages[0].text)
-            assert f"Be {name}." in context and day.isoformat() in context
+            assert f"Be {name}." in context and f"- {name}: Works" in context and day.isoformat() in context
             found.append(request_prefixes(request))
 
     run_bounded(test("quick", date(2026, 1, 1)))

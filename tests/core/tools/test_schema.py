@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from core.domain.events import DecisionMade, IssueReported
 from core.domain.problems import Problem
 from core.models.token_estimate import estimate_tokens
-from core.tools.catalogue import ENGINE_TOOLS, TOOLS, read_arguments, tool_spec, tool_specs
+from core.tools.catalogue import ENGINE_TOOLS, TOOLS, read_arguments, tool_names, tool_spec, tool_specs
+from core.tools.more_tools import DEFERRED_TOOLS, enabled_tools
 from tests.core.tools.calls import call
 
 GOOD: dict[str, dict[str, Any]] = {
@@ -30,6 +31,7 @@ GOOD: dict[str, dict[str, Any]] = {
     "report_issue": {"severity": "low", "what": "w"},
     "remember": {"kind": "heuristic", "when": "tests fail", "do": "read the log", "scope": "everywhere"},
     "recall": {"query": "tests"},
+    "more_tools": {"names": ["decide", "patch"]},
     "forget": {"id": "abcdefg", "reason": "it is wrong"},
     "ask_user": {"question": "?", "options": [{"label": "a"}]},
     "delegate": {"task": "t", "tools": ["read"], "limits": {"turns": 3}, "schema": {"type": "integer"}},
@@ -44,8 +46,8 @@ def test_every_tool_describes_its_arguments() -> None:
     assert {each.name for each in tool_specs()} == set(GOOD) == {*TOOLS, *ENGINE_TOOLS}
     for each in tool_specs():
         text = json.dumps(each.parameters)
-        assert each.parameters["type"] == "object" and each.parameters["additionalProperties"] is False
-        assert "$ref" not in text and "$defs" not in text and 20 < len(each.description) < 200
+        assert each.parameters["type"] == "object" and each.parameters["properties"]
+        assert "$ref" not in text and "$defs" not in text and 20 < len(each.description) < 300
         assert read_arguments(each.name, json.dumps(GOOD[each.name]))
 
 
@@ -62,12 +64,34 @@ def test_every_parameter_has_a_description() -> None:
     assert [path for each in tool_specs() for path in undescribed(each.parameters, each.name)] == []
 
 
-def test_the_definitions_of_all_tools_are_short() -> None:
-    """Every request contains them. Without parameter descriptions they took 3,886 tokens by this estimate."""
-    whole = (
-        {"name": each.name, "description": each.description, "parameters": each.parameters} for each in tool_specs()
+def offered(*enabled: str, compacted: bool = False) -> list[str]:
+    return [each.name for each in tool_specs(tool_names(), enabled, compacted=compacted)]
+
+
+def test_rarely_used_tools_are_offered_once_they_are_enabled_or_needed() -> None:
+    assert not DEFERRED_TOOLS.keys() & set(offered()) and "recall_dropped" not in offered()
+    assert set(offered("decide", "patch")) - set(offered()) == {"decide", "patch"}
+    assert set(offered(compacted=True)) - set(offered()) == {"recall_dropped"}
+    enabled = call(Path(), "more_tools", names=["decide", "patch"])
+    assert not enabled.failed and "decide and patch" in enabled.output
+    assert enabled_tools('{"names": ["decide", "patch"]}') == {"decide", "patch"}
+    assert "The tools are: patch, decide" in call(Path(), "more_tools", names=["read"]).output
+
+
+def test_more_tools_names_only_tools_of_the_run() -> None:
+    spec = next(each for each in tool_specs(("read", "more_tools", "decide")) if each.name == "more_tools")
+    assert "decide" in spec.description and "delegate" not in spec.description
+    assert "more_tools" not in {each.name for each in tool_specs(("read", "decide"))}
+    assert "decide" in {each.name for each in tool_specs(("read", "decide"))}  # without more_tools, nothing is deferred
+
+
+def test_the_tool_definitions_of_a_request_are_short() -> None:
+    """Every request contains them. With limits, defaults and rarely used tools they took 3,886 tokens by this estimate."""
+    sent = (
+        {"name": each.name, "description": each.description, "parameters": each.parameters}
+        for each in tool_specs(tool_names(), compacted=False)
     )
-    assert sum(estimate_tokens(json.dumps(each, ensure_ascii=False)) for each in whole) < 3_800
+    assert sum(estimate_tokens(json.dumps(each, ensure_ascii=False)) for each in sent) < 1_950
 
 
 def test_an_optional_parameter_may_be_left_out_or_null() -> None:
@@ -81,24 +105,18 @@ def test_an_optional_parameter_may_be_left_out_or_null() -> None:
 def test_a_schema_as_a_model_sees_it() -> None:
     assert tool_spec(TOOLS["find"]).parameters == {
         "type": "object",
-        "additionalProperties": False,
         "required": ["pattern"],
         "properties": {
             "pattern": {
                 "type": "string", "description": "Glob, such as *.py or src/**/test_*.py",
             },
             "path": {
-                "type": "string", "default": ".",
-                "description": "Folder to search; default: all.",
+                "type": "string", "description": "Folder to search; default: all.",
             },
         },
     }  # fmt: skip
     todo = tool_spec(TOOLS["todo"]).parameters["properties"]["items"]["items"]
-    assert todo["additionalProperties"] is False and todo["properties"]["status"]["enum"] == [
-        "pending",
-        "in_progress",
-        "completed",
-    ]
+    assert todo["properties"]["status"]["enum"] == ["pending", "in_progress", "completed"]
 
 
 @pytest.mark.parametrize(
