@@ -43,6 +43,8 @@ def add_runs(add: AddCommand) -> None:
     run.add_argument("--max-cost", type=nonnegative_number, metavar="X", help=f"{cost} (default: the setting)")
     run.add_argument("--script", metavar="FILE", help="Play a script of replies instead of calling a model")
     run.add_argument("--text-calls", action="store_true", help="Use text-based tool calls, for models without tool use")
+    size = "Send a full or a compact prompt (default: the setting, initially by the model's window and speed)"
+    run.add_argument("--prompt-size", choices=("full", "compact"), default="", help=size)
     run.add_argument("--worktree", action="store_true", help="Work in a new git worktree, on a new branch")
     demo = add("demo", "Play the built-in demo in a sample folder. It needs no network and no API key.")
     demo.epilog = EXIT_CODES

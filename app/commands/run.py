@@ -99,6 +99,7 @@ async def _begin(context: Invocation, task: str, folder: Path, began: RunStarted
             mode=typed.mode,
             allow=tuple(typed.allow),
             text_calls=getattr(typed, "text_calls", False),  # the demo has no such option
+            prompt_size=getattr(typed, "prompt_size", ""),
             autonomy=typed.autonomy,
             on_unanswered=typed.unanswered if typed.answer_timeout > 0 else "wait",
             answer_timeout_minutes=typed.answer_timeout / 60,

@@ -96,9 +96,7 @@ async def build_services(folder: Path, report: Callable[[BaseException], None], 
     web = WebSearch(lambda: settings.current, secrets)
     agents = AgentPool(lambda: settings.current, folder)
     servers = McpServers(settings, folder, secrets, os.environ)
-    catalog = ModelCatalog(
-        lambda: settings.current, secrets, os.environ, lambda names: settings.change(text_call_models=names)
-    )
+    catalog = ModelCatalog(lambda: settings.current, secrets, os.environ, settings.change)
     rules = RuleStore(opened.path, opened.database, frozen=opened.immutable)
     skill_store = SkillStore(opened.path, opened.database, frozen=opened.immutable)
     skills = SkillService(SkillLibrary(skill_store, SkillDisk(home_folder())), rules)
@@ -125,6 +123,7 @@ async def build_services(folder: Path, report: Callable[[BaseException], None], 
     prepare = partial(
         prepare_start, home=folder, book=rules, safe=safe, skills=skills,
         unconfigured=lambda: () if web.host else (SEARCH_WEB,), mcp_tools=lambda: tuple(mcp_tool_specs(servers.all())),
+        needs_compact=catalog.needs_compact_prompt,
     )  # fmt: skip
     factory = RunFactory(
         journal, reader, drafts, catalog, rules, agents, tiers=lambda: settings.current.tiers,

@@ -74,6 +74,7 @@ class RunStarted:
         profile: the agent profile; empty for the default.
         system_prompt: the system prompt sent with every request. All sessions with the same settings have the same one,
             so that providers can cache it.
+        prompt_size: `full`, or `compact` for a short system prompt and few tools; empty before the run is prepared.
         session_context: what differs between sessions, sent before the first user message: the folder, the date, the
             skills and the project instructions. It is part of the system prompt in runs recorded before it existed.
         tools: names of the tools the model may call; empty means all.
@@ -123,6 +124,7 @@ class RunStarted:
     reviewed_session: str = ""
     excluded: tuple[str, ...] = ()
     session_context: Text = Text()
+    prompt_size: Literal["", "full", "compact"] = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,6 +226,7 @@ class Replied:
     `reasoning` is the model's thinking as far as the provider discloses it. `stop_reason` is empty for a normal end,
     else `length`, `content_filter` or `refusal`. `provider_state` is opaque data that the provider expects back
     unchanged with the next request. `note` is a message to the user about irregularities in the reply.
+    `first_token_s` is the time from the request to the first token; 0 if it was not measured.
     """
 
     text: Text = Text()
@@ -234,6 +237,7 @@ class Replied:
     provider_state: Text = Text()
     note: str = ""
     cost: float | None = None
+    first_token_s: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,6 +27,9 @@ SCRIPTED = "scripted"
 TIER_NAMES = ("auto", "small", "mid", "frontier")
 LIST_TIMEOUT_S = 3.0  # how long a run waits for its provider's model list
 LIST_MAX_AGE_S = 600.0  # how long a model list is cached
+COMPACT_WINDOW = 32_768  # tokens; models with a context window of at most this size get a compact prompt
+SLOW_TOKENS_PER_S = 200  # a model that reads its prompt at most this fast is slow
+MEASURED_TOKENS = 400  # the speed is measured only for at least this many tokens
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,12 +68,12 @@ class ModelCatalog:
         settings: Callable[[], Settings],
         api_keys: ApiKeys,
         environment: Mapping[str, str],
-        save_text_call_models: Callable[[tuple[str, ...]], object] | None = None,
+        save_settings: Callable[..., object] = lambda **values: None,
     ) -> None:
-        """`save_text_call_models` receives the names of all models that need text-based tool calls."""
+        """`save_settings` receives the settings that runs change: what they observed about models."""
         self._settings = settings
         self._environment = environment
-        self._save_text_call_models = save_text_call_models
+        self._save_settings = save_settings
         self.api_keys = api_keys
         self._lists: dict[ModelProvider, CachedModelList] = {}
         self._queried: set[ModelProvider] = set()  # providers already queried once for an unknown context window
@@ -158,11 +161,29 @@ class ModelCatalog:
         """Record whether a model supports tool calls, as observed, and save it for later runs."""
         self._tools[name] = tools
         now = self._settings().text_call_models
-        if self._save_text_call_models and (name in now) is tools:
+        if (name in now) is tools:
             with suppress(Problem):  # if saving fails, the next run finds out again
-                self._save_text_call_models((*(one for one in now if one != name), *(() if tools else (name,))))
+                names = (*(one for one in now if one != name), *(() if tools else (name,)))
+                self._save_settings(text_call_models=names)
         if name in self._settings().text_call_models:
             del self._tools[name]  # from now on the settings decide, so that the user can change it
+
+    async def needs_compact_prompt(self, name: str) -> bool:
+        """Return whether to send a compact prompt: as the user chose, else if the model is slow or its window small."""
+        settings = self._settings()
+        if settings.prompt_size != "auto" or name == SCRIPTED or is_external_agent(name):
+            return settings.prompt_size == "compact"
+        window = (await self.fetch_info(name)).window
+        return name in settings.slow_models or (window is not None and window <= COMPACT_WINDOW)
+
+    def note_prompt_speed(self, name: str, tokens: int, seconds: float) -> None:
+        """Save that a model on this computer is slow, if it read a prompt of this many tokens in so many seconds."""
+        if tokens < MEASURED_TOKENS or seconds * SLOW_TOKENS_PER_S < tokens or name in (SCRIPTED, *TIER_NAMES):
+            return
+        settings = self._settings()
+        with suppress(Problem):  # if the name or saving is at fault, the next run finds out again
+            if name not in settings.slow_models and self.parse_name(name)[0].is_local:
+                self._save_settings(slow_models=(*settings.slow_models, name))
 
     def supports_tools(self, name: str) -> bool | None:
         """Return whether a model supports tool calls; None if unknown."""

@@ -14,6 +14,7 @@ MCP_SERVERS = "MCP servers"
 ApiFormat = Literal["chat", "responses", "anthropic", "ollama"]
 SearchEngine = Literal["none", "searxng", "brave", "tavily"]
 LearningPolicy = Literal["ask", "add", "off"]
+PromptSize = Literal["auto", "full", "compact"]
 Theme = Literal["system", "light", "dark", "contrast"]
 
 
@@ -172,6 +173,23 @@ class Settings:
         (),
         SettingInfo(
             MODELS, "Prices", "Your own prices for models. They override those of providers and of the built-in table."
+        ),
+    )
+    prompt_size: PromptSize = setting_field(
+        "auto",
+        SettingInfo(
+            MODELS,
+            "Prompt size",
+            "A compact prompt has few instructions and only the tools to read, edit, write, run and ask. “Automatic” "
+            "uses it for models with a context window of up to 32k tokens and for slow models on this computer.",
+        ),
+    )
+    slow_models: tuple[str, ...] = setting_field(
+        (),
+        SettingInfo(
+            MODELS,
+            "Slow models",
+            "Models on this computer that read prompts slowly. Journeyman adds such models when it detects them.",
         ),
     )
     text_call_models: tuple[str, ...] = setting_field(

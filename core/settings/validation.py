@@ -54,7 +54,7 @@ def check_value(name: str, value: Any) -> None:
 def _models(name: str, value: Any) -> list[str]:
     if name == "tiers":
         return [*value.small, *value.mid, *value.frontier]
-    if name == "text_call_models":
+    if name in ("text_call_models", "slow_models"):
         return list(value)
     return [price.model for price in value] if name == "prices" else []
 

@@ -34,7 +34,8 @@ DECISION_KINDS = (
     "request_retried",
 )
 ACTIVITY_KINDS = (*CHANGE_KINDS, *DECISION_KINDS, "run_rated", "run_ended")
-REQUEST_KINDS = ("request_sent", "context_compacted")  # numerous, so they are read only when displayed
+# numerous, so they are read only when displayed
+REQUEST_KINDS = ("run_started", "request_sent", "replied", "context_compacted")
 MAX_REQUESTS = 4_000  # requests kept; beyond that, every second one is dropped
 FILE_TOOLS = frozenset({"read", "write", "edit", "patch", "find", "search"})
 
@@ -117,17 +118,31 @@ class DecisionEntry:
 
 @dataclass(frozen=True, slots=True)
 class SentRequest:
-    """A request: estimated tokens per category, and the context window of the model in tokens; 0 is unknown."""
+    """A request.
+
+    Attributes:
+        context_window: of the model, in tokens; 0 if unknown.
+        tokens: the estimated tokens by category.
+        first_token_s: the time until the first token of the reply; 0 if unknown.
+        compact: the request has a compact prompt.
+    """
 
     seq: int
     turn: int
     model: str
     context_window: int
     tokens: Mapping[str, int]
+    first_token_s: float = 0.0
+    compact: bool = False
 
     @property
     def total(self) -> int:
         return sum(self.tokens.values())
+
+    @property
+    def prefix(self) -> int:
+        """The tokens of the system prompt and the tools, which are the same in every request of a run."""
+        return self.tokens.get("system", 0) + self.tokens.get("tools", 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,6 +169,7 @@ class SessionActivity:
     errors: dict[int, ErrorDetails] = field(default_factory=dict)
     requests: list[SentRequest] = field(default_factory=list)
     compactions: list[CompactionPoint] = field(default_factory=list)
+    compact: bool = False  # whether the latest run has a compact prompt
     _open: dict[str, int] = field(default_factory=dict)
     _every: int = 1
     _request_count: int = 0
@@ -171,6 +187,10 @@ class SessionActivity:
                 self._change(line)
             elif kind == "request_sent":
                 self._add_request(line)
+            elif kind == "replied" and self.requests:
+                self.requests[-1] = replace(self.requests[-1], first_token_s=float(line.get("first_token_s", 0.0)))
+            elif kind == "run_started":
+                self.compact = line.get("prompt_size") == "compact"
             elif kind == "run_rated":
                 if line.get("by", "user") == "user":
                     self.ratings[int(line.get("run_number", 0))] = (
@@ -249,6 +269,7 @@ class SessionActivity:
             str(line.get("model", "")),
             int(line.get("context_window", 0)),
             grouped,
+            compact=self.compact,
         )
         self._request_count += 1
         if self._request_count % self._every and self.requests:

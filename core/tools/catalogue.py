@@ -49,6 +49,10 @@ _ACTS = (READ, WRITE, EDIT, PATCH, FIND, SEARCH, RUN, CHECK, FETCH, SEARCH_WEB, 
 _ALL = (*_ACTS, REMEMBER, RECALL_TOOL, FORGET, MORE_TOOLS)
 TOOLS: Mapping[str, Tool] = MappingProxyType({tool.name: tool for tool in _ALL})
 ASK = "ask_user"
+COMPACT_TOOLS = ("read", "write", "edit", "run", ASK)  # the tools of a compact prompt
+COMPACT_PARAMETERS: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {"run": ("command", "timeout_s"), ASK: ("question", "options")}
+)
 ASK_DESCRIPTION = "Ask the user a question and wait for the answer. Offer up to four options where possible."
 
 # The calls that the engine runs itself: their descriptions and the classes of their parameters.
@@ -94,26 +98,30 @@ def tool_spec(tool: Tool) -> ToolSpec:
 
 
 def tool_specs(
-    allowed: Collection[str] = (), enabled: Collection[str] = (), *, compacted: bool = True
+    allowed: Collection[str] = (), enabled: Collection[str] = (), *, compacted: bool = True, compact: bool = False
 ) -> tuple[ToolSpec, ...]:
     """Return the definitions to offer for the tools named in `allowed`, or of all built-in tools if it is empty.
 
     Args:
         enabled: the deferred tools that `more_tools` enabled; the others are left out if the run has `more_tools`.
         compacted: the context was compacted, so `recall_dropped` can be used.
+        compact: leave out the parameters that models rarely need, although calls may have them.
     """
     own = (ToolSpec(name, text, schema_of(_reader(name))) for name, (text, _) in ENGINE_TOOLS.items())
     hidden = set() if compacted else {RECALL_DROPPED}
     if MORE_TOOLS_NAME in allowed:
         hidden |= DEFERRED_TOOLS.keys() - set(enabled)
     offered = (each for each in (*map(tool_spec, TOOLS.values()), *own) if _is_among(each.name, allowed))
-    return tuple(_for_run(each, allowed) for each in offered if each.name not in hidden)
+    return tuple(_for_run(each, allowed, compact) for each in offered if each.name not in hidden)
 
 
-def _for_run(spec: ToolSpec, allowed: Collection[str]) -> ToolSpec:
-    return (
-        replace(spec, description=more_tools_description(allowed)) if allowed and spec.name == MORE_TOOLS_NAME else spec
-    )
+def _for_run(spec: ToolSpec, allowed: Collection[str], compact: bool) -> ToolSpec:
+    if spec.name == MORE_TOOLS_NAME and allowed:
+        return replace(spec, description=more_tools_description(allowed))
+    if compact and (kept := COMPACT_PARAMETERS.get(spec.name)):
+        properties = {name: schema for name, schema in spec.parameters["properties"].items() if name in kept}
+        return replace(spec, parameters={**spec.parameters, "properties": properties})
+    return spec
 
 
 def read_arguments(tool: str, arguments: str, allowed: Collection[str] = ()) -> Any:

@@ -7,7 +7,7 @@ from PySide6.QtGui import QFontMetrics, QMouseEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QScrollArea, QSizePolicy, QStackedWidget, QVBoxLayout, QWidget
 
 from core.timeline.session_activity import SentRequest, SessionActivity
-from ui.style.number_formats import amount
+from ui.style.number_formats import amount, duration
 from ui.style.theme import Look, blend
 from ui.widgets.button import Button
 from ui.widgets.labels import label
@@ -202,6 +202,7 @@ class ContextTable(ThemedWidget):
 
 class ContextPanel(QWidget):
     compact_requested = Signal()
+    prompt_size_chosen = Signal(str)
 
     def __init__(self, look: Look, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -211,6 +212,9 @@ class ContextPanel(QWidget):
         self._detail = label("", look.fonts.text, "second", name="context.told")
         self._compact = Button(look, self.tr("Compact now"), name="context.compact")
         self._compact.clicked.connect(self.compact_requested)
+        self._resize_prompt = Button(look, "", name="context.prompt_size")
+        self._resize_prompt.setToolTip(self.tr("Applies to the next run of this session and to new sessions"))
+        self._resize_prompt.clicked.connect(self._choose_prompt_size)
         self._chart = ContextChart(look)
         self._chart.request_hovered.connect(self._set_hovered)
         self._shares = ContextTable(look)
@@ -219,6 +223,7 @@ class ContextPanel(QWidget):
         upper.setSpacing(14)
         upper.addWidget(self._title)
         upper.addWidget(self._detail, 1)
+        upper.addWidget(self._resize_prompt)
         upper.addWidget(self._compact)
         inside = QWidget()
         column = QVBoxLayout(inside)
@@ -261,7 +266,7 @@ class ContextPanel(QWidget):
         self._set_hovered(-1)
 
     def restyle(self, look: Look) -> None:
-        for part in (self._compact, self._chart, self._shares):
+        for part in (self._compact, self._resize_prompt, self._chart, self._shares):
             part.restyle(look)
         self._title.setFont(look.fonts.title)
         self._detail.setFont(look.fonts.text)
@@ -274,6 +279,21 @@ class ContextPanel(QWidget):
         sent = self._past.requests[place] if 0 <= place < len(self._past.requests) else self._past.requests[-1]
         of = self.tr(" of {}").format(amount(sent.context_window)) if sent.context_window else ""
         self._title.setText(self.tr("{}{} tokens").format(amount(sent.total), of))
-        share = f"{100 * sent.total / sent.context_window:.0f}% · " if sent.context_window else ""
-        self._detail.setText(self.tr("{}estimated, turn {}").format(share, sent.turn))
+        self._detail.setText(" · ".join(self._details(sent)))
+        full, compact = self.tr("Use the full prompt"), self.tr("Use a compact prompt")
+        self._resize_prompt.setText(full if sent.compact else compact)
         self._shares.show_request(sent)
+
+    def _details(self, sent: SentRequest) -> list[str]:
+        """Return the facts about a request that follow its number of tokens."""
+        found = [f"{100 * sent.total / sent.context_window:.0f}%"] if sent.context_window else []
+        found.append(self.tr("estimated, turn {}").format(sent.turn))
+        if sent.prefix:
+            prompt = self.tr("compact prompt {}") if sent.compact else self.tr("prompt and tools {}")
+            found.append(prompt.format(amount(sent.prefix)))
+        if sent.first_token_s:
+            found.append(self.tr("first token after {}").format(duration(round(sent.first_token_s * 1_000_000))))
+        return found
+
+    def _choose_prompt_size(self) -> None:
+        self.prompt_size_chosen.emit("full" if self._past.requests[-1].compact else "compact")

@@ -12,6 +12,7 @@ from ui.shell.main_window import MainWindow
 from ui.shell.session_view import SessionView
 
 if TYPE_CHECKING:
+    from core.engine.api.engine import Engine
     from core.engine.history.rewind import RewindPlan
 
 RatingValue = Literal["up", "down", ""]
@@ -33,6 +34,7 @@ class RunViewController(QObject):
         view.changes.revert_to_requested.connect(self.revert_to)
         view.changes.undo_revert_requested.connect(self.undo_revert)
         view.context.compact_requested.connect(self.compact)
+        view.context.prompt_size_chosen.connect(self.choose_prompt_size)
         view.page.branch_requested.connect(self.load_branch)
         if folder := window.row(self._session).folder:  # if a session was shown before this controller was connected
             self.load_branch(folder)
@@ -62,6 +64,21 @@ class RunViewController(QObject):
     def compact(self) -> None:
         session = self._session
         self._tasks.start(self._bridge.ask(lambda engine: engine.compact_context(session)), "compact")
+
+    def choose_prompt_size(self, size: str) -> None:
+        """Set the prompt size of the next runs, and offer to undo that."""
+        compact, full = self.tr("The next run has a compact prompt"), self.tr("The next run has the full prompt")
+
+        async def choose() -> None:
+            before = await self._bridge.ask(lambda engine: _set_prompt_size(engine, size))
+
+            def undo() -> None:
+                back = self._bridge.ask(lambda engine: _set_prompt_size(engine, before))
+                self._tasks.start(back, "restore the prompt size")
+
+            self._window.toast.show_message(compact if size == "compact" else full, undo)
+
+        self._tasks.start(choose(), "choose the prompt size")
 
     def fork(self, seq: int) -> None:
         """Fork the session at the event `seq` (0 means at the end) and show the fork."""
@@ -146,3 +163,10 @@ class RunViewController(QObject):
             await self._bridge.ask(lambda engine: engine.history.rewind(session, plan))
 
         self._tasks.start(act(), "undo a revert")
+
+
+async def _set_prompt_size(engine: "Engine", size: str) -> str:
+    """Change the prompt size in the settings, in the engine's thread; return the one before."""
+    before = engine.settings.current.prompt_size
+    engine.settings.change(prompt_size=size)
+    return before

@@ -36,6 +36,9 @@ OPTION_LABELS = {"system": "System default", "light": "Light", "dark": "Dark", "
     "ask": "Ask",
     "add": "Add",
     "off": "Off",
+    "auto": "Automatic",
+    "full": "Full",
+    "compact": "Compact",
 }
 # These settings are edited on their own pages, not by a control.
 WITHOUT_CONTROL = frozenset({"providers", "prices", "mcp_servers", "external_agents"})

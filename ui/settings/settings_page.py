@@ -19,6 +19,8 @@ SYNONYMS: Final[Mapping[str, str]] = {
     "model": "default model llm provider",
     "tiers": "default model small frontier",
     "text_call_models": "tool calls function calling",
+    "prompt_size": "system prompt tools tokens small local model lean",
+    "slow_models": "local model speed compact prompt",
     "max_turns": "turns iterations steps budget limit",
     "max_minutes": "time duration timeout budget limit",
     "max_tokens": "token budget limit usage",

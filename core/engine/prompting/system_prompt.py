@@ -6,7 +6,7 @@ tools in a request: the system prompt and the tools are a prefix that providers 
 """
 
 import asyncio
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime
 from importlib import resources
@@ -23,7 +23,7 @@ from core.engine.policy.trust import FollowedFiles, followed_files
 from core.engine.prompting.profiles import AgentProfile, load_profile, profile_prompt
 from core.engine.services.skills import SkillService
 from core.store.rule_store import RuleStore
-from core.tools.catalogue import tool_names
+from core.tools.catalogue import COMPACT_TOOLS, tool_names
 from core.tools.more_tools import DEFERRED_TOOLS, MORE_TOOLS_NAME
 from core.tools.recall_dropped import RECALL_DROPPED
 from core.tools.skill_tools import USE_SKILL
@@ -47,7 +47,7 @@ class LoadedInstructions:
 async def prepare_start(
     began: RunStarted, folder: Path, home: Path, book: RuleStore, *, safe: bool = False,
     unconfigured: Callable[[], Collection[str]] = tuple, skills: SkillService | None = None,
-    mcp_tools: Callable[[], Collection[str]] = tuple,
+    mcp_tools: Callable[[], Collection[str]] = tuple, needs_compact: Callable[[str], Awaitable[bool]] | None = None,
 ) -> RunStarted:  # fmt: skip
     """Return the RunStarted event completed with the system prompt, the tools and the skills.
 
@@ -55,7 +55,11 @@ async def prepare_start(
         safe: ignore everything that the folder provides, even if it is trusted.
         unconfigured: returns the names of built-in tools that are not configured and therefore left out.
         mcp_tools: returns the names of the tools of MCP servers.
+        needs_compact: returns whether the model of this name should get a compact prompt, if `began` does not say.
     """
+    if not began.prompt_size:
+        compact = needs_compact is not None and not began.reviewed_session and await needs_compact(began.model)
+        began = replace(began, prompt_size="compact" if compact else "full")
     obeys = None if safe else followed_files(book.current(), folder, began.mode)
     offered = await skills.offered(folder, began.mode, safe=safe) if skills else ()
     return await asyncio.to_thread(
@@ -85,6 +89,9 @@ def _prepare(
     tools = tuple(name for name in there if agent.tools is None or name in agent.tools)
     if began.script_role or began.reviewed_session:  # Sub-agents and reviews have only the tools in `began`.
         tools = tuple(name for name in tools if name in began.tools)
+    compact = began.prompt_size == "compact" and not began.reviewed_session
+    if compact and agent.tools is None:
+        tools = tuple(name for name in tools if name in COMPACT_TOOLS)
     if not DEFERRED_TOOLS.keys() & set(tools):
         tools = tuple(name for name in tools if name != MORE_TOOLS_NAME)
     tools = tools or (RECALL_DROPPED,)  # an empty tuple would mean all tools
@@ -93,7 +100,7 @@ def _prepare(
         found = []
     here = [one for one in offered if one[1].source == "folder"]
     elsewhere = [one for one in offered if one[1].source != "folder"]
-    system = _review(home) if began.reviewed_session else system_prompt(agent)
+    system = _review(home) if began.reviewed_session else system_prompt(agent, compact=compact)
     context = session_context(folder, today(), boundary, skills_section(here, "folder_skills"), found)
     if began.script_role:
         context += "\n\n" + _template("helper", name=began.script_role)
@@ -180,11 +187,12 @@ def read_instructions(folder: Path, follows: FollowedFiles) -> list[LoadedInstru
     return found
 
 
-def system_prompt(agent: AgentProfile) -> str:
+def system_prompt(agent: AgentProfile, *, compact: bool = False) -> str:
     """Return the part of the system prompt that describes the agent and its working style."""
     role = f" {agent.role.strip()}" if agent.role.strip() else ""
-    parts = (_template("agent", name=agent.name, role=role), profile_prompt(agent), _template("manners"))
-    return _sections(*parts)
+    if compact:
+        return _sections(_template("compact", name=agent.name, role=role), profile_prompt(agent))
+    return _sections(_template("agent", name=agent.name, role=role), profile_prompt(agent), _template("manners"))
 
 
 def session_context(folder: Path, day: date, boundary: str, skills: str, found: list[LoadedInstructions]) -> str:

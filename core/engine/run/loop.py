@@ -4,6 +4,7 @@ All state is derived from the event log, so continuing after a crash works like 
 """
 
 import asyncio
+import time
 from collections.abc import Sequence
 from contextlib import aclosing
 
@@ -48,7 +49,7 @@ from core.engine.run.run_context import RunContext
 from core.engine.run.text_calls import enable_known_text_calls, fall_back_to_text_calls
 from core.engine.run.use_skill import use_skill
 from core.engine.run.user_questions import CallQuestions, ask_user
-from core.engine.state.compaction import MEMORY
+from core.engine.state.compaction import MEMORY, SESSION
 from core.engine.state.live_updates import LiveUpdate
 from core.models.catalog import SCRIPTED
 from core.models.model import Model, ModelError, ReplyDelta, RequestedCall
@@ -115,7 +116,7 @@ async def request_reply(run: RunContext) -> None:
         await recall_memories(run)
     choice, attempt = choose_request_model(run), 1
     await compact_if_needed(run, choice)
-    if run.conversation.done and all(message.category == MEMORY for message in run.conversation.queued):
+    if run.conversation.done and all(message.category in (MEMORY, SESSION) for message in run.conversation.queued):
         return None  # The user removed the message for which the run was continued.
     while True:
         await enable_known_text_calls(run, choice.model)
@@ -153,10 +154,11 @@ async def stream_reply(run: RunContext, model: Model) -> None:
     text: list[str] = []
     reasoning: list[str] = []
     calls: list[RequestedCall] = []
-    last = ReplyDelta()
+    last, sent_at, first_token_s = ReplyDelta(), time.monotonic(), 0.0
     try:
         async with aclosing(model.stream(run.request())) as deltas:
             async for delta in deltas:
+                first_token_s = first_token_s or time.monotonic() - sent_at
                 text.append(delta.text)
                 reasoning.append(delta.reasoning)
                 calls += delta.calls
@@ -176,9 +178,9 @@ async def stream_reply(run: RunContext, model: Model) -> None:
         number = run.conversation.total_turns + 1
         named = tuple(ToolCall(call_id(number, i), c.tool, Text(c.arguments)) for i, c in enumerate(calls, 1))
         said, thought, usage = Text("".join(text)), Text("".join(reasoning)), last.usage or Usage()
-        await run.record(
-            Replied(said, thought, named, usage, last.stop_reason, Text(last.provider_state), last.note, last.cost)
-        )
+        state, latency = Text(last.provider_state), round(first_token_s, 3)
+        run.note_prompt_speed(run.conversation.last_request[0], usage.input - usage.cache_read, first_token_s)
+        await run.record(Replied(said, thought, named, usage, last.stop_reason, state, last.note, last.cost, latency))
     finally:
         run.live_updates.publish(LiveUpdate(run.session, ended=True))
 

@@ -114,6 +114,7 @@ class RunContext:
         futile_at: size of the context, in tokens, at which a compaction last failed to shrink it.
         needs_user: IDs of permission requests that neither the mode nor a rule decides.
         supports_tool_calls: returns whether a model supports tool calls, or None if unknown.
+        note_prompt_speed: called with a model, the tokens it read anew, and the seconds until its first token.
         delegate_slots: limits how many sub-agents work at the same time.
         delegate: executes a `delegate` call.
         settle: the user's decision on unresolved calls, which also applies to sub-agents that are resumed.
@@ -153,6 +154,7 @@ class RunContext:
     futile_at: int = 0
     needs_user: set[str] = field(default_factory=set)
     supports_tool_calls: Callable[[str], bool | None] = lambda _: None
+    note_prompt_speed: Callable[[str, int, float], None] = lambda model, tokens, seconds: None
     delegate_slots: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(MAX_PARALLEL))
     resolution: Resolution = ""
     delegate: Delegation | None = None
@@ -191,7 +193,12 @@ class RunContext:
         if start and any(new is not old for new, old in zip(needs, self.prefix.built_from, strict=True)):
             system = self.full_text(start.system_prompt)
             tools = (
-                *tool_specs(start.tools, talk.enabled_tools, compacted=talk.compactions > 0),
+                *tool_specs(
+                    start.tools,
+                    talk.enabled_tools,
+                    compacted=talk.compactions > 0,
+                    compact=start.prompt_size == "compact",
+                ),
                 *self._mcp_tools(start),
             )
             weights = {"system": estimate_tokens(system), "tools": tool_tokens(tools)}

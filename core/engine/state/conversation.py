@@ -410,8 +410,8 @@ def fold_events(entries: Iterable[EventRecord]) -> Conversation:
 def next_run_start(talk: Conversation) -> RunStarted:
     """Return the start configuration for the next run of a session.
 
-    This is the configuration of the last run without the grants for that run (`--allow`).
+    This is the configuration of the last run, without the grants (`--allow`) and the prompt size of that run.
     """
     if talk.start is None:
         raise Problem("This session has no run.", "", "Start one with a message.")
-    return replace(talk.start, allow=())
+    return replace(talk.start, allow=(), prompt_size="")

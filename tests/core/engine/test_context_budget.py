@@ -88,8 +88,6 @@ def test_a_long_run_with_one_task_fits_a_small_window(tmp_path: Path) -> None:
             talk = await talk_of(scene, session)
             assert [m.text.head for m in talk.messages if m.category == USER] == ["Go."]
             assert [m.category for m in talk.messages].count(SUMMARY) == 1
-                m.category for m in talk.messages
-            ].count(SUMMARY) == 1
             gone = await scene.engine.analytics.compacted_items(session, seqs[-1])
             assert gone and "Turn" in " ".join(item.description for item in gone)
             left = await scene.engine.analytics.context(session)

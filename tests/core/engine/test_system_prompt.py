@@ -4,6 +4,7 @@ import json
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
+from typing import Literal
 from unittest.mock import patch
 
 import pytest
@@ -23,6 +24,7 @@ from core.models.model import Request
 from core.models.ollama import ollama_body
 from core.models.responses import responses_body
 from core.models.tool_names import ToolNames
+from core.settings.schema import PriceOverride, Provider
 from tests.core.engine.harness import EngineHarness, call_reply, crash, open_engine, run_bounded, scripted_replies
 
 CAREFUL = """
@@ -237,3 +239,56 @@ def test_system_prompt_and_tools_are_the_same_for_all_sessions(tmp_path: Path) -
     run_bounded(test("slow", date(2027, 2, 3)))
     assert found[0] == found[1]
     assert all("How you work" in prefix and "ask_user" in prefix for prefix in found[0])
+
+
+@pytest.mark.parametrize(
+    ("window", "setting", "asked", "compact"),
+    [
+        (8_000, "auto", "", True),
+        (32_768, "auto", "", True),
+        (65_536, "auto", "", False),
+        (65_536, "compact", "", True),
+        (8_000, "full", "", False),
+        (8_000, "auto", "full", False),
+        (65_536, "auto", "compact", True),
+    ],
+)
+def test_a_small_window_or_the_user_makes_the_prompt_compact(
+    window: int, setting: str, asked: Literal["", "full", "compact"], compact: bool, tmp_path: Path
+) -> None:
+    async def test() -> None:
+        async with open_engine(tmp_path) as scene:
+            scene.engine.settings.change(
+                providers=(Provider(name="box", url="http://127.0.0.1:9/v1"),),
+                prices=(PriceOverride(model="box/m", context_window=window),),
+                prompt_size=setting,
+            )
+            began = RunStarted("box/m", prompt_size=asked)
+            start = await scene.services.runs._brief(began, scene.folder)
+            assert start.prompt_size == ("compact" if compact else "full")
+            assert (start.tools == ("read", "write", "edit", "run", "ask_user")) is compact
+            assert ("more_tools" in start.tools) is not compact
+
+    run_bounded(test())
+
+
+def test_a_model_on_this_computer_that_reads_slowly_gets_a_compact_prompt(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with open_engine(tmp_path) as scene:
+            catalog, settings = scene.services.runs._bench.models, scene.engine.settings
+            here = Provider(name="box", url="http://127.0.0.1:9/v1")
+            settings.change(providers=(here, Provider(name="far", url="https://example.org/v1")))
+            for name, tokens, seconds in (
+                ("box/quick", 2_000, 1.0),
+                ("box/small", 100, 9.0),
+                ("far/slow", 2_000, 60.0),
+            ):
+                catalog.note_prompt_speed(name, tokens, seconds)
+            assert not settings.current.slow_models
+            catalog.note_prompt_speed("box/slow", 2_000, 60.0)
+            catalog.note_prompt_speed("box/slow", 2_000, 60.0)
+            assert settings.current.slow_models == ("box/slow",)
+            assert await catalog.needs_compact_prompt("box/slow")
+            assert not await catalog.needs_compact_prompt("box/quick")
+
+    run_bounded(test())

@@ -86,7 +86,7 @@ def test_more_tools_names_only_tools_of_the_run() -> None:
 
 
 def test_the_tool_definitions_of_a_request_are_short() -> None:
-    """Every request contains them. With limits, defaults and rarely used tools they took 3,886 tokens by this estimate."""
+    """Every request has them. With limits, defaults and all tools they would take 3,886 tokens by this estimate."""
     sent = (
         {"name": each.name, "description": each.description, "parameters": each.parameters}
         for each in tool_specs(tool_names(), compacted=False)

@@ -61,11 +61,9 @@ def panel(qtbot: QtBot, look: Look) -> ContextPanel:
 @pytest.mark.colors
 def test_the_last_request_is_broken_down_by_category(panel: ContextPanel, look: Look) -> None:
     assert find(panel, QLabel, "context.title").text() == "18.4k of 128k tokens"
-    assert find(panel, QLabel, "context.told").text() == "14% · estimated, turn 10"
+    assert find(panel, QLabel, "context.told").text() == "14% · estimated, turn 10 · prompt and tools 6.6k"
     said = find(panel, QWidget, "context.shares").accessibleName()
-    assert (
-        said.startswith("Tools 4,000 (22%), System and AGENTS.md 2,600 (14%)") and "Results: files 10,000 (54%)" in said
-    )
+    assert said.startswith("Tools 4,000 (22%), System prompt 2,600 (14%)") and "Results: files 10,000 (54%)" in said
     panel.restyle(look)
     panel.grab()
 
@@ -74,7 +72,22 @@ def test_the_request_under_the_pointer_is_described(panel: ContextPanel) -> None
     chart = find(panel, ContextChart, "context.chart")
     for x in (400, 22):  # a move to the present position would not be reported
         QTest.mouseMove(chart, QPoint(x, 100))
-    assert find(panel, QLabel, "context.told").text().endswith("turn 1")
+    assert find(panel, QLabel, "context.told").text().endswith("turn 1 · prompt and tools 6.6k")
+
+
+def test_a_compact_prompt_and_the_first_token_are_shown_and_the_size_can_be_changed(
+    panel: ContextPanel, qtbot: QtBot
+) -> None:
+    button, past = find(panel, QPushButton, "context.prompt_size"), filled()
+    with qtbot.waitSignal(panel.prompt_size_chosen, check_params_cb=lambda size: size == "compact"):
+        click(button)
+    past.apply([{"kind": "run_started", "seq": 11, "prompt_size": "compact"}, sent(12, tools=600, system=240)])
+    past.apply([{"kind": "replied", "seq": 13, "first_token_s": 4.1}])
+    panel.show_past(past, loading=False, running=False)
+    said = find(panel, QLabel, "context.told").text()
+    assert said == "1% · estimated, turn 12 · compact prompt 840 · first token after 4.1s"
+    with qtbot.waitSignal(panel.prompt_size_chosen, check_params_cb=lambda size: size == "full"):
+        click(button)
 
 
 def test_the_context_is_compacted_manually(panel: ContextPanel, qtbot: QtBot) -> None:
