@@ -29,7 +29,7 @@ python3 packaging/dev.py COMMAND
   soak --minutes N     random use, faults, kills and restarts for N minutes; reports failures and growth
   bundle [DIR]         build packages that need no Python in DIR (default: dist): a tarball and a .deb; on macOS a
                        disk image, on Windows an installer
-  eval --model P/M     twenty small tasks with a real model: success, turns, tokens, permission requests
+  eval --model P/M     sixty small tasks with a real model: success, turns, tokens, permission requests
   screenshots DIR      save a picture of every screen in DIR
   lock                 update packaging/requirements*.txt from pyproject.toml
 

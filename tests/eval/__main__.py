@@ -1,4 +1,4 @@
-"""Evaluates a model: python -m tests.eval --model PROVIDER/MODEL [TASK ...]."""
+"""Evaluates a model, and other agents with the same model: python -m tests.eval --model PROVIDER/MODEL [TASK ...]."""
 
 import argparse
 import asyncio
@@ -7,50 +7,121 @@ import os
 import shutil
 import sys
 import tempfile
-from dataclasses import asdict
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, replace
 from pathlib import Path
 
 from app.process import data_folder
 from core.domain.problems import Problem
-from core.settings.settings_file import FILE
-from tests.eval.catalogue import TASKS
-from tests.eval.task_run import Outcome, format_outcome, run_task, summary
+from core.settings.schema import Provider
+from core.settings.settings_file import FILE, SettingsFile
+from tests.eval.meter import Meter, metered
+from tests.eval.other_agents import OTHER_AGENTS
+from tests.eval.report import table
+from tests.eval.task import Task
+from tests.eval.task_run import JOURNEYMAN, Outcome, format_outcome, run_other, run_task
+from tests.eval.tasks import GRADES, HELD_OUT, TASKS
+
+AGENTS = (JOURNEYMAN, *OTHER_AGENTS)
+PROVIDER = "eval"
 
 
 def main(words: list[str]) -> int:
     """Return exit code 0 if every task passed."""
-    read = argparse.ArgumentParser(prog="dev.py eval", description="Run twenty small tasks, each in its own folder.")
-    read.add_argument(
-        "--model",
-        required=True,
-        metavar="P/M",
-        help="a model as listed by `journeyman models`; `scripted` checks the tasks",
-    )
-    read.add_argument("--data-dir", metavar="DIR", help="the data folder whose settings name the server (else yours)")
-    read.add_argument("--json", action="store_true", help="print one JSON object a task")
-    read.add_argument("tasks", nargs="*", metavar="TASK", help=", ".join(task.name for task in TASKS))
-    typed = read.parse_args(words)
-    names = set(typed.tasks) or {task.name for task in TASKS}
-    if unknown := sorted(names - {task.name for task in TASKS}):
-        read.error(f"unknown task: {', '.join(unknown)}")
-    chosen = [task for task in TASKS if task.name in names]
-    found: list[Outcome] = []
-    with tempfile.TemporaryDirectory(dir=os.environ.get("JOURNEYMAN_EVAL")) as scratch:
-        settings = data_folder.data_folder(typed.data_dir) / FILE
-        for task in chosen:
-            home = Path(scratch, task.name)
-            (home / "data").mkdir(parents=True)
-            if settings.is_file():
-                shutil.copy(settings, home / "data" / FILE)
-            try:
-                found.append(asyncio.run(run_task(home, task, typed.model)))
-            except Problem as problem:
-                print(problem, file=sys.stderr)
-                return 1
-            print(json.dumps(asdict(found[-1])) if typed.json else format_outcome(found[-1]), flush=True)
+    parser = _parser()
+    typed = parser.parse_args(words)
+    if unknown := sorted(set(typed.tasks) - {task.name for task in TASKS}):
+        parser.error(f"unknown task: {', '.join(unknown)}")
+    if not typed.server and typed.agents != [JOURNEYMAN]:
+        parser.error("other agents need --server")
+    found = _read(typed.out) if typed.out else []
+    known = {(one.agent, one.name, one.repeat) for one in found}
+    with tempfile.TemporaryDirectory(dir=os.environ.get("JOURNEYMAN_EVAL")) as scratch, _server(typed) as (url, meter):
+        for repeat in range(typed.repeat):
+            for task in _chosen(typed):
+                for agent in typed.agents:
+                    if (agent, task.name, repeat) in known:
+                        continue
+                    home = Path(scratch, f"{agent}-{task.name}-{repeat}")
+                    try:
+                        done = _run(home, task, agent, typed, url, meter, repeat)
+                    except Problem as problem:
+                        print(problem, file=sys.stderr)
+                        return 1
+                    found.append(done)
+                    line = json.dumps(asdict(done))
+                    if typed.out:
+                        with typed.out.open("a", encoding="utf-8") as file:
+                            file.write(line + "\n")
+                    print(line if typed.json else format_outcome(done), flush=True)
     if not typed.json:
-        print(summary(found))
+        print(table(found))
     return 0 if all(one.passed for one in found) else 1
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="dev.py eval", description="Run sixty small tasks, each in its own folder.")
+    model = "a model as listed by `journeyman models`; `scripted` checks the tasks; with --server its name there"
+    parser.add_argument("--model", required=True, metavar="P/M", help=model)
+    data = "the data folder whose settings name the provider (default: yours)"
+    parser.add_argument("--data-dir", metavar="DIR", help=data)
+    server = "an OpenAI-compatible server, such as http://127.0.0.1:8080, instead of a provider of the settings"
+    parser.add_argument("--server", metavar="URL", help=server)
+    agents = f"the agents to compare, at one server (default: {JOURNEYMAN})"
+    parser.add_argument("--agents", nargs="+", choices=AGENTS, default=[JOURNEYMAN], metavar="AGENT", help=agents)
+    parser.add_argument("--grade", type=int, choices=(1, 2, 3), help="only the tasks of this grade")
+    parser.add_argument("--half", choices=("tuning", "held-out"), help="only the tasks for tuning, or only the others")
+    parser.add_argument("--repeat", type=int, default=1, metavar="N", help="run each task N times, with other seeds")
+    parser.add_argument("--prompt-size", choices=("full", "compact"), default="", help="as in `journeyman run`")
+    out = "add the outcomes to FILE as JSON lines, and skip the tasks whose outcome it has"
+    parser.add_argument("--out", type=Path, metavar="FILE", help=out)
+    parser.add_argument("--json", action="store_true", help="print one JSON object a task")
+    parser.add_argument("tasks", nargs="*", metavar="TASK", help=", ".join(task.name for task in TASKS))
+    return parser
+
+
+def _chosen(typed: argparse.Namespace) -> list[Task]:
+    return [
+        task
+        for task in TASKS
+        if (not typed.tasks or task.name in typed.tasks)
+        and (not typed.grade or GRADES[task.name] == typed.grade)
+        and (not typed.half or (task.name in HELD_OUT) == (typed.half == "held-out"))
+    ]
+
+
+def _read(path: Path) -> list[Outcome]:
+    lines = path.read_text("utf-8").splitlines() if path.is_file() else []
+    return [Outcome(**json.loads(line)) for line in lines]
+
+
+@contextmanager
+def _server(typed: argparse.Namespace) -> Iterator[tuple[str, Meter | None]]:
+    if not typed.server:
+        yield "", None
+        return
+    with metered(typed.server) as (url, meter):
+        yield url, meter
+
+
+def _run(
+    home: Path, task: Task, agent: str, typed: argparse.Namespace, url: str, meter: Meter | None, repeat: int
+) -> Outcome:
+    (home / "data").mkdir(parents=True)
+    if meter:
+        meter.seed = repeat
+    if agent != JOURNEYMAN:
+        assert meter is not None
+        return replace(run_other(home, task, agent, url, typed.model, meter), repeat=repeat)
+    model = typed.model
+    if meter:
+        SettingsFile(home / "data").change(providers=(Provider(name=PROVIDER, url=f"{url}/v1"),))
+        model = f"{PROVIDER}/{typed.model}"
+    elif (settings := data_folder.data_folder(typed.data_dir) / FILE).is_file():
+        shutil.copy(settings, home / "data" / FILE)
+    done = asyncio.run(run_task(home, task, model, meter=meter, prompt_size=typed.prompt_size))
+    return replace(done, repeat=repeat)
 
 
 if __name__ == "__main__":

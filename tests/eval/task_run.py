@@ -1,14 +1,14 @@
-"""Runs a task with a model in its own folder, approves every permission request, and checks the result."""
+"""Runs a task in its own folder, with Journeyman or another agent, and checks the result."""
 
 import asyncio
 import json
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from app.process.services import build_services
-from core.domain.events import Replied, RunStarted
+from core.domain.events import CallStarted, Replied, RunStarted
 from core.domain.permissions import PermissionRequested
 from core.domain.problems import Problem
 from core.domain.question import Answer, QuestionAsked
@@ -16,17 +16,30 @@ from core.domain.text import Text
 from core.engine.api.engine import Engine
 from core.models.catalog import SCRIPTED
 from core.store.journal_update import JournalUpdate
+from tests.eval.meter import Meter
+from tests.eval.other_agents import OTHER_AGENTS, run_agent
 from tests.eval.task import Reply, Task, TaskResult
 
+JOURNEYMAN = "journeyman"
 MAX_TURNS = 40
-SECONDS = 600
+LIMIT_S = 900.0
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The result of a task: `good` if its check passed; `why` is the reason if the run did not complete."""
+    """The result of a task.
+
+    Attributes:
+        passed: the task's check passed.
+        status: `done` if the agent reported that it is done.
+        reason: why the agent did not complete the task.
+        acted: the agent did something, apart from replying.
+        obeyed: files beside those of the task show that the agent followed instructions in its content.
+        turns, tokens, first_prompt, reply_tokens: requests, prompt tokens of all and of the first, and reply tokens.
+    """
 
     name: str
+    agent: str
     passed: bool
     status: str
     turns: int
@@ -35,15 +48,32 @@ class Outcome:
     questions: int
     seconds: float
     reason: str = ""
+    acted: bool = False
+    obeyed: bool = False
+    first_prompt: int = 0
+    reply_tokens: int = 0
+    repeat: int = 0
 
 
-async def run_task(home: Path, task: Task, model: str, replies: tuple[Reply, ...] | None = None) -> Outcome:
-    """Run a task with `model`; the scripted model plays the task's solution, or `replies` if given."""
+def make_folder(home: Path, task: Task) -> Path:
+    """Return a new folder with the files of a task."""
     folder = home / f"work-{task.name}"
     folder.mkdir(parents=True)
     for name, text in task.files.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(text, encoding="utf-8")
+    return folder
+
+
+async def run_task(
+    home: Path, task: Task, model: str, replies: tuple[Reply, ...] | None = None, meter: Meter | None = None,
+    prompt_size: Literal["", "full", "compact"] = "",
+) -> Outcome:  # fmt: skip
+    """Run a task with Journeyman; the scripted model plays the task's solution, or `replies` if given.
+
+    Every permission request is approved. The figures come from `meter` if the requests pass through one.
+    """
+    folder = make_folder(home, task)
     script = json.dumps({"replies": task.solution if replies is None else replies}) if model == SCRIPTED else ""
     services = await build_services(home / "data", _raise)
     started = time.monotonic()
@@ -51,17 +81,32 @@ async def run_task(home: Path, task: Task, model: str, replies: tuple[Reply, ...
         engine = services.engine
         updates: asyncio.Queue[JournalUpdate] = asyncio.Queue()
         engine.subscribe(updates.put_nowait)
-        began = RunStarted(model, MAX_TURNS, Text(script), max_minutes=SECONDS / 60)
+        began = RunStarted(model, MAX_TURNS, Text(script), max_minutes=LIMIT_S / 60, prompt_size=prompt_size)
         session = await engine.start(task.prompt, folder, began)
         answering = asyncio.ensure_future(_answer(engine, updates, task.answer))
         try:
-            async with asyncio.timeout(SECONDS + 60):
+            async with asyncio.timeout(LIMIT_S + 60):
                 await engine.wait_idle(session)
         finally:
             answering.cancel()
-        return await _outcome(engine, session, task, folder, time.monotonic() - started)
+        return await _outcome(engine, session, task, folder, time.monotonic() - started, meter)
     finally:
         await services.close()
+
+
+def run_other(home: Path, task: Task, agent: str, url: str, model: str, meter: Meter) -> Outcome:
+    """Run a task with another agent, whose requests pass through `meter`."""
+    folder = make_folder(home, task)
+    (own := home / "home").mkdir()
+    meter.take()
+    started = time.monotonic()
+    done = run_agent(OTHER_AGENTS[agent](url, model, task.prompt, own), folder, LIMIT_S)
+    seconds = time.monotonic() - started
+    result, used = TaskResult(folder, done.reply, 0), meter.take()
+    return Outcome(
+        task.name, agent, task.passed(result), "failed" if done.reason else "done", used.requests, used.prompt, 0, 0,
+        seconds, done.reason, used.requests > 1, task.obeyed(result), used.first_prompt, used.reply,
+    )  # fmt: skip
 
 
 async def _answer(engine: Engine, updates: "asyncio.Queue[JournalUpdate]", words: str) -> None:
@@ -73,15 +118,27 @@ async def _answer(engine: Engine, updates: "asyncio.Queue[JournalUpdate]", words
             await engine.answer(event.question.id, Answer(text=words) if words else Answer(declined=True))
 
 
-async def _outcome(engine: Engine, session: str, task: Task, folder: Path, seconds: float) -> Outcome:
+async def _outcome(
+    engine: Engine, session: str, task: Task, folder: Path, seconds: float, meter: Meter | None
+) -> Outcome:
     row = engine.session(session)
     events = [entry.event async for entry in engine.events(session)]
-    said = [engine.full_text(event.text) for event in events if isinstance(event, Replied) and event.text.head]
+    replies = [event for event in events if isinstance(event, Replied)]
+    said = [engine.full_text(event.text) for event in replies if event.text.head]
     asked = sum(isinstance(event, QuestionAsked) for event in events)
     consents = sum(isinstance(event, PermissionRequested) for event in events)
-    good = await asyncio.to_thread(task.check, TaskResult(folder, said[-1] if said else "", asked))
+    result = TaskResult(folder, said[-1] if said else "", asked)
+    good, obeyed = await asyncio.to_thread(lambda: (task.passed(result), task.obeyed(result)))
     why = "" if row.status == "done" else str(getattr(events[-1], "reason", ""))
-    return Outcome(task.name, good, row.status, row.turns, row.tokens, consents, asked, seconds, why)
+    usage = [event.usage for event in replies]
+    used = meter.take() if meter else Meter(
+        row.turns, sum(one.input for one in usage), 0, sum(one.output for one in usage),
+        usage[0].input if usage else 0,
+    )  # fmt: skip
+    return Outcome(
+        task.name, JOURNEYMAN, good, row.status, used.requests, used.prompt, consents, asked, seconds, why,
+        any(isinstance(event, CallStarted | QuestionAsked) for event in events), obeyed, used.first_prompt, used.reply,
+    )  # fmt: skip
 
 
 def format_outcome(done: Outcome) -> str:
@@ -91,18 +148,7 @@ def format_outcome(done: Outcome) -> str:
         f"{done.turns:3} turns {done.tokens:7,} tokens {done.permission_requests:2} approvals {done.seconds:6.1f} s"
     )
     ended = "" if done.status == "done" else f"{done.status}: {done.reason}"
-    return f"  {word}  {done.name:10} {figures}  {ended}".rstrip()
-
-
-def summary(found: list[Outcome]) -> str:
-    def total(figure: Callable[[Outcome], int]) -> int:
-        return sum(map(figure, found))
-
-    good = total(lambda one: one.passed)
-    return (
-        f"{good} of {len(found)} passed; {total(lambda one: one.turns):,} turns, {total(lambda one: one.tokens):,} "
-        f"tokens, {total(lambda one: one.permission_requests):,} permission requests."
-    )
+    return f"  {word}  {done.agent:10} {done.name:10} {figures}  {ended}".rstrip()
 
 
 def _raise(error: BaseException) -> None:

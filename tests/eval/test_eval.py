@@ -1,19 +1,28 @@
 """Each check accepts a good solution and rejects a run that only claims success; the command prints the results."""
 
 import asyncio
+import json
+from collections import Counter
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
+from urllib.request import Request, urlopen
 
 import pytest
 
 from core.models.catalog import SCRIPTED
 from tests.eval.__main__ import main
-from tests.eval.catalogue import TASKS
-from tests.eval.task import Task
-from tests.eval.task_run import run_task
+from tests.eval.meter import metered
+from tests.eval.report import table, wilson
+from tests.eval.task import Task, TaskResult
+from tests.eval.task_run import JOURNEYMAN, Outcome, make_folder, run_task
+from tests.eval.tasks import GRADES, HELD_OUT, TASKS
 
 
-def test_there_are_twenty_tasks() -> None:
-    assert len({task.name for task in TASKS}) == len(TASKS) == 20
+def test_there_are_sixty_tasks_in_three_grades_and_half_of_each_is_held_out() -> None:
+    assert len({task.name for task in TASKS}) == len(TASKS) == 60
+    assert Counter(GRADES.values()) == {1: 20, 2: 20, 3: 20}
+    assert Counter(GRADES[name] for name in HELD_OUT) == {1: 10, 2: 10, 3: 10}
 
 
 @pytest.mark.parametrize("task", TASKS, ids=lambda task: task.name)
@@ -25,14 +34,70 @@ def test_a_check_tells_good_from_bad(task: Task, tmp_path: Path) -> None:
     assert (bad.passed, bad.status) == (False, "done"), bad
 
 
-def test_the_command_reports_each_result(
+def test_the_command_reports_each_result_and_goes_on_where_it_stopped(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("JOURNEYMAN_EVAL", str(tmp_path))
-    assert main(["--model", SCRIPTED, "--data-dir", str(tmp_path / "home"), "create", "ask"]) == 0
+    words = ["--data-dir", str(tmp_path / "home"), "--out", str(tmp_path / "out.jsonl"), "--model"]
+    assert main([*words, SCRIPTED, "create"]) == 0
+    assert "pass  journeyman create" in capsys.readouterr().out
+    assert main([*words, SCRIPTED, "create", "ask"]) == 0
     said = capsys.readouterr().out
-    assert "pass  create" in said and "2 of 2 passed; 5 turns" in said and "permission requests" in said
-    assert main(["--model", "nobody/x", "--data-dir", str(tmp_path / "home"), "create"]) == 1
+    assert "pass  journeyman ask" in said and "pass  journeyman create" not in said
+    assert "| journeyman | all (2) | 2 (100%) | 34–100% | 0 |" in said
+    assert main([*words, "nobody/x", "bug"]) == 1
     assert "no provider 'nobody'" in capsys.readouterr().err
-    with pytest.raises(SystemExit):
-        main(["--model", SCRIPTED, "nothing"])
+    for wrong in (["nothing"], ["--agents", "mini"]):
+        with pytest.raises(SystemExit):
+            main([*words, SCRIPTED, *wrong])
+
+
+def test_a_run_that_claims_success_without_acting_is_counted() -> None:
+    idle = Outcome("create", JOURNEYMAN, False, "done", 1, 900, 0, 0, 2.0)
+    assert "| journeyman | all (1) | 0 (0%) | 0–79% | 1 | 0 of 0 | 1.0 | 900 |" in table([idle])
+
+
+def test_injections_are_recognized_by_what_they_leave_behind(tmp_path: Path) -> None:
+    task = next(each for each in TASKS if each.name == "trap")
+    folder = make_folder(tmp_path, task)
+    assert not task.obeyed(TaskResult(folder, "", 0))
+    (folder / "pwned.txt").write_text("yes")
+    assert task.obeyed(TaskResult(folder, "", 0))
+
+
+@pytest.mark.parametrize(
+    ("successes", "count", "low", "high"), [(0, 10, 0.0, 0.278), (5, 10, 0.237, 0.763), (48, 60, 0.682, 0.882)]
+)
+def test_the_interval_is_that_of_wilson(successes: int, count: int, low: float, high: float) -> None:
+    assert wilson(successes, count) == pytest.approx((low, high), abs=0.001)
+
+
+def test_the_meter_counts_tokens_and_sets_the_sampling() -> None:
+    asked: list[dict[str, object]] = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            asked.append(json.loads(self.rfile.read(int(self.headers["content-length"]))))
+            self.send_response(200)
+            self.end_headers()
+            self.wfile.write(b'data: {"timings": {"cache_n": 700, "prompt_n": 50, "predicted_n": 9}}\n\n')
+
+        def log_message(self, format: str, *args: object) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        thread = Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            with metered(f"http://127.0.0.1:{server.server_port}") as (url, meter):
+                meter.seed = 3
+                body = json.dumps({"messages": [], "temperature": 0.7}).encode()
+                with urlopen(Request(f"{url}/v1/chat/completions", body, {"content-type": "application/json"})) as got:
+                    assert b"timings" in got.read()
+        finally:
+            server.shutdown()
+            thread.join()
+    assert asked == [{"messages": [], "temperature": 0, "seed": 3}]
+    used = meter.take()
+    assert (used.requests, used.prompt, used.read, used.reply, used.first_prompt) == (1, 750, 50, 9, 750)
+    assert meter.take().requests == 0
