@@ -45,7 +45,9 @@ class Bubblewrap:
         self._readable = tuple(readable_system.interpreter_folders() if readable is None else readable)
         self._weaken = weaken
         self._walls = [*ISOLATION_OPTIONS, *(["--disable-userns"] if _version(self._program) >= (0, 8) else [])]
-        self._filter = seccomp_filter.filter_program(self._machine) if self._machine in seccomp_filter.MACHINES else b""
+        self._filter = (
+            seccomp_filter.bubblewrap_filter(self._machine) if self._machine in seccomp_filter.MACHINES else b""
+        )
         self._scratch = ScratchFolder()
         self._nothing = self._scratch.path / "nothing"
         self._nothing.touch(mode=0o000)
