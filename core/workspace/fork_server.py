@@ -63,9 +63,16 @@ class ForkServer:
             self._socket, theirs = socket.socketpair()
             self._socket.settimeout(ANSWER_S)
             with theirs:
-                words = (*self._argv, str(theirs.fileno()))
+                nothing = subprocess.DEVNULL
                 self._process = subprocess.Popen(
-                    words, cwd="/", env={}, stdin=subprocess.DEVNULL, pass_fds=[theirs.fileno()], start_new_session=True
+                    (*self._argv, str(theirs.fileno())),
+                    cwd="/",
+                    env={},
+                    stdin=nothing,
+                    stdout=nothing,
+                    stderr=nothing,
+                    pass_fds=[theirs.fileno()],
+                    start_new_session=True,
                 )
         return self._socket
 

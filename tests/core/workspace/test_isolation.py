@@ -8,6 +8,7 @@ import json
 import mmap
 import os
 import resource
+import select
 import shlex
 import subprocess
 import sys
@@ -39,6 +40,7 @@ ALL: dict[str, Callable[[], SandboxLauncher]] = {
     "landlock 2 with namespaces": functools.partial(Landlock, version=2),
     "landlock 4": functools.partial(Landlock, version=4, without_namespaces=True),
 }
+ROOT = Path(__file__).parents[3]
 LANDLOCKS = [name for name in ALL if name != "bubblewrap"]
 
 # Makes system calls without the help of a library, each in a process of its own, and prints the results.
@@ -396,6 +398,32 @@ def test_a_killed_fork_server_is_replaced(landlock: Sandbox, ground: Ground) -> 
     launcher._server._process.kill()
     launcher._server._process.wait()
     assert run(landlock, "echo two", ground.folder).output == "two\n"
+
+
+KILLED = """
+import asyncio, sys
+from pathlib import Path
+from core.workspace.landlock import Landlock
+from core.workspace.launcher import CommandRequest
+from core.workspace.sandbox import Sandbox
+launcher = Landlock()
+print(asyncio.run(Sandbox(launcher, None).run(CommandRequest("echo up", Path(sys.argv[1])))).output, end='')
+print(launcher._server._process.pid, flush=True)
+sys.stdin.read()
+"""
+
+
+def test_the_fork_server_ends_with_us(ground: Ground) -> None:
+    """Our process is killed by SIGKILL."""
+    with walls("landlock"):
+        pass
+    words, pipe = [sys.executable, "-c", KILLED, str(ground.folder)], subprocess.PIPE
+    with subprocess.Popen(words, cwd=ROOT, stdin=pipe, stdout=pipe, text=True) as ours:
+        assert ours.stdout and ours.stdout.readline() == "up\n"
+        server = os.pidfd_open(int(ours.stdout.readline()))
+        ours.kill()
+    assert select.select([server], [], [], 20)[0], "it still runs"
+    os.close(server)
 
 
 def test_many_commands_at_once(landlock: Sandbox, ground: Ground) -> None:
