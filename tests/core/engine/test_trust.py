@@ -185,8 +185,11 @@ def test_folders_with_sockets_or_sandbox_files_are_no_workspaces(
         *(("/run/media/ada", ""), ("/run/media/ada/disk/work", ""), ("/run/user/1000/doc/1a/work", "")),
     ],
 )
-def test_folders_of_the_running_system_are_no_workspaces(folder: str, why: str) -> None:
+def test_folders_of_the_running_system_are_no_workspaces(
+    folder: str, why: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The error says why, and what to do instead."""
+    monkeypatch.setenv("HOME", "/nowhere/home")
     if not why:
         refuse_unsafe_folder(Path(folder), Path("/nowhere/data"))
         return
