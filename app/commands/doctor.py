@@ -63,8 +63,11 @@ def check_sandbox(found: SandboxStatus) -> HealthCheck:
     """Report how well the sandbox isolates commands on this computer, according to its self-test."""
     if found.disabled:
         return HealthCheck("Sandbox", False, found.disabled.cause or found.disabled.message, found.disabled.fix)
-    known = f"; a command can {', '.join(found.gaps)}" if found.gaps else ""
-    return HealthCheck("Sandbox", True, f"{found.name}, {found.level}{known}")
+    if not found.gaps:
+        return HealthCheck("Sandbox", True, f"{found.name}, {found.level}")
+    known = f"{found.name}, {found.level}; a command can still {'; '.join(found.gaps)}"
+    do = "Allow bubblewrap to create user namespaces" if shutil.which("bwrap") else "Install bubblewrap"
+    return HealthCheck("Sandbox", True, known, suggestion=f"{do}, so that the sandbox prevents this too.")
 
 
 async def _folder(context: Invocation) -> HealthCheck:

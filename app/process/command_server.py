@@ -1,7 +1,7 @@
 """Lets the process that owns a data folder run commands for other `journeyman` processes, over a local socket.
 
-The socket has mode 0600. A request is one line of JSON with the arguments and the current folder; the reply is lines of
-output and an exit code.
+The socket has mode 0600, and each end checks that the other belongs to the same user. A request is one line of JSON
+with the arguments and the current folder; the reply is lines of output and an exit code.
 """
 
 import asyncio
@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 from app.process.exit_codes import STOPPED
 from app.process.output import LineHandler, Output
 from core.domain.problems import Problem
+from core.workspace.socket_peer import is_own_user
 
 CommandRunner = Callable[[list[str], Path, Output], Coroutine[Any, Any, int]]
 MAX_LINE = 16 << 20
@@ -40,17 +41,17 @@ class CommandServer:
         """
         if self._path.parent.is_dir() and not os.access(self._path.parent, os.W_OK):
             return
-        self._path.unlink(missing_ok=True)
         listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         mask = os.umask(0o177)  # no await until it is restored, so nothing else creates files with it
         try:
+            self._path.unlink(missing_ok=True)
             listening.bind(str(self._path))
         except OSError as error:
             listening.close()
             raise Problem(
                 f"The socket {self._path} cannot be created.",
                 f"{error.strerror}. Other commands could not reach this process.",
-                "Choose another data folder with --data-dir.",
+                f"Remove {self._path} if it is in the way, or choose another data folder with --data-dir.",
             ) from error
         finally:
             os.umask(mask)
@@ -80,6 +81,8 @@ class CommandServer:
         assert task is not None
         self._open.add(task)
         try:
+            if not is_own_user(writer.get_extra_info("socket")):
+                return
             if asked := _request(await _first_line(reader)):
                 self._working.add(task)
                 await self._serve_one(asked, reader, writer)
@@ -160,6 +163,13 @@ async def run_in_owner(path: Path, typed: list[str], folder: Path, out: Output) 
         reader, writer = await asyncio.open_unix_connection(path, limit=MAX_LINE)
     except OSError:
         return None
+    if not is_own_user(writer.get_extra_info("socket")):
+        writer.close()
+        raise Problem(
+            f"The socket {path} belongs to another user.",
+            "Its program could imitate Journeyman.",
+            "Remove it, or choose another data folder with --data-dir.",
+        )
     reply = _Reply(out)
     try:
         writer.write(json.dumps({"typed": typed, "folder": str(folder)}).encode() + b"\n")

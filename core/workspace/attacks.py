@@ -1,4 +1,4 @@
-"""Tries nine ways to escape from the sandbox it is run in, as a script of its own, and prints those that worked."""
+"""Tries fourteen ways to escape from the sandbox it is run in, as a script of its own, and prints those that worked."""
 
 import ctypes
 import json
@@ -11,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 _NEW_USER = 0x10000000
+FEW_PIDS = 64
 _CLONE = {"x86_64": 56, "aarch64": 220}
 libc = ctypes.CDLL(None if os.name == "posix" else "msvcrt", use_errno=True)
 
@@ -46,6 +47,51 @@ def environment(order: dict[str, str]) -> bool:
         if order["canary"].encode() in body or (place.parent.name == "1" and names - set(order["names"].split())):
             return True
     return False
+
+
+def other_process(order: dict[str, str]) -> bool:
+    """Change the limits and the priority of another program, or end it."""
+    import resource
+
+    pid = int(order["pid"])
+    if pid <= FEW_PIDS:  # in a PID namespace the number may be that of a process of ours
+        return False
+    return _any_works(
+        lambda: resource.prlimit(pid, resource.RLIMIT_CPU, (0, 0)),
+        lambda: os.setpriority(os.PRIO_PROCESS, pid, 19),
+        lambda: os.sched_setaffinity(pid, {0}),
+        lambda: os.kill(pid, signal.SIGKILL),
+    )
+
+
+def _any_works(*attempts: Callable[[], object]) -> bool:
+    for attempt in attempts:
+        try:
+            attempt()
+        except OSError:
+            continue
+        return True
+    return False
+
+
+def metadata(order: dict[str, str]) -> bool:
+    """Change the permissions or the times of a file outside."""
+    canary = Path(order["outside"], "canary")
+    return _any_works(lambda: canary.chmod(0o777), lambda: os.utime(canary, (0, 0)))
+
+
+def terminal(order: dict[str, str]) -> bool:
+    """Open the terminal of another program: what is typed there can be read, and what is shown can be forged."""
+    os.close(os.open(order["terminal"], os.O_RDWR | os.O_NOCTTY))
+    return True
+
+
+def names(order: dict[str, str]) -> bool:
+    return Path(order["outside"], "canary").stat().st_size > 0
+
+
+def secret(order: dict[str, str]) -> bool:
+    return order["canary"] in Path(order["folder"], ".env").read_text()
 
 
 def namespace(order: dict[str, str]) -> bool:
@@ -84,13 +130,7 @@ def kernel(order: dict[str, str]) -> bool:
 def protected(order: dict[str, str]) -> bool:
     """Write a git hook directly, or move the git folder away so that it can be replaced."""
     git = Path(order["folder"], ".git")
-    for attempt in (lambda: (git / "hooks" / "mine").write_text("mine"), lambda: git.rename(git.with_name("old"))):
-        try:
-            attempt()
-        except OSError:
-            continue
-        return True
-    return False
+    return _any_works(lambda: (git / "hooks" / "mine").write_text("mine"), lambda: git.rename(git.with_name("old")))
 
 
 def daemon(order: dict[str, str]) -> bool:
@@ -116,7 +156,8 @@ def daemon(order: dict[str, str]) -> bool:
 
 
 ALL_ATTACKS: tuple[Callable[[dict[str, str]], bool], ...] = (
-    *(read_outside, write_outside, connect, unix_socket, environment, namespace, kernel, protected, daemon),
+    *(read_outside, write_outside, connect, unix_socket, environment, other_process, metadata, terminal, names, secret),
+    *(namespace, kernel, protected, daemon),
 )
 
 

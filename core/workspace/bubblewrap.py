@@ -45,7 +45,9 @@ class Bubblewrap:
         self._readable = tuple(readable_system.interpreter_folders() if readable is None else readable)
         self._weaken = weaken
         self._walls = [*ISOLATION_OPTIONS, *(["--disable-userns"] if _version(self._program) >= (0, 8) else [])]
-        self._filter = seccomp_filter.filter_program(self._machine) if self._machine in seccomp_filter.MACHINES else b""
+        self._filter = (
+            seccomp_filter.bubblewrap_filter(self._machine) if self._machine in seccomp_filter.MACHINES else b""
+        )
         self._scratch = ScratchFolder()
         self._nothing = self._scratch.path / "nothing"
         self._nothing.touch(mode=0o000)
@@ -127,7 +129,10 @@ class Bubblewrap:
         yield from ("--proc", "/proc", *_read_only(map(Path, KERNEL if os.getuid() == 0 else ())))
         yield from ("--dev", "/dev", *size, "/dev/shm", "--remount-ro", "/dev")
         yield from (*size, "/tmp", "--symlink", "/tmp", "/var/tmp", "--dir", "/run")
-        yield from _read_only(self._readable)
+        yield from _read_only(place for place in self._readable if not self._is_in_home(place))
+
+    def _is_in_home(self, place: Path) -> bool:
+        return self._home is not None and place.is_relative_to(self._home)
 
     def _of_home(self, asked: CommandRequest) -> Iterator[str]:
         if self._home is None:
@@ -138,7 +143,9 @@ class Bubblewrap:
         if not settings.exists():
             settings.write_text(readable_system.public_git_config(self._home), encoding="utf-8")
         yield from ("--ro-bind", str(settings), str(self._home / ".gitconfig"))
-        yield from _read_only(self._readable)  # they may be in the home folder that was just covered
+        bound = tuple(self._home / name for name in readable_system.HOME_PATHS)  # each mount takes time
+        further = (place for place in self._readable if not any(map(place.is_relative_to, bound)))
+        yield from _read_only(place for place in further if self._is_in_home(place))
 
     def _folder(self, asked: CommandRequest, folder: Path) -> Iterator[str]:
         """Return the options for the workspace: protected places are read-only, files with secrets are hidden."""

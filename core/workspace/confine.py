@@ -1,31 +1,50 @@
 """Runs a command under Landlock and seccomp, as a script of its own that imports nothing of Journeyman.
 
 It stays the parent of every process that the command leaves behind and kills them, so that none outlives the command
-or Journeyman.
+or Journeyman. It also supervises the system calls that Landlock has no rights for, such as chmod. The kernel passes
+them to this process: calls on files in a writable folder it performs itself, and calls that concern a process of the
+command it admits.
 """
 
+import _thread
 import ctypes
-import json
+import errno
 import os
 import signal
-import struct
 import sys
 from pathlib import Path
-from types import FrameType
+from struct import error as struct_error
+from struct import pack, unpack, unpack_from
 
-_CREATE, _ADD, _RESTRICT = 444, 445, 446  # the same numbers on every machine
-_DEATH_SIGNAL, _SECCOMP, _SUBREAPER, _NO_NEW_RIGHTS = 1, 22, 36, 38
+_CREATE, _ADD, _RESTRICT = 444, 445, 446  # these three and the next have the same numbers on every machine
+_GET_DESCRIPTOR = 438  # pidfd_getfd
+_CLONE, _SAME_PARENT = {"x86_64": 56, "aarch64": 220}, 0x8000
+_SECCOMP = {"x86_64": 317, "aarch64": 277}
+_SET_CAPABILITIES = {"x86_64": 126, "aarch64": 91}
+_DEATH_SIGNAL, _DROP_CAPABILITY, _SUBREAPER, _NO_NEW_RIGHTS = 1, 24, 36, 38
+_LAST_CAPABILITY = 40
 _READ = 1 << 0 | 1 << 2 | 1 << 3  # execute, read file, read folder
 _FILE = 1 << 0 | 1 << 1 | 1 << 2 | 1 << 14 | 1 << 15  # the rights that apply to files
 _ALL = {1: (1 << 13) - 1, 2: (1 << 14) - 1, 3: (1 << 15) - 1, 4: (1 << 15) - 1}  # by version of the Landlock ABI
 _NEWEST = (1 << 16) - 1
+_NEW_MOUNTS, _NEW_IPC, _NEW_USER = 0x20000, 0x8000000, 0x10000000
+_NO_SETUID, _NO_DEVICES, _NO_PROGRAMS, _PRIVATE = 2, 4, 8, 1 << 18 | 1 << 14  # flags of mount
+_RECEIVE, _SEND, _IS_VALID = 0xC0502100, 0xC0182101, 0x40082102  # ioctls of a seccomp listener
+_CONTINUE, _LISTENER = 1, 8
+_HERE, _NOT_FOLLOWED, _EMPTY = -100, 0x100, 0x1000  # AT_FDCWD, AT_SYMLINK_NOFOLLOW, AT_EMPTY_PATH
+_INOTIFY_NOT_FOLLOWED = 0x02000000
+_PATH_LIMIT = 4096
 
 libc = ctypes.CDLL(None if os.name == "posix" else "msvcrt", use_errno=True)
 
 
 def call(number: int, *arguments: object) -> int:
     """Make a system call; raise OSError if it fails."""
-    found = int(libc.syscall(ctypes.c_long(number), *arguments))
+    return checked(libc.syscall(ctypes.c_long(number), *arguments))
+
+
+def checked(found: int) -> int:
+    """Return the result of a C function; raise OSError if it failed."""
     if found < 0:
         fault = ctypes.get_errno()
         raise OSError(fault, os.strerror(fault))
@@ -40,65 +59,351 @@ def version() -> int:
         return 0
 
 
-def confine(reads: list[str], writes: list[str], program: bytes) -> None:
-    """Restrict this process and its children to these paths, without network."""
-    found = version()
-    rights = _ALL.get(found, _NEWEST)
-    attributes = struct.pack("QQQ", rights, 3 if found >= 4 else 0, 3 if found >= 6 else 0)
-    size = 24 if found >= 6 else 16 if found >= 4 else 8
+class Order:
+    """What to run and how, from the arguments of this script. `words` gives it as arguments."""
+
+    def __init__(self, words: list[str]) -> None:
+        # Landlock ABI version, bytes of private shared memory or 0, supervised calls, filter, folder, counts
+        self.version, self.shared = int(words[0]), int(words[1])
+        self.supervised = dict(pair.split("=") for pair in words[2].split(","))
+        self.filter, self.folder = bytes.fromhex(words[3]), words[4]
+        reads, writes = int(words[5]), int(words[6])
+        self.reads, self.writes = words[7 : 7 + reads], words[7 + reads : 7 + reads + writes]
+        self.command = words[7 + reads + writes :]
+
+
+def open_private_devices(size: int) -> None:
+    """Replace shared memory and terminals by private ones, in namespaces of our own. Raises OSError where not possible.
+
+    An ordinary user needs a user namespace for it, in which the user keeps the same id.
+    """
+    user, group = os.getuid(), os.getgid()
+    if os.geteuid() == 0:
+        checked(libc.unshare(_NEW_MOUNTS | _NEW_IPC))
+    else:
+        checked(libc.unshare(_NEW_USER | _NEW_MOUNTS | _NEW_IPC))
+        for name, text in (("setgroups", "deny"), ("uid_map", f"{user} {user} 1"), ("gid_map", f"{group} {group} 1")):
+            descriptor = os.open(f"/proc/self/{name}", os.O_WRONLY)
+            os.write(descriptor, text.encode())
+            os.close(descriptor)
+    checked(libc.mount(b"none", b"/", None, ctypes.c_ulong(_PRIVATE), None))
+    flags = ctypes.c_ulong(_NO_SETUID | _NO_DEVICES)
+    checked(libc.mount(b"tmpfs", b"/dev/shm", b"tmpfs", flags, f"size={size},mode=1777".encode()))
+    flags = ctypes.c_ulong(_NO_SETUID | _NO_PROGRAMS)
+    checked(libc.mount(b"devpts", b"/dev/pts", b"devpts", flags, b"newinstance,ptmxmode=0666,mode=0600"))
+    os.close(os.open("/dev/pts/ptmx", os.O_PATH))
+
+
+def drop_capabilities() -> None:
+    """Give up every capability permanently, also those that root gets when it executes a program."""
+    for number in range(_LAST_CAPABILITY + 1):
+        libc.prctl(_DROP_CAPABILITY, number, 0, 0, 0)
+    header, nothing = pack("Ii", 0x20080522, 0), bytes(24)
+    call(_SET_CAPABILITIES[os.uname().machine], ctypes.c_char_p(header), ctypes.c_char_p(nothing))
+
+
+def confine(order: Order) -> int:
+    """Restrict this process and its children as ordered, without network; return the listener of its filter."""
+    rights = _ALL.get(order.version, _NEWEST)
+    attributes = pack("QQQ", rights, 3 if order.version >= 4 else 0, 3 if order.version >= 6 else 0)
+    size = 24 if order.version >= 6 else 16 if order.version >= 4 else 8
     rules = call(_CREATE, ctypes.c_char_p(attributes), ctypes.c_size_t(size), ctypes.c_uint32(0))
-    for places, allowed in ((reads, _READ), (writes, rights)):
+    for places, allowed in ((order.reads, _READ), (order.writes, rights)):
         for place in places:
             try:
                 descriptor = os.open(place, os.O_PATH | os.O_CLOEXEC)
             except OSError:
                 continue
-            some = allowed & rights if Path(place).is_dir() else allowed & rights & _FILE
-            beneath = struct.pack("=Qi", some, descriptor)
-            call(_ADD, ctypes.c_int(rules), ctypes.c_int(1), ctypes.c_char_p(beneath), ctypes.c_uint32(0))
+            some = allowed & rights if os.fstat(descriptor).st_mode & 0o170000 == 0o040000 else allowed & rights & _FILE
+            beneath = ctypes.c_char_p(pack("=Qi", some, descriptor))
+            call(_ADD, ctypes.c_int(rules), ctypes.c_int(1), beneath, ctypes.c_uint32(0))
             os.close(descriptor)
     libc.prctl(_NO_NEW_RIGHTS, 1, 0, 0, 0)
     call(_RESTRICT, ctypes.c_int(rules), ctypes.c_uint32(0))
     os.close(rules)
-    lines = ctypes.create_string_buffer(program, len(program))
-    filter_ = struct.pack("HxxxxxxP", len(program) // 8, ctypes.addressof(lines))
-    if libc.prctl(_SECCOMP, 2, ctypes.c_char_p(filter_), 0, 0) != 0:
-        raise OSError(ctypes.get_errno(), "no filter")
+    lines = ctypes.create_string_buffer(order.filter, len(order.filter))
+    program = ctypes.c_char_p(pack("HxxxxxxP", len(order.filter) // 8, ctypes.addressof(lines)))
+    return call(_SECCOMP[os.uname().machine], ctypes.c_uint(1), ctypes.c_ulong(_LISTENER), program)
+
+
+class Supervisor:
+    """Decides the supervised system calls of the command, one after the other."""
+
+    def __init__(self, order: Order, listener: int) -> None:
+        self._names = {int(number): name for number, name in order.supervised.items()}
+        self._listener = listener
+        self._own = os.getpid()
+        self._folders = []
+        for place in order.writes:
+            descriptor = os.open(place, os.O_PATH)
+            if os.fstat(descriptor).st_mode & 0o170000 == 0o040000:
+                self._folders.append(_place_of(descriptor))
+            os.close(descriptor)
+
+    def serve(self) -> None:
+        """Answer until this process ends."""
+        asked = ctypes.create_string_buffer(80)
+        while True:
+            ctypes.memset(asked, 0, 80)
+            if libc.ioctl(self._listener, ctypes.c_ulong(_RECEIVE), asked) < 0:
+                if ctypes.get_errno() in (errno.EINTR, errno.ENOENT):  # ENOENT: the process was killed meanwhile
+                    continue
+                return
+            id_, thread, _, number, _, _, *arguments = unpack("QIIiIQ6Q", asked.raw)
+            self._id = id_
+            value, fault, flags = 0, 0, 0
+            try:
+                value = self._decide(self._names[number], thread, arguments)
+                flags = _CONTINUE if value < 0 else 0
+            except OSError as error:
+                fault = -(error.errno or errno.EPERM)
+            except (ValueError, IndexError, OverflowError, struct_error):  # arguments that no kernel would accept
+                fault = -errno.EINVAL
+            answer = ctypes.c_char_p(pack("QqiI", id_, max(value, 0), fault, flags))
+            libc.ioctl(self._listener, ctypes.c_ulong(_SEND), answer)
+
+    def _decide(self, name: str, thread: int, words: list[int]) -> int:
+        """Return the result of a call that was performed, or -1 if the kernel is to perform it."""
+        first, second = _signed(words[0]), _signed(words[1])
+        match name:
+            case "kill":
+                return self._admit_group(thread, first) if first <= 0 else self._admit(first)
+            case "tkill" | "rt_sigqueueinfo":
+                return self._admit(first)
+            case "tgkill" | "rt_tgsigqueueinfo":
+                return self._admit(second)
+            case "setpriority":
+                return self._admit(second if first == 0 else 0)
+            case "ioprio_set":
+                return self._admit(second if first == 1 else 0)
+            case "prlimit64" | "sched_setparam" | "sched_setscheduler" | "sched_setaffinity" | "sched_setattr":
+                return self._admit(first)
+            case _:
+                return self._perform(name, thread, words)
+
+    def _admit(self, pid: int) -> int:
+        if pid <= 0 or not self._descends(pid):
+            raise PermissionError(errno.EPERM, "")
+        return -1
+
+    def _admit_group(self, thread: int, group: int) -> int:
+        """Admit a signal to a process group in which every process belongs to the command; never one to everybody."""
+        if group == -1:
+            raise PermissionError(errno.EPERM, "")
+        wanted = os.getpgid(thread) if group == 0 else -group
+        found = [pid for pid in _numbers("/proc") if _group_of(pid) == wanted]
+        if not found:
+            raise ProcessLookupError(errno.ESRCH, "")
+        for pid in found:
+            self._admit(pid)
+        return -1
+
+    def _descends(self, pid: int) -> bool:
+        """Return whether a process or thread descends from this process, which adopts the orphans among them."""
+        while pid > 1:
+            pid = int(_status(pid, b"PPid:"))
+            if pid == self._own:
+                return True
+        return False
+
+    def _perform(self, name: str, thread: int, words: list[int]) -> int:
+        """Perform a call on a file, if the file is in a writable folder."""
+        base, path, rest, flags = _arguments(name, words)
+        memory = os.open(f"/proc/{thread}/mem", os.O_RDONLY | os.O_CLOEXEC)
+        target = -1
+        try:
+            text = None if path == 0 else os.pread(memory, _PATH_LIMIT, path).split(b"\0", 1)[0]
+            target = _opened(thread, base, text, flags)
+            times = _times(name, memory, rest[0]) if name in _TIMES else None
+            if not self._is_writable(_place_of(target)):
+                raise PermissionError(errno.EPERM, "")
+            checked(libc.ioctl(self._listener, ctypes.c_ulong(_IS_VALID), ctypes.c_char_p(pack("Q", self._id))))
+            place = f"/proc/self/fd/{target}"
+            if name in _TIMES:
+                checked(libc.utimensat(_HERE, ctypes.c_char_p(place.encode()), times and ctypes.c_char_p(times), 0))
+            elif name == "truncate":
+                os.truncate(place, unpack("q", pack("Q", rest[0]))[0])
+            elif name == "inotify_add_watch":
+                return _watch(thread, _signed(words[0]), place, rest[0])
+            elif "chown" in name:
+                os.chown(place, _signed(rest[0]), _signed(rest[1]))
+            else:
+                Path(place).chmod(rest[0] & 0o7777)
+            return 0
+        finally:
+            os.close(memory)
+            if target >= 0:
+                os.close(target)
+
+    def _is_writable(self, place: str) -> bool:
+        """Return whether an open file is in a writable folder, or is a pipe or socket."""
+        return place.startswith(("pipe:[", "socket:[")) or any(
+            place == folder or place.startswith(f"{folder}/") for folder in self._folders
+        )
+
+
+_TIMES = ("utime", "utimes", "futimesat", "utimensat")
+
+
+def _arguments(name: str, words: list[int]) -> tuple[int, int, list[int], int]:
+    """Return the folder descriptor, the address of the path, the other arguments, and flags as fchmodat2 has them.
+
+    If the call has no path, the address is 0 and the descriptor is the file.
+    """
+    first = _signed(words[0])
+    match name:
+        case "chmod" | "chown" | "utime" | "utimes" | "truncate":
+            return _HERE, words[0] or 1, words[1:3], 0
+        case "lchown":
+            return _HERE, words[0] or 1, words[1:3], _NOT_FOLLOWED
+        case "fchmod" | "fchown":
+            return first, 0, words[1:3], 0
+        case "fchmodat":
+            return first, words[1] or 1, words[2:3], 0
+        case "futimesat":
+            return first, words[1], words[2:3], 0
+        case "fchmodat2":
+            return first, words[1] or 1, words[2:3], words[3]
+        case "fchownat":
+            return first, words[1] or 1, words[2:4], words[4]
+        case "utimensat":
+            return first, words[1], words[2:3], words[3]
+        case _:  # inotify_add_watch
+            return _HERE, words[1] or 1, words[2:3], _NOT_FOLLOWED if words[2] & _INOTIFY_NOT_FOLLOWED else 0
+
+
+def _opened(thread: int, base: int, path: bytes | None, flags: int) -> int:
+    """Open what a path means to a thread, without any right to its contents."""
+    own = f"/proc/{thread}"
+    start = f"{own}/cwd" if base == _HERE else f"{own}/fd/{base}"
+    if path is None and base == _HERE:
+        raise OSError(errno.EFAULT, "")
+    if not path and (path is None or flags & _EMPTY):
+        return os.open(start, os.O_PATH | os.O_CLOEXEC)
+    for prefix in (b"/proc/self/", b"/proc/thread-self/", b"/dev/fd/"):  # they must not mean this process
+        if path.startswith(prefix):
+            path = own.encode() + (b"/fd/" if prefix == b"/dev/fd/" else b"/") + path[len(prefix) :]
+    how = os.O_PATH | os.O_CLOEXEC | (os.O_NOFOLLOW if flags & _NOT_FOLLOWED else 0)
+    if path.startswith(b"/"):
+        return os.open(path, how)
+    folder = os.open(start, os.O_PATH | os.O_CLOEXEC | os.O_DIRECTORY)
+    try:
+        return os.open(path, how, dir_fd=folder)
+    finally:
+        os.close(folder)
+
+
+def _times(name: str, memory: int, address: int) -> bytes | None:
+    """Return the times of a call as two struct timespec; None for the present."""
+    if address == 0:
+        return None
+    if name == "utime":
+        read, changed = unpack("qq", os.pread(memory, 16, address))
+        return pack("qqqq", read, 0, changed, 0)
+    times = os.pread(memory, 32, address)
+    if name == "utimensat":
+        return times
+    read, read_us, changed, changed_us = unpack("qqqq", times)
+    return pack("qqqq", read, read_us * 1000, changed, changed_us * 1000)
+
+
+def _watch(thread: int, descriptor: int, place: str, mask: int) -> int:
+    """Add a watch to the inotify instance of a thread."""
+    process = os.pidfd_open(int(_status(thread, b"Tgid:")))
+    try:
+        own = call(_GET_DESCRIPTOR, ctypes.c_int(process), ctypes.c_int(descriptor), ctypes.c_uint(0))
+    finally:
+        os.close(process)
+    try:
+        mask &= ~_INOTIFY_NOT_FOLLOWED & 0xFFFFFFFF  # the open file is the link itself
+        return checked(libc.inotify_add_watch(own, ctypes.c_char_p(place.encode()), ctypes.c_uint32(mask)))
+    finally:
+        os.close(own)
+
+
+def _status(pid: int, field: bytes) -> bytes:
+    """Return a field of the status of a process or thread; raise ProcessLookupError if it has ended."""
+    try:
+        descriptor = os.open(f"/proc/{pid}/status", os.O_RDONLY | os.O_CLOEXEC)
+    except FileNotFoundError as error:
+        raise ProcessLookupError(errno.ESRCH, "") from error
+    try:
+        return os.read(descriptor, 4096).split(field, 1)[1].split(b"\n", 1)[0]
+    finally:
+        os.close(descriptor)
+
+
+def _group_of(pid: int) -> int:
+    try:
+        return os.getpgid(pid)
+    except OSError:
+        return -1
+
+
+def _place_of(descriptor: int) -> str:
+    """Return the path of an open file, or what it is if it has none, such as a pipe."""
+    return os.readlink(f"/proc/self/fd/{descriptor}")  # noqa: PTH115 - the text as it is
+
+
+def _numbers(folder: str) -> list[int]:
+    return [int(name) for name in os.listdir(folder) if name.isdigit()]  # noqa: PTH208 - only the names are needed
+
+
+def _signed(word: int) -> int:
+    """Return an argument as the kernel reads an int: only its low half counts."""
+    return int(unpack_from("i", pack("Q", word))[0])
 
 
 def end_children() -> None:
     """Kill children until none is left. Orphans become children of this process, which is their subreaper."""
     while True:
-        found = Path("/proc/self/task").glob("*/children")
-        for pid in [int(pid) for place in found for pid in place.read_text().split()]:
-            os.kill(pid, signal.SIGKILL)
+        for task in _numbers("/proc/self/task"):
+            for pid in Path(f"/proc/self/task/{task}/children").read_bytes().split():
+                os.kill(int(pid), signal.SIGKILL)
         try:
             os.waitpid(-1, 0)
         except ChildProcessError:
             return
 
 
-def stop(number: int, frame: FrameType | None) -> None:
+def stop(number: int, frame: object) -> None:
     end_children()
     os._exit(128 + number)
 
 
-def main(words: list[str]) -> None:
-    """Run the command that `words[0]` describes as JSON: paths to read and write, filter, folder and command."""
-    order = json.loads(words[0])
+def run(order: Order) -> None:
+    """Run the command of an order as a child of this process, and end with its exit code."""
     signal.signal(signal.SIGTERM, stop)
     libc.prctl(_SUBREAPER, 1, 0, 0, 0)
+    if order.shared:
+        open_private_devices(order.shared)
+    drop_capabilities()
     libc.prctl(_DEATH_SIGNAL, signal.SIGTERM, 0, 0, 0)
+    ready, written = os.pipe()
+    begun, begin = os.pipe()
     child = os.fork()
     if child == 0:
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         try:
-            confine(order["reads"], order["writes"], bytes.fromhex(order["filter"]))
-            os.chdir(order["folder"])
-            os.execv(order["command"][0], order["command"])
+            os.close(begin)
+            os.setsid()  # so that a signal to the command's own process group does not end this process
+            os.write(written, b"%d" % confine(order))
+            os.read(begun, 1)
+            os.chdir(order.folder)
+            os.execv(order.command[0], order.command)
         except OSError as error:
             os.write(2, f"The command could not be sandboxed: {error}\n".encode())
+        finally:
             os._exit(126)
+    os.close(written)
+    if found := os.read(ready, 16):
+        process = os.pidfd_open(child)
+        listener = call(_GET_DESCRIPTOR, ctypes.c_int(process), ctypes.c_int(int(found)), ctypes.c_uint(0))
+        supervisor = Supervisor(order, listener)
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})  # only the main thread can handle it
+        _thread.start_new_thread(supervisor.serve, ())
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
+        os.write(begin, b".")
     while True:
         pid, status = os.wait()
         if pid == child:
@@ -106,6 +411,53 @@ def main(words: list[str]) -> None:
     end_children()
     code = os.waitstatus_to_exitcode(status)
     os._exit(code if code >= 0 else 128 - code)
+
+
+def serve(descriptor: int) -> None:
+    """Fork a child of our parent for each order that arrives on a socket, until the socket is closed.
+
+    An order has two descriptors, for input and output, and the arguments and the environment as `marshal` writes them.
+    """
+    import _socket
+    import marshal
+
+    connection = _socket.socket(fileno=descriptor)
+    while True:
+        head, attached, _, _ = connection.recvmsg(8, 64)
+        if not head:
+            return
+        given, output = unpack("2i", attached[0][2])
+        body, left = b"", unpack("Q", head)[0]
+        while len(body) < left:
+            body += connection.recv(min(left - len(body), 1 << 20)) or sys.exit()
+        nothing = ctypes.c_long(0)
+        child = libc.syscall(
+            ctypes.c_long(_CLONE[os.uname().machine]), ctypes.c_long(_SAME_PARENT | signal.SIGCHLD), *[nothing] * 4
+        )
+        if child == 0:
+            connection.close()
+            os.setsid()
+            for number, place in enumerate((given, output, output)):
+                os.dup2(place, number)
+            os.close(given)
+            os.close(output)
+            words, environment = marshal.loads(body)
+            os.environ.clear()
+            os.environ.update(environment)
+            run(Order(words))
+        os.close(given)
+        os.close(output)
+        connection.sendall(pack("i", child if child > 0 else -ctypes.get_errno()))
+
+
+def main(words: list[str]) -> None:
+    """Run one order, or serve many, or only try whether private devices are possible."""
+    if words == ["try"]:
+        open_private_devices(1 << 20)
+    elif words[0] == "serve":
+        serve(int(words[1]))
+    else:
+        run(Order(words))
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 
 from core.domain.problems import Problem
 from core.workspace.outbound_hosts import allowed_address, normalized_host
+from core.workspace.socket_peer import is_own_user
 
 AddressCheck = Callable[[str], Awaitable[tuple[str, ...]]]
 HostPort = tuple[str, int]
@@ -72,7 +73,8 @@ class EgressProxy:
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()
-        if task is None or self._server is None or len(self._connections) >= MAX_CONNECTIONS:
+        own = is_own_user(writer.get_extra_info("socket"))
+        if task is None or self._server is None or len(self._connections) >= MAX_CONNECTIONS or not own:
             writer.transport.abort()
             return
         self._connections.add(task)

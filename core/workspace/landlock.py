@@ -1,44 +1,69 @@
 """The sandbox on Linux by Landlock, used if bubblewrap is not installed or not permitted."""
 
-import json
+import contextlib
+import functools
+import hashlib
 import os
+import py_compile
+import subprocess
 import sys
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
 from core.domain.permissions import SandboxLevel
 from core.domain.problems import Problem
 from core.workspace import confine, readable_system, seccomp_filter
+from core.workspace.fork_server import ForkServer
 from core.workspace.launcher import CommandRequest, ProcessLaunch, clean_environment, with_limits
 from core.workspace.scratch_folder import ScratchFolder
 
 SCRIPT = Path(confine.__file__)
-DEVICES = ("null", "zero", "full", "random", "urandom", "tty", "ptmx", "pts", "shm")
+DEVICES = ("null", "zero", "full", "random", "urandom")
+PRIVATE_DEVICES = ("tty", "ptmx", "pts", "shm")  # with namespaces; otherwise they would be those of other programs
 # No process, not even its own: their environments are in the same folder, and Landlock cannot separate them.
 PROC = tuple(f"/proc/{name}" for name in ("cpuinfo", "meminfo", "stat", "uptime", "loadavg", "version", "sys"))
 ROOTS = {"PYENV_ROOT": ".pyenv", "CARGO_HOME": ".cargo", "RUSTUP_HOME": ".rustup", "NVM_DIR": ".nvm"}
+TRY_S = 10.0
 
 
 class Landlock:
-    """Runs commands under Landlock, which cannot exclude protected files or secrets of the workspace from its rules."""
+    """Runs commands under Landlock, which cannot exclude protected files or secrets of the workspace from its rules.
+
+    Tests pass `version` to do without the features of later versions of Landlock, `without_namespaces` to do without
+    private devices, and `weaken` to show that the self-test notices.
+    """
 
     name = "landlock"
     level: SandboxLevel = "reduced"
 
     def __init__(
-        self, readable: tuple[Path, ...] | None = None, weaken: Callable[[list[str]], list[str]] | None = None
+        self,
+        readable: tuple[Path, ...] | None = None,
+        weaken: Callable[[list[str]], list[str]] | None = None,
+        *,
+        version: int | None = None,
+        without_namespaces: bool = False,
     ) -> None:
         self._version = confine.version() if sys.platform == "linux" else 0
+        if version is not None:
+            self._version = min(self._version, version)
         self._machine = os.uname().machine
         self._filter = b""
+        self._supervised = ""
         if self._machine in seccomp_filter.MACHINES:
-            self._filter = seccomp_filter.filter_program(self._machine, sockets=False)
+            self._filter = seccomp_filter.landlock_filter(self._machine, self._version)
+            calls = seccomp_filter.supervised_calls(self._machine, self._version)
+            self._supervised = ",".join(f"{number}={name}" for number, name in calls.items())
         self._scratch = ScratchFolder()
         self._readable = tuple(readable_system.interpreter_folders() if readable is None else readable)
         self._weaken = weaken
+        self._without_namespaces = without_namespaces
         self._home = readable_system.home_folder()
 
     def close(self) -> None:
+        if "_server" in self.__dict__:
+            self._server.close()
         self._scratch.close()
 
     @property
@@ -47,32 +72,51 @@ class Landlock:
 
     @property
     def profile(self) -> str:
-        reads = self._reads()
-        return "\n".join([str(self._version), *(self._weaken(reads) if self._weaken else reads), self._filter.hex()])
+        script = hashlib.sha256(SCRIPT.read_bytes()).hexdigest()
+        reads, more = self._reads(), [self._filter.hex(), self._supervised, str(self._private_devices), script]
+        return "\n".join([str(self._version), *(self._weaken(reads) if self._weaken else reads), *more])
 
     def prepare(self, asked: CommandRequest) -> ProcessLaunch:
         if asked.permit.proxy:
             why = "Landlock can block the network, but not allow single hosts."
             raise Problem("Commands cannot be given network access on this machine.", why, "Install bubblewrap.")
-        scratch = self._scratch.path
-        settings, home = scratch / "gitconfig", scratch / "home"
-        home.mkdir(exist_ok=True)
-        settings.write_text(readable_system.public_git_config(self._home) if self._home else "", encoding="utf-8")
-        reads = [*self._reads(), str(settings)]
-        order = {
-            "reads": self._weaken(reads) if self._weaken else reads,
-            "writes": [str(asked.folder), str(home), *(f"/dev/{name}" for name in DEVICES)],
-            "filter": self._filter.hex(),
-            "folder": str(asked.folder),
-            "command": with_limits(asked),
-        }
-        environment = clean_environment() | {"HOME": str(home), "TMPDIR": str(home), "GIT_CONFIG_GLOBAL": str(settings)}
-        environment["GIT_CONFIG_NOSYSTEM"] = "1"
+        home = Path(tempfile.mkdtemp(prefix="home-", dir=self._scratch.path))
+        settings = readable_system.public_git_config(self._home) if self._home else ""
+        (home / ".gitconfig").write_text(settings, encoding="utf-8")
+        reads = self._weaken(self._reads()) if self._weaken else self._reads()
+        devices = (*DEVICES, *(PRIVATE_DEVICES if self._private_devices else ()))
+        writes = [str(asked.folder), str(home), *(f"/dev/{name}" for name in devices)]
+        shared = asked.limits.scratch if self._private_devices else 0
+        order = (str(self._version), str(shared), self._supervised, self._filter.hex(), str(asked.folder))
+        words = (*order, str(len(reads)), str(len(writes)), *reads, *writes, *with_limits(asked))
+        environment = clean_environment() | {"HOME": str(home), "TMPDIR": str(home), "GIT_CONFIG_NOSYSTEM": "1"}
         for name, place in ROOTS.items():
             if self._home and (self._home / place).is_dir():
                 environment.setdefault(name, str(self._home / place))
-        words = (sys.executable, "-IS", str(SCRIPT), json.dumps(order))
-        return ProcessLaunch(words, environment, Path("/"), "tree")
+        fork = functools.partial(self._server.fork, words)
+        return ProcessLaunch((*self._launcher, *words), environment, Path("/"), "tree", home=home, fork=fork)
+
+    @functools.cached_property
+    def _server(self) -> ForkServer:
+        return ForkServer((*self._launcher, "serve"))
+
+    @functools.cached_property
+    def _launcher(self) -> tuple[str, ...]:
+        """The command that runs the script, compiled: Python does not cache the code of scripts."""
+        compiled = self._scratch.path / "confine.pyc"
+        py_compile.compile(str(SCRIPT), str(compiled), doraise=True)
+        return (sys.executable, "-IS", str(compiled))
+
+    @functools.cached_property
+    def _private_devices(self) -> bool:
+        """Whether a command can get terminals and shared memory of its own, which needs namespaces."""
+        if self._without_namespaces:
+            return False
+        with contextlib.suppress(OSError, subprocess.SubprocessError):
+            words = (*self._launcher, "try")
+            tried = subprocess.run(words, env=clean_environment(), capture_output=True, timeout=TRY_S, check=False)
+            return tried.returncode == 0
+        return False
 
     def _reads(self) -> list[str]:
         places = [

@@ -1,7 +1,7 @@
 """The interface of sandbox launchers: a command with its limits and permissions, and the process to start for it."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Protocol
@@ -68,6 +68,21 @@ class CommandRequest:
     argv: tuple[str, ...] = ()
 
 
+class StartedProcess(Protocol):
+    """A child process, as `subprocess.Popen` has it."""
+
+    @property
+    def pid(self) -> int: ...
+
+    @property
+    def returncode(self) -> int | None: ...
+
+    def wait(self) -> int: ...
+
+
+ProcessFork = Callable[[Mapping[str, str], int, int], StartedProcess]  # given its environment, input and output
+
+
 @dataclass(frozen=True, slots=True)
 class ProcessLaunch:
     """A process that is ready to be started. The caller that starts it passes the descriptors on and closes them."""
@@ -79,6 +94,8 @@ class ProcessLaunch:
     descriptors: tuple[int, ...] = ()
     stdin_is_watchdog: bool = False  # standard input is a pipe that is closed when Journeyman dies
     stdin_data: bytes | None = None  # the contents of standard input, unless stdin_is_watchdog
+    home: Path | None = None  # a folder for this command only: limited by `limits.scratch`, deleted when it ends
+    fork: ProcessFork | None = None  # starts the same process faster; it is not given a folder or descriptors
     info_fd: int = -1  # the pipe on which bubblewrap writes the pid of the first process in its namespace
 
 

@@ -49,3 +49,22 @@ def relative_path(name: str, folder: Path) -> str:
         if Path(name).is_relative_to(root):
             return str(Path(name).relative_to(root))
     raise outside_folder(name)
+
+
+def system_state_reason(folder: Path) -> str:
+    """Return why a folder belongs to the running system, where no command may work, or "". It must be resolved.
+
+    Disks and documents that the desktop makes available below /run are ordinary folders.
+    """
+    for place in ("/proc", "/sys", "/dev"):
+        if folder.is_relative_to(place):
+            shared = folder.is_relative_to("/dev/shm")
+            return (
+                f"{'Shared memory' if shared else place} belongs to the running programs and devices of this computer"
+            )
+    ordinary = ("/run/media/*", "/run/user/*/doc/*", "/run/user/*/gvfs/*")
+    if folder.is_relative_to("/run") and not any(
+        place.match(pattern) for place in (folder, *folder.parents) for pattern in ordinary
+    ):
+        return "/run contains the sockets of running programs"
+    return ""

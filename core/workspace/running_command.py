@@ -13,11 +13,13 @@ from typing import IO
 
 from core.domain.problems import Problem
 from core.workspace import job_object, process_tree
-from core.workspace.launcher import CommandLimits, ProcessLaunch
+from core.workspace.launcher import CommandLimits, ProcessLaunch, StartedProcess
+from core.workspace.scratch_folder import delete_folder, occupied_space
 
 KEPT_BYTES = 262_144  # bytes of output kept from the start, and as many from the end
 GRACE_S = 0.2  # for the last output, if a detached process still holds the pipe
 CHECK_INTERVAL_S = 0.2  # between two checks of the processes and memory of a command
+HOME_INTERVAL_S = 0.5  # between two measurements of its home folder
 MARKER_VARIABLE = "JOURNEYMAN_CALL"
 
 OutputListener = Callable[[bytes], None]
@@ -58,16 +60,21 @@ class RunningCommand(asyncio.Protocol):
         self._kept = OutputBuffer()
         self._why = ""
         self._over = False  # the process has ended
+        self._ended_itself = False  # and was not killed by a signal
         self._dry = False  # the output has ended
         self._done: asyncio.Future[FinishedCommand] = self._loop.create_future()
         self._timers: list[asyncio.TimerHandle] = []
         self._transport: asyncio.BaseTransport | None = None
         self._mark = token_hex(8)
         self._process, self._output, self._life = _start(launch, self._mark)
-        self._job = job_object.assign_to_job(self._process, limits) if launch.scope == "job" else 0
+        self._job = 0
+        if launch.scope == "job" and isinstance(self._process, subprocess.Popen):
+            self._job = job_object.assign_to_job(self._process, limits)
         self._watch_exit()
         self._later(limits.time_s, self.kill, f"stopped after {limits.time_s:g} s")
         self._later(CHECK_INTERVAL_S / 4, self._look)
+        if launch.home:
+            self._later(HOME_INTERVAL_S, self._measure_home)
 
     @property
     def pid(self) -> int:
@@ -147,11 +154,26 @@ class RunningCommand(asyncio.Protocol):
         else:
             self._later(CHECK_INTERVAL_S, self._look)
 
+    def _measure_home(self) -> None:
+        """Kill the command if its home folder exceeds its limit. It is measured in a thread: it may have many files."""
+        if self._over or self._launch.home is None:
+            return
+        limit = self._limits.scratch
+        measured = self._loop.run_in_executor(None, occupied_space, self._launch.home, limit)
+        measured.add_done_callback(lambda found: self._judge_home(found.result(), limit))
+
+    def _judge_home(self, size: int, limit: int) -> None:
+        if size > limit:
+            self.kill(f"stopped at {size >> 20:,} MB of temporary files; the limit is {limit >> 20:,} MB")
+        elif not self._over:
+            self._later(HOME_INTERVAL_S, self._measure_home)
+
     def _watch_exit(self) -> None:
         def wait() -> None:
             # The process is not reaped yet: until the rest is killed, its pid must not be reused.
             if hasattr(os, "waitid"):
-                os.waitid(os.P_PID, self._process.pid, os.WEXITED | os.WNOWAIT)
+                ended = os.waitid(os.P_PID, self._process.pid, os.WEXITED | os.WNOWAIT)
+                self._ended_itself = ended is not None and ended.si_code == os.CLD_EXITED
             else:
                 self._process.wait()
             if self._launch.info_fd >= 0:
@@ -168,6 +190,8 @@ class RunningCommand(asyncio.Protocol):
         for timer in self._timers:
             timer.cancel()
         os.close(self._life)
+        if self._launch.home:
+            self._loop.run_in_executor(None, delete_folder, self._launch.home)
         if self._dry:
             self._finish()
         else:
@@ -190,6 +214,8 @@ class RunningCommand(asyncio.Protocol):
         if self._launch.scope == "group":
             process_tree.kill_group(self._process.pid)  # first, so that no shell reports that its children were killed
         process_tree.kill_tree(self._process.pid)
+        if self._launch.scope == "tree" and self._ended_itself:
+            return  # it ends after all its descendants, because it adopts them
         process_tree.kill_group(self._process.pid)
         process_tree.kill_marked(f"{MARKER_VARIABLE}={self._mark}".encode())
 
@@ -202,35 +228,38 @@ class RunningCommand(asyncio.Protocol):
             self._output.close()
         else:
             self._transport.close()
-        self._done.set_result(FinishedCommand(self._kept.text(), self._process.returncode, self._why))
+        self._done.set_result(FinishedCommand(self._kept.text(), self._process.wait(), self._why))
 
 
-def _start(launch: ProcessLaunch, mark: str) -> "tuple[subprocess.Popen[bytes], IO[bytes], int]":
+def _start(launch: ProcessLaunch, mark: str) -> tuple[StartedProcess, IO[bytes], int]:
     """Start the process; return it with its output pipe and the pipe whose closing ends it."""
     # Pipes of our own: with asyncio's pipes, waiting would last until every child process has closed them.
     output, theirs = os.pipe()
     watched, life = os.pipe()
-    given = None if launch.stdin_data is None else _held(launch.stdin_data)
+    given = os.open(os.devnull, os.O_RDONLY) if launch.stdin_data is None else _held(launch.stdin_data)
+    environment = {**launch.environment, MARKER_VARIABLE: mark}
     try:
-        process = subprocess.Popen(
-            launch.argv,
-            cwd=launch.folder,
-            stdin=watched if launch.stdin_is_watchdog else subprocess.DEVNULL if given is None else given,
-            stdout=theirs,
-            stderr=subprocess.STDOUT,
-            env={**launch.environment, MARKER_VARIABLE: mark},
-            start_new_session=True,
-            pass_fds=launch.descriptors,
-        )
+        process: StartedProcess
+        if launch.fork:
+            process = launch.fork(environment, given, theirs)
+        else:
+            process = subprocess.Popen(
+                launch.argv,
+                cwd=launch.folder,
+                stdin=watched if launch.stdin_is_watchdog else given,
+                stdout=theirs,
+                stderr=subprocess.STDOUT,
+                env=environment,
+                start_new_session=True,
+                pass_fds=launch.descriptors,
+            )
     except OSError as error:
         for descriptor in (output, life, *([launch.info_fd] if launch.info_fd >= 0 else [])):
             os.close(descriptor)
         raise Problem("The command cannot be started.", f"{error}.", "Check that the folder still exists.") from error
     finally:
-        for descriptor in (theirs, watched, *launch.descriptors):
+        for descriptor in (theirs, watched, given, *launch.descriptors):
             os.close(descriptor)
-        if given is not None:
-            os.close(given)
     return process, os.fdopen(output, "rb"), life
 
 

@@ -1,4 +1,4 @@
-"""The self-test of a sandbox: nine real attacks inside it, against a listener, a canary file and a decoy process."""
+"""The self-test of a sandbox: real attacks inside it, against a listener, canary files and a decoy process."""
 
 import contextlib
 import hashlib
@@ -19,13 +19,18 @@ from core.workspace.launcher import PASSED_VARIABLES, CommandRequest, Launcher
 from core.workspace.running_command import MARKER_VARIABLE
 
 TIME_S = 30
-OPEN_BY_DESIGN = {"landlock": ("protected",)}
+OPEN_BY_DESIGN = {"landlock": ("names", "protected", "secret")}
 ATTACK_DESCRIPTIONS = {
     "read_outside": "read a file outside the folder",
     "write_outside": "write outside the folder",
     "connect": "connect to a port of this machine",
     "unix_socket": "connect to a socket of another program",
     "environment": "read the environment of another program",
+    "other_process": "end or slow down another program",
+    "metadata": "change the permissions or times of a file outside the folder",
+    "terminal": "read or write the terminal of another program",
+    "names": "see whether a file outside the folder exists, its size and its times",
+    "secret": "read a file with secrets in the folder",
     "namespace": "open a namespace of its own",
     "kernel": "change the settings of the kernel",
     "protected": "change a protected file",
@@ -55,8 +60,9 @@ class SandboxProof:
 
 
 def prove_sandbox(launcher: Launcher, cache: Path | None = None) -> SandboxProof:
-    """Return the result for this profile; the one in `cache` is used if the machine was not restarted since."""
-    name = hashlib.sha256(f"{launcher.profile}\n{_boot()}\n{os.getuid()}".encode()).hexdigest()
+    """Return the result for this profile; the one in `cache` is used until a restart or a new attack."""
+    marks = (launcher.profile, *ATTACK_DESCRIPTIONS, _boot(), str(os.getuid()))
+    name = hashlib.sha256("\n".join(marks).encode()).hexdigest()
     if cache and (known := _kept(cache, name)):
         return known
     proof = _attack(launcher, name)
@@ -94,9 +100,10 @@ def _attack(launcher: Launcher, name: str) -> SandboxProof:
         (folder / ".git" / "hooks").mkdir(parents=True)
         outside.mkdir()
         (outside / "canary").write_text(canary)
+        (folder / ".env").write_text(canary)
         shutil.copy(attacks.__file__, folder / "attacks.py")
-        with _decoys(outside, canary) as port:
-            order = {"outside": str(outside), "folder": str(folder), "canary": canary, "port": str(port)}
+        with _decoys(outside, canary) as decoys:
+            order = {"outside": str(outside), "folder": str(folder), "canary": canary, **decoys}
             order["names"] = " ".join(
                 [
                     *PASSED_VARIABLES,
@@ -153,17 +160,33 @@ def _run(launcher: Launcher, asked: CommandRequest) -> set[str] | None:
 
 
 @contextlib.contextmanager
-def _decoys(outside: Path, canary: str) -> Iterator[int]:
-    """Provide the targets of the attacks: a port, a Unix socket and a process with a secret in its environment."""
+def _decoys(outside: Path, canary: str) -> Iterator[dict[str, str]]:
+    """Provide the targets of the attacks: a port, a terminal, a Unix socket, a process with a secret."""
     with (
         socket.create_server(("127.0.0.1", 0)) as port,
         _unix_listener(outside / "socket"),
+        _terminal() as terminal,
         subprocess.Popen(["/bin/cat"], env={"SECRET": canary}, stdin=subprocess.PIPE) as decoy,
     ):
         try:
-            yield port.getsockname()[1]
+            yield {"port": str(port.getsockname()[1]), "pid": str(decoy.pid), "terminal": terminal}
         finally:
             decoy.kill()
+
+
+@contextlib.contextmanager
+def _terminal() -> Iterator[str]:
+    """Open a terminal and return the path of the side that programs use."""
+    try:
+        ours, theirs = os.openpty()
+    except OSError:  # this machine has no terminals
+        yield os.devnull + "/none"
+        return
+    try:
+        yield os.ttyname(theirs)
+    finally:
+        os.close(ours)
+        os.close(theirs)
 
 
 @contextlib.contextmanager

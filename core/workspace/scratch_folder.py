@@ -13,6 +13,7 @@ if sys.platform != "win32":
     import fcntl
 
 PREFIX = "journeyman-walls-"
+SMALLEST = 4096  # bytes that even an empty file counts for
 YOUNG_S = 60.0  # a newer folder may just have been created and not be locked yet
 
 
@@ -29,17 +30,29 @@ class ScratchFolder:
 
 
 def _end(path: Path, held: int) -> None:
-    _take_away(path)
+    delete_folder(path)
     os.close(held)
 
 
-def _take_away(path: Path) -> None:
+def delete_folder(path: Path) -> None:
     """Delete a folder, also subfolders that a command made inaccessible; links are not followed."""
     for folder, inner, _ in os.walk(path):
         for place in (Path(folder, name) for name in inner):
             if not place.is_symlink():
                 place.chmod(0o700)
     shutil.rmtree(path, ignore_errors=True)
+
+
+def occupied_space(path: Path, limit: int) -> int:
+    """Return how many bytes the files in a folder occupy; stop counting beyond the limit. Links are not followed."""
+    found = 0
+    for folder, inner, files in os.walk(path):
+        for name in (*inner, *files):
+            with contextlib.suppress(OSError):
+                found += max(512 * Path(folder, name).lstat().st_blocks, SMALLEST)
+        if found > limit:
+            break
+    return found
 
 
 def _take_away_what_is_left(folder: Path) -> None:
@@ -50,7 +63,7 @@ def _take_away_what_is_left(folder: Path) -> None:
                 found = os.fstat(held)
                 if found.st_uid == os.getuid() and time.time() - found.st_mtime > YOUNG_S:
                     fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                    _take_away(place)
+                    delete_folder(place)
             finally:
                 os.close(held)
 

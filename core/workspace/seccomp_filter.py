@@ -1,82 +1,154 @@
-"""The seccomp filter of system calls for commands, as a BPF program."""
+"""The seccomp filters of system calls for commands, as BPF programs."""
 
 import errno
 import struct
-from dataclasses import dataclass
+from collections.abc import Iterable
 
-_ALLOW, _KILL, _ERROR = 0x7FFF0000, 0x80000000, 0x00050000
-_LOAD, _EQUAL, _AT_LEAST, _ANY_BIT, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
-_NUMBER, _MACHINE, _FIRST, _SECOND = 0, 4, 16, 24  # offsets in struct seccomp_data; the low halves of the arguments
+from core.workspace.syscall_numbers import SYSCALL_NUMBERS
+
+MACHINES = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}  # the supported machines, and how the kernel audits them
+
+_ALLOW, _ASK, _KILL, _ERROR = 0x7FFF0000, 0x7FC00000, 0x80000000, 0x00050000
+_LOAD, _AND, _EQUAL, _AT_LEAST, _ANY_BIT, _RETURN = 0x20, 0x54, 0x15, 0x35, 0x45, 0x06
+_NUMBER, _MACHINE, _FIRST, _SECOND, _THIRD = 0, 4, 16, 24, 32  # offsets in struct seccomp_data
 _NAMESPACES = 0x7E020000  # CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET
-_TTY_PUSH, _TTY_PASTE = 0x5412, 0x541C  # TIOCSTI, TIOCLINUX: they insert input into the terminal
 _X32 = 0x40000000
-_AF_UNIX, _AF_INET, _AF_INET6, _AF_NETLINK, _AF_PACKET, _AF_VSOCK = 1, 2, 10, 16, 17, 40
-
-
-@dataclass(frozen=True, slots=True)
-class _Machine:
-    audit: int
-    clone: int
-    clone3: int
-    socket: int
-    ioctl: int
-    denied: tuple[int, ...]
-
+_AF_UNIX, _AF_INET, _AF_INET6, _AF_NETLINK = 1, 2, 10, 16
+_TERMINAL_INPUT = (0x5412, 0x541C)  # TIOCSTI, TIOCLINUX: they insert input into the terminal
+_FILE_FLAGS = (0x40086602, 0x401C5820)  # FS_IOC_SETFLAGS, FS_IOC_FSSETXATTR: they need no right to write
+_SIGNAL_OWNER = (8, 10, 15)  # F_SETOWN, F_SETSIG, F_SETOWN_EX: they let the kernel send any signal to any process
+_PERSONALITIES = (0, 8, 0x20000, 0x20008, 0x40000, 0xFFFFFFFF)  # Linux, uname26, without address randomization, query
+_ACCESS_MODE, _WRITE_ONLY, _READ_WRITE, _TRUNCATE = 0o3, 0o1, 0o2, 0o1000
+_ALL_PROCESSES_OF_A_USER = {"setpriority": 2, "ioprio_set": 3}  # PRIO_USER, IOPRIO_WHO_USER
 
 # Debugging of other processes, kernel keys, bpf, io_uring (it opens files and connects past every filter), mounts and
 # namespaces, file handles that open files without a path, modules, swap, clocks, host names.
-MACHINES = {
-    "x86_64": _Machine(
-        *(0xC000003E, 56, 435, 41, 16),
-        (
-            *(101, 310, 311, 312, 248, 249, 250, 321, 425, 426, 427, 165, 166, 155, 161, 272, 308),
-            *(428, 429, 430, 431, 432, 433, 442, 303, 304, 298, 323, 175, 313, 176, 246, 320, 167, 168, 169),
-            *(163, 179, 443, 180, 212, 172, 173, 164, 227, 159, 305, 170, 171, 154, 134, 153, 103, 300),
-        ),
-    ),
-    "aarch64": _Machine(
-        *(0xC00000B7, 220, 435, 198, 29),
-        (
-            *(117, 270, 271, 272, 217, 218, 219, 280, 425, 426, 427, 40, 39, 41, 51, 97, 268),
-            *(428, 429, 430, 431, 432, 433, 442, 264, 265, 241, 282, 105, 273, 106, 104, 294, 224, 225, 142),
-            *(89, 60, 443, 18, 170, 112, 171, 266, 161, 162, 58, 116, 262),
-        ),
-    ),
-}
+_DENIED = (
+    *("ptrace", "process_vm_readv", "process_vm_writev", "kcmp", "pidfd_getfd", "process_madvise", "process_mrelease"),
+    *("migrate_pages", "move_pages", "add_key", "request_key", "keyctl", "bpf", "perf_event_open", "userfaultfd"),
+    *("io_uring_setup", "io_uring_enter", "io_uring_register", "mount", "umount2", "pivot_root", "chroot", "unshare"),
+    *("setns", "open_tree", "open_tree_attr", "move_mount", "fsopen", "fsconfig", "fsmount", "fspick", "mount_setattr"),
+    *("name_to_handle_at", "open_by_handle_at", "init_module", "finit_module", "delete_module", "kexec_load"),
+    *("kexec_file_load", "swapon", "swapoff", "reboot", "acct", "quotactl", "quotactl_fd", "nfsservctl"),
+    *("lookup_dcookie", "iopl", "ioperm", "settimeofday", "clock_settime", "adjtimex", "clock_adjtime", "sethostname"),
+    *("setdomainname", "modify_ldt", "uselib", "vhangup", "syslog", "fanotify_init"),
+)
+# What namespaces separate, and Landlock does not.
+_SHARED_MEMORY = (
+    *("shmget", "shmat", "shmctl", "shmdt", "semget", "semop", "semctl", "semtimedop"),
+    *("msgget", "msgsnd", "msgrcv", "msgctl", "mq_open", "mq_unlink"),
+)
+_EXTENDED_ATTRIBUTES = (
+    *("setxattr", "lsetxattr", "fsetxattr", "removexattr", "lremovexattr", "fremovexattr"),
+    *("setxattrat", "removexattrat", "file_setattr"),
+)
+# Landlock has no rights for these. The supervisor performs them if the file is in a writable folder.
+_METADATA = (
+    *("chmod", "fchmod", "fchmodat", "fchmodat2", "chown", "fchown", "lchown", "fchownat"),
+    *("utime", "utimes", "futimesat", "utimensat", "inotify_add_watch"),
+)
+# The supervisor admits these if they concern a process of the sandbox. Their first argument is a pid, 0 the caller's.
+_PROCESS_LIMITS = ("prlimit64", "sched_setparam", "sched_setscheduler", "sched_setaffinity", "sched_setattr")
+_SIGNALS = ("kill", "tkill", "tgkill", "rt_sigqueueinfo", "rt_tgsigqueueinfo")
+_SCOPES_SIGNALS, _KNOWS_TRUNCATION = 6, 3  # the versions of the Landlock ABI that do
 
 
-def filter_program(machine: str, *, sockets: bool = True) -> bytes:
-    """Return the filter. `sockets=False` also denies sockets, for launchers without a network namespace."""
-    here = MACHINES[machine]
-    lines = [_line(_LOAD, _MACHINE), _line(_EQUAL, here.audit, 1, 0), _line(_RETURN, _KILL), _line(_LOAD, _NUMBER)]
+def number_of(name: str, machine: str) -> int:
+    """Return the number of a system call; -1 if this machine does not have it."""
+    return SYSCALL_NUMBERS[name][list(MACHINES).index(machine)]
+
+
+def supervised_calls(machine: str, version: int) -> dict[int, str]:
+    """Return the system calls that the supervisor decides, by number, for this version of the Landlock ABI."""
+    names = [*_METADATA, *_PROCESS_LIMITS, *_ALL_PROCESSES_OF_A_USER]
+    names += _SIGNALS if version < _SCOPES_SIGNALS else ()
+    names += ["truncate"] if version < _KNOWS_TRUNCATION else []
+    return {number: name for name in names if (number := number_of(name, machine)) >= 0}
+
+
+def bubblewrap_filter(machine: str) -> bytes:
+    """Return the filter for commands that namespaces separate from other processes, files and networks."""
+    sockets = [_load(_FIRST)]
+    for family in (_AF_UNIX, _AF_INET, _AF_INET6, _AF_NETLINK):
+        sockets += [_line(_EQUAL, family, 0, 1), _return(_ALLOW)]
+    return _filter(machine, _when(machine, "socket", [*sockets, _refuse(errno.EACCES)]))
+
+
+def landlock_filter(machine: str, version: int) -> bytes:
+    """Return the filter for commands that are separated by this version of the Landlock ABI only: without sockets."""
+    supervised = supervised_calls(machine, version)
+    lines = _deny(machine, ["socket"], errno.EACCES)
+    lines += _deny(machine, _SHARED_MEMORY, errno.EPERM) + _deny(machine, _EXTENDED_ATTRIBUTES, errno.ENOTSUP)
+    lines += _when(machine, "ioctl", [_load(_SECOND), *_refuse_values(_FILE_FLAGS, errno.EPERM)])
+    for name in _PROCESS_LIMITS:
+        lines += _when(machine, name, [_load(_FIRST), _line(_EQUAL, 0, 1, 0), _return(_ASK)])
+    for name, user in _ALL_PROCESSES_OF_A_USER.items():
+        own = [_load(_FIRST), *_refuse_values((user,), errno.EPERM), _load(_SECOND), _line(_EQUAL, 0, 1, 0)]
+        lines += _when(machine, name, [*own, _return(_ASK)])
+    conditional = (*_PROCESS_LIMITS, *_ALL_PROCESSES_OF_A_USER)
+    for number, name in supervised.items():
+        if name not in conditional:
+            lines += [_line(_EQUAL, number, 0, 1), _return(_ASK)]
+    if version < _SCOPES_SIGNALS:
+        lines += _deny(machine, ["pidfd_send_signal"], errno.EPERM)
+        lines += _when(machine, "fcntl", [_load(_SECOND), *_refuse_values(_SIGNAL_OWNER, errno.EPERM)])
+    if version < _KNOWS_TRUNCATION:
+        lines += _deny(machine, ["openat2"], errno.ENOSYS)  # its flags are in memory, where a filter cannot read them
+        for name, flags in (("open", _SECOND), ("openat", _THIRD)):
+            lines += _when(machine, name, _refuse_truncation(flags))
+    return _filter(machine, lines)
+
+
+def _filter(machine: str, more: list[bytes]) -> bytes:
+    """Return a filter with the rules for every sandbox and these."""
+    lines = [_load(_MACHINE), _line(_EQUAL, MACHINES[machine], 1, 0), _return(_KILL), _load(_NUMBER)]
     if machine == "x86_64":
         lines += [_line(_AT_LEAST, _X32, 0, 1), _refuse(errno.EPERM)]
-    for number in here.denied:
-        lines += [_line(_EQUAL, number, 0, 1), _refuse(errno.EPERM)]
-    lines += _when(
-        here.clone3, [_refuse(errno.ENOSYS)]
-    )  # a filter cannot read its flags, which are in memory; libraries fall back to clone
-    lines += _when(here.clone, [_line(_LOAD, _FIRST), _line(_ANY_BIT, _NAMESPACES, 0, 1), _refuse(errno.EPERM)])
-    lines += _when(here.ioctl, [_line(_LOAD, _SECOND), *_one_of((_TTY_PUSH, _TTY_PASTE), errno.EPERM)])
-    families = (
-        (_AF_VSOCK, _AF_PACKET) if sockets else (_AF_VSOCK, _AF_PACKET, _AF_UNIX, _AF_INET, _AF_INET6, _AF_NETLINK)
-    )
-    lines += _when(here.socket, [_line(_LOAD, _FIRST), *_one_of(families, errno.EACCES)])
-    return b"".join([*lines, _line(_RETURN, _ALLOW)])
+    lines += _deny(machine, _DENIED, errno.EPERM)
+    # A filter cannot read the flags of clone3, which are in memory; libraries fall back to clone.
+    lines += _deny(machine, ["clone3"], errno.ENOSYS)
+    lines += _when(machine, "clone", [_load(_FIRST), _line(_ANY_BIT, _NAMESPACES, 0, 1), _refuse(errno.EPERM)])
+    lines += _when(machine, "ioctl", [_load(_SECOND), *_refuse_values(_TERMINAL_INPUT, errno.EPERM)])
+    plain = [line for value in _PERSONALITIES for line in (_line(_EQUAL, value, 0, 1), _return(_ALLOW))]
+    lines += _when(machine, "personality", [_load(_FIRST), *plain, _refuse(errno.EPERM)])
+    return b"".join([*lines, *more, _return(_ALLOW)])
+
+
+def _deny(machine: str, names: Iterable[str], fault: int) -> list[bytes]:
+    numbers = [number for name in names if (number := number_of(name, machine)) >= 0]
+    return [line for number in numbers for line in (_line(_EQUAL, number, 0, 1), _refuse(fault))]
+
+
+def _refuse_values(values: Iterable[int], fault: int) -> list[bytes]:
+    return [line for value in values for line in (_line(_EQUAL, value, 0, 1), _refuse(fault))]
+
+
+def _refuse_truncation(flags: int) -> list[bytes]:
+    """Refuse to truncate a file that is not opened for writing: before version 3, Landlock does not notice it."""
+    return [
+        *(_load(flags), _line(_ANY_BIT, _TRUNCATE, 0, 4), _line(_AND, _ACCESS_MODE), _line(_EQUAL, _WRITE_ONLY, 2, 0)),
+        *(_line(_EQUAL, _READ_WRITE, 1, 0), _refuse(errno.EPERM)),
+    ]
+
+
+def _when(machine: str, name: str, lines: list[bytes]) -> list[bytes]:
+    """Return these instructions for one system call; its number is loaded again after them."""
+    number = number_of(name, machine)
+    return [] if number < 0 else [_line(_EQUAL, number, 0, len(lines) + 1), *lines, _load(_NUMBER)]
+
+
+def _load(offset: int) -> bytes:
+    """Load a number or the low half of an argument. All arguments tested here are ints, so the kernel uses no more."""
+    return _line(_LOAD, offset)
 
 
 def _line(code: int, value: int, yes: int = 0, no: int = 0) -> bytes:
     return struct.pack("HBBI", code, yes, no, value)
 
 
+def _return(what: int) -> bytes:
+    return _line(_RETURN, what)
+
+
 def _refuse(fault: int) -> bytes:
-    return _line(_RETURN, _ERROR | fault)
-
-
-def _one_of(values: tuple[int, ...], fault: int) -> list[bytes]:
-    return [line for value in values for line in (_line(_EQUAL, value, 0, 1), _refuse(fault))]
-
-
-def _when(number: int, lines: list[bytes]) -> list[bytes]:
-    """Return these instructions for one system call; its number is loaded again after them."""
-    return [_line(_EQUAL, number, 0, len(lines) + 1), *lines, _line(_LOAD, _NUMBER)]
+    return _return(_ERROR | fault)

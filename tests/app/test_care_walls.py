@@ -3,6 +3,8 @@
 import contextlib
 from tempfile import gettempdir
 
+import pytest
+
 from app.commands.doctor import check_sandbox
 from core.engine.services.sandbox_status import sandbox_status
 from core.workspace.bubblewrap import Bubblewrap
@@ -19,12 +21,16 @@ def test_working_sandbox_is_reported() -> None:
         )
 
 
-def test_reduced_sandbox_lists_what_is_open() -> None:
+def test_reduced_sandbox_lists_what_is_open(monkeypatch: pytest.MonkeyPatch) -> None:
     with walls("landlock"), contextlib.closing(choose_sandbox(launchers=[Landlock])) as made:
-        assert (
-            check_sandbox(sandbox_status(made)).ok
-            and check_sandbox(sandbox_status(made)).result == "landlock, reduced; a command can change a protected file"
-        )
+        found = check_sandbox(sandbox_status(made))
+        monkeypatch.setenv("PATH", "/nowhere")
+        without = check_sandbox(sandbox_status(made))
+    assert found.ok and found.result == (
+        "landlock, reduced; a command can still see whether a file outside the folder exists, its size and its times; "
+        "change a protected file; read a file with secrets in the folder"
+    )
+    assert without.suggestion == "Install bubblewrap, so that the sandbox prevents this too."
 
 
 def test_failing_or_missing_sandbox_is_reported() -> None:

@@ -18,6 +18,7 @@ from core.domain.problems import Problem
 from core.domain.rules import Effect, PermissionRule, new_rule
 from core.store.rule_store import LoadedRules, RuleStore, new_rule_id
 from core.workspace.broker import FileBroker
+from core.workspace.paths import system_state_reason
 
 RULE_TOOL = "folder"  # trust is stored in the rule book under this tool name, so it is listed and revoked like any rule
 INSTRUCTION_FILES = ("AGENTS.md", "CLAUDE.md", ".mcp.json")
@@ -198,11 +199,13 @@ def _content_mark(broker: FileBroker, name: str) -> str:
 def refuse_unsafe_folder(folder: Path, data: Path) -> None:
     """Raise Problem for folders in which commands of an agent could do too much damage.
 
-    These are a whole disk, a home folder, Journeyman's data folder, and folders with sockets of other programs.
+    These are a whole disk, a home folder, Journeyman's data folder, and folders of the running system or with sockets.
     """
     real, home, data = folder.resolve(), Path.home().resolve(), data.resolve()
-    why = ""
-    if real == Path(real.anchor):
+    why, do = system_state_reason(real), "Choose or create a folder inside it."
+    if why:
+        do = "Choose a folder on a disk, such as one in your home folder."
+    elif real == Path(real.anchor):
         why = "It is the root of the disk"
     elif data.is_relative_to(real):
         why = "It is Journeyman's data folder" if data == real else "It contains Journeyman's data folder"
@@ -211,12 +214,12 @@ def refuse_unsafe_folder(folder: Path, data: Path) -> None:
     elif any(place.is_relative_to(real) for place in _socket_folders()):
         why = "It contains the sockets of running programs"
     if why:
-        raise Problem(f"An agent cannot work in {real}.", f"{why}.", "Choose or create a folder inside it.")
+        raise Problem(f"An agent cannot work in {real}.", f"{why}.", do)
 
 
 def _socket_folders() -> Iterator[Path]:
     """Yield the folders with the sockets of all running programs, and with the files that our sandbox uses."""
-    yield Path(tempfile.gettempdir()).resolve()
+    yield from (Path(place).resolve() for place in (tempfile.gettempdir(), "/tmp", "/var/tmp"))
     if place := os.environ.get("XDG_RUNTIME_DIR"):
         yield Path(place).resolve()
 

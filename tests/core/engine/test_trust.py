@@ -1,5 +1,6 @@
 """Folder trust: project instructions are followed only in trusted folders, and only with the contents trusted."""
 
+import sys
 import tempfile
 from pathlib import Path
 
@@ -166,6 +167,36 @@ def test_folders_with_sockets_or_sandbox_files_are_no_workspaces(
         with pytest.raises(Problem, match="cannot work"):
             refuse_unsafe_folder(folder, tmp_path / "data")
     refuse_unsafe_folder(shared / "work", tmp_path / "data")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="these folders are those of Linux")
+@pytest.mark.parametrize(
+    ("folder", "why"),
+    [
+        *(
+            ("/proc", "/proc belongs"),
+            ("/proc/self/cwd", ""),
+            ("/sys/kernel", "/sys belongs"),
+            ("/dev", "/dev belongs"),
+        ),
+        *(("/dev/shm", "Shared memory belongs"), ("/dev/shm/work", "Shared memory belongs")),
+        *(("/run", "sockets"), ("/run/user", "sockets"), ("/run/user/1000", "sockets"), ("/run/docker", "sockets")),
+        *(("/run/media", "sockets"), ("/run/user/1000/gnupg", "sockets"), ("/tmp", "sockets"), ("/var/tmp", "sockets")),
+        *(("/run/media/ada", ""), ("/run/media/ada/disk/work", ""), ("/run/user/1000/doc/1a/work", "")),
+    ],
+)
+def test_folders_of_the_running_system_are_no_workspaces(
+    folder: str, why: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The error says why, and what to do instead."""
+    monkeypatch.setenv("HOME", "/nowhere/home")
+    if not why:
+        refuse_unsafe_folder(Path(folder), Path("/nowhere/data"))
+        return
+    with pytest.raises(Problem, match=why) as refused:
+        refuse_unsafe_folder(Path(folder), Path("/nowhere/data"))
+    inside = folder in ("/tmp", "/var/tmp")
+    assert ("inside it" if inside else "home folder") in str(refused.value.details.fix)
 
 
 def test_an_imported_session_does_not_run_in_unsafe_folders_either(tmp_path: Path) -> None:

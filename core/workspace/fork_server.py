@@ -1,0 +1,90 @@
+"""Starts processes by forking one that is already running: starting Python takes several times as long."""
+
+import marshal
+import os
+import socket
+import struct
+import subprocess
+import threading
+from collections.abc import Mapping, Sequence
+
+ANSWER_S = 20.0  # for a new server, on a busy machine
+
+
+class ForkedProcess:
+    """A child process of ours that the fork server created. Like `subprocess.Popen`, it must be waited for."""
+
+    def __init__(self, pid: int) -> None:
+        self.pid = pid
+        self.returncode: int | None = None
+
+    def wait(self) -> int:
+        """Wait until the process has ended, and return its exit code."""
+        if self.returncode is None:
+            self.returncode = os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
+        return self.returncode
+
+
+class ForkServer:
+    """A process that runs `argv` with the number of a socket, which sends it orders. It ends when the socket is closed.
+
+    It is started at the first fork. Processes that it forks are children of this process: the kernel ends them with
+    the thread that started the server.
+    """
+
+    def __init__(self, argv: Sequence[str]) -> None:
+        self._argv = argv
+        self._lock = threading.Lock()
+        self._process: subprocess.Popen[bytes] | None = None
+        self._socket: socket.socket | None = None
+
+    def fork(self, words: Sequence[str], environment: Mapping[str, str], given: int, output: int) -> ForkedProcess:
+        """Fork a process that gets these arguments; raise OSError if it cannot be started."""
+        body = marshal.dumps((list(words), dict(environment)))
+        with self._lock:
+            connection = self._connect()
+            try:
+                socket.send_fds(connection, [struct.pack("Q", len(body))], [given, output])
+                connection.sendall(body)
+                answer = connection.recv(4)
+            except OSError:
+                answer = b""
+            if len(answer) < 4:  # the server was killed; whether it has forked is unknown, so it is not tried again
+                self._stop()
+                raise OSError("the process that starts commands has ended")
+        pid = struct.unpack("i", answer)[0]
+        if pid < 0:
+            raise OSError(-pid, os.strerror(-pid))
+        return ForkedProcess(pid)
+
+    def _connect(self) -> socket.socket:
+        if self._socket is None or self._process is None or self._process.poll() is not None:
+            self._stop()
+            self._socket, theirs = socket.socketpair()
+            self._socket.settimeout(ANSWER_S)
+            with theirs:
+                nothing = subprocess.DEVNULL
+                self._process = subprocess.Popen(
+                    (*self._argv, str(theirs.fileno())),
+                    cwd="/",
+                    env={},
+                    stdin=nothing,
+                    stdout=nothing,
+                    stderr=nothing,
+                    pass_fds=[theirs.fileno()],
+                    start_new_session=True,
+                )
+        return self._socket
+
+    def close(self) -> None:
+        """End the server. Processes that it has forked keep running."""
+        with self._lock:
+            self._stop()
+
+    def _stop(self) -> None:
+        if self._socket:
+            self._socket.close()
+        if self._process:
+            self._process.kill()
+            self._process.wait()
+        self._socket = self._process = None
