@@ -132,7 +132,7 @@ def report_internal_error(error: BaseException, folder: Path, out: "Output") -> 
 
 def make_crash_report(error: BaseException) -> CrashReport:
     stack = "".join(traceback.format_exception(error))
-    report = format_report(f"In the thread {threading.current_thread().name}:\n\n{stack.rstrip()}")
+    report = format_report(f"Thread: {threading.current_thread().name}\n\n{stack.rstrip()}")
     return CrashReport(_redacted(f"{type(error).__name__}: {error}"), report)
 
 

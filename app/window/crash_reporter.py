@@ -35,15 +35,15 @@ class CrashReporter(QObject):
                 ErrorDetails(self.tr("The same internal error occurred again."), f"{crash.line}.", do)
             )
         else:
-            self._open(crash, self.tr("Internal error: {line}").format(line=crash.line), self.saved_text())
+            self._open(
+                crash, self.tr("Journeyman had an internal error ({line})").format(line=crash.line), self.saved_text()
+            )
         self._seen.add(crash.line)
 
     def show_previous(self, crash: CrashReport) -> None:
         """Show a crash of the previous process, which it could not report itself."""
         what = self.tr("Journeyman crashed the last time: {line}").format(line=crash.line)
-        saved = self.tr(
-            "Everything that was shown is saved. Runs that were in progress are interrupted until you resume them."
-        )
+        saved = self.tr("Your sessions are saved. Runs that were in progress are interrupted until you resume them.")
         self._open(crash, what, saved)
 
     def _open(self, crash: CrashReport, what: str, saved: str) -> None:
@@ -61,11 +61,11 @@ class CrashReporter(QObject):
         """Return a text that says what is saved and what the user can do now."""
         if self._engine_ended():
             return self.tr(
-                "Everything shown is saved, and so are messages you had not sent. The engine has stopped: restart to"
+                "Your sessions are saved, and so are messages you have not sent. The engine has stopped: restart to"
                 " continue. Runs that were in progress are then shown as interrupted, and no call is run again"
                 " unless you ask for it."
             )
         return self.tr(
-            "Everything shown is saved, and so are messages you had not sent. You can continue; if something looks"
-            " wrong now, restart."
+            "Your sessions are saved, and so are messages you have not sent. Runs in progress continue, unless they"
+            " are shown as failed. You can keep working. If something looks wrong, restart."
         )

@@ -158,12 +158,19 @@ class Settings:
     model: str = setting_field(
         "",
         SettingInfo(
-            MODELS, "Model", "The model of new sessions, as PROVIDER/MODEL. If empty, you choose one for each session."
+            MODELS,
+            "Default model",
+            "New sessions use this model, such as ollama/qwen3:32b. If empty, you choose one for each session.",
         ),
     )
     tiers: Tiers = setting_field(
         NO_TIERS,
-        SettingInfo(MODELS, "Tiers", "Which models do which work. If empty, the session's model does everything."),
+        SettingInfo(
+            MODELS,
+            "Model tiers",
+            "Models for easy, medium and hard work; the first that works is used. Summaries and reviews use Small. "
+            "With the model “auto”, each step uses the tier it needs. If empty, the session's model does everything.",
+        ),
     )
     providers: tuple[Provider, ...] = setting_field(
         (),
@@ -197,8 +204,8 @@ class Settings:
         SettingInfo(
             MODELS,
             "Text-based tool calls",
-            "Models that do not support tool calls and write them as text instead. "
-            "Journeyman adds such models when it detects them; “journeyman models test” tests one again.",
+            "Models that cannot call tools and write each call as text instead. Journeyman detects such models and "
+            "adds them here. The Test button of a model checks it again.",
         ),
     )
     max_turns: int = setting_field(

@@ -44,7 +44,7 @@ def test_requests_are_decided_with_the_keyboard(display: Screen, tmp_path: Path)
         display.keys("d", "n", "o", "Return")
         wait_until(lambda: waiting(home) == [], "the second is denied")
         yes, no = given(home)
-        assert yes["allowed"] and yes["scope"] == "run" and yes["patterns"] == "pip install *\npytest *"
+        assert yes["allowed"] and yes["scope"] == "run" and yes["patterns"] == "ruff format *\npytest *"
         assert not no["allowed"] and no["reason"]["head"] == "no"
         program.kill()
 

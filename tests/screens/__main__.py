@@ -1,4 +1,6 @@
-"""Takes a screenshot of every screen: `python -m tests.screens DIR`, which `packaging/dev.py screenshots` runs.
+"""Takes a screenshot of every screen, or of those named: `python -m tests.screens DIR [SCREEN ...]`.
+
+`packaging/dev.py screenshots` runs it.
 
 The sample data comes from real runs of the scripted model, with clocks that are set.
 """
@@ -8,7 +10,7 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -22,10 +24,10 @@ SETTLES = 4
 HOMES = ("HOME", "USERPROFILE")
 
 
-def take(folder: Path, out: Output) -> int:
-    """Paint every screen into the folder, in a process for each scale, which Qt reads only at its start."""
+def take(folder: Path, names: Sequence[str], out: Output) -> int:
+    """Paint every screen, or those in `names`, in a process for each scale, which Qt reads only at its start."""
     if scale := os.environ.get("JOURNEYMAN_PICTURES_AT"):
-        _paint_all(folder, Path(os.environ["JOURNEYMAN_HOME"]), scale)
+        _paint_all(folder, Path(os.environ["JOURNEYMAN_HOME"]), scale, names)
         return 0
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as place, _at_home(place):
@@ -34,7 +36,7 @@ def take(folder: Path, out: Output) -> int:
         home = Path(place) / "journeyman"
         make(home)
         for scale_ in THEMES:
-            _paint_in_process(folder, home, _screen(Path(place)), scale_)
+            _paint_in_process(folder, home, _screen(Path(place)), scale_, names)
     for picture in sorted(folder.glob("*.png")):
         out.write(str(picture))
     return 0
@@ -63,7 +65,7 @@ def _screen(place: Path) -> Path:
     return file
 
 
-def _paint_in_process(folder: Path, home: Path, screen: Path, scale: int) -> None:
+def _paint_in_process(folder: Path, home: Path, screen: Path, scale: int, names: Sequence[str]) -> None:
     offered = os.environ | {
         "JOURNEYMAN_HOME": str(home),
         "JOURNEYMAN_PICTURES_AT": str(scale),
@@ -71,20 +73,22 @@ def _paint_in_process(folder: Path, home: Path, screen: Path, scale: int) -> Non
         "QT_QPA_PLATFORM": f"offscreen:configfile={screen}",
         "QT_LOGGING_RULES": "qt.qpa.*=false",
     }
-    words = [sys.executable, "-m", "tests.screens", str(folder.absolute())]
+    words = [sys.executable, "-m", "tests.screens", str(folder.absolute()), *names]
     root = Path(__file__).resolve().parents[2]
     done = subprocess.run(words, env=offered, cwd=root, capture_output=True, text=True, check=False)
     if done.returncode:
         raise Problem("The screenshots could not be taken.", done.stderr.strip()[-2000:], "")
 
 
-def _paint_all(folder: Path, home: Path, scale: str) -> None:
+def _paint_all(folder: Path, home: Path, scale: str, names: Sequence[str]) -> None:
     from app.window.qt_application import application
     from tests.screens.screens import screens
 
     app = application()
     for theme in THEMES[int(scale)]:
         for name, widget in screens(home, theme, SIZE):
+            if names and name not in names:
+                continue
             for _ in range(SETTLES):
                 app.processEvents()
             widget.grab().save(str(folder / f"{name}-{theme}-{scale}.png"))
@@ -92,11 +96,11 @@ def _paint_all(folder: Path, home: Path, scale: str) -> None:
 
 def main(words: list[str]) -> int:
     out = terminal()
-    if len(words) != 1 or words[0].startswith("-"):
-        out.write_error("usage: python -m tests.screens DIR")
+    if not words or words[0].startswith("-"):
+        out.write_error("usage: python -m tests.screens DIR [SCREEN ...]")
         return USAGE
     try:
-        return take(Path(words[0]), out)
+        return take(Path(words[0]), words[1:], out)
     except Problem as problem:
         out.print_error(problem.details)
         return FAILED

@@ -131,8 +131,8 @@ async def _propose(proposals: ProposalStore, memories: Memories, sessions: dict[
             "memory",
             "create",
             "",
-            "When a letter cites a law: name the clause as well.",
-            "the clause was asked for twice",
+            "When a letter cites a law, name the clause too.",
+            "You asked for the clause twice.",
             details=to_proposal_details(lesson),
             session=sessions[LETTER],
             steps=(12, 15),
@@ -142,7 +142,7 @@ async def _propose(proposals: ProposalStore, memories: Memories, sessions: dict[
     database = next(one for one in memories.listed() if "reset every night" in one.content.text)
     await proposals.create(Proposal(
         "", "memory", "patch", database.id, "The shop test database is reset every night at 03:00.",
-        "the log of the reset says 03:00", database.version, session=sessions[FLAKY], steps=(9,), author="review",
+        "The log of the reset says 03:00.", database.version, session=sessions[FLAKY], steps=(9,), author="review",
     ))  # fmt: skip
     await proposals.create(
         Proposal(
@@ -150,8 +150,8 @@ async def _propose(proposals: ProposalStore, memories: Memories, sessions: dict[
             "memory",
             "create",
             "",
-            "The heat pump of Nordwerk is the quietest of the three.",
-            "read on a page",
+            "The heat pump Nordwerk N8 is quieter than Alpin A6 and Sole S10.",
+            "The web page of Nordwerk gives the noise of all three.",
             details=to_proposal_details(MemoryContent("knowledge", "")),
             session=sessions[PUMPS],
             steps=(7,),

@@ -171,12 +171,23 @@ def _short(task: str, what: str, end: SessionEvent | None, rounds: int = 3) -> l
     return [*facts, At(0.1, (end,))] if end else facts
 
 
+def _upgrade() -> list[At]:
+    """Return a session that is waiting for approval of two commands."""
+    facts = [asked("Make the billing service run on Python 3.12.")]
+    facts += thought(1, "First I see which Python the service asks for.", 2.5, 1_800)
+    facts += did("u1", "read", "read", "pyproject.toml", 0.02, 'requires-python = ">=3.11"\n')
+    facts += thought(2, "The type hints can use the syntax of 3.12. Do the tests pass as they are?", 4.1, 3_600)
+    facts += did("u2", "run", "command", "pytest -q", 1.4, "41 passed\n", 0)
+    facts += thought(3, "They pass. I format the code, test again, and delete the old environment.", 3.2, 5_400)
+    return [*facts, At(0.1, _wanted())]
+
+
 def _wanted() -> tuple[SessionEvent, ...]:
     """Return two permission requests: one that can be saved as a rule, and one for an irreversible command."""
     folder = str(Path.home() / "src/billing")
-    upgrade = 'pip install --upgrade "sqlalchemy>=2.1" && pytest -q'
+    why = "No saved rule allows this command, so it needs your approval."
     asked = (
-        ("cw1", upgrade, "No rule allows this command.", ("pip install *", "pytest *")),
+        ("cw1", "ruff format src && pytest -q", why, ("ruff format *", "pytest *")),
         ("cw2", "rm -rf .venv-3.11", "rm deletes files permanently.", ()),
     )
     events: list[SessionEvent] = []
@@ -263,7 +274,7 @@ def sessions() -> list[Made]:
     kept = [
         Made("Mould complaint to landlord", "letters", 130, [*_letter(), At(0.02, (QuestionAsked(TONE, "c7"),))]),
         Made("Upgrade billing service to 3.12", "src/billing", 660,
-             [*_short("Make the billing service run on Python 3.12.", "pytest -q", None), At(0.1, _wanted())]),
+             _upgrade()),
         Made("Tidy the invoice script", "src/invoices", 95, _edit_wanted()),
         Made("Minutes of Monday's meeting", "work", 70, _minutes()),
         Made("Weekly dependency audit", "src/shop", 4,

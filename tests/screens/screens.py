@@ -28,6 +28,7 @@ from core.store.reader import Reader
 from core.store.usage import read_usage
 from tests.screens.memory_screens import memory_pages
 from tests.screens.sample_mcp_servers import SERVERS
+from tests.screens.sample_providers import PROVIDERS
 from tests.screens.skill_screens import skill_pages
 from ui.ask.cards import PermissionCard
 from ui.ask.dialogs import PermissionDialog
@@ -90,12 +91,12 @@ PLAN: Final = RewindPlan(
     (
         FilePlan("complaint.md", "change", "now", "then", 0, 18),
         FilePlan("photos/overview.png", "remove", "now"),
-        FilePlan("notes.md", "conflict", "now", "then", 2, 1, "Somebody else changed it since."),
+        FilePlan("notes.md", "conflict", "now", "then", 2, 1, "It was changed outside this session since."),
     ),
-    ("exiftool -DateTimeOriginal photos/*.jpg",),
+    ('git commit -am "Draft the letter"',),
 )
 
-FELL: Final = """In the thread MainThread:
+FELL: Final = """Thread: MainThread
 
 Traceback (most recent call last):
   File "~/journeyman/ui/timeline/waterfall/view.py", line 88, in paint
@@ -195,6 +196,8 @@ def _asking(stage: _Stage) -> Screens:
     for title, name in ((WAITING, "question"), (CONSENT, "permission"), (EDIT, "permission-edit"), (FORM, "form")):
         stage.go(title)
         _wait_until_armed(view.asking.card)
+        if title == CONSENT:
+            stage.select("permission", "ruff")  # the request on the card, not the newest one
         if title != WAITING:
             yield name, stage.shell
         view.open_question()
@@ -320,13 +323,18 @@ def _dialogs(stage: _Stage) -> Screens:
     window.commands.open_commands()
     yield "palette", stage.shell
     window.commands.palette.dismiss()
-    settings = SettingsDialog(look, SettingsSnapshot(Settings(), RULES), stage.shell)
+    settings = SettingsDialog(
+        look,
+        SettingsSnapshot(Settings(model="ollama/qwen3:32b", text_call_models=("ollama/gemma3:4b",)), RULES),
+        stage.shell,
+    )
     day = datetime(2026, 11, 23, 9).astimezone().timestamp()
     settings.schedules.show_schedules(
         [Schedule("k3f9", "Sort what came into the inbox", str(ROOM), "", 0, int(day * 1e6), "1d")]
     )
     settings.show_data(DataState(str(ROOM), 48_300_000, 35_120, 42, 1, ("2026-11-20 09.12",)))
     settings.mcp_servers.show_servers(SERVERS)
+    settings.providers.show_providers(PROVIDERS)
     settings.open()
     pages = settings.findChild(QListWidget, "settings.pages")
     assert isinstance(pages, QListWidget)
@@ -339,7 +347,7 @@ def _dialogs(stage: _Stage) -> Screens:
         ("keyboard-shortcuts", lambda: ShortcutsDialog(look, stage.shell)),
         ("help", lambda: HelpDialog(look, stage.shell)),
         ("trust", lambda: TrustDialog(look, TRUST, stage.shell)),
-        ("revert", lambda: RevertDialog(look, "Revert the files to how they were before step 12?", PLAN, stage.shell)),
+        ("revert", lambda: RevertDialog(look, "Revert the files to their state after step 12?", PLAN, stage.shell)),
         ("api-key", lambda: ApiKeyDialog(look, [("anthropic", "Anthropic"), ("openai", "OpenAI")], stage.shell)),
         ("link", lambda: LinkDialog(look, "https://journal@example.org/damp?in=bathroom", stage.shell)),
         ("add-provider", lambda: AddProviderDialog(look, stage.shell)),
@@ -361,7 +369,8 @@ def _troubles(stage: _Stage) -> Screens:
     yield "notice", stage.shell
     report = format_report(FELL)
     saved = CrashReporter(stage.window, lambda: False).saved_text()
-    dialog = CrashDialog(stage.window.look, "Internal error: KeyError: 'lane'", saved, report, stage.shell)
+    what = "Journeyman had an internal error (KeyError: 'lane')"
+    dialog = CrashDialog(stage.window.look, what, saved, report, stage.shell)
     dialog.show()
     yield "crash", dialog
     dialog.close()

@@ -101,7 +101,7 @@ def test_a_folder_is_trusted_or_not_before_its_first_run(
             (folder / "AGENTS.md").write_text("Send it away.")
             window.view.composer.submitted.emit("Go on.")
             again = await until(lambda: window.findChild(TrustDialog), "asked again")
-            assert "changed" in find(again, QLabel, "trust.title").text()
+            assert "have changed" in find(again, QLabel, "trust.found").text()
             click(find(again, QPushButton, "trust.cancel"))
             await until(lambda: window.view.composer.draft() == "Go on.", "the text is restored")
             assert window.row(session).status == "stopped" and window.row(session).runs == 1

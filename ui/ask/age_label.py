@@ -68,7 +68,7 @@ class AgeLabel(QLabel):
         if counting:
             self.setText(f"{waited} · {_tr('{} left, then {}').format(f'{left // 60}:{left % 60:02}', self._then)}")
         else:
-            self.setText(f"{waited} · {_tr('waiting for your answer')}" if self._says_waiting else waited)
+            self.setText(f"{waited} · {_tr('waits until you answer')}" if self._says_waiting else waited)
         self._ticks.setInterval(COUNTDOWN_INTERVAL_MS if counting else AGE_INTERVAL_MS)
 
     def showEvent(self, event: QShowEvent) -> None:

@@ -212,7 +212,7 @@ class PermissionDialog(AskDialog):
     denied_all = Signal()
 
     form: PermissionForm
-    base_width = 620
+    base_width = 660
 
     def __init__(
         self,

@@ -17,6 +17,7 @@ from core.tools.unified_diff import parse_diff
 from ui.ask.full_text import DiffSign, DisplayLine, one_line, split_exact
 from ui.style.number_formats import duration, short_folder
 
+MAX_PATTERNS: Final = 3  # patterns named in a sentence
 MAX_DIFF_CHARS: Final = 400_000  # characters; longer files are shown in full as old and new text, without a diff
 
 
@@ -132,10 +133,30 @@ def request_details(wanted: PendingPermission, home: str = "") -> list[RequestDe
 def scope_label(scope: RuleScope) -> str:
     return {
         "once": _tr("Once"),
-        "run": _tr("For this run"),
-        "folder": _tr("In this folder"),
-        "always": _tr("Always"),
+        "run": _tr("Until this run ends"),
+        "folder": _tr("Always in this folder"),
+        "always": _tr("Always everywhere"),
     }[scope]
+
+
+def scope_consequence(request: PermissionRequest, scope: RuleScope, home: str = "") -> str:
+    """Return what an approval with this scope allows."""
+    if scope == "once":
+        patterns = ", ".join(one_line(pattern) for pattern in request.patterns[:MAX_PATTERNS])
+        more = _tr(" and {} more").format(len(request.patterns) - MAX_PATTERNS)
+        patterns += more if len(request.patterns) > MAX_PATTERNS else ""
+        this = {"execute": _tr("this command"), "write": _tr("this change")}.get(request.access, _tr("this call"))
+        return _tr("Once allows only {}. The other choices save a rule for: {}").format(this, patterns)
+    matching = {
+        "execute": _tr("Matching commands run without asking"),
+        "write": _tr("Matching files are changed without asking"),
+        "read": _tr("Matching files are read without asking"),
+    }.get(request.access, _tr("Matching calls run without asking"))
+    if scope == "run":
+        return _tr("{} until this run ends.").format(matching)
+    folder = one_line(short_folder(request.cwd, home or str(Path.home())))
+    where = _tr("in {}").format(folder) if scope == "folder" else _tr("in every folder")
+    return _tr("{} {}, in all sessions. To revoke: Settings, Permission rules.").format(matching, where)
 
 
 def _command_alone(plain: dict[str, Any]) -> bool:
@@ -150,11 +171,11 @@ def _access(wanted: PendingPermission, home: str) -> str:
     match request.access:
         case "execute":
             limit = wanted.parsed_arguments().get("timeout_s")
-            took = _tr("runs for at most {}").format(_time(limit)) if isinstance(limit, int | float) else ""
+            took = _tr("stopped after {}").format(_time(limit)) if isinstance(limit, int | float) else ""
             where = (
-                _tr("Can do anything that you can do")
+                _tr("Can do anything that you can do, also on the network")
                 if request.sandbox_level == "none"
-                else _tr("Can change files in {}").format(folder)
+                else _tr("Can change files in {} · no network").format(folder)
             )
             return " · ".join(part for part in (where, took) if part)
         case "write":
@@ -176,9 +197,9 @@ def _sandbox(request: PermissionRequest) -> str:
     if request.options:
         return _tr("Not sandboxed by Journeyman: the external agent runs it itself")
     return {
-        "verified": _tr("Restricted to the folder by a sandbox that was tested on this computer"),
-        "reduced": _tr("Partly restricted: the full sandbox is not available on this computer"),
-        "none": _tr("Not restricted: no sandbox is available on this computer"),
+        "verified": _tr("On: cannot read the rest of your home folder, or change files outside this folder"),
+        "reduced": _tr("Limited: the full sandbox is not available on this computer"),
+        "none": _tr("Off: no sandbox is available on this computer"),
     }[request.sandbox_level]
 
 

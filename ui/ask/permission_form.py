@@ -108,11 +108,15 @@ class PermissionForm(QWidget):
         self._show_lines()
 
     def set_collapsed(self, folded: bool) -> None:
-        """Hide all details but the first two and the warnings, because space is short; the dialog shows all details."""
+        """Hide what is not urgent, because space is short: the dialog and tooltips still show it.
+
+        The first two details and all warnings stay visible.
+        """
         for name, text in self._details[2:]:
             urgent = text.property("tone") in ("failed", "waiting")
             name.setVisible(urgent or not folded)
             text.setVisible(urgent or not folded)
+        self.scope.set_collapsed(folded)
 
     def restyle(self, look: Look) -> None:
         self._look = look
@@ -141,17 +145,19 @@ class PermissionForm(QWidget):
         self._reason_field = TextField(look.fonts.text, max_lines=3)
         self._reason_field.setObjectName("consent.reason")
         self._reason_field.setPlaceholderText(
-            self.tr("Why not? The agent reads your reason and continues without this call.")
+            self.tr("Why not? (optional) The agent reads your reason and continues without this call.")
         )
         self._reason_field.setAccessibleName(self.tr("Reason for denying, sent to the agent"))
         self._later = Button(look, self.tr("Decide later"), name="consent.later", tone="quiet", hint=self.tr("Esc"))
-        self._deny_all_button = Button(
-            look, self.tr("Deny all and stop the run"), name="consent.deny_all", tone="quiet"
-        )
+        self._later.setToolTip(self.tr("Leave the request open: the run waits until you answer"))
+        all_ = self.tr("Deny both and stop the run") if queued == 2 else self.tr("Deny all {} and stop the run")
+        self._deny_all_button = Button(look, all_.format(queued), name="consent.deny_all", tone="stop")
+        self._deny_all_button.setToolTip(self.tr("None of the waiting calls is run, and the run ends, as with Stop"))
         self._deny_all_button.setVisible(queued > 1)
-        why = self.tr("Deny") if wanted.request.options else self.tr("Deny with a reason…")
+        why = self.tr("Deny") if wanted.request.options else self.tr("Deny…")
         self._deny = Button(look, why, name="consent.deny", hint=self.tr("D"))
         hint = self.tr("A") if wanted.request.reversible else ""
+        self._deny.setToolTip(self.tr("The agent continues without this call. You can tell it why"))
         self._allow = Button(look, self.tr("Allow"), name="consent.allow", tone="primary", hint=hint)
         together = self.tr("Answer these {} requests together").format(len(self._similar) + 1)
         self._together_button = Button(look, together, name="consent.together")
@@ -174,7 +180,7 @@ class PermissionForm(QWidget):
         self._scroll = FittingScrollArea(content)
         column.addWidget(self._scroll)
         below = QVBoxLayout()
-        below.setContentsMargins(side, 4, side, 8 if dialog else 6)
+        below.setContentsMargins(side, 4, side, 8)
         below.setSpacing(GAP)
         below.addWidget(self._remaining)
         below.addWidget(self.scope)
@@ -190,8 +196,8 @@ class PermissionForm(QWidget):
         foot.setContentsMargins(max(0, side - 12), 12 if dialog else 0, side, 12 if dialog else 0)
         foot.setSpacing(GAP)
         foot.addWidget(self._later)
-        foot.addWidget(self._deny_all_button)
         foot.addStretch(1)
+        foot.addWidget(self._deny_all_button)
         foot.addWidget(self._deny)
         foot.addWidget(self._allow)
         return foot

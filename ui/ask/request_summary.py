@@ -69,8 +69,8 @@ def summarize_permission(wanted: PendingPermission, place: str = "") -> RequestS
 
 
 def queue_position(number: int, count: int) -> str:
-    """Return `1 of 2`, or an empty string for a single request."""
-    return _tr("{} of {}").format(number, count) if count > 1 else ""
+    """Return `Request 1 of 2`, or an empty string for a single request."""
+    return _tr("Request {} of {}").format(number, count) if count > 1 else ""
 
 
 def _until(question: Question) -> int:

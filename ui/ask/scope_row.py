@@ -1,17 +1,17 @@
 """The scope of an approval: once, for the run, in the folder or always, and the patterns it applies to."""
 
 from collections.abc import Callable
-from typing import Final
+from typing import Final, cast
 
 from PySide6.QtCore import QRect, QSize, Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QLayout, QLayoutItem, QSizePolicy, QVBoxLayout, QWidget
 
-from core.domain.permissions import PermissionOption, PermissionRequest, offered_scopes
+from core.domain.permissions import PermissionOption, PermissionRequest, RuleScope, offered_scopes
 from ui.ask.full_text import one_line
-from ui.ask.pending_permission import scope_label
+from ui.ask.pending_permission import scope_consequence, scope_label
 from ui.style.theme import Look
 from ui.widgets.button import Button
-from ui.widgets.labels import label
+from ui.widgets.labels import allow_breaks, label
 from ui.widgets.tooltip import tooltip_text
 
 GAP: Final = 6
@@ -46,8 +46,16 @@ class ScopeRow(QWidget):
         column.addWidget(self._row(look, answer, list(self._chips.values()), name_width))
         self._pattern_row = self._row(look, self.tr("Applies to"), list(self._patterns.values()), name_width)
         column.addWidget(self._pattern_row)
+        self._consequence = label("", look.fonts.second, "second", name="consent.scope.consequence", wrap=True)
+        self._consequence.setVisible(not self._options)
+        below = QHBoxLayout()
+        below.addSpacing(name_width + GAP)
+        below.addWidget(self._consequence, 1)
+        column.addLayout(below)
         for scope, chip in self._chips.items():
             chip.clicked.connect(self._chooser(scope))
+            if not self._options:
+                chip.setToolTip(tooltip_text(self._consequence_text(scope)))
         for pattern, chip in self._patterns.items():
             chip.setChecked(True)
             chip.setToolTip(tooltip_text(one_line(pattern)))
@@ -83,7 +91,16 @@ class ScopeRow(QWidget):
         for other, chip in self._chips.items():
             chip.setChecked(other == word)
         self._pattern_row.setVisible(word != "once" and not self._options)
+        if not self._options:
+            self._consequence.setText(allow_breaks(self._consequence_text(word)))
         self.changed.emit()
+
+    def set_collapsed(self, collapsed: bool) -> None:
+        """Hide what the selected scope allows, because space is short; the tooltips of the buttons still say it."""
+        self._consequence.setVisible(not collapsed and not self._options)
+
+    def _consequence_text(self, scope: str) -> str:
+        return scope_consequence(self._request, cast("RuleScope", scope))
 
     def select_number(self, number: int) -> bool:
         words = list(self._chips)
@@ -95,7 +112,7 @@ class ScopeRow(QWidget):
     def restyle(self, look: Look) -> None:
         for chip in (*self._chips.values(), *self._patterns.values()):
             chip.restyle(look)
-        for name in self._labels:
+        for name in (*self._labels, self._consequence):
             name.setFont(look.fonts.second)
 
     def _chip(self, look: Look, text: str, name: str) -> Button:

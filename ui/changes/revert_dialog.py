@@ -1,9 +1,10 @@
 """The dialog that confirms a revert: what happens to each file, and which files changed outside of the session."""
 
+from collections import Counter
 from typing import TYPE_CHECKING, Final
 
-from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QCheckBox, QDialog, QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtCore import QCoreApplication, Signal
+from PySide6.QtWidgets import QCheckBox, QDialog, QVBoxLayout, QWidget
 
 from ui.style.theme import Look
 from ui.text.visible import visible
@@ -55,72 +56,70 @@ class RevertDialog(QDialog):
         for part in (head, summary, hairline(), scroll):
             layout.addWidget(part)
         notes = (
-            ("putback.unkept", plan.unsaved, self._unstored_text),
-            ("putback.ran", plan.commands, self._commands_text),
+            ("unkept", plan.unsaved, self.tr("Also changed, but not reverted because no earlier version was stored:")),
+            ("ran", plan.commands, self.tr("These commands ran since. Whatever else they did is not undone:")),
         )
-        for name, subject, words in notes:
-            if subject:
+        for name, items, words in notes:
+            if items:
                 layout.addWidget(hairline())
-                layout.addWidget(label(words(), look.fonts.second, "second", name=name, wrap=True))
+                layout.addWidget(label(words, look.fonts.second, name=f"putback.{name}", wrap=True))
+                layout.addWidget(label(self._lines(items), look.fonts.mono, "second", wrap=True))
         layout.addLayout(button_row(self._cancel_button, self._revert_button))
         self._update_state()
         self._cancel_button.setFocus()
 
     def _summary(self) -> str:
-        doable = len(self._plan.changing_files)
-        kept = sum(file.action in {"conflict", "lost"} for file in self._plan.files)
-        if not doable and not kept:
+        counts = Counter(file.action for file in self._plan.files)
+        sentences = (
+            (counts["change"], self.tr("1 file will be reverted."), self.tr("{} files will be reverted.")),
+            (counts["create"], self.tr("1 file will be restored."), self.tr("{} files will be restored.")),
+            (counts["remove"], self.tr("1 file will be deleted."), self.tr("{} files will be deleted.")),
+            (
+                counts["conflict"] + counts["lost"],
+                self.tr("1 file will be left as it is."),
+                self.tr("{} files will be left as they are."),
+            ),
+        )
+        parts = [one if count == 1 else many.format(count) for count, one, many in sentences if count]
+        if not parts:
             return self.tr("All files already match that state.")
-        text = (
-            self.tr("1 file will be reverted.") if doable == 1 else self.tr("{} files will be reverted.").format(doable)
-        )
-        stays = (
-            self.tr("1 file will be left as it is.")
-            if kept == 1
-            else self.tr("{} files will be left as they are.").format(kept)
-        )
-        parts = [text if doable else "", stays if kept else "", self.tr("You can undo this.")]
-        return " ".join(part for part in parts if part)
+        parts.append(self.tr("The conversation stays as it is."))
+        if not self._plan.undoes_seq:
+            parts.append(self.tr("You can undo this with “Undo the last revert” in the Changes tab."))
+        return " ".join(parts)
 
     def _file(self, file: "FilePlan") -> QWidget:
         made = QWidget()
-        row = QHBoxLayout(made)
-        row.setContentsMargins(0, 0, 8, 0)
-        row.setSpacing(8)
-        name = label(visible(file.path), self._look.fonts.mono)
+        column = QVBoxLayout(made)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(2)
+        name = label(visible(file.path), self._look.fonts.mono, wrap=True)
         name.setToolTip(tooltip_text(file.path))
-        row.addWidget(name, 1)
-        figures = " ".join(f"{sign}{count}" for sign, count in (("+", file.added), ("−", file.removed)) if count)
+        column.addWidget(name)
         text = {
-            "change": self.tr("will be reverted"),
-            "create": self.tr("will be restored"),
-            "remove": self.tr("will be deleted"),
-            "same": self.tr("unchanged"),
+            "change": self.tr("Will be reverted"),
+            "create": self.tr("Will be restored"),
+            "remove": self.tr("Will be deleted, because it did not exist then"),
+            "same": self.tr("Unchanged"),
         }.get(file.action, file.reason)
-        tone = "waiting" if file.action in {"conflict", "lost"} else "second"
-        row.addWidget(label(f"{text} {figures}".strip(), self._look.fonts.second, tone))
+        if lines := _changed_lines(file):
+            text = self.tr("{}: {}").format(text, lines) if file.action in {"change", "create"} else text
+        tone = {"conflict": "waiting", "lost": "waiting", "remove": "failed"}.get(file.action, "second")
+        column.addWidget(label(text, self._look.fonts.second, tone, wrap=True))
         if file.action == "conflict":
-            force = CheckBox(self._look, self.tr("Revert anyway"), name="putback.force")
+            force = CheckBox(self._look, self.tr("Revert it anyway, and overwrite that change"), name="putback.force")
             force.setAccessibleName(self.tr("Revert {} anyway").format(visible(file.path)))
             force.setFont(self._look.fonts.second)
             force.toggled.connect(lambda _: self._update_state())
             self._force_boxes[file.path] = force
-            row.addWidget(force)
+            column.addWidget(force)
         return made
 
-    def _unstored_text(self) -> str:
-        return self.tr("Also changed, but not reverted because no earlier version was stored: {}.").format(
-            self._join_names(self._plan.unsaved)
-        )
-
-    def _commands_text(self) -> str:
-        text = self.tr("Commands have run since: {}. Their other effects will not be undone.")
-        return text.format(self._join_names(self._plan.commands))
-
-    def _join_names(self, names: tuple[str, ...]) -> str:
-        shown = ", ".join(visible(name)[:80] for name in names[:MAX_NAMES])
+    def _lines(self, names: tuple[str, ...]) -> str:
+        """Return the names on lines of their own, without those beyond the first few."""
         more = len(names) - MAX_NAMES
-        return shown + (self.tr(" and {} more").format(more) if more > 0 else "")
+        rest = [self.tr("and {} more").format(more)] if more > 0 else []
+        return "\n".join([*(visible(name)[:80] for name in names[:MAX_NAMES]), *rest])
 
     def _update_state(self) -> None:
         self._revert_button.setEnabled(
@@ -131,3 +130,18 @@ class RevertDialog(QDialog):
         forced = tuple(path for path, box in self._force_boxes.items() if box.isChecked())
         self.accept()
         self.confirmed.emit(forced)
+
+
+def _changed_lines(file: "FilePlan") -> str:
+    """Return how many lines the revert adds and removes, such as `2 lines added, 1 removed`."""
+    if not file.added and not file.removed:
+        return ""
+    if not file.removed:
+        return _tr("1 line added") if file.added == 1 else _tr("{} lines added").format(file.added)
+    if not file.added:
+        return _tr("1 line removed") if file.removed == 1 else _tr("{} lines removed").format(file.removed)
+    return _tr("lines added: {}, removed: {}").format(file.added, file.removed)
+
+
+def _tr(text: str) -> str:
+    return QCoreApplication.translate("revert", text)

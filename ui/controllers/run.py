@@ -102,7 +102,7 @@ class RunViewController(QObject):
 
     def revert_to(self, to: int, name: str) -> None:
         """Preview reverting all files to their state at a step."""
-        self._preview(self._window.tr("Revert the files to how they were {}?").format(name), to)
+        self._preview(self._window.tr("Revert the files to their state {}?").format(name), to)
 
     def revert_hunk(self, path: str, held: str, text: str) -> None:
         session = self._session

@@ -5,12 +5,12 @@ from typing import Final
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QGuiApplication, QTextOption
-from PySide6.QtWidgets import QDialog, QFileDialog, QHBoxLayout, QPlainTextEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QDialog, QFileDialog, QFrame, QHBoxLayout, QPlainTextEdit, QVBoxLayout, QWidget
 
 from core.domain.problems import ErrorDetails
 from ui.style.theme import Look
 from ui.widgets.button import Button
-from ui.widgets.labels import label
+from ui.widgets.labels import label, styled_frame
 
 REPORT_FILE: Final = "journeyman-report.txt"
 MAX_REPORT: Final = 200_000
@@ -35,20 +35,40 @@ class CrashDialog(QDialog):
         self._report.setAccessibleName(self.tr("Error report"))
         self._report.setReadOnly(True)
         self._report.setTabChangesFocus(True)
+        self._report.setProperty("bare", True)
+        self._report.setFrameShape(QFrame.Shape.NoFrame)
+        self._report.document().setDocumentMargin(0)
         self._report.setFont(look.fonts.mono)
         self._report.setWordWrapMode(QTextOption.WrapMode.WrapAnywhere)
-        about = self.tr("API keys and your user name were removed from this report. Review it before you share it.")
+        about = self.tr(
+            "API keys and your user name were removed from this report. Check it for other private details before you "
+            "share it."
+        )
         column = QVBoxLayout(self)
         column.setContentsMargins(20, 16, 20, 16)
         column.setSpacing(8)
-        column.addWidget(label(what, look.fonts.bold, name="crash.what", wrap=True))
+        column.addWidget(label(what, look.fonts.title, name="crash.what", wrap=True))
         column.addWidget(label(saved, look.fonts.text, name="crash.saved", wrap=True))
         column.addWidget(label(about, look.fonts.text, "second", name="crash.about", wrap=True))
-        column.addWidget(self._report, 1)
+        column.addWidget(self._well(), 1)
+        restarting = self.tr(
+            "Restarting interrupts runs until you resume them.\nSafe mode turns off hooks, MCP servers, schedules and "
+            "project instructions."
+        )
+        column.addWidget(label(restarting, look.fonts.second, "second", name="crash.restarting", wrap=True))
         row = QHBoxLayout()
+        row.setSpacing(8)
         column.addLayout(row)
         self._buttons(look, row)
         self.resize(look.size(680), look.size(440))
+
+    def _well(self) -> QWidget:
+        """Return the report in a frame."""
+        well = styled_frame("well")
+        inside = QVBoxLayout(well)
+        inside.setContentsMargins(10, 7, 10, 7)
+        inside.addWidget(self._report)
+        return well
 
     def add(self, report: str) -> None:
         """Append the report of another error, unless the text has reached its maximum length."""
@@ -57,14 +77,19 @@ class CrashDialog(QDialog):
 
     def _buttons(self, look: Look, row: QHBoxLayout) -> None:
         copy = Button(look, self.tr("Copy report"), name="crash.copy", icon="copy", tone="quiet")
-        save = Button(look, self.tr("Save report…"), name="crash.save", tone="quiet")
+        save = Button(look, self.tr("Save report…"), name="crash.save", icon="download", tone="quiet")
         safe = Button(look, self.tr("Restart in safe mode"), name="crash.safe")
         again = Button(look, self.tr("Restart"), name="crash.restart")
         on = Button(look, self.tr("Continue"), name="crash.on", tone="primary", hint=self.tr("Esc"))
         safe.setToolTip(
-            self.tr("Restart without hooks, MCP servers, schedules and project instructions, in the default layout")
+            self.tr(
+                "Restart without hooks, MCP servers, schedules and project instructions, in the default layout, until "
+                "you start Journeyman again"
+            )
         )
         again.setToolTip(self.tr("Close Journeyman, then reopen it with the same sessions and layout"))
+        copy.setToolTip(self.tr("Copy the report to the clipboard"))
+        save.setToolTip(self.tr("Save the report as a file"))
         copy.clicked.connect(lambda: QGuiApplication.clipboard().setText(self._report.toPlainText()))
         save.clicked.connect(self._choose_file)
         safe.clicked.connect(lambda: self._restart(True))

@@ -55,7 +55,7 @@ class ExportDialog(QDialog):
         column = QVBoxLayout(self)
         column.setContentsMargins(20, 16, 20, 16)
         column.setSpacing(8)
-        column.addWidget(label(visible(title), look.fonts.bold, name="export.title", wrap=True))
+        column.addWidget(label(visible(title), look.fonts.title, name="export.title", wrap=True))
         self._kinds = QButtonGroup(self)
         for place, form in enumerate(self._formats):
             choice = QRadioButton(f"{self.tr(form.title)}  ·  {self.tr(form.about)}")

@@ -50,7 +50,7 @@ class SessionImportDialog(QDialog):
         column = QVBoxLayout(self)
         column.setContentsMargins(20, 16, 20, 16)
         column.setSpacing(8)
-        column.addWidget(label(self.tr("Import sessions from other agents"), look.fonts.bold, name="import.title"))
+        column.addWidget(label(self.tr("Import sessions from other agents"), look.fonts.title, name="import.title"))
         text = self.tr("Select the sessions to import. Nothing is run, and the original files are not changed.")
         column.addWidget(label(text, look.fonts.second, "second", wrap=True))
         self._list = QListWidget()

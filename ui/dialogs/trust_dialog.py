@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QDialog, QHBoxLayout, QVBoxLayout, QWidget
 from ui.style.theme import Look
 from ui.text.visible import visible
 from ui.widgets.button import Button
+from ui.widgets.dialog_parts import button_row
 from ui.widgets.labels import label
 
 if TYPE_CHECKING:
@@ -26,21 +27,13 @@ class TrustDialog(QDialog):
         self.setObjectName("trust")
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         again = bool(found.trusted)
-        title = self.tr("Follow the project instructions in this folder?")
-        if again:
-            title = self.tr("The project instructions in this folder have changed. Follow them?")
+        title = self.tr("Trust this folder again?") if again else self.tr("Trust this folder?")
         self.setWindowTitle(title)
         column = QVBoxLayout(self)
         column.setContentsMargins(20, 16, 20, 16)
         column.setSpacing(8)
-        column.addWidget(label(title, look.fonts.bold, name="trust.title", wrap=True))
+        column.addWidget(label(title, look.fonts.title, name="trust.title", wrap=True))
         column.addWidget(label(visible(found.folder), look.fonts.mono, name="trust.folder", wrap=True))
-        about = self.tr(
-            "Project instructions are files such as AGENTS.md, skills, commands and MCP configurations that control "
-            "what the agent does. Trust this folder only if you trust their authors. Without trust, the agent can "
-            "still work here, but it ignores these files and asks before it sends any data over the network."
-        )
-        column.addWidget(label(about, look.fonts.text, "second", name="trust.about", wrap=True))
         column.addWidget(label(self._heading(found), look.fonts.text, name="trust.found", wrap=True))
         if names := found.changed if again else found.instructions:
             lines = [visible(name) for name in names[:MAX_NAMES]]
@@ -48,36 +41,54 @@ class TrustDialog(QDialog):
                 lines.append(self.tr("and {} more").format(len(names) - MAX_NAMES))
             column.addWidget(label("\n".join(lines), look.fonts.mono, "second", name="trust.names", wrap=True))
         column.addSpacing(4)
-        row = QHBoxLayout()
-        column.addLayout(row)
-        self._buttons(look, row)
-        self.setMinimumWidth(look.size(480))
+        for name, text in self._consequences(found):
+            column.addWidget(label(text, look.fonts.text, "second", name=f"trust.{name}", wrap=True))
+        column.addSpacing(4)
+        column.addLayout(self._buttons(look))
+        self.setMinimumWidth(look.size(520))
 
     def _heading(self, found: "FolderTrust") -> str:
         if found.trusted:
-            return self.tr("New or changed since you trusted this folder, and ignored until you trust it again:")
+            return self.tr("These project instructions are new or have changed since you trusted the folder:")
         if found.instructions:
-            return self.tr("Project instructions found:")
-        return self.tr("This folder has no project instructions yet.")
+            return self.tr("It has project instructions, which tell the agent what to do:")
+        return self.tr("It has no project instructions yet, such as an AGENTS.md, skills or commands.")
 
-    def _buttons(self, look: Look, row: QHBoxLayout) -> None:
+    def _consequences(self, found: "FolderTrust") -> list[tuple[str, str]]:
+        """Return what each answer leads to, with the names of the labels."""
+        if found.instructions or found.trusted:
+            trusted = self.tr(
+                "If you trust it, the agent follows these files as they are now. When one of them changes, you are "
+                "asked again. Trust it only if you know who wrote them."
+            )
+            ignored = self.tr("If you do not, the agent still works here but ignores these files.")
+        else:
+            trusted = self.tr(
+                "If you trust it, the agent relies on the files in it. When project instructions appear, you are asked "
+                "again. Trust it only if you know who wrote the files."
+            )
+            ignored = self.tr("If you do not, the agent still works here.")
+        ignored += " " + self.tr(
+            "Once it has read a file, it asks before each use of the network, despite saved rules."
+        )
+        undo = self.tr("You can change this later under Settings, Trusted folders.")
+        return [("trusted", trusted), ("ignored", ignored), ("undo", undo)]
+
+    def _buttons(self, look: Look) -> QHBoxLayout:
         cancel = Button(look, self.tr("Cancel"), name="trust.cancel")
-        no = Button(look, self.tr("Continue without trust"), name="trust.no")
+        no = Button(look, self.tr("Continue without trusting"), name="trust.no")
         yes = Button(look, self.tr("Trust this folder"), name="trust.yes", tone="primary")
-        cancel.setToolTip(self.tr("Do not start the run, and decide later"))
-        no.setToolTip(self.tr("Start the run and ignore the project instructions"))
-        yes.setToolTip(self.tr("Start the run and follow these files. You are asked again when one of them changes"))
+        cancel.setToolTip(self.tr("Do not start the run. You are asked again next time"))
+        no.setToolTip(self.tr("Start the run without following these files"))
+        yes.setToolTip(self.tr("Start the run and follow these files as they are now"))
         for button in (cancel, no, yes):
             button.setAutoDefault(False)
             button.setDefault(False)
         cancel.clicked.connect(self.reject)
         no.clicked.connect(lambda: self._say(False))
         yes.clicked.connect(lambda: self._say(True))
-        row.addWidget(cancel)
-        row.addStretch(1)
-        row.addWidget(no)
-        row.addWidget(yes)
         cancel.setFocus()
+        return button_row(cancel, no, yes)
 
     def _say(self, trusted: bool) -> None:
         self.decided.emit(trusted)

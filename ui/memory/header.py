@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from core.engine.services.memory_service import MemoryListing
 
 
+TAB_PADDING = 7  # pixels; with the usual padding, the nine tabs would not fit next to the pane
 NARROW_WIDTH = 560  # pixels; below this width, labels are shortened
 
 
@@ -45,7 +46,7 @@ class MemoryHeader(QWidget):
         self._glass = self.search.addAction(icon("search", look.theme.third), QLineEdit.ActionPosition.LeadingPosition)
         self.add = Button(look, tr("Add"), name="memory.add", icon="plus")
         self.add.setToolTip(tr("Add a memory for agents (Ctrl+Shift+N)"))
-        self._more = Button(look, "", name="memory.more", icon="sliders-horizontal", tone="quiet")
+        self._more = Button(look, "", name="memory.more", icon="ellipsis", tone="quiet")
         self._more.setAccessibleName(tr("More actions: import, export, forget"))
         self._more.setToolTip(tr("More actions: import, export, forget"))
         self._figures = ElidedLabel("", look.fonts.second, "second", name="memory.figures")
@@ -57,7 +58,9 @@ class MemoryHeader(QWidget):
         self._places.setSizeAdjustPolicy(DropDown.SizeAdjustPolicy.AdjustToContents)
         self._places.addItem(tr("All scopes"), "")
         self._places.hide()
-        self.tabs = TabStrip(look, QWidget(), name="memory.tabs", accessible_name=tr("Kinds of memory"))
+        self.tabs = TabStrip(
+            look, QWidget(), name="memory.tabs", accessible_name=tr("Kinds of memory"), padding=TAB_PADDING
+        )
         self._lay_out()
         for bar in self.tabs.findChildren(QTabBar):
             bar.setUsesScrollButtons(True)  # otherwise the nine tabs would set a minimum width for the window
@@ -89,13 +92,13 @@ class MemoryHeader(QWidget):
         low = sum(is_in_tab(one, LOW_RELEVANCE) for one in listed)
         archived = len(listed) - active
         items = tr("1 memory") if active == 1 else tr("{} memories").format(f"{active:,}")
-        parts = [items, tr("{} low relevance").format(f"{low:,}"), tr("{} archived").format(f"{archived:,}")]
+        parts = [items, tr("{} with low relevance").format(f"{low:,}"), tr("{} archived").format(f"{archived:,}")]
         if is_limited:
             parts.append(tr("showing the newest {}; search covers all").format(f"{len(listed):,}"))
         used = [one.memory for one in listed if one.memory.usage.good_runs + one.memory.usage.bad_runs]
         good = sum(one.usage.good_runs for one in used)
         if judged := good + sum(one.usage.bad_runs for one in used):
-            parts.append(tr("{} of {} rated uses helped").format(f"{good:,}", f"{judged:,}"))
+            parts.append(tr("helped in {} of {} rated uses").format(f"{good:,}", f"{judged:,}"))
         self._figures.show_text(" · ".join(parts))
         text = tr("1 proposal to review") if waiting == 1 else tr("{} proposals to review").format(waiting)
         self._waiting = waiting
@@ -157,6 +160,7 @@ class MemoryHeader(QWidget):
         second = QHBoxLayout()
         second.addWidget(self._figures, 1)
         second.addWidget(self._places)
+        second.setContentsMargins(0, 0, 4, 0)
         above.addLayout(second)
         for name, title in (
             (ALL, tr("All")),

@@ -143,7 +143,7 @@ class MemoryDialog(QDialog):
         column = QVBoxLayout(self)
         column.setContentsMargins(20, 16, 20, 16)
         column.setSpacing(8)
-        column.addWidget(label(title, look.fonts.bold))
+        column.addWidget(label(title, look.fonts.title))
         first = QHBoxLayout()
         first.addWidget(self._kind)
         first.addWidget(self._hint, 1)

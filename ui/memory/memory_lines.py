@@ -102,16 +102,16 @@ def memory_line(listed: "MemoryListing", title_of: TitleOf, now: int) -> MemoryL
 def proposal_line(proposal: Proposal, title_of: TitleOf, now: int) -> MemoryLine:
     title = title_of(proposal.session) if proposal.session else ""
     source = tr("from “{}”").format(visible(title)) if title else ""
-    under = " · ".join(part for part in (visible(proposal.reason), source) if part)
+    under = " · ".join(part for part in (visible(proposal.reason).removesuffix("."), source) if part)
     text = visible(proposal.text) or tr("Archive this memory")
-    kind = proposed_kind(proposal) or ""
+    kind = proposed_kind(proposal)
     return MemoryLine(
         f"{PROPOSAL_PREFIX}{proposal.id}",
-        kind,
-        proposal_action_label(proposal),
+        kind or "",
+        kind_label(kind) if kind else tr("memory"),
         text,
         under,
-        tr("review"),
+        proposal_action_label(proposal),
         day=_day(proposal.created_at, now),
     )
 

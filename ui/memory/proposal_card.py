@@ -10,7 +10,7 @@ from core.domain.memory import TEXT_LIMIT
 from core.domain.proposal import Proposal
 from core.timeline.text_diff import diff_texts
 from ui.memory.link_line import LinkLine
-from ui.memory.texts import TitleOf, kind_label, proposal_action_label, proposed_kind, tr, wrap_for_diff
+from ui.memory.texts import TitleOf, acceptance_text, proposal_title, tr, wrap_for_diff
 from ui.memory.version_history import diff_height
 from ui.style.theme import Look
 from ui.text.visible import visible
@@ -42,18 +42,19 @@ class MemoryProposalCard(QWidget):
         self._field.setAccessibleName(tr("What to remember"))
         self._well = styled_frame("input")
         self._reason = label("", look.fonts.text, name="memory.proposal.reason", wrap=True)
+        self._consequence = label("", look.fonts.second, "second", name="memory.proposal.consequence", wrap=True)
         self._warning = label("", look.fonts.second, "waiting", name="memory.proposal.taint", wrap=True)
-        self._source = LinkLine(
-            look, "", name="memory.proposal.source", description=tr("Show the steps it was learned from")
-        )
+        self._source = LinkLine(look, "", name="memory.proposal.source", description=tr("Show the steps it comes from"))
         self._keep = Button(look, tr("Accept"), name="memory.proposal.keep", tone="primary")
-        self._edit = Button(look, tr("Edit"), name="memory.proposal.edit")
+        self._edit = Button(look, tr("Edit first"), name="memory.proposal.edit")
         self._reject = Button(look, tr("Reject"), name="memory.proposal.reject")
         self._lay_out()
-        for button, key, act in (
-            (self._keep, "Y", self.keep), (self._edit, "E", self.edit), (self._reject, "N", self.reject),
-        ):  # fmt: skip
-            button.setToolTip(f"{button.text()} ({key})")
+        for button, text, act in (
+            (self._keep, tr("Save this memory (Y)"), self.keep),
+            (self._edit, tr("Change the text before you accept it (E)"), self.edit),
+            (self._reject, tr("Discard this proposal. You can undo that (N)"), self.reject),
+        ):
+            button.setToolTip(text)
             button.clicked.connect(act)
         self._field.entered.connect(self.keep)
         self._field.textChanged.connect(self._validate)
@@ -67,9 +68,7 @@ class MemoryProposalCard(QWidget):
         if self.proposal is not None and self.proposal.id == proposal.id and self.editing:
             return
         self.proposal = proposal
-        kind = proposed_kind(proposal)
-        named = kind_label(kind) if kind else tr("memory")
-        self._title.setText(f"{proposal_action_label(proposal).capitalize()} · {named}")
+        self._title.setText(proposal_title(proposal))
         text = proposal.text or before or ""
         self._text.setText(visible(text))
         changes = before is not None and bool(proposal.text) and before != proposal.text
@@ -80,11 +79,17 @@ class MemoryProposalCard(QWidget):
             self._lines.show_diff(found, side_by_side=False, can_revert=False)
             self._lines.setFixedHeight(diff_height(self._look, self._lines))
         self._well.hide()
-        self._reason.setText(f"“{visible(proposal.reason)}”" if proposal.reason else "")
+        self._reason.setText(tr("Reason: {}").format(visible(proposal.reason)))
         self._reason.setVisible(bool(proposal.reason))
         sources = ", ".join(visible(one) for one in proposal.untrusted_sources)
-        self._warning.setText(tr("The run had read untrusted content before: {}").format(sources))
+        warning = tr(
+            "The run had read untrusted content ({}), which can be wrong or meant to mislead the agent. Check the text "
+            "before you accept it."
+        )
+        self._warning.setText(warning.format(sources))
         self._warning.setVisible(bool(sources))
+        self._keep.set_tone("" if sources else "primary")
+        self._consequence.setText(acceptance_text(proposal, self._title_of))
         self._source.set_text(self._source_words(proposal))
         self._source.setVisible(bool(self._source.text()))
         self._edit.setVisible(proposal.action != "archive")
@@ -125,7 +130,8 @@ class MemoryProposalCard(QWidget):
         fonts = look.fonts
         for words, font in ((self._title, fonts.bold), (self._text, fonts.title), (self._reason, fonts.text)):
             words.setFont(font)
-        self._warning.setFont(fonts.second)
+        for words in (self._warning, self._consequence):
+            words.setFont(fonts.second)
         self._field.apply_font(fonts.text)
         for part in (self._keep, self._edit, self._reject, self._source):
             part.restyle(look)
@@ -142,8 +148,8 @@ class MemoryProposalCard(QWidget):
             return ""
         steps = ", ".join(str(step) for step in proposal.steps[:4])
         if not steps:
-            return tr("Learned from {}").format(title)
-        text = tr("Learned from {}, step {}") if len(proposal.steps) == 1 else tr("Learned from {}, steps {}")
+            return tr("From {}").format(title)
+        text = tr("From {}, step {}") if len(proposal.steps) == 1 else tr("From {}, steps {}")
         return text.format(title, steps)
 
     def _show_source(self) -> None:
@@ -167,6 +173,7 @@ class MemoryProposalCard(QWidget):
         for part in (self._text, self._lines, self._well, self._reason, self._warning):
             column.addWidget(part)
         column.addWidget(self._source)
+        column.addWidget(self._consequence)
         column.addLayout(row)
         column.addStretch(1)
 

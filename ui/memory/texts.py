@@ -69,8 +69,11 @@ def folder_label(folder: str) -> str:
 
 def scope_text(memory: Memory, title_of: TitleOf) -> str:
     """Return where a memory applies."""
-    place = memory.content.scope_id
-    match memory.content.scope:
+    return _scope_text(memory.content.scope, memory.content.scope_id, title_of)
+
+
+def _scope_text(scope: str, place: str, title_of: TitleOf) -> str:
+    match scope:
         case "everywhere":
             return tr("every folder")
         case "folder":
@@ -140,7 +143,7 @@ def proposal_action_label(proposal: Proposal) -> str:
     """Return what a proposal would do."""
     names = {
         "create": tr("new"),
-        "patch": tr("edit"),
+        "patch": tr("change"),
         "write_file": tr("file"),
         "archive": tr("archive"),
         "merge": tr("merge"),
@@ -148,10 +151,42 @@ def proposal_action_label(proposal: Proposal) -> str:
     return names[proposal.action]
 
 
+def proposal_title(proposal: Proposal) -> str:
+    """Return the title of a proposal, such as `New memory · Knowledge`."""
+    kind = proposed_kind(proposal)
+    titles = {
+        "create": tr("New memory"),
+        "patch": tr("Change to a memory"),
+        "archive": tr("Archive a memory"),
+        "merge": tr("Merge memories"),
+    }
+    title = titles.get(proposal.action, tr("Memory"))
+    return f"{title} · {kind_label(kind).capitalize()}" if kind else title
+
+
+def acceptance_text(proposal: Proposal, title_of: TitleOf) -> str:
+    """Return what accepting a proposal leads to."""
+    if proposal.action == "archive":
+        return tr("If you accept it, the memory is archived: agents no longer receive it. You can undo that.")
+    if proposal.target:
+        return tr("If you accept it, agents receive the new text instead of the old one. You can undo that.")
+    details = _proposal_details(proposal)
+    scope = _scope_text(str(details.get("scope") or "everywhere"), str(details.get("scope_id") or ""), title_of)
+    return tr("If you accept it, agents receive it when it fits the task. Applies to {}. You can undo that.").format(
+        scope
+    )
+
+
 def proposed_kind(proposal: Proposal) -> MemoryKind | None:
     """Return the kind of the memory that a proposal would create; None if it changes an existing one."""
-    try:
-        kind = json.loads(proposal.details or "{}").get("kind", "")
-    except (ValueError, AttributeError):
-        return None
+    kind = _proposal_details(proposal).get("kind", "")
     return next((one for one in MEMORY_KINDS if one == kind), None)
+
+
+def _proposal_details(proposal: Proposal) -> dict[str, object]:
+    """Return the details of a proposal, or an empty dict if they are not a JSON object."""
+    try:
+        details = json.loads(proposal.details or "{}")
+    except ValueError:
+        return {}
+    return details if isinstance(details, dict) else {}

@@ -205,6 +205,7 @@ class SessionsPanel(QFrame):
         self._search_button = QToolButton()
         self._search_button.setObjectName("sessions.search_button")
         self._search_button.setAccessibleName(self.tr("Search sessions"))
+        self._search_button.setToolTip(self.tr("Search sessions (Ctrl+Shift+F)"))
         self._search_button.setProperty("tone", "framed")
         self._search_button.setCheckable(True)
         self._search = QLineEdit()

@@ -32,19 +32,19 @@ class AddMcpServerDialog(QDialog):
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self._source = TextField(look.fonts.mono, max_lines=10, min_lines=3)
         self._values = TextField(look.fonts.mono, max_lines=4, min_lines=2)
-        for field, name, spoken, hint in (
+        for field, name, spoken, examples in (
             (self._source, "what", self.tr("Command, URL or JSON"),
-             'npx -y @example/files ~/notes\nhttps://tools.example.org/mcp\n{"mcpServers": {…}}'),
+             ("npx -y @example/files ~/notes", "https://tools.example.org/mcp", '{"mcpServers": {…}}')),
             (self._values, "keys", self.tr("Environment variables or headers"),
-             "TOKEN=…\nAuthorization=Bearer ${TOKEN}"),
+             ("API_KEY=…", "Authorization=Bearer ${TOKEN}")),
         ):  # fmt: skip
             field.setObjectName(f"add_tool.{name}")
             field.setAccessibleName(spoken)
-            field.setPlaceholderText(hint)
+            field.setPlaceholderText(self.tr("\nor ").join(examples))
         self._name = QLineEdit()
         self._name.setObjectName("add_tool.name")
         self._name.setAccessibleName(self.tr("Name"))
-        self._name.setPlaceholderText(self.tr("For example: files (lowercase letters, digits, hyphens)"))
+        self._name.setPlaceholderText(self.tr("For example: files"))
         self._name.setFont(look.fonts.text)
         self._allow_http = CheckBox(
             look,
@@ -55,6 +55,7 @@ class AddMcpServerDialog(QDialog):
         self._error = label("", look.fonts.text, "failed", name="add_tool.why", wrap=True)
         self._add = Button(look, self.tr("Add server"), name="add_tool.add", tone="primary")
         self._add.setDefault(True)
+        self._add.setToolTip(self.tr("Start the server, list its tools, and save it"))
         self._lay_out()
         for changed in (self._source.textChanged, self._name.textChanged, self._values.textChanged):
             changed.connect(self._update_state)
@@ -122,42 +123,57 @@ class AddMcpServerDialog(QDialog):
     def _lay_out(self) -> None:
         fonts = self._look.fonts
         form = QFormLayout()
-        form.setSpacing(8)
+        form.setHorizontalSpacing(12)
+        form.setVerticalSpacing(12)
         form.setFieldGrowthPolicy(QFormLayout.FieldGrowthPolicy.ExpandingFieldsGrow)
         self._typed_rows: list[QWidget] = []
-        for text, field in (
-            (self.tr("Command, URL\nor JSON"), _well(self._source)),
-            (self.tr("Name"), self._name),
-            (self.tr("Environment\nor headers"), _well(self._values)),
-        ):
-            words = label(text, fonts.text)
-            form.addRow(words, field)
-            self._typed_rows += [words, field]
+        for text, field, hint in (
+            (self.tr("Command, URL\nor JSON"), _well(self._source), ""),
+            (self.tr("Name"), self._name, self.tr("Lowercase letters, digits and hyphens.")),
+            (self.tr("Environment\nor headers"), _well(self._values), self.tr(
+                "Optional: environment variables of a command, or HTTP headers of a URL, one NAME=VALUE per line. "
+                "Values are saved in the system keyring. ${TOKEN} stands for your environment variable TOKEN.")),
+        ):  # fmt: skip
+            row = [label(text, fonts.text), _with_hint(self._look, field, hint)]
+            form.addRow(*row)
+            self._typed_rows += row
         self._typed_rows = self._typed_rows[2:]
         about = self.tr(
-            "Journeyman starts the server and offers its tools to agents. A program runs with all your permissions, "
-            "outside the sandbox: add only servers you trust. Enter environment variables (of a command) or HTTP "
-            "headers (of a URL) as NAME=VALUE, one per line. Their values are saved in the system keyring, unless they "
-            "refer to environment variables as ${NAME}."
+            "An MCP server gives agents more tools. Journeyman starts it or connects to it now and lists its tools. "
+            "Agents can use them in every folder; each call needs your approval, unless a saved rule allows it."
         )
+        warning = self.tr("A command runs outside the sandbox with your permissions. Add only servers you trust.")
         cancel = Button(self._look, self.tr("Cancel"), name="add_tool.cancel")
         cancel.clicked.connect(self.reject)
         column = QVBoxLayout(self)
         column.setContentsMargins(20, 16, 20, 16)
         column.setSpacing(10)
-        column.addWidget(label(self.tr("Add MCP server"), fonts.bold))
-        column.addWidget(label(about, fonts.second, "second", wrap=True))
+        column.addWidget(label(self.tr("Add MCP server"), fonts.title))
+        column.addWidget(label(about, fonts.text, "second", wrap=True))
+        column.addWidget(label(warning, fonts.text, "waiting", name="add_tool.warning", wrap=True))
         column.addLayout(form)
         for part in (self._allow_http, self._read, self._error):
             column.addWidget(part)
         column.addStretch(1)
         column.addLayout(button_row(cancel, self._add))
         self.setMinimumWidth(self._look.size(520))
-        self.resize(self._look.size(560), 0)
+        self.resize(self._look.size(600), 0)
+
+
+def _with_hint(look: Look, field: QWidget, hint: str) -> QWidget:
+    """Return the field with a hint below it, if there is one."""
+    made = QWidget()
+    column = QVBoxLayout(made)
+    column.setContentsMargins(0, 0, 0, 0)
+    column.setSpacing(3)
+    column.addWidget(field)
+    if hint:
+        column.addWidget(label(hint, look.fonts.second, "second", wrap=True))
+    return made
 
 
 def _well(field: TextField) -> QWidget:
-    made = styled_frame("input")
+    made = styled_frame("field")
     inside = QVBoxLayout(made)
     inside.setContentsMargins(8, 6, 8, 6)
     inside.addWidget(field)

@@ -109,7 +109,7 @@ class AddProviderDialog(QDialog):
         column = QVBoxLayout(self)
         column.setContentsMargins(20, 16, 20, 16)
         column.setSpacing(10)
-        column.addWidget(label(self.tr("Add provider"), fonts.bold))
+        column.addWidget(label(self.tr("Add provider"), fonts.title))
         about = self.tr(
             "A provider is a server that runs models. Its models are listed as NAME/MODEL. The API key comes from the "
             "environment variable below, or you can set it in Settings after you add the provider."

@@ -20,7 +20,7 @@ class LogDialog(QDialog):
         column = QVBoxLayout(self)
         column.setContentsMargins(20, 16, 20, 16)
         column.setSpacing(10)
-        column.addWidget(label(self.tr("Output of {} when it last ran").format(server), look.fonts.bold, wrap=True))
+        column.addWidget(label(self.tr("Output of {} when it last ran").format(server), look.fonts.title, wrap=True))
         if printed.strip():
             text = QPlainTextEdit(cut_lines(visible(printed)))
             text.setObjectName("log.text")

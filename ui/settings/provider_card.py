@@ -125,7 +125,9 @@ class ProviderCard(QFrame):
                     _tr("Set {} as the default for new sessions").format(short),
                 )
             )
-        line.addWidget(self._button(_tr("Test"), "test", model.name, _tr("Test {}").format(short)))
+        test = self._button(_tr("Test"), "test", model.name, _tr("Test {}").format(short))
+        test.setToolTip(_tr("Send two short requests to check that the model answers and calls tools"))
+        line.addWidget(test)
         column.addLayout(line)
         result = self._results[model.name] = label("", self._look.fonts.second, wrap=True)
         result.setObjectName(f"settings.model.{model.name}.result")

@@ -42,6 +42,8 @@ class ProvidersSection(QWidget):
         for word, text in (("look", _tr("Refresh")), ("add", _tr("Add provider…"))):
             button = Button(look, text, name=f"settings.models.{word}")
             button.clicked.connect(lambda _=False, word=word: self.action_requested.emit(word, ""))
+            if word == "look":
+                button.setToolTip(_tr("Look for running providers and their models again"))
             head.addWidget(button)
         column.addLayout(head)
         self._shown = ReplaceableContent()

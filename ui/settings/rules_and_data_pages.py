@@ -64,7 +64,8 @@ def rule_texts(*, folder_trust: bool) -> RuleTexts:
             "folder", "forget_folder", _tr("Forget decision"), _tr("Forget the decision on {}"), none, about
         )
     none = _tr(
-        "No saved rules yet. To save one, choose “In this folder” or “Always” when you allow a permission request."
+        "No saved rules yet. To save one, choose “Always in this folder” or “Always everywhere” when you allow a "
+        "permission request."
     )
     return RuleTexts("rule", "revoke", _tr("Revoke rule"), _tr("Revoke the rule {}"), none)
 

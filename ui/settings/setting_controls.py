@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import fields as fields_of
 from dataclasses import replace
 from functools import cache, partial
-from typing import Any, get_args, get_type_hints
+from typing import Any, Final, get_args, get_type_hints
 
 from PySide6.QtCore import QCoreApplication
 from PySide6.QtWidgets import (
@@ -28,6 +28,7 @@ from ui.widgets.drop_down import DropDown
 from ui.widgets.number_field import NumberField
 
 OnChange = Callable[[Any], None]
+FIELD_WIDTH: Final = 200
 OPTION_LABELS = {"system": "System default", "light": "Light", "dark": "Dark", "contrast": "High contrast"} | {
     "none": "None",
     "searxng": "SearXNG",
@@ -69,7 +70,9 @@ def _control(look: Look, name: str, about: SettingInfo, value: Any, on_change: O
     if isinstance(value, Tiers):
         return _tiers(look, value, on_change)
     if isinstance(value, tuple):
-        return _line(", ".join(value), lambda text: on_change(_names(text)))
+        names = _line(", ".join(value), lambda text: on_change(_names(text)))
+        names.setPlaceholderText(_tr("None detected"))
+        return names
     if kind is bool:
         return _switch(look, value, on_change)
     if kind in (int, float):
@@ -154,6 +157,7 @@ def _tiers(look: Look, value: Tiers, on_change: OnChange) -> QWidget:
     made = QWidget()
     form = QFormLayout(made)
     form.setContentsMargins(0, 0, 0, 0)
+    form.setHorizontalSpacing(12)
     lines: dict[str, QLineEdit] = {}
 
     def report(_: str) -> None:
@@ -166,6 +170,7 @@ def _tiers(look: Look, value: Tiers, on_change: OnChange) -> QWidget:
         lines[tier].setAccessibleName(words)
         lines[tier].setPlaceholderText(_tr("PROVIDER/MODEL, …"))
         lines[tier].setFont(look.fonts.text)
+        lines[tier].setMinimumWidth(look.size(FIELD_WIDTH))
         form.addRow(words, lines[tier])
     return made
 

@@ -297,12 +297,13 @@ class SettingsDialog(QDialog):
 
     def _lay_out(self) -> None:
         left = QVBoxLayout()
+        left.setContentsMargins(0, 9, 0, 9)
         left.setSpacing(8)
         left.addWidget(self._search)
         left.addWidget(self._pages, 1)
         side = QWidget()
         side.setLayout(left)
-        side.setFixedWidth(self._look.size(PAGES_WIDTH) + 18)
+        side.setFixedWidth(self._look.size(PAGES_WIDTH))
         middle = QHBoxLayout()
         middle.addWidget(side)
         middle.addWidget(self._none, 1, Qt.AlignmentFlag.AlignTop)

@@ -7,7 +7,7 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from core.settings.schema import SettingInfo, Settings
-from ui.settings.setting_controls import create_control
+from ui.settings.setting_controls import FIELD_WIDTH, create_control
 from ui.style.theme import Look
 from ui.widgets.labels import label
 from ui.widgets.replaceable_content import ReplaceableContent
@@ -131,7 +131,7 @@ class SettingsPage(QWidget):
         words.addWidget(label(self.tr(about.help), fonts.second, "second", wrap=True))
         words.addStretch(1)
         field = create_control(self._look, name, about, value, lambda new: self.changed.emit(name, new))
-        field.setMinimumWidth(self._look.size(200))
+        field.setMinimumWidth(self._look.size(FIELD_WIDTH))
         row.addLayout(words, 1)
-        row.addWidget(field, 1 if name == "tiers" else 0, Qt.AlignmentFlag.AlignTop)
+        row.addWidget(field, 0, Qt.AlignmentFlag.AlignTop)
         return made

@@ -53,7 +53,7 @@ class SaveConflictDialog(QDialog):
         column = QVBoxLayout(self)
         column.setContentsMargins(20, 16, 20, 16)
         column.setSpacing(10)
-        column.addWidget(label(self.windowTitle(), look.fonts.bold, wrap=True))
+        column.addWidget(label(self.windowTitle(), look.fonts.title, wrap=True))
         column.addWidget(label(intro.format(conflict.latest.number, author), look.fonts.text, "second", wrap=True))
         column.addWidget(label(instructions, look.fonts.text, name="skill.moved.told", wrap=True))
         column.addWidget(scroll, 1)

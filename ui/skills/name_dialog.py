@@ -59,7 +59,7 @@ class NameDialog(QDialog):
         column = QVBoxLayout(self)
         column.setContentsMargins(20, 16, 20, 16)
         column.setSpacing(10)
-        column.addWidget(label(title, look.fonts.bold, wrap=True))
+        column.addWidget(label(title, look.fonts.title, wrap=True))
         column.addWidget(label(hint, look.fonts.text, "second", wrap=True))
         column.addWidget(self._field)
         column.addWidget(self._wrong)

@@ -153,7 +153,7 @@ class ProposalReview:
         steps = ", ".join(str(step) for step in proposal.steps[:4])
         if not title:
             return ""
-        return self._tr("Learned from {}, steps {}").format(title, steps) if steps else title
+        return self._tr("From {}, steps {}").format(title, steps) if steps else title
 
     def _quoted(self, reason: str) -> str:
         return f"“{reason}”" if reason else ""

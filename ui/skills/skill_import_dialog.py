@@ -51,7 +51,7 @@ class SkillImportDialog(QDialog):
         column = QVBoxLayout(self)
         column.setContentsMargins(20, 16, 20, 16)
         column.setSpacing(10)
-        column.addWidget(label(self.windowTitle(), look.fonts.bold))
+        column.addWidget(label(self.windowTitle(), look.fonts.title))
         column.addWidget(label(f"{text.format(visible(place))} {rest}", look.fonts.text, "second", wrap=True))
         column.addWidget(scroll, 1)
         column.addLayout(button_row(cancel, self._yes))

@@ -49,7 +49,7 @@ def describe_step(rows: EventSource, session: str, step: Step, lasted: int) -> S
         title = f"{translate('Step')} {step.number} · {title}"
     elif step.kind == "run":
         title = f"{title} {step.run}"
-    facts = [("Result", _result(step)), ("Started", _started(step, lasted))]
+    facts = [("Status" if step.status == "waiting" else "Result", _result(step)), ("Started", _started(step, lasted))]
     facts += [fact for entry in entries for fact in _event_facts(entry)]
     facts += provenance_facts(rows, session, step)
     facts.append(("Thinking", _thinking(rows, session, step)))
@@ -83,6 +83,8 @@ def _block(step: Step, entries: list[dict[str, Any]]) -> str:
             return str(entry["object"]) or step.object
         if entry.get("kind") == "question_asked":
             return str(entry.get("question", {}).get("text", "")) or step.object
+        if entry.get("kind") == "permission_requested":
+            return str(entry.get("request", {}).get("object", "")) or step.object
     return step.object
 
 
@@ -93,6 +95,9 @@ def _event_facts(entry: dict[str, Any]) -> list[tuple[str, str]]:
             question = entry.get("question") or {}
             options = [str(option.get("label", "")) for option in question.get("options") or []]
             return [("Reason", str(question.get("reason") or "")), ("Options", "\n".join(options))]
+        case "permission_requested":
+            request = entry.get("request") or {}
+            return [("Tool", str(request.get("tool") or "")), ("Reason", str(request.get("reason") or ""))]
         case "question_answered":
             answer = entry.get("answer") or {}
             text = ": ".join(part for part in (answer.get("option"), answer.get("text")) if part)

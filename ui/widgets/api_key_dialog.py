@@ -44,7 +44,7 @@ class ApiKeyDialog(QDialog):
         column = QVBoxLayout(self)
         column.setContentsMargins(20, 16, 20, 16)
         column.setSpacing(10)
-        column.addWidget(label(self.tr("Set API key"), look.fonts.bold))
+        column.addWidget(label(self.tr("Set API key"), look.fonts.title))
         column.addWidget(label(text, look.fonts.text, "second", wrap=True))
         column.addWidget(self._servers)
         column.addWidget(self._field)

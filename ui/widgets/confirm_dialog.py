@@ -32,7 +32,7 @@ class ConfirmDialog(QDialog):
         column = QVBoxLayout(self)
         column.setContentsMargins(20, 16, 20, 16)
         column.setSpacing(8)
-        column.addWidget(label(title, look.fonts.bold, name="confirm.title", wrap=True))
+        column.addWidget(label(title, look.fonts.title, name="confirm.title", wrap=True))
         column.addWidget(label(text, look.fonts.text, "second", name="confirm.text", wrap=True))
         column.addSpacing(4)
         cancel = Button(look, self.tr("Cancel"), name="confirm.cancel")

@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QDialog, QFileDialog, QHBoxLayout, QWidget
 def button_row(*buttons: QWidget) -> QHBoxLayout:
     """Return a right-aligned row of buttons, the default action last."""
     row = QHBoxLayout()
+    row.setSpacing(8)
     row.addStretch(1)
     for button in buttons:
         row.addWidget(button)

@@ -34,7 +34,7 @@ def allow_breaks(text: str) -> str:
 
 
 def styled_frame(kind: str, parent: QWidget | None = None) -> QFrame:
-    """Return a frame styled by the style sheet; `kind` is panel, card, well, input or line."""
+    """Return a frame styled by the style sheet; `kind` is panel, card, well, field, input or line."""
     made = QFrame(parent)
     made.setProperty("surface", kind)
     return made

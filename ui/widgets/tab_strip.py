@@ -10,7 +10,7 @@ from ui.style.theme import Look
 from ui.widgets.labels import hairline
 from ui.widgets.paint import draw_frame, draw_line
 
-PAD: Final = 10
+PADDING: Final = 10
 GAP: Final = 6
 
 TabFigure = tuple[str, str]  # text and color token
@@ -19,9 +19,9 @@ TabFigure = tuple[str, str]  # text and color token
 class FigureTabBar(QTabBar):
     """A tab bar that paints the figures itself, because Qt's tab buttons would be too far from the title."""
 
-    def __init__(self, look: Look, name: str, accessible_name: str) -> None:
+    def __init__(self, look: Look, name: str, accessible_name: str, padding: int) -> None:
         super().__init__()
-        self.look = look
+        self.look, self._padding = look, padding
         self._figures: dict[int, list[TabFigure]] = {}
         self.setObjectName(name)
         self.setAccessibleName(accessible_name)
@@ -48,7 +48,7 @@ class FigureTabBar(QTabBar):
 
     def tabSizeHint(self, index: int) -> QSize:
         metrics, figures = QFontMetrics(self.look.fonts.strong), self._figures_width(index)
-        width = metrics.horizontalAdvance(self.tabText(index)) + 2 * PAD + (figures + GAP if figures else 0)
+        width = metrics.horizontalAdvance(self.tabText(index)) + 2 * self._padding + (figures + GAP if figures else 0)
         return QSize(width, metrics.height() + 20)
 
     def minimumTabSizeHint(self, index: int) -> QSize:
@@ -62,13 +62,15 @@ class FigureTabBar(QTabBar):
                 box = self.tabRect(index)
                 chosen = index == self.currentIndex()
                 ink = theme.text if chosen or (self.underMouse() and box.contains(under)) else theme.second
-                took = draw_line(painter, box.adjusted(PAD, 0, 0, -2), self.tabText(index), fonts.strong, ink)
+                took = draw_line(painter, box.adjusted(self._padding, 0, 0, -2), self.tabText(index), fonts.strong, ink)
                 if chosen:
                     painter.fillRect(box.x(), box.bottom() - 1, box.width(), 2, theme.accent)
                 if chosen and self.hasFocus():
                     draw_frame(painter, box.adjusted(2, 4, -2, -5), 4, None, theme.accent)
                 if figures := self._figures.get(index):
-                    self._paint_figures(painter, box, box.x() + PAD + took + GAP, figures, self._figures_width(index))
+                    self._paint_figures(
+                        painter, box, box.x() + self._padding + took + GAP, figures, self._figures_width(index)
+                    )
 
     def _paint_figures(self, painter: QPainter, box: QRect, x: int, figures: list[TabFigure], width: int) -> None:
         theme, font = self.look.theme, self.look.fonts.caption
@@ -82,18 +84,28 @@ class FigureTabBar(QTabBar):
 
 
 class TabStrip(QWidget):
-    """A tab bar with a widget at its right end; `chosen` carries the name of the tab."""
+    """A tab bar with a widget at its right end; `chosen` carries the name of the tab.
+
+    `padding` is the space on both sides of a title, in pixels.
+    """
 
     chosen = Signal(str)
     clicked = Signal()
     """A tab was clicked, so its panel should take the focus."""
 
     def __init__(
-        self, look: Look, right: QWidget, *, name: str, accessible_name: str, parent: QWidget | None = None
+        self,
+        look: Look,
+        right: QWidget,
+        *,
+        name: str,
+        accessible_name: str,
+        padding: int = PADDING,
+        parent: QWidget | None = None,
     ) -> None:
         super().__init__(parent)
         self._names: list[str] = []
-        self._bar = FigureTabBar(look, name, accessible_name)
+        self._bar = FigureTabBar(look, name, accessible_name, padding)
         self._bar.currentChanged.connect(lambda index: self.chosen.emit(self._names[index]))
         self._bar.tabBarClicked.connect(lambda _: self.clicked.emit(), Qt.ConnectionType.QueuedConnection)
         row = QHBoxLayout()

@@ -427,7 +427,7 @@ def _default_reason(act: ProposedCall, mode: Mode, facts: PolicyContext) -> str:
         line = parse_line(act.subjects[0])
         if not isinstance(line, ParsedLine):
             return f"The command could not be parsed completely: {line.reason}."
-        return "No rule allows this command."
+        return "No saved rule allows this command, so it needs your approval."
     asked = {"read": "reading", "write": "changes to files", "network": "the network"}[act.access]
     return f"Mode {mode} requires approval for {asked}."
 

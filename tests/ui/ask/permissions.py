@@ -18,7 +18,7 @@ def pending_permission(
     *,
     level: SandboxLevel = "verified",
     before: str | None = None,
-    why: str = "No rule allows this command.",
+    why: str = "No saved rule allows this command, so it needs your approval.",
     patterns: tuple[str, ...] = (),
     undoable: bool = True,
     taint: tuple[str, ...] = (),

@@ -153,10 +153,10 @@ def test_the_age_is_shown_and_updated(look: Look, qtbot: QtBot) -> None:
     card = QuestionCard(look, TONE, clock=lambda: moment[0])
     qtbot.addWidget(card)
     age = card.age
-    assert age.text() == "asked 2 min ago · waiting for your answer"
+    assert age.text() == "asked 2 min ago · waits until you answer"
     moment[0] += 3 * 3600 * SECOND
     age.update_text()
-    assert age.text() == "asked 3 hours ago · waiting for your answer"
+    assert age.text() == "asked 3 hours ago · waits until you answer"
 
 
 def test_the_age_is_updated_only_while_visible(card: QuestionCard) -> None:

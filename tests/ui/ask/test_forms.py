@@ -152,7 +152,7 @@ def test_a_countdown_names_the_default_and_stops_at_the_first_input(place: AskAr
     assert "1:00 left, then the run continues with “Formal notice”" in card.age.text()
     with qtbot.waitSignal(card.form.first_interaction) as told:
         press(card.form, Qt.Key.Key_1)
-    assert told.args == [TIMED.id] and card.age.text().endswith("waiting for your answer")
+    assert told.args == [TIMED.id] and card.age.text().endswith("waits until you answer")
     with qtbot.assertNotEmitted(card.form.first_interaction):
         press(card.form, Qt.Key.Key_2)
 
@@ -189,7 +189,7 @@ def test_the_next_request_replaces_the_answered_one(place: AskArea, qtbot: QtBot
         place.show_requests("s", "t", [CHAIN, FETCH])
     assert place.card.form.hasFocus()  # the focus moves to the next request
     assert not find(place, QPushButton, "consent.allow").isEnabled()
-    assert place.shows_permission() and find(place, QLabel, "consent.place").text() == "1 of 2"
+    assert place.shows_permission() and find(place, QLabel, "consent.place").text() == "Request 1 of 2"
     place.open_dialog()
     assert dialogs(place) == ["consent.dialog"]
     place.show_requests("s", "t", [FETCH])

@@ -266,9 +266,10 @@ def test_I13_a_changed_request_must_be_seen_and_waited_for_again(show: Show, qtb
 
 def test_I14_a_hundred_requests_are_one_card_with_a_way_to_stop(show: Show, qtbot: QtBot) -> None:
     card = show([command(f"echo {n}", f"s1-r1c{n}") for n in range(100)])
-    assert find(card, QLabel, "consent.place").text() == "1 of 100"
+    assert find(card, QLabel, "consent.place").text() == "Request 1 of 100"
     with qtbot.waitSignal(card.denied_all):
         click(find(card, QPushButton, "consent.deny_all"))
+    assert find(card, QPushButton, "consent.deny_all").text() == "Deny all 100 and stop the run"
 
 
 # Texts
@@ -319,10 +320,10 @@ def test_arguments_without_a_special_view_are_all_shown() -> None:
 
 def test_the_card_shows_reason_reach_and_sandbox(look: Look, qtbot: QtBot) -> None:
     said = " ".join(texts(opened(look, qtbot, [CHAIN])))
-    for words in ("No rule allows", "/home/ann/src/billing", "at most 10 min", "sandbox that was tested"):
+    for words in ("No saved rule", "/home/ann/src/billing", "no network", "stopped after 10 min", "On: cannot read"):
         assert words in said
     said = " ".join(texts(opened(look, qtbot, [command("ls", level="none", rule="r7")])))
-    assert "no sandbox" in said and "anything that you can" in said and "r7" in said
+    assert "no sandbox" in said and "also on the network" in said and "r7" in said
     said = " ".join(texts(opened(look, qtbot, [FETCH])))
     assert "untrusted content: https://example.com/page" in said
 
@@ -340,6 +341,21 @@ def test_once_is_the_default_and_patterns_appear_for_longer_approvals(dialog: Pe
     with qtbot.waitSignal(dialog.allowed) as said:
         click(allow(dialog))
     assert said.args == [(CHAIN.id,), "always", ("pytest *",)]
+
+
+def test_each_scope_says_what_it_allows(dialog: PermissionDialog) -> None:
+    def consequence(scope: str) -> str:
+        click(find(dialog, QPushButton, f"consent.scope.{scope}"))
+        return find(dialog, QLabel, "consent.scope.consequence").text().replace("\u200b", "")
+
+    once = "Once allows only this command. The other choices save a rule for: pip install *, pytest *"
+    matching, undo = "Matching commands run without asking", "To revoke: Settings, Permission rules."
+    assert consequence("once") == once
+    assert consequence("run") == f"{matching} until this run ends."
+    assert consequence("folder") == f"{matching} in /home/ann/src/billing, in all sessions. {undo}"
+    always = f"{matching} in every folder, in all sessions. {undo}"
+    assert consequence("always") == always
+    assert find(dialog, QPushButton, "consent.scope.always").toolTip().replace("\n", " ") == always
 
 
 def test_a_longer_approval_needs_a_pattern(dialog: PermissionDialog, qtbot: QtBot) -> None:

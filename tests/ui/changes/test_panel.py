@@ -201,7 +201,8 @@ def test_a_revert_is_previewed_for_each_file(qtbot: QtBot, look: Look) -> None:
         3,
         (
             FilePlan("a.txt", "change", "n", "t", 2, 1),
-            FilePlan("b.txt", "conflict", reason="Somebody else changed it since."),
+            FilePlan("b.txt", "conflict", reason="It was changed outside this session since."),
+            FilePlan("c.txt", "remove"),
         ),
         tuple(f"make {n}" for n in range(7)),
         unsaved=("link",),
@@ -210,10 +211,19 @@ def test_a_revert_is_previewed_for_each_file(qtbot: QtBot, look: Look) -> None:
     qtbot.addWidget(dialog)
     dialog.open()
     said = "\n".join(part.text() for part in dialog.findChildren(QLabel))
-    assert "1 file will be reverted. 1 file will be left as it is. You can undo this." in said
-    assert "Also changed, but not reverted because no earlier version was stored: link." in said
-    assert "will be reverted +2 −1" in said and "Somebody else changed it since." in said and "and 2 more" in said
+    assert "1 file will be reverted. 1 file will be deleted. 1 file will be left as it is. The conversation" in said
+    assert "You can undo this with “Undo the last revert”" in said
+    assert "not reverted because no earlier version was stored:\nlink" in said
+    assert "Will be reverted: lines added: 2, removed: 1" in said and "changed outside this session since." in said
+    assert "Will be deleted, because it did not exist then" in said and "and 2 more" in said
     find(dialog, QCheckBox, "putback.force").setChecked(True)
     with qtbot.waitSignal(dialog.confirmed) as told:
         click(find(dialog, QPushButton, "putback.yes"))
     assert told.args == [("b.txt",)] and not dialog.isVisible()
+
+
+def test_undoing_a_revert_promises_no_further_undo(qtbot: QtBot, look: Look) -> None:
+    dialog = RevertDialog(look, "Undo the last revert?", RewindPlan(3, (FilePlan("a.txt", "remove"),), undoes_seq=9))
+    qtbot.addWidget(dialog)
+    summary = find(dialog, QLabel, "putback.told").text()
+    assert "1 file will be deleted." in summary and "undo this" not in summary

@@ -159,7 +159,7 @@ def test_json_of_another_app_needs_no_name_and_errors_in_it_are_shown(adding: Ad
     what.setPlainText('{"mcpServers": {"A": {"command": "a"}, "b": {"url": "https://b.example"}}')
     assert not add.isEnabled() and "This is not valid JSON." in find(adding, QLabel, "add_tool.why").text()
     what.setPlainText('{"mcpServers": {"A": {"command": "a"}, "b": {"url": "https://b.example"}}}')
-    assert find(adding, QLineEdit, "add_tool.name").isHidden()
+    assert not find(adding, QLineEdit, "add_tool.name").isVisibleTo(adding)
     with qtbot.waitSignal(adding.added) as added:
         click(add)
     assert [one.server.name for one in added.args[0]] == ["a", "b"]
