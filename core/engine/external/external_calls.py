@@ -29,6 +29,7 @@ from core.domain.steps import first_line
 from core.domain.text import Text
 from core.engine.external.external_files import ExternalFileChanges
 from core.engine.run.run_context import RunContext
+from core.engine.run.untrusted_files import folder_label, paths_label
 from core.engine.state.live_updates import LiveUpdate
 
 STEP_KINDS: Mapping[str, str] = MappingProxyType(
@@ -187,6 +188,8 @@ class ExternalCalls:
             not in self._run.conversation.permissions.untrusted
         ):
             events.insert(0, UntrustedContentRead(call.call_id, source))
+        if source := self._untrusted_files_label(call):
+            events.insert(0, UntrustedContentRead(call.call_id, source))
         seen = {event.path for event in events if isinstance(event, FileChanged)}
         text = instead or self._output(call, seen)
         if lost:
@@ -194,6 +197,15 @@ class ExternalCalls:
         failed = failed or call.status == "failed"
         returned = ToolReturned(call.call_id, Text(text), failed, exit_code(call.output), unrestorable=lost)
         await self._run.record(*events, returned, blobs=blobs)
+
+    def _untrusted_files_label(self, call: ExternalCall) -> str:
+        """Return the label of the untrusted files that a call may have read, or "".
+
+        The agent names the files only of some calls.
+        """
+        if call.kind not in STEP_KINDS or call.kind == "fetch":
+            return ""
+        return paths_label(self._run, call.paths) if call.paths and call.kind != "execute" else folder_label(self._run)
 
     async def finish_all(self, instead: str) -> None:
         """Fail the open calls at the end of a turn, and record file changes that belong to no call."""

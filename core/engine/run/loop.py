@@ -18,6 +18,7 @@ from core.domain.events import (
     SessionEvent,
     ToolCall,
     ToolReturned,
+    UntrustedContentRead,
     Usage,
 )
 from core.domain.ids import call_id
@@ -46,6 +47,7 @@ from core.engine.run.permission import obtain_permission
 from core.engine.run.recall_dropped import read_dropped
 from core.engine.run.run_context import RunContext
 from core.engine.run.text_calls import enable_known_text_calls, fall_back_to_text_calls
+from core.engine.run.untrusted_files import paths_label, with_untrusted_files
 from core.engine.run.use_skill import use_skill
 from core.engine.run.user_questions import CallQuestions, ask_user
 from core.engine.state.compaction import MEMORY
@@ -71,6 +73,8 @@ async def run_turns(run: RunContext) -> RunEnded | RunPaused:
     """
     talk = run.conversation
     if not talk.attempts:
+        if talk.start and (source := paths_label(run, [file.name for file in talk.start.instruction_files])):
+            await run.record(UntrustedContentRead("", source))
         await run.run_hooks("run_start")
     while True:
         await execute_pending_calls(run)
@@ -249,6 +253,7 @@ async def handle_call(run: RunContext, call: ToolCall) -> None:
     facts = with_untrusted_event(
         run.conversation.permissions.untrusted, tool, call.id, started.object, events, trusted=run.trusted
     )
+    with_untrusted_files(run, tool, call.id, parameters, facts)
     await run.record_after(begun, *facts, blobs=blobs)
     await run.run_hooks("after_call", call.tool, call={"id": call.id, "tool": call.tool, "result": _outcome(facts)})
 
