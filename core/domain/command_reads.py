@@ -3,9 +3,33 @@
 from core.domain.command_line import ParsedLine, parse_line, program_name
 
 PRINT_NO_CONTENTS = frozenset(
-    ["ls", "pwd", "echo", "printf", "date", "true", "false", "test", "mkdir", "rmdir", "touch", "rm", "mv", "cp", "ln", "chmod", "which", "whoami", "uname", "id", "sleep"]
+    [
+        "ls",
+        "pwd",
+        "echo",
+        "printf",
+        "date",
+        "true",
+        "false",
+        "test",
+        "mkdir",
+        "rmdir",
+        "touch",
+        "rm",
+        "mv",
+        "cp",
+        "ln",
+        "chmod",
+        "which",
+        "whoami",
+        "uname",
+        "id",
+        "sleep",
+    ]
 )
-PRINT_NAMED_FILES = frozenset(["cat", "head", "tail", "nl", "wc", "cmp", "diff", "sort", "uniq", "cut", "md5sum", "sha1sum", "sha256sum", "stat"])
+PRINT_NAMED_FILES = frozenset(
+    ["cat", "head", "tail", "nl", "wc", "cmp", "diff", "sort", "uniq", "cut", "md5sum", "sha1sum", "sha256sum", "stat"]
+)
 SEARCH_PROGRAMS = frozenset({"grep", "egrep", "fgrep"})  # without a file after the pattern they may search everything
 GIT_PRINTS_NAMES = frozenset({"status", "branch", "add", "rev-parse", "ls-files", "remote", "tag"})
 SHELL_SYNTAX = frozenset("<>*?[]{}()$`\\~!#&\n")

@@ -203,8 +203,8 @@ def forget_missing_files(db: sqlite3.Connection, at: int) -> int:
     gone = [path for path in old if not os.path.lexists(path[0])]
     db.executemany("DELETE FROM untrusted_file WHERE path = ?", gone)
     db.execute(
-        "DELETE FROM untrusted_file WHERE id IN (SELECT id FROM untrusted_file WHERE path LIKE 'in:%' OR path LIKE 'old:%'"
-        " ORDER BY created_at DESC LIMIT -1 OFFSET ?)",
+        "DELETE FROM untrusted_file WHERE id IN (SELECT id FROM untrusted_file"
+        " WHERE path LIKE 'in:%' OR path LIKE 'old:%' ORDER BY created_at DESC LIMIT -1 OFFSET ?)",
         (MAX_HASHES,),
     )
     return len(gone)
