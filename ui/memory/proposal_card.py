@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from core.domain.memory import TEXT_LIMIT
 from core.domain.proposal import Proposal
+from core.memory.approval import proposal_reasons
 from core.timeline.text_diff import diff_texts
 from ui.memory.link_line import LinkLine
 from ui.memory.texts import TitleOf, kind_label, proposal_action_label, proposed_kind, tr, wrap_for_diff
@@ -82,9 +83,9 @@ class MemoryProposalCard(QWidget):
         self._well.hide()
         self._reason.setText(f"“{visible(proposal.reason)}”" if proposal.reason else "")
         self._reason.setVisible(bool(proposal.reason))
-        sources = ", ".join(visible(one) for one in proposal.untrusted_sources)
-        self._warning.setText(tr("The run had read untrusted content before: {}").format(sources))
-        self._warning.setVisible(bool(sources))
+        reasons = "\n".join(visible(one) for one in proposal_reasons(proposal))
+        self._warning.setText(reasons)
+        self._warning.setVisible(bool(reasons))
         self._source.set_text(self._source_words(proposal))
         self._source.setVisible(bool(self._source.text()))
         self._edit.setVisible(proposal.action != "archive")
