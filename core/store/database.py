@@ -11,7 +11,7 @@ from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Any, NamedTuple, TypeVar
 
-from core.domain.problems import Problem
+from core.domain.problems import Problem, StorageProblem
 from core.store.backup import back_up_before_migration
 from core.store.files import file_size, is_nearly_full, is_no_space_error, touch_private, unwritable_folder
 from core.store.health import is_corruption, open_read_only
@@ -281,7 +281,7 @@ def to_problem(error: BaseException, folder: Path | None = None) -> BaseExceptio
     name = "SQLITE_FULL" if folder and is_disk_full(error, folder) else _name_of(error)
     for start, (message, fix) in SQLITE_PROBLEMS.items():
         if name.startswith(start):
-            return Problem(message, f"{error}.", fix)
+            return StorageProblem(message, f"{error}.", fix)
     return error
 
 

@@ -144,6 +144,8 @@ class ExternalRun:
             await self._guests.end(run.session)
             await host.close()
             await self._calls.interrupt("the external agent failed")
+            if isinstance(problem, StorageProblem):  # The run can be resumed.
+                raise
             return RunEnded("failed", problem.details.message, problem.details, Text(run.last_reply_text()))
         finally:
             connection.host = None

@@ -22,7 +22,7 @@ from core.domain.events import (
     Usage,
 )
 from core.domain.ids import call_id
-from core.domain.problems import Problem
+from core.domain.problems import Problem, StorageProblem
 from core.domain.text import Text
 from core.engine.policy.untrusted import with_untrusted_event
 from core.engine.run.completion import check_completion
@@ -229,6 +229,8 @@ async def handle_call(run: RunContext, call: ToolCall) -> None:
     assert tool is not None
     try:
         permitted = await obtain_permission(run, tool, call, parameters)
+    except StorageProblem:
+        raise
     except Problem as problem:  # The call names a path that cannot be examined.
         permitted = CallRefused(call.id, tool.name, Text(str(problem)))
     if isinstance(permitted, CallRefused):
