@@ -22,7 +22,7 @@ from core.domain.events import HarnessMessage, RequestSent, RunEnded, RunPaused,
 from core.domain.external_agents import ExternalAgentSetting, ExternalAgentSettingChanged, ExternalAgentStarted
 from core.domain.import_events import UnrecognizedRecordsKept
 from core.domain.messages import Message
-from core.domain.problems import ErrorDetails, Problem
+from core.domain.problems import ErrorDetails, Problem, StorageProblem
 from core.domain.text import Attachment, Text
 from core.engine.external.external_calls import NO_RESULT, ExternalCalls
 from core.engine.external.external_files import ExternalFileChanges
