@@ -44,12 +44,12 @@ class Maintenance:
         """Return how much space each session takes, broken down by what takes it; measured in a thread."""
         return await asyncio.to_thread(session_sizes, self._opened.path)
 
-    async def model_usage(self, since: int = 0) -> list[UsageRow]:
+    async def model_usage(self, since: int = 0, until: int = 0) -> list[UsageRow]:
         """Return the tokens used and their cost per day, model and folder, counted in a thread.
 
-        `since` is in microseconds since the epoch; 0 counts everything.
+        `since` and `until` are in microseconds since the epoch; 0 is no limit.
         """
-        return await asyncio.to_thread(read_usage, self._opened.path, since)
+        return await asyncio.to_thread(read_usage, self._opened.path, since, until)
 
     def backup_names(self) -> list[str]:
         """List the names of the backups, newest first, without opening them."""
