@@ -101,6 +101,18 @@ class Database:
         if self._ended:
             self._fail_pending()
 
+    def wait_until_written(self, timeout_s: float) -> bool:
+        """Wait until every job submitted so far is committed, and return whether that is so. Any thread may call it."""
+        if self._ended:
+            return True
+        written = threading.Event()
+        for loop in tuple(self._submitted):  # The loops may be blocked, and then they would not send their jobs.
+            self._send(loop)
+        loop = asyncio.new_event_loop()
+        loop.close()
+        self._jobs.put([WriteJob(lambda _: written.set(), lambda *_: None, loop, no_transaction=True)])
+        return written.wait(timeout_s)
+
     def close(self) -> None:
         """Finish the queued jobs, then close the file. Closing it again does nothing."""
         if self._ended:
