@@ -29,7 +29,7 @@ def _topics() -> tuple[tuple[str, re.Pattern[str]], ...]:
 
 
 def sensitive_topic(text: str) -> str:
-    """Return which sensitive topic a text speaks about, with the words that say so; "" if none."""
+    """Return which sensitive topic a text is about, with the words that say so; "" if none."""
     plain = " ".join(_plain(text).split())
     if found := _MIXED_ALPHABETS.search(plain):
         return f"something in letters of several alphabets (“{found[0]}”)"
@@ -49,7 +49,7 @@ def approval_reasons(said: MemoryContent, untrusted_sources: Collection[str] = (
     elif said.scope == "agent":
         reasons.append(f"It would apply wherever the agent {said.scope_id} works.")
     if topic := sensitive_topic(" ".join((said.text, said.context, *said.fields.values()))):
-        reasons.append(f"It speaks about {topic}.")
+        reasons.append(f"It is about {topic}.")
     return tuple(reasons)
 
 

@@ -70,7 +70,7 @@ class RunMemory:
         same, others = self.memories.store.read(lambda rows: find_related(rows, made, means))
         step, seq = self.memories.store.read_runs(lambda facts: facts.find_step(self.session, call))
         source = MemorySource(stands.author, stands.review or self.session, 0 if stands.review else seq, reason)
-        if same and stands.untrusted_sources:  # Untrusted content is no evidence.
+        if same and stands.untrusted_sources:  # Untrusted content does not count as evidence.
             return f"This is already known, as {same.id}."
         if same is None and (why := self._reason_to_ask(made, stands, others)):
             made_proposal = await self._propose(made, stands, step, reason or why)

@@ -114,7 +114,7 @@ def _limit_rows(db: sqlite3.Connection, folder: str) -> None:
 
 
 def _keep_hash(db: sqlite3.Connection, row: UntrustedFile, prefix: str) -> None:
-    """Keep only the contents of a row, by which copies of it are recognized."""
+    """Keep only the contents of a row, by which its copies are recognized."""
     if row.hash:
         _insert(db, replace(row, path=f"{prefix}{row.path}"))
 

@@ -61,7 +61,7 @@ class UsageRow(NamedTuple):
 
 
 def read_usage(path: Path, since: int = 0, until: int = 0) -> list[UsageRow]:
-    """Return the usage from `since` until before `until` (microseconds; 0 is no limit), ordered by day.
+    """Return the usage from `since` until before `until` (microseconds; 0 means no limit), ordered by day.
 
     An end is needed because replies may have a time in the future: the clock was wrong when they arrived.
     """

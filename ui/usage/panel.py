@@ -140,7 +140,7 @@ class UsagePanel(PanelPage):
             part.restyle(look)
 
     def _range_limits(self) -> tuple[int, int]:
-        """Return the beginning and the end of the chosen range in microseconds; 0 is no limit."""
+        """Return the beginning and the end of the chosen range in microseconds; 0 means no limit."""
         days, today = RANGES[self._range.selected], to_local_time(self._clock())
         if not days:
             return 0, 0

@@ -47,7 +47,7 @@ class Maintenance:
     async def model_usage(self, since: int = 0, until: int = 0) -> list[UsageRow]:
         """Return the tokens used and their cost per day, model and folder, counted in a thread.
 
-        `since` and `until` are in microseconds since the epoch; 0 is no limit.
+        `since` and `until` are in microseconds since the epoch; 0 means no limit.
         """
         return await asyncio.to_thread(read_usage, self._opened.path, since, until)
 

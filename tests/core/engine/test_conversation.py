@@ -125,7 +125,12 @@ def test_messages_wait_for_the_request_that_sends_them() -> None:
 def test_a_clock_that_is_set_uses_up_no_time_limit(years: int) -> None:
     jump = years * 365 * 24 * 60 * 60 * SECOND
     start = RunStarted("scripted", 9, Text(""), max_minutes=60)
-    events = [(start, 0), (RequestSent("scripted", 1), 60), (Replied(Text("a")), 120), (Replied(Text("b")), 180)]
+    events: list[tuple[SessionEvent, int]] = [
+        (start, 0),
+        (RequestSent("scripted", 1), 60),
+        (Replied(Text("a")), 120),
+        (Replied(Text("b")), 180),
+    ]
     talk = Conversation()
     for seq, (event, second) in enumerate(events, 1):
         at = 1_800_000_000 * SECOND + second * SECOND + (jump if seq > 2 else 0)

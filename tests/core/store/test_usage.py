@@ -66,13 +66,13 @@ def test_a_clock_that_was_wrong_for_a_while_does_not_fill_the_range(tmp_path: Pa
 
     async def work(journal: Journal) -> None:
         for shift in (0, 10 * year, -20 * year):
-            journal._clock = lambda shift=shift: NOW + shift + next(times)  # type: ignore[misc]
+            journal._clock = lambda shift=shift: NOW + shift + next(times)
             session = await journal.create_session("/tmp/x", "A session")
             for fact in FIRST[:3]:
                 await journal.append(session, fact)
         session = await journal.create_session("/tmp/x", "The clock is set during a request")
         for shift, fact in zip((0, 0, 10 * year), FIRST[:3], strict=True):
-            journal._clock = lambda shift=shift: NOW + shift  # type: ignore[misc]
+            journal._clock = lambda shift=shift: NOW + shift
             await journal.append(session, fact)
 
     path = tmp_path / "j.db"
