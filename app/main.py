@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from app.process import data_folder
 from app.process.data_folder_lock import DataFolderLock, refuse_safe_mode
@@ -19,7 +19,9 @@ from core.domain.problems import ErrorDetails, Problem
 
 if TYPE_CHECKING:
     import argparse
-    import asyncio
+
+    from app.process.termination import TerminationWatch
+    from core.store.database import Database
 
 ATTEMPTS = 500  # 20 ms apart, while another process opens or closes the data folder, which can take seconds
 DATA_DIR = "--data-dir"
@@ -176,7 +178,7 @@ async def _through_owner(words: list[str], home: Path, folder: Path, out: Output
 
     from app.process.command_server import run_in_owner
 
-    _stoppable()
+    watch = _stoppable()
     try:
         for _ in range(ATTEMPTS):
             code = await run_in_owner(data_folder.socket_path(home), words, folder, out)
@@ -189,10 +191,26 @@ async def _through_owner(words: list[str], home: Path, folder: Path, out: Output
                 return None
     except asyncio.CancelledError:
         return STOPPED
+    finally:
+        watch.close()
     raise Problem(f"The data folder {home} is in use by another Journeyman.", "It does not respond.", NO_ANSWER)
 
 
 async def _alone(words: list[str], home: Path, folder: Path, out: Output, safe: bool) -> int:
+    from app.process.termination import SAVE_S
+
+    opened: list[Database] = []
+    watch = _stoppable(lambda: [database.wait_until_written(SAVE_S) for database in opened])
+    try:
+        return await _own_and_run(words, home, folder, out, safe, opened)
+    finally:
+        watch.close()
+
+
+async def _own_and_run(
+    words: list[str], home: Path, folder: Path, out: Output, safe: bool, opened: "list[Database]"
+) -> int:
+    """Run a command as the owner of the data folder. `opened` receives its database."""
     import asyncio
 
     gc.disable()  # until the long-lived objects are loaded
@@ -201,9 +219,12 @@ async def _alone(words: list[str], home: Path, folder: Path, out: Output, safe: 
     from app.process.crash import exception_of_context
     from app.process.services import build_services
 
-    task, report = _stoppable(), partial(_report, home, out)
+    task, report = asyncio.current_task(), partial(_report, home, out)
+    assert task is not None
     asyncio.get_running_loop().set_exception_handler(lambda _, context: report(exception_of_context(context)))
     services = await build_services(home, report, safe=safe)
+    if services.opened.database:
+        opened.append(services.opened.database)
     gc.freeze()
     gc.enable()
     for note in services.warnings:
@@ -233,19 +254,19 @@ async def _alone(words: list[str], home: Path, folder: Path, out: Output, safe: 
         await services.close()
 
 
-def _stoppable() -> "asyncio.Task[Any]":
-    """Let SIGTERM cancel the current task, and return that task.
+def _stoppable(save: Callable[[], object] = lambda: None) -> "TerminationWatch":
+    """Let SIGTERM cancel the current task, or exit the process after `save` if its thread is blocked.
 
-    The signal handler also gives the loop a wake-up file descriptor. Without it, a Ctrl+C that arrives just before the
-    loop goes to sleep would be noticed only at the next event.
+    The watch also wakes the loop for a Ctrl+C that arrives just before the loop goes to sleep. Otherwise that would be
+    noticed only at the next event.
     """
     import asyncio
 
+    from app.process.termination import TerminationWatch
+
     task = asyncio.current_task()
     assert task is not None
-    if sys.platform != "win32":
-        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
-    return task
+    return TerminationWatch({signal.SIGTERM: task.cancel}, save)
 
 
 def _report(home: Path, out: Output, error: BaseException) -> None:

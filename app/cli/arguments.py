@@ -18,7 +18,7 @@ from core import __version__
 
 SECTIONS = (
     ("Run an agent", ("run", "demo", "resume", "stop", "schedule", "worktree")),
-    ("Questions and permissions", ("pending", "answer", "approve", "deny", "rules", "trust", "untrust")),
+    ("Questions and permissions", ("pending", "answer", "approve", "deny", "rules", "trust", "untrust", "unreviewed")),
     ("Sessions", ("sessions", "show", "compare", "failures", "usage", "rate", "fork", "rewind", "replay")),
     ("Models and tools", ("models", "mcp", "agents", "acp")),
     ("Skills and memory", ("skills", "memory", "proposals")),

@@ -27,6 +27,7 @@ def add_permissions(add: AddCommand) -> None:
     deny.add_argument("--reason", metavar="TEXT", default="", help="Tell the model why")
     _rules(add)
     _trust(add)
+    _unreviewed(add)
 
 
 def _request(add: AddCommand, name: str, text: str) -> argparse.ArgumentParser:
@@ -60,6 +61,22 @@ def _trust(add: AddCommand) -> None:
         folder = "The folder (default: the current one)"
         command.add_argument("folder", metavar="DIR", nargs="?", default=".", help=folder)
         _json(command)
+
+
+def _unreviewed(add: AddCommand) -> None:
+    unreviewed = add(
+        "unreviewed", "List the files that runs wrote after reading untrusted content, or trust them again."
+    )
+    action = unreviewed.group(default="list")
+    listing = action("list", "List the files. A run that reads one of them counts as having read the same content.")
+    _json(listing)
+    mark = action("mark", "Mark files as reviewed, after you have looked at them.")
+    chosen = mark.add_mutually_exclusive_group(required=True)
+    chosen.add_argument("files", metavar="FILE", nargs="*", default=[], help="The files, relative to the folder")
+    chosen.add_argument("--all", action="store_true", help="All files in the folder")
+    for command in (listing, mark):
+        where = "Look in DIR (default: the current folder)"
+        command.add_argument("-C", dest="folder", metavar="DIR", default=".", help=where)
 
 
 def _json(command: argparse.ArgumentParser) -> None:

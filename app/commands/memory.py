@@ -182,8 +182,9 @@ async def _import(context: Invocation) -> None:
     reach, place = _scope(context)
     for name in context.args.files:
         found = await context.engine.memory.import_file(context.folder / name, scope=reach, place=place)
-        new = sum(kept.did == "created" for kept in found)
-        context.out.write(f"{name}: {new} new, {len(found) - new} already known.")
+        new, waiting = sum(kept.did == "created" for kept in found.saved), len(found.proposed)
+        asked = f" {plural(waiting, 'proposal')} to decide on: journeyman proposals." if waiting else ""
+        context.out.write(f"{name}: {new} new, {len(found.saved) - new} already known.{asked}")
 
 
 ACTIONS = {

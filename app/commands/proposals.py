@@ -8,6 +8,7 @@ from app.commands.skills import print_diff
 from app.process.exit_codes import DONE
 from app.process.output import iso_time
 from core.domain.proposal import Proposal
+from core.memory.approval import proposal_reasons
 
 
 async def proposals(context: Invocation) -> int:
@@ -56,6 +57,8 @@ def _show(context: Invocation, each: Proposal) -> None:
     if each.session:
         rows = f", step {', '.join(map(str, each.steps))}" if each.steps else ""
         context.out.write(f"from session {each.session}{rows}, by the {each.author}")
+    for reason in proposal_reasons(each) if each.target_kind == "memory" else ():
+        context.out.write(f"needs your decision: {reason}")
     if each.text:
         print_diff(context, before or "", each.text)
 

@@ -1,10 +1,12 @@
-"""The commands `trust` and `untrust`: whether the project instructions of a folder are followed."""
+"""The commands `trust` and `untrust`: whether the project instructions of a folder are followed, and `unreviewed`."""
 
 import dataclasses
+from posixpath import normpath
 
 from app.commands.invocation import Invocation
 from app.process.exit_codes import DONE
 from app.process.output import plural
+from core.domain.problems import Problem
 from core.engine.policy.trust import FolderTrust
 
 
@@ -19,6 +21,28 @@ async def trust(context: Invocation) -> int:
     out.write(f"{found.folder}: {describe_trust(found)}.")
     for name in found.instructions:
         out.write(f"  {name}" + (" (not followed, since it cannot be read)" if name in found.changed else ""))
+    return DONE
+
+
+async def unreviewed(context: Invocation) -> int:
+    """List the files that runs wrote after reading untrusted content, or mark them as reviewed."""
+    typed, out = context.args, context.out
+    folder = context.folder / typed.folder
+    found = await context.engine.untrusted_files(folder)
+    if typed.action == "mark":
+        wanted = None if typed.all else {normpath(name): "" for name in typed.files}
+        unknown = set(wanted or ()) - {file.name.rstrip("/") for file in found}
+        if unknown:
+            raise Problem(f"{min(unknown)} is not in the list.", "", "List the files with `journeyman unreviewed`.")
+        out.write(f"Marked {plural(await context.engine.mark_reviewed(folder, wanted), 'file')} as reviewed.")
+        return DONE
+    for file in found:
+        if typed.json:
+            out.write_json(dataclasses.asdict(file))
+        else:
+            out.write(f"{file.name}  written by session {file.session} after reading {', '.join(file.sources)}")
+    if not found and not typed.json:
+        out.write("none")
     return DONE
 
 

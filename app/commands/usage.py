@@ -5,13 +5,15 @@ from datetime import timedelta
 from app.commands.invocation import Invocation
 from app.process.exit_codes import DONE
 from core.domain.clock import SECOND, now
+from core.domain.memory import DAY
 from core.timeline.usage_totals import UsageTotals, group_usage, sum_usage, usage_csv
 
 
 async def usage(context: Invocation) -> int:
     typed, out = context.args, context.out
-    since = max(0, now() - int(timedelta(days=typed.days).total_seconds()) * SECOND) if typed.days else 0
-    rows = await context.engine.model_usage(since)
+    at = now()
+    since = max(0, at - int(timedelta(days=typed.days).total_seconds()) * SECOND) if typed.days else 0
+    rows = await context.engine.model_usage(since, at + DAY if typed.days else 0)
     if typed.csv:
         out.write(usage_csv(rows).rstrip("\n"))
         return DONE

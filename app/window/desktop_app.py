@@ -5,6 +5,7 @@ import gc
 import signal
 import sys
 from collections.abc import Callable, Sequence
+from concurrent.futures import wait
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,7 @@ from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtWidgets import QApplication
 
 from app.process.crash import CrashHandler
+from app.process.termination import SAVE_S, TerminationWatch
 from app.window.backup_restore import RestartMode, take_restore_result
 from app.window.crash_reporter import CrashReporter
 from app.window.engine_thread import EngineThread
@@ -93,9 +95,7 @@ class DesktopApp(QObject):
         self._crash_handler.open()
         loop.set_exception_handler(self._crash_handler.handle_loop_exception)
         self.window.closed.connect(leaving.set)
-        if sys.platform != "win32":
-            for number in (signal.SIGTERM, signal.SIGINT):
-                loop.add_signal_handler(number, self._shell.shut_down)
+        watch = TerminationWatch(dict.fromkeys((signal.SIGTERM, signal.SIGINT), self._shell.shut_down), self._save)
         self._heartbeat.start()
         # This thread imports nothing from here on: it would wait for imports of the engine's thread.
         engine = self.engine
@@ -111,6 +111,12 @@ class DesktopApp(QObject):
             engine.shut_down()
             await asyncio.wrap_future(engine.ended)
             self._close()
+            watch.close()
+
+    def _save(self) -> None:
+        """End the runs and close the database, while the window's thread is blocked."""
+        self.engine.shut_down()
+        wait([self.engine.ended], SAVE_S)
 
     def _close(self) -> None:
         self._heartbeat.close()

@@ -33,3 +33,7 @@ class Problem(Exception):
     def from_details(cls, details: ErrorDetails) -> "Problem":
         """Return a Problem made from stored details."""
         return cls(details.message, details.cause, details.fix)
+
+
+class StorageProblem(Problem):
+    """The data file cannot be read or written, for example because the disk is full. Nothing was written."""

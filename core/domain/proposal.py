@@ -23,7 +23,7 @@ class Proposal:
         details: further parameters of the action, as JSON.
         session, steps: the session and the numbers of the steps it is based on.
         untrusted_sources: the untrusted content that had been read before.
-        author: `agent` or `review`.
+        author: `agent`, `review` or `import`.
         created_at, resolved_at: times in microseconds; 0 is not yet.
         result: what accepting it produced: a version number or an id.
     """

@@ -243,7 +243,8 @@ class McpConnection:
                 yield streamable_http_client(server.url, http_client=client, max_sse_event_size=MAX_EVENT_BYTES)
             return
         from mcp import StdioServerParameters
-        from mcp.client.stdio import stdio_client
+
+        from core.mcp.line_limit import limited_stdio_client
 
         program = StdioServerParameters(
             command=server.command,
@@ -258,7 +259,7 @@ class McpConnection:
         limiter = asyncio.create_task(_limit_log(self._log), name=f"log of {server.name}")
         try:
             with self._log.open("a", encoding="utf-8") as log:
-                yield stdio_client(program, errlog=log)
+                yield limited_stdio_client(program, errlog=log)
         finally:
             limiter.cancel()
             await asyncio.wait({limiter})

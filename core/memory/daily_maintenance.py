@@ -2,10 +2,11 @@
 
 import json
 
+from core.domain.memory import MemoryContent
 from core.domain.proposal import Proposal
-from core.memory.lessons import derive_lessons, find_duplicates
+from core.memory.lessons import derive_lessons, find_duplicates, same_lesson
 from core.memory.memories import Memories
-from core.memory.serialization import to_proposal_details
+from core.memory.serialization import from_proposal, to_proposal_details
 from core.store.proposal_store import ProposalStore
 
 
@@ -16,10 +17,30 @@ async def run_daily_maintenance(memories: Memories, proposals: ProposalStore) ->
     """
     archived = await memories.archive_decayed()
     known = proposals.find(target_kind="memory")
-    asked = {(one.action, one.target, one.text) for one in known}
-    new = [one for one in _new_proposals(memories) if (one.action, one.target, one.text) not in asked]
+    new = [one for one in _new_proposals(memories) if not any(_proposes_same(one, other) for other in known)]
     made = [await proposals.create(one) for one in new if not _is_known(memories, one)]
     return archived, made
+
+
+def _proposes_same(one: Proposal, other: Proposal) -> bool:
+    """Return whether two proposals are about the same lesson or merge the same memories.
+
+    The wording of a lesson follows its newest outcome, so that it differs after each new outcome.
+    """
+    if (one.action, one.author) != (other.action, other.author):
+        return (one.action, one.target, one.text) == (other.action, other.target, other.text)
+    if one.action == "merge":
+        return _merged(one) == _merged(other)
+    return one.action == "create" and same_lesson(_proposed(one), _proposed(other))
+
+
+def _proposed(proposal: Proposal) -> MemoryContent:
+    """Return the content as it was proposed, before the user edited it."""
+    return from_proposal(json.loads(proposal.details or "{}").get("text", proposal.text), proposal.details)
+
+
+def _merged(proposal: Proposal) -> set[str]:
+    return {proposal.target, *json.loads(proposal.details or "{}").get("with", ())}
 
 
 def _new_proposals(memories: Memories) -> list[Proposal]:

@@ -60,6 +60,15 @@ def find_duplicates(memories: Iterable[Memory]) -> list[tuple[Memory, Memory]]:
     return found
 
 
+def same_lesson(one: MemoryContent, other: MemoryContent) -> bool:
+    """Return whether two contents are the same lesson from similar tasks and approaches, however they are worded."""
+    if (one.kind, one.scope, one.scope_id) != (other.kind, other.scope, other.scope_id):
+        return False
+    names = ("when", "do", "what")  # the reason is left out: it says how the newest run failed
+    said, known = (" ".join(content.fields.get(name, "") for name in names).strip() for content in (one, other))
+    return bool(said and known) and _overlap(said, known) >= LIKE_TASKS
+
+
 def _result(outcome: Memory) -> str:
     """Return "good" or "bad" for an outcome with a rating, "bad" for an unrated failure, and otherwise ""."""
     parts = outcome.content.fields
@@ -105,8 +114,10 @@ def _heuristic(group: Sequence[Memory]) -> Lesson:
 
 def _anti_pattern(group: Sequence[Memory]) -> Lesson:
     newest = group[0].content.fields
-    why = newest.get("error", "") or "it went badly"
-    parts = {"what": f"do “{newest['task']}” by {newest['tried']}", "why": f"this happened {len(group)} times: {why}"}
+    parts = {
+        "what": f"do “{newest['task']}” by {newest['tried']}",
+        "why": newest.get("error", "") or "it went badly each time",
+    }
     return _lesson("anti-pattern", parts, group)
 
 

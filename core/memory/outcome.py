@@ -30,18 +30,21 @@ REPORTED_KINDS = frozenset({"command", "edit", "write", "skill", "delegate"})  #
 USED_SHARE = 0.5  # minimum share of the memory's own words that a run must repeat to have used it
 
 
-def build_outcome(ended: FinishedRun) -> MemoryContent | None:
-    """Return the content of the outcome memory, or None if the run had no task."""
+def build_outcome(ended: FinishedRun, *, untrusted: bool = False) -> MemoryContent | None:
+    """Return the content of the outcome memory, or None if the run had no task.
+
+    After `untrusted` content, it leaves out what that content may have dictated: the commands and the error.
+    """
     task = next((row.object for row in ended.steps if row.kind == "user"), "")
     if not task.strip():
         return None
     acts = [row for row in ended.steps if row.kind in ACTION_KINDS]
     parts = {
         "task": _short(task.rstrip(".!? "), TASK),
-        "tried": _short("; ".join(_approach(acts)), TRIED),
+        "tried": "" if untrusted else _short("; ".join(_approach(acts)), TRIED),
         "tools": ", ".join(f"{kind} {count}" for kind, count in Counter(row.kind for row in acts).most_common(8)),
         "status": ended.status,
-        "error": _short(_error(ended, acts), ERROR),
+        "error": "" if untrusted else _short(_error(ended, acts), ERROR),
         "seconds": f"{ended.seconds:.0f}",
         "run": str(ended.run),
     }

@@ -78,7 +78,7 @@ class MemoryProposals:
 
 
 def _author(wanted: Proposal) -> MemoryAuthor:
-    return "review" if wanted.author == "review" else "agent"
+    return "review" if wanted.author == "review" else "import" if wanted.author == "import" else "agent"
 
 
 def _change_name(memory: Memory) -> str:

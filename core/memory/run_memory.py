@@ -7,6 +7,7 @@ from typing import Any, Literal
 from core.domain.memory import Memory, MemoryContent, MemoryScope
 from core.domain.problems import Problem
 from core.domain.proposal import Proposal
+from core.memory.approval import approval_reasons
 from core.memory.content_checks import low_value_reason
 from core.memory.memories import Memories, scopes_of_run
 from core.memory.saving import LearningLimits, MemorySource, find_related, validated
@@ -69,9 +70,11 @@ class RunMemory:
         same, others = self.memories.store.read(lambda rows: find_related(rows, made, means))
         step, seq = self.memories.store.read_runs(lambda facts: facts.find_step(self.session, call))
         source = MemorySource(stands.author, stands.review or self.session, 0 if stands.review else seq, reason)
-        if same is None and (why := self._reason_to_ask(stands, others)):
+        if same and stands.untrusted_sources:  # Untrusted content does not count as evidence.
+            return f"This is already known, as {same.id}."
+        if same is None and (why := self._reason_to_ask(made, stands, others)):
             made_proposal = await self._propose(made, stands, step, reason or why)
-            return f"Proposed as {made_proposal.id}: {why}. It is not active until the user accepts it."
+            return f"Proposed as {made_proposal.id}. {why} It is not active until the user accepts it."
         kept = await self.memories.save(made, source, stands.limits)
         if kept.did == "reinforced":
             return f"This was already known, as {kept.memory.id}. It has now been learned {kept.memory.evidence} times."
@@ -124,15 +127,15 @@ class RunMemory:
             return replace(said, scope="everywhere", scope_id="")
         return replace(said, scope_id=places[said.scope])
 
-    def _reason_to_ask(self, stands: LearningContext, others: tuple[Memory, ...]) -> str:
+    def _reason_to_ask(self, said: MemoryContent, stands: LearningContext, others: tuple[Memory, ...]) -> str:
         """Return why the user has to decide about saving a memory, or "" if it can be saved at once."""
-        if stands.untrusted_sources:
-            return f"untrusted content was read before ({', '.join(stands.untrusted_sources[:3])})"
+        if reasons := approval_reasons(said, stands.untrusted_sources[:3]):
+            return " ".join(reasons)
         if others:
-            return f"it contradicts {', '.join(f'{one.id} ({one.content.text})' for one in others[:2])}"
+            return f"It contradicts {', '.join(f'{one.id} ({one.content.text})' for one in others[:2])}."
         if stands.review and self.policy() != "add":
-            return "the user decides on what a review learns"
-        return "automatic learning is turned off" if self.policy() == "off" else ""
+            return "The user decides on what a review learns."
+        return "Automatic learning is turned off." if self.policy() == "off" else ""
 
     async def _propose(self, said: MemoryContent, stands: LearningContext, step: int, reason: str) -> Proposal:
         wanted = Proposal(

@@ -81,7 +81,9 @@ class RunRecorder:
         ended = facts.finished_run(entry.session, entry.run, entry.seq, event.status, event.reason)
         if ended is None:
             return
-        said = build_outcome(ended)
+        read = facts.events(entry.session, ("run_started", "untrusted_content_read"))
+        untrusted = any(kind == "untrusted_content_read" or said.get("untrusted_sources") for kind, said in read)
+        said = build_outcome(ended, untrusted=untrusted)
         if said and not facts.outcome_memory(entry.session, entry.run):
             rows.write(MemoryChange(memory_id(), 1, self._clock(), "created", "run", said, entry.session, entry.seq))
         if not (told := rows.uses(entry.session, entry.run)):

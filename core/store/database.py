@@ -11,7 +11,7 @@ from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Any, NamedTuple, TypeVar
 
-from core.domain.problems import Problem
+from core.domain.problems import Problem, StorageProblem
 from core.store.backup import back_up_before_migration
 from core.store.files import file_size, is_nearly_full, is_no_space_error, touch_private, unwritable_folder
 from core.store.health import is_corruption, open_read_only
@@ -100,6 +100,18 @@ class Database:
             self._jobs.put(self._submitted.pop(loop, []))
         if self._ended:
             self._fail_pending()
+
+    def wait_until_written(self, timeout_s: float) -> bool:
+        """Wait until every job submitted so far is committed, and return whether that is so. Any thread may call it."""
+        if self._ended:
+            return True
+        written = threading.Event()
+        for loop in tuple(self._submitted):  # The loops may be blocked, and then they would not send their jobs.
+            self._send(loop)
+        loop = asyncio.new_event_loop()
+        loop.close()
+        self._jobs.put([WriteJob(lambda _: written.set(), lambda *_: None, loop, no_transaction=True)])
+        return written.wait(timeout_s)
 
     def close(self) -> None:
         """Finish the queued jobs, then close the file. Closing it again does nothing."""
@@ -281,7 +293,7 @@ def to_problem(error: BaseException, folder: Path | None = None) -> BaseExceptio
     name = "SQLITE_FULL" if folder and is_disk_full(error, folder) else _name_of(error)
     for start, (message, fix) in SQLITE_PROBLEMS.items():
         if name.startswith(start):
-            return Problem(message, f"{error}.", fix)
+            return StorageProblem(message, f"{error}.", fix)
     return error
 
 

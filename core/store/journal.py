@@ -32,6 +32,7 @@ from core.store.row_mapping import (
 from core.store.search import index_event
 from core.store.search_backlog import index_slice
 from core.store.skill_store import record_skill_use
+from core.store.untrusted_files import note_untrusted_files
 from core.store.write_state import WriteState
 
 MAX_CACHED_SESSIONS = 64  # sessions whose write state is cached
@@ -98,9 +99,10 @@ class Journal:
     ) -> EventRecord:
         """Append events that keep their original times.
 
-        Listeners are not notified about the first `silent_count` events.
+        Listeners are not notified about the first `silent_count` events. The events are copies, so they do not mark
+        files as untrusted again.
         """
-        return await self._submit_events(session, tuple(timed_events), blobs or {}, silent_count)
+        return await self._submit_events(session, tuple(timed_events), blobs or {}, silent_count, copies=True)
 
     async def append_batch(self, session: str, batch: EventBatch) -> None:
         """Append a large batch, all or none.
@@ -127,11 +129,16 @@ class Journal:
         blobs: Mapping[str, bytes],
         silent_count: int = 0,
         also: ExtraWrite | None = None,
+        copies: bool = False,
     ) -> "asyncio.Future[EventRecord]":
         def write(db: sqlite3.Connection) -> list[JournalUpdate]:
             if also:
                 also(db)
-            return self._write(db, session, timed_events, blobs)
+            updates = self._write(db, session, timed_events, blobs)
+            if not copies:
+                at, events = updates[-1].entry.at, [event for _, event in timed_events]
+                note_untrusted_files(db, self._open[session], events, at)
+            return updates
 
         return self._submit(write, silent_count)
 

@@ -5,7 +5,7 @@ This module imports little, because the window needs it at startup.
 
 import json
 import sqlite3
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +13,14 @@ from core.domain.permissions import PendingPermissionRequest, PermissionOption, 
 from core.domain.question import Question, QuestionOption, SubQuestion
 from core.domain.sessions import SessionRow
 from core.domain.steps import Step
+from core.domain.untrusted_file import UntrustedFile
 from core.store.blobs import read_blob
 from core.store.queued_messages import QueuedMessage, read_queued_messages
 from core.store.row_keys import key_range, offset_of, row_key
 from core.store.row_mapping import SESSION_COLUMNS, STEP_COLUMNS, read_session, read_step
 from core.store.row_sampling import RowSample, find_row, read_events, read_last_event, read_rows, sample_rows
 from core.store.search import SearchHit, search_events, search_session
+from core.store.untrusted_files import has_untrusted_files, match_untrusted_files, untrusted_files_in
 
 PAGE = 200
 MAX_UTF8_BYTES = 4  # bytes of a UTF-8 character
@@ -119,6 +121,20 @@ class Reader:
     def search_in_session(self, session: str, text: str, limit: int = 1000) -> list[int]:
         """Return the sequence numbers, ascending, of the session's events that contain every word of `text`."""
         return search_session(self._db, self._number(session), text, limit)
+
+    def has_untrusted_files(self) -> bool:
+        return has_untrusted_files(self._db)
+
+    def untrusted_files(self, folder: str) -> list[UntrustedFile]:
+        """Return the files in a folder that runs wrote after reading untrusted content, unless the user reviewed them.
+
+        Without any such file, this costs a single query.
+        """
+        return untrusted_files_in(self._db, folder) if has_untrusted_files(self._db) else []
+
+    def match_untrusted_files(self, files: Sequence[tuple[str, str, int]]) -> dict[str, UntrustedFile]:
+        """Return those of the files that are untrusted; see `core.store.untrusted_files`."""
+        return match_untrusted_files(self._db, files) if has_untrusted_files(self._db) else {}
 
     def step_by_number(self, session: str, number: int) -> Step | None:
         """Return the step with the number that the user sees, or None."""

@@ -143,6 +143,20 @@ class RuleTable(SQLModel, table=True):
     revoked_at: int
 
 
+class UntrustedFileTable(SQLModel, table=True):
+    """A file with the columns of `core.domain.untrusted_file.UntrustedFile`; `sources` is a JSON list."""
+
+    __tablename__ = "untrusted_file"
+    __table_args__ = (UniqueConstraint("path", "hash"),)
+    id: int | None = Field(default=None, primary_key=True)
+    path: str = Field(sa_type=Text)
+    hash: str = Field(sa_type=Text)
+    earlier: str = Field(sa_type=Text)
+    sources: str = Field(sa_type=Text)
+    session: str = Field(sa_type=Text)
+    created_at: int
+
+
 class ScheduleTable(SQLModel, table=True):
     """A scheduled task. `due` is the next start time, or 0 if the task will not run again."""
 

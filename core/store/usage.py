@@ -8,6 +8,9 @@ from typing import NamedTuple
 from core.store.health import open_read_only
 from core.store.row_keys import BITS
 
+MAX_REPLY_TIME = 24 * 60 * 60 * 1_000_000  # microseconds; what seems to have taken longer, the clock was set during
+FOREVER = 2**62
+
 # A reply belongs to the request before it. Replies that a fork copied count only in the session they come from.
 _QUERY = f"""
 WITH forked (number, last) AS (
@@ -20,13 +23,14 @@ reply AS (
         (SELECT r.id FROM event r WHERE r.id < e.id AND r.id > s.number << {BITS} AND r.kind = 'request_sent'
          ORDER BY r.id DESC LIMIT 1) AS request
     FROM event e JOIN session s ON s.number = e.id >> {BITS} LEFT JOIN forked f ON f.number = s.number
-    WHERE e.at >= ? AND e.id > coalesce(f.last, 0) AND
+    WHERE e.at >= ? AND e.at < ? AND e.id > coalesce(f.last, 0) AND
         (e.kind = 'replied' OR e.kind = 'context_compacted' AND json_extract(e.payload, '$.model') <> '')
 )
 SELECT date(p.at / 1000000, 'unixepoch', 'localtime') AS day, coalesce(json_extract(r.payload, '$.model'), ''),
     p.folder, count(*), sum(json_extract(p.payload, '$.usage.input')), sum(json_extract(p.payload, '$.usage.output')),
     sum(json_extract(p.payload, '$.usage.cache_read')), coalesce(sum(json_extract(p.payload, '$.cost')), 0.0),
-    sum(json_extract(p.payload, '$.cost') IS NULL), sum(max(0, p.at - coalesce(r.at, p.at)))
+    sum(json_extract(p.payload, '$.cost') IS NULL),
+    sum(CASE WHEN p.at - r.at BETWEEN 0 AND {MAX_REPLY_TIME} THEN p.at - r.at ELSE 0 END)
 FROM reply p LEFT JOIN event r ON r.id = p.request
 GROUP BY 1, 2, 3 ORDER BY 1, 2, 3
 """
@@ -56,11 +60,14 @@ class UsageRow(NamedTuple):
         return self.input + self.output
 
 
-def read_usage(path: Path, since: int = 0) -> list[UsageRow]:
-    """Return the usage from `since` (microseconds) on, ordered by day."""
+def read_usage(path: Path, since: int = 0, until: int = 0) -> list[UsageRow]:
+    """Return the usage from `since` until before `until` (microseconds; 0 means no limit), ordered by day.
+
+    An end is needed because replies may have a time in the future: the clock was wrong when they arrived.
+    """
     with closing(open_read_only(path)) as db:
         db.row_factory = _row
-        found: list[UsageRow] = db.execute(_QUERY, (since,)).fetchall()
+        found: list[UsageRow] = db.execute(_QUERY, (since, until or FOREVER)).fetchall()
         return found
 
 

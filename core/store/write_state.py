@@ -12,7 +12,7 @@ class WriteState:
     """The state of a session that is being written to.
 
     `number` is the session's row number, `run` the number of the current run, and `at` the time of the last event, in
-    microseconds.
+    microseconds. `untrusted` has the untrusted sources that the session has read; None until they are needed.
     """
 
     number: int
@@ -20,6 +20,7 @@ class WriteState:
     outline: Outline
     run: int = 0
     at: int = 0
+    untrusted: dict[str, None] | None = None
 
     def next_entry(self, event: SessionEvent, at: int) -> EventRecord:
         """Return the event with the next sequence number, its run and its time; the state of the session advances."""

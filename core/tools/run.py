@@ -74,7 +74,7 @@ async def run(parameters: RunArguments, place: ToolContext) -> ToolResult:
         bool(done.killed_because) or done.exit_code != 0,
         done.exit_code,
         made,
-        unrestorable=display_paths(missed.unrecorded),
+        unrestorable=summarized_paths(missed.unrecorded),
     )
 
 
@@ -140,6 +140,14 @@ def display_paths(paths: tuple[str, ...]) -> tuple[str, ...]:
     """Return the first paths as they are displayed, and how many more there are."""
     more = (f"and {len(paths) - MAX_NAMED_PATHS:,} more",) if len(paths) > MAX_NAMED_PATHS else ()
     return (*(visible_name(path) for path in paths[:MAX_NAMED_PATHS]), *more)
+
+
+def summarized_paths(paths: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the paths as they are displayed; if there are many, name their folders instead, with a trailing slash."""
+    if len(paths) <= MAX_NAMED_PATHS:
+        return display_paths(paths)
+    tops = dict.fromkeys(top + slash for top, slash, _ in (path.partition("/") for path in paths))
+    return display_paths(tuple(tops))
 
 
 def _names(paths: tuple[str, ...]) -> str:

@@ -1,5 +1,6 @@
 """The commands that read, fork, rewind and rate sessions, as typed by a user in a data folder of their own."""
 
+import asyncio
 import io
 import json
 import os
@@ -11,7 +12,9 @@ from typing import Any
 import pytest
 
 from app.main import main
-from tests.core.engine.harness import call_reply, scripted_replies
+from core.domain.events import RunStarted
+from core.domain.text import Text
+from tests.core.engine.harness import call_reply, open_engine, scripted_replies
 
 SCRIPT = scripted_replies(
     call_reply("write", path="a.txt", content="one\n"),
@@ -222,3 +225,25 @@ def test_two_sessions_are_compared(typed: Typed, session: str) -> None:
         assert typed("compare", session, f"{other}/{wrong}") == 1 and "There is no run" in typed.err
     assert typed("compare", session, other, "--json") == 0
     assert typed.lines[-1]["first_difference"] == 1 and typed.lines[-1]["delta"]["tokens"] == -10
+
+
+def test_unreviewed_files_are_listed_and_marked(typed: Typed, home: Path) -> None:
+    async def write() -> None:
+        async with open_engine(home, typed.folder) as scene:
+            script = scripted_replies(
+                call_reply("write", path="notes.md", content="from the page"),
+                call_reply("write", path="b.md", content="and more"),
+                {"text": "Done"},
+            )
+            began = RunStarted("scripted", 9, Text(script), mode="auto", untrusted_sources=("web: evil.example",))
+            await scene.engine.wait_idle(await scene.engine.start("Go.", typed.folder, began))
+
+    asyncio.run(write())
+    assert typed("unreviewed") == 0
+    assert [line.split("  ")[0] for line in typed.out.splitlines()] == ["b.md", "notes.md"]
+    assert "after reading web: evil.example" in typed.out
+    assert typed("unreviewed", "mark", "script.json") == 1 and "script.json is not in the list" in typed.err
+    assert typed("unreviewed", "mark", "./notes.md") == 0 and "1 file" in typed.out
+    assert typed("unreviewed", "--json") == 0
+    assert [(line["name"], line["sources"]) for line in typed.lines] == [("b.md", ["web: evil.example"])]
+    assert typed("unreviewed", "mark", "--all") == 0 and typed("unreviewed") == 0 and typed.out == "none\n"

@@ -70,14 +70,25 @@ saved 4 True
 """
 
 
-def test_a_full_disk_is_relieved_then_reported_then_recovered(tmp_path: Path) -> None:
-    alone = ["unshare", "--user", "--map-root-user", "--mount"]
+ALONE = ("unshare", "--user", "--map-root-user", "--mount")
+
+
+def needs_small_file_system() -> None:
     try:
-        subprocess.run([*alone, "true"], check=True, capture_output=True, timeout=10)
+        subprocess.run([*ALONE, "true"], check=True, capture_output=True, timeout=10)
     except (OSError, subprocess.CalledProcessError):
         pytest.skip("mounting a small file system needs user namespaces, which this machine does not allow")
-    script = 'mount -t tmpfs -o size=80m none "$0" && exec "$@"'
-    command = [*alone, "sh", "-c", script, str(tmp_path), sys.executable, "-c", WORK, str(tmp_path)]
+
+
+def on_small_disk(folder: Path, megabytes: int, work: str, *arguments: str) -> "subprocess.CompletedProcess[str]":
+    """Run a Python program whose first argument is a folder on a small file system."""
+    script = f'mount -t tmpfs -o size={megabytes}m none "$0" && exec "$@"'
+    command = [*ALONE, "sh", "-c", script, str(folder), sys.executable, "-c", work, str(folder), *arguments]
     root = Path(__file__).parents[2]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, cwd=root, check=False)
+    return subprocess.run(command, capture_output=True, text=True, timeout=60, cwd=root, check=False)
+
+
+def test_a_full_disk_is_relieved_then_reported_then_recovered(tmp_path: Path) -> None:
+    needs_small_file_system()
+    done = on_small_disk(tmp_path, 80, WORK)
     assert (done.stdout, done.stderr) == (SAID, "")

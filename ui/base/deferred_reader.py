@@ -5,6 +5,7 @@ from typing import Any
 
 from core.domain.sessions import SessionRow
 from core.domain.steps import Step
+from core.domain.untrusted_file import UntrustedFile
 from core.store.queued_messages import QueuedMessage
 from core.store.reader import Reader
 from core.store.row_sampling import RowSample
@@ -61,3 +62,6 @@ class DeferredReader:
 
     def find_blob(self, blob: str) -> bytes | None:
         return self.reader.find_blob(blob) if self.reader else None
+
+    def untrusted_files(self, folder: str) -> list[UntrustedFile]:
+        return self.reader.untrusted_files(folder) if self.reader else []

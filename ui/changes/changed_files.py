@@ -1,5 +1,6 @@
 """The list of changed files, with the number of lines added and removed and whether a file is new or deleted."""
 
+from collections.abc import Callable
 from typing import Any, Final
 
 from PySide6.QtCore import QAbstractListModel, QModelIndex, QObject, QPersistentModelIndex, QRect, QSize, Qt
@@ -25,6 +26,16 @@ class ChangedFilesModel(QAbstractListModel):
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._stories: list[ChangedFile] = []
+        self._is_unreviewed: Callable[[str], bool] = lambda _: False
+
+    def differs_from(self, stories: list[ChangedFile]) -> bool:
+        return stories != self._stories
+
+    def show_unreviewed(self, is_unreviewed: Callable[[str], bool]) -> None:
+        """Mark the files that a run wrote after reading untrusted content, and the user has not reviewed."""
+        self._is_unreviewed = is_unreviewed
+        if self._stories:
+            self.dataChanged.emit(self.index(0), self.index(len(self._stories) - 1))
 
     def show(self, stories: list[ChangedFile]) -> bool:
         """Show these files; return False if nothing changed."""
@@ -56,6 +67,8 @@ class ChangedFilesModel(QAbstractListModel):
             found.append((f"+{story.added}", "done"))
         if story.removed:
             found.append((f"−{story.removed}", "failed"))
+        if self._is_unreviewed(story.path):
+            found.append((self.tr("not reviewed"), "waiting"))
         return found
 
     # Qt overrides

@@ -8,6 +8,8 @@ from PySide6.QtWidgets import QHBoxLayout, QLabel, QListView, QMenu, QStackedWid
 
 from core.domain.sessions import SessionRow
 from core.domain.steps import Step
+from core.domain.untrusted_file import UntrustedFile
+from core.store.untrusted_files import absolute_path
 from core.timeline.session_activity import ChangedFile, FileEdit, SessionActivity
 from core.timeline.text_diff import diff_texts, is_text
 from ui.changes.changed_files import ChangedFileDelegate, ChangedFilesModel
@@ -35,6 +37,8 @@ class ChangesSource(Protocol):
 
     def steps(self, session: str, first: int, count: int) -> list[Step]: ...
 
+    def untrusted_files(self, folder: str) -> list[UntrustedFile]: ...
+
 
 class ChangesPanel(QWidget):
     revert_file_requested = Signal(str)
@@ -43,6 +47,8 @@ class ChangesPanel(QWidget):
     revert_to_requested = Signal(int, str)
     """The sequence number of the event to revert all files to, and the name of its step for the user."""
     undo_revert_requested = Signal()
+    review_requested = Signal(object)
+    """The files that the user has looked at: their paths, with the hash of the contents shown; None for all files."""
     row_requested = Signal(int)
 
     def __init__(self, look: Look, contents: ChangesSource, parent: QWidget | None = None) -> None:
@@ -53,6 +59,7 @@ class ChangesPanel(QWidget):
         self._change: FileEdit | None = None
         self._side_by_side = False
         self._pending_path = ""
+        self._unreviewed: dict[str, UntrustedFile] = {}
         self.setObjectName("changes")
         self._build_left()
         self._build_right()
@@ -75,6 +82,11 @@ class ChangesPanel(QWidget):
         self._note = label("", look.fonts.second, "second", name="changes.note", wrap=True)
         self._revert_file_button = Button(look, self.tr("Revert this file"), name="changes.undo", icon="undo-2")
         self._revert_file_button.clicked.connect(self._revert_file)
+        self._warning = label("", look.fonts.second, "waiting", name="changes.unreviewed", wrap=True)
+        self._review_button = Button(
+            look, self.tr("Mark as reviewed"), name="changes.review", icon="check", has_menu=True
+        )
+        self._review_button.clicked.connect(lambda: self._pop_up(self._review_button, self._review_menu()))
         self._revert_to_button = Button(
             look, self.tr("Revert to step…"), name="changes.back", tone="quiet", icon="history"
         )
@@ -117,7 +129,14 @@ class ChangesPanel(QWidget):
         under = QVBoxLayout()
         under.setContentsMargins(14, 10, 14, 12)
         under.setSpacing(8)
-        for part in (self._note, self._revert_file_button, self._revert_to_button, self._undo_revert_button):
+        for part in (
+            self._note,
+            self._warning,
+            self._review_button,
+            self._revert_file_button,
+            self._revert_to_button,
+            self._undo_revert_button,
+        ):
             under.addWidget(part)
         left = QWidget()
         column = QVBoxLayout(left)
@@ -176,6 +195,8 @@ class ChangesPanel(QWidget):
             self._show_nothing(reading=loading)
             return
         self._stack.setCurrentIndex(0)
+        if other or self._rows.differs_from(stories):
+            self.refresh_unreviewed()
         chosen = "" if other else (self._story.path if self._story else "")
         changed = self._rows.show(stories)
         added, removed = past.line_totals()
@@ -184,6 +205,13 @@ class ChangesPanel(QWidget):
         if changed or other:
             self._choose_path(self._pending_path or chosen)
             self._pending_path = ""
+
+    def refresh_unreviewed(self) -> None:
+        """Read again which files the user has not reviewed."""
+        rows = self._contents.untrusted_files(self._session.folder) if self._session.folder else []
+        self._unreviewed = {row.path: row for row in reversed(rows)}
+        self._rows.show_unreviewed(lambda path: self._unreviewed_row(path) is not None)
+        self._show_unreviewed()
 
     def show_file(self, path: str) -> None:
         """Select this file, now or as soon as it is listed."""
@@ -196,6 +224,7 @@ class ChangesPanel(QWidget):
         self._look = look
         self._painter.look = look
         for part in (
+            self._review_button,
             self._revert_file_button,
             self._revert_to_button,
             self._undo_revert_button,
@@ -210,6 +239,7 @@ class ChangesPanel(QWidget):
         self._count.setFont(look.fonts.label)
         self._total.setFont(look.fonts.caption)
         self._note.setFont(look.fonts.second)
+        self._warning.setFont(look.fonts.second)
         self._name.setFont(look.fonts.mono)
         for text in (self._plain, self._empty):
             text.setFont(look.fonts.text)
@@ -249,6 +279,7 @@ class ChangesPanel(QWidget):
         self._scope_button.setText(self._step_name(change) if change else self.tr("all changes"))
         self._layout_button.setText(self.tr("Side by side") if self._side_by_side else self.tr("Unified"))
         self._note.setText(self._origin(story))
+        self._show_unreviewed()
         self._revert_file_button.setVisible(story.has_contents and not story.unchanged)
         before = change.before if change else story.changes[0].before
         after = change.after if change else story.changes[-1].after
@@ -287,6 +318,35 @@ class ChangesPanel(QWidget):
     def _show_message(self, text: str) -> None:
         self._plain.setText(text)
         self._inside.setCurrentWidget(self._plain)
+
+    def _unreviewed_row(self, path: str) -> UntrustedFile | None:
+        """Return the row by which a file of the folder counts as untrusted, or None."""
+        if not self._unreviewed:
+            return None
+        full = absolute_path(self._session.folder, path)
+        covering = (row for row in self._unreviewed.values() if row.covers(full, ""))
+        return self._unreviewed.get(full) or next(covering, None)
+
+    def _show_unreviewed(self) -> None:
+        row = self._unreviewed_row(self._story.path) if self._story else None
+        for part in (self._warning, self._review_button):
+            part.setVisible(row is not None)
+        if row:
+            text = self.tr("Written after reading untrusted content: {}. A run that reads it is restricted too.")
+            self._warning.setText(text.format(visible(", ".join(row.sources))))
+
+    def _review_menu(self) -> QMenu:
+        menu = self._menu("changes.review.menu", self.tr("Mark as reviewed"))
+        row = self._unreviewed_row(self._story.path) if self._story else None
+        if row and self._story:
+            shown = self._story.changes[-1].after if not row.path.endswith("/") else ""
+            name = self._story.path if not row.path.endswith("/") else row.path.rstrip("/")
+            text = self.tr("This file") if shown else self.tr("All files in {}").format(visible(row.path))
+            self._entry(menu, text).triggered.connect(lambda: self.review_requested.emit({name: shown}))
+        self._entry(menu, self.tr("All files in this folder")).triggered.connect(
+            lambda: self.review_requested.emit(None)
+        )
+        return menu
 
     def _origin(self, story: ChangedFile) -> str:
         """Return which steps, or which command, changed the file."""

@@ -1,6 +1,7 @@
 """Passes the user's actions on a run to the engine, such as pause, fork, rate and revert files."""
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal, cast
 
 from PySide6.QtCore import QObject
@@ -33,6 +34,7 @@ class RunViewController(QObject):
         view.changes.revert_hunk_requested.connect(self.revert_hunk)
         view.changes.revert_to_requested.connect(self.revert_to)
         view.changes.undo_revert_requested.connect(self.undo_revert)
+        view.changes.review_requested.connect(self.mark_reviewed)
         view.context.compact_requested.connect(self.compact)
         view.context.prompt_size_chosen.connect(self.choose_prompt_size)
         view.page.branch_requested.connect(self.load_branch)
@@ -120,6 +122,18 @@ class RunViewController(QObject):
             self._show(self._window.tr("Undo the last revert?"), plan, lambda forced: self._undo(session, forced))
 
         self._tasks.start(look(), "preview an undo")
+
+    def mark_reviewed(self, reviewed: dict[str, str] | None) -> None:
+        """Trust files again that the user has looked at; None means all files in the folder."""
+        folder, changes, toast = Path(self._window.row(self._session).folder), self._view.changes, self._window.toast
+
+        async def mark() -> None:
+            done = await self._bridge.ask(lambda engine: engine.mark_reviewed(folder, reviewed))
+            changes.refresh_unreviewed()
+            if not done:
+                toast.show_message(self._window.tr("The file has changed since. Look at it again."))
+
+        self._tasks.start(mark(), "mark as reviewed")
 
     def revoke(self, rule: str) -> None:
         """Revoke a saved rule. Tool calls that it has already allowed are not affected."""

@@ -123,6 +123,8 @@ class MemoryController(ProposalController):
         """Import a file, and return the IDs of the new memories."""
 
         async def act(engine: "Engine") -> list[str]:
-            return [one.memory.id for one in await engine.memory.import_file(Path(place)) if one.did == "created"]
+            return [
+                one.memory.id for one in (await engine.memory.import_file(Path(place))).saved if one.did == "created"
+            ]
 
         return await self._bridge.ask(act)

@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from core.domain.memory import TEXT_LIMIT
 from core.domain.proposal import Proposal
+from core.memory.approval import proposal_reasons
 from core.timeline.text_diff import diff_texts
 from ui.memory.link_line import LinkLine
 from ui.memory.texts import TitleOf, acceptance_text, proposal_title, tr, wrap_for_diff
@@ -81,14 +82,10 @@ class MemoryProposalCard(QWidget):
         self._well.hide()
         self._reason.setText(tr("Reason: {}").format(visible(proposal.reason)))
         self._reason.setVisible(bool(proposal.reason))
-        sources = ", ".join(visible(one) for one in proposal.untrusted_sources)
-        warning = tr(
-            "The run had read untrusted content ({}), which can be wrong or meant to mislead the agent. Check the text "
-            "before you accept it."
-        )
-        self._warning.setText(warning.format(sources))
-        self._warning.setVisible(bool(sources))
-        self._keep.set_tone("" if sources else "primary")
+        reasons = "\n".join(visible(one) for one in proposal_reasons(proposal))
+        self._warning.setText(reasons)
+        self._warning.setVisible(bool(reasons))
+        self._keep.set_tone("" if reasons else "primary")
         self._consequence.setText(acceptance_text(proposal, self._title_of))
         self._source.set_text(self._source_words(proposal))
         self._source.setVisible(bool(self._source.text()))

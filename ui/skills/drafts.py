@@ -3,21 +3,25 @@
 import hashlib
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
 
 class SkillDraft(NamedTuple):
-    """The unsaved texts of a skill by path, based on version `base`. The text of a removed file is None."""
+    """The unsaved contents of a skill by path, based on version `base`; None for a removed file."""
 
     key: str
     base: int
-    texts: Mapping[str, str | None]
+    contents: Mapping[str, str | bytes | None]
 
 
 class SkillDrafts:
-    """Stores one JSON file per skill with unsaved changes, readable only by the user."""
+    """Stores one JSON file per skill with unsaved changes, readable only by the user.
+
+    Binary contents are in files next to it, named after their hash, so that they are written only once.
+    """
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder / "drafts" / "skills"
@@ -26,14 +30,20 @@ class SkillDrafts:
         """Write a draft atomically. Raise OSError if that fails."""
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         place = self._place(draft.key)
-        part = place.with_suffix(".part")
-        body = json.dumps({"key": draft.key, "base": draft.base, "texts": dict(draft.texts)}).encode()
-        with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
-            file.write(body)
-        part.replace(place)
+        binary = {path: body for path, body in draft.contents.items() if isinstance(body, bytes)}
+        names = {path: _hash(body) for path, body in binary.items()}
+        for path, body in binary.items():
+            if not (file := _binary_file(place, names[path])).exists():
+                _write(file, body)
+        texts = {path: body for path, body in draft.contents.items() if not isinstance(body, bytes)}
+        plain = {"key": draft.key, "base": draft.base, "texts": texts, "binary": names}
+        _write(place, json.dumps(plain).encode())
+        _delete_binaries(place, except_for=set(names.values()))
 
     def delete(self, key: str) -> None:
-        self._place(key).unlink(missing_ok=True)
+        place = self._place(key)
+        place.unlink(missing_ok=True)
+        _delete_binaries(place)
 
     def load(self, key: str) -> SkillDraft | None:
         """Return the draft of a skill; None if there is none or it cannot be read."""
@@ -55,5 +65,36 @@ def _read(file: Path) -> SkillDraft | None:
         return None
     if not isinstance(held, dict) or not isinstance(held.get("texts"), dict):
         return None
-    texts = {str(path): text for path, text in held["texts"].items() if text is None or isinstance(text, str)}
-    return SkillDraft(str(held.get("key", "")), int(held.get("base") or 0), texts)
+    contents: dict[str, str | bytes | None] = {
+        str(path): text for path, text in held["texts"].items() if text is None or isinstance(text, str)
+    }
+    names = held.get("binary")
+    for path, name in names.items() if isinstance(names, dict) else ():
+        with suppress(OSError):
+            body = _binary_file(file, str(name)).read_bytes()
+            if _hash(body) == name:
+                contents[str(path)] = body
+    return SkillDraft(str(held.get("key", "")), int(held.get("base") or 0), contents)
+
+
+def _hash(body: bytes) -> str:
+    return hashlib.sha256(body).hexdigest()
+
+
+def _binary_file(place: Path, name: str) -> Path:
+    return place.with_name(f"{place.stem}-{name[:64].replace('/', '')}.bin")
+
+
+def _delete_binaries(place: Path, except_for: Collection[str] = ()) -> None:
+    kept = {_binary_file(place, name) for name in except_for}
+    for file in place.parent.glob(f"{place.stem}-*.bin"):
+        if file not in kept:
+            file.unlink(missing_ok=True)
+
+
+def _write(file: Path, body: bytes) -> None:
+    """Write a file atomically, readable only by the user."""
+    part = file.with_suffix(".part")
+    with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as opened:
+        opened.write(body)
+    part.replace(file)

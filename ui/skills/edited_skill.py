@@ -95,13 +95,12 @@ class EditedSkill:
         self.base = version
 
     def draft(self) -> SkillDraft:
-        """Return the draft to write to disk; it has only text files, because binary ones can be added again."""
-        texts = {path: body for path, body in self._now.items() if not isinstance(body, bytes)}
-        return SkillDraft(self.key, self.base, texts)
+        """Return the draft to write to disk."""
+        return SkillDraft(self.key, self.base, self.unsaved_changes())
 
     def apply_draft(self, draft: SkillDraft) -> None:
         """Apply the changes of a draft."""
         self.base = draft.base
-        self._now.update(draft.texts)
+        self._now.update(draft.contents)
         if self._now.get(SKILL_FILE) == self._saved[SKILL_FILE]:
             del self._now[SKILL_FILE]

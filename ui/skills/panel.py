@@ -238,8 +238,8 @@ class SkillsPanel(PanelPage, LocalShortcuts):
     def resume_editing(self, key: str) -> None:
         """Continue editing a proposal from its draft, if it has one."""
         draft = self.edits.draft(key)
-        text = draft.texts.get(SKILL_FILE) if draft else None
-        if text is not None:
+        text = draft.contents.get(SKILL_FILE) if draft else None
+        if isinstance(text, str):
             self.view.edit_proposal()
             self.view.editor.source.replace_text(text)
 

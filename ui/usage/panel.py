@@ -78,11 +78,11 @@ class UsagePanel(PanelPage):
 
     def refresh(self) -> None:
         """Read the usage of the chosen range again."""
-        since = self._since()
+        since, until = self._range_limits()
 
         async def look() -> None:
-            rows = await self._bridge.ask(lambda engine: engine.model_usage(since))
-            if since == self._since():
+            rows = await self._bridge.ask(lambda engine: engine.model_usage(since, until))
+            if since == self._range_limits()[0]:
                 self.show_used(rows)
 
         self._start(look(), "read the usage")
@@ -139,9 +139,12 @@ class UsagePanel(PanelPage):
         for part in (self._range, self._measure, self._plot, self._legend, self._by, self._export, self._table):
             part.restyle(look)
 
-    def _since(self) -> int:
-        days = RANGES[self._range.selected]
-        return start_of_day(to_local_time(self._clock()) - timedelta(days=days - 1)) if days else 0
+    def _range_limits(self) -> tuple[int, int]:
+        """Return the beginning and the end of the chosen range in microseconds; 0 means no limit."""
+        days, today = RANGES[self._range.selected], to_local_time(self._clock())
+        if not days:
+            return 0, 0
+        return start_of_day(today - timedelta(days=days - 1)), start_of_day(today + timedelta(days=1))
 
     def _show_plot(self) -> None:
         measure = cast(Measure, self._measure.selected)

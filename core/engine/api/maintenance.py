@@ -1,12 +1,15 @@
 """Maintenance of the data file: backups, statistics and compaction."""
 
 import asyncio
+from functools import partial
 from typing import TYPE_CHECKING
 
+from core.domain.clock import now
 from core.domain.problems import Problem
 from core.store.backup import Backup, CompactResult, back_up, back_up_daily, backup_paths, compact
 from core.store.data_folder import DataFolder
 from core.store.session_sizes import SessionSize, session_sizes
+from core.store.untrusted_files import forget_missing_files
 from core.store.usage import UsageRow, read_usage
 
 if TYPE_CHECKING:
@@ -23,9 +26,13 @@ class Maintenance:
         return await asyncio.to_thread(back_up, self._opened.path)
 
     async def back_up_daily(self) -> None:
-        """Write a backup unless there is one from today. Do nothing if the data folder is open read-only."""
+        """Write a backup unless there is one from today, and delete notes on files that are long gone.
+
+        Do nothing if the data folder is open read-only.
+        """
         if self._opened.database:
             await asyncio.to_thread(back_up_daily, self._opened.path)
+            await self._opened.database.run(partial(forget_missing_files, at=now()))
 
     async def table_statistics(self) -> "DatabaseStats":
         """Return the number of rows and bytes of each table, counted in a thread."""
@@ -37,12 +44,12 @@ class Maintenance:
         """Return how much space each session takes, broken down by what takes it; measured in a thread."""
         return await asyncio.to_thread(session_sizes, self._opened.path)
 
-    async def model_usage(self, since: int = 0) -> list[UsageRow]:
+    async def model_usage(self, since: int = 0, until: int = 0) -> list[UsageRow]:
         """Return the tokens used and their cost per day, model and folder, counted in a thread.
 
-        `since` is in microseconds since the epoch; 0 counts everything.
+        `since` and `until` are in microseconds since the epoch; 0 means no limit.
         """
-        return await asyncio.to_thread(read_usage, self._opened.path, since)
+        return await asyncio.to_thread(read_usage, self._opened.path, since, until)
 
     def backup_names(self) -> list[str]:
         """List the names of the backups, newest first, without opening them."""

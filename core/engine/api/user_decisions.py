@@ -1,21 +1,26 @@
 """The part of the engine's interface that takes user decisions: answers, approvals, modes, rules and folder trust."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 from core.domain.events import RunInterrupted
 from core.domain.modes import Mode
 from core.domain.permissions import PendingPermissionRequest, RuleScope
+from core.domain.problems import Problem
 from core.domain.question import Answer
 from core.domain.sessions import SessionRow
+from core.domain.untrusted_file import UnreviewedFile, unreviewed_file
 from core.engine.api.queries import Queries
 from core.engine.lifecycle.approvals import Approvals
 from core.engine.lifecycle.run_controller import RunController
 from core.engine.policy.trust import FolderTrust, find_instructions, inspect_folder, save_trust
 from core.engine.services.skills import SkillService
 from core.engine.state.unresolved_calls import UnresolvedCallsError
+from core.store.data_folder import DataFolder
 from core.store.rule_store import LoadedRules
+from core.store.untrusted_files import mark_reviewed, read_untrusted_files
 from core.workspace.paths import check_workspace
 
 
@@ -25,6 +30,7 @@ class UserDecisions(Queries):
     skills: SkillService
     _runs: RunController
     _approvals: Approvals
+    _opened: DataFolder
 
     async def answer(self, question: str, answer: Answer, *, resume: bool = False) -> str:
         """Answer a question and return its session.
@@ -97,6 +103,22 @@ class UserDecisions(Queries):
         await save_trust(self._book, str(place), trusted, await asyncio.to_thread(find_instructions, place), by)
         if not trusted:
             await self.skills.distrust_folder(place)
+
+    async def untrusted_files(self, folder: Path) -> tuple[UnreviewedFile, ...]:
+        """Return the files that runs wrote after reading untrusted content, and the user has not reviewed."""
+        rows = await asyncio.to_thread(read_untrusted_files, self._opened.path, str(folder))
+        newest = {row.path: row for row in reversed(rows)}
+        return tuple(unreviewed_file(row, folder) for row in sorted(newest.values(), key=lambda row: row.path))
+
+    async def mark_reviewed(self, folder: Path, reviewed: Mapping[str, str] | None = None) -> int:
+        """Trust files again, because the user has looked at them, and return their number.
+
+        `reviewed` maps paths to the hash of the contents that the user saw, or to "" for the current contents; None
+        means all files in the folder. A file that a run has changed since is left out.
+        """
+        if self._opened.database is None:
+            raise Problem("The data folder is not writable.", "It is open read-only.", "")
+        return await self._opened.database.run(partial(mark_reviewed, folder=str(folder), reviewed=reviewed))
 
     async def revoke(self, rule: str) -> str:
         """Revoke a rule and return its text."""

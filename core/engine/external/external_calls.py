@@ -29,6 +29,7 @@ from core.domain.steps import first_line
 from core.domain.text import Text
 from core.engine.external.external_files import ExternalFileChanges
 from core.engine.run.run_context import RunContext
+from core.engine.run.untrusted_files import folder_label, paths_label
 from core.engine.state.live_updates import LiveUpdate
 
 STEP_KINDS: Mapping[str, str] = MappingProxyType(
@@ -54,7 +55,7 @@ class ExternalCall:
     kind: str = "other"
     status: str = "pending"
     text: str = ""
-    differences: tuple[AgentFileDiff, ...] = ()
+    diffs: tuple[AgentFileDiff, ...] = ()
     terminals: tuple[str, ...] = ()
     paths: tuple[str, ...] = ()
     input: Any = None
@@ -72,7 +73,7 @@ class ExternalCall:
 
     def files(self) -> tuple[str, ...]:
         """Return the paths of the call's diffs, then its other paths, without duplicates."""
-        return tuple(dict.fromkeys((*(one.path for one in self.differences), *self.paths)))
+        return tuple(dict.fromkeys((*(one.path for one in self.diffs), *self.paths)))
 
     def command(self) -> str:
         """Return the shell command that the call runs; empty if unknown."""
@@ -187,6 +188,8 @@ class ExternalCalls:
             not in self._run.conversation.permissions.untrusted
         ):
             events.insert(0, UntrustedContentRead(call.call_id, source))
+        if source := self._untrusted_files_label(call):
+            events.insert(0, UntrustedContentRead(call.call_id, source))
         seen = {event.path for event in events if isinstance(event, FileChanged)}
         text = instead or self._output(call, seen)
         if lost:
@@ -194,6 +197,15 @@ class ExternalCalls:
         failed = failed or call.status == "failed"
         returned = ToolReturned(call.call_id, Text(text), failed, exit_code(call.output), unrestorable=lost)
         await self._run.record(*events, returned, blobs=blobs)
+
+    def _untrusted_files_label(self, call: ExternalCall) -> str:
+        """Return the label of the untrusted files that a call may have read, or "".
+
+        The agent names the files only of some calls.
+        """
+        if call.kind not in STEP_KINDS or call.kind == "fetch":
+            return ""
+        return paths_label(self._run, call.paths) if call.paths and call.kind != "execute" else folder_label(self._run)
 
     async def finish_all(self, instead: str) -> None:
         """Fail the open calls at the end of a turn, and record file changes that belong to no call."""
@@ -257,7 +269,7 @@ class ExternalCalls:
         """Return the call's text, its terminal output, and its diffs except those of the files in `seen`."""
         folder = self._run.tool_context.folder
         parts = [call.text, *(self.terminal_outputs.get(name, "") for name in call.terminals)]
-        parts += [unified_diff(one) for one in call.differences if relative_path(one.path, folder) not in seen]
+        parts += [unified_diff(one) for one in call.diffs if relative_path(one.path, folder) not in seen]
         return "\n".join(filter(None, parts)) or plain_output(call.output)
 
 

@@ -7,7 +7,7 @@ from core.engine.run.execute import file_changed_event
 from core.engine.run.run_context import RunContext
 from core.store.blobs import blob_hash
 from core.store.journal_update import JournalUpdate
-from core.tools.run import display_paths
+from core.tools.run import summarized_paths
 from core.tools.tool import FileChange
 from core.workspace.folder_scan import FolderScan
 from core.workspace.threads import run_to_completion
@@ -45,7 +45,7 @@ class ExternalFileChanges:
                 if self._recorded.get(one.path) != ("" if one.after is None else blob_hash(one.after))
             ]
             self._recorded.clear()
-        return events, blobs, display_paths(missed.unrecorded)
+        return events, blobs, summarized_paths(missed.unrecorded)
 
     def _on_event(self, told: JournalUpdate) -> None:
         event = told.entry.event

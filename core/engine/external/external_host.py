@@ -181,8 +181,8 @@ class ExternalAgentHost:
 
     def _arguments(self, call: ExternalCall) -> str:
         folder, arguments = self._run.tool_context.folder, call.arguments()
-        if call.differences:
-            names = {relative_path(one.path, folder): one for one in call.differences}
+        if call.diffs:
+            names = {relative_path(one.path, folder): one for one in call.diffs}
             given = {name: value for name, value in arguments.items() if value not in call.files()}
             changes = [{"path": name, "old": one.before or "", "new": one.after} for name, one in names.items()]
             return canonical_json({**given, "changes": changes})

@@ -22,7 +22,7 @@ from core.domain.events import HarnessMessage, RequestSent, RunEnded, RunPaused,
 from core.domain.external_agents import ExternalAgentSetting, ExternalAgentSettingChanged, ExternalAgentStarted
 from core.domain.import_events import UnrecognizedRecordsKept
 from core.domain.messages import Message
-from core.domain.problems import ErrorDetails, Problem
+from core.domain.problems import ErrorDetails, Problem, StorageProblem
 from core.domain.text import Attachment, Text
 from core.engine.external.external_calls import NO_RESULT, ExternalCalls
 from core.engine.external.external_files import ExternalFileChanges
@@ -144,6 +144,8 @@ class ExternalRun:
             await self._guests.end(run.session)
             await host.close()
             await self._calls.interrupt("the external agent failed")
+            if isinstance(problem, StorageProblem):  # The run can be resumed.
+                raise
             return RunEnded("failed", problem.details.message, problem.details, Text(run.last_reply_text()))
         finally:
             connection.host = None

@@ -18,7 +18,7 @@ from core.domain.events import (
 )
 from core.domain.ids import session_id
 from core.domain.permissions import PermissionDecided
-from core.domain.problems import ErrorDetails, Problem
+from core.domain.problems import ErrorDetails, Problem, StorageProblem
 from core.domain.question import QuestionAnswered
 from core.domain.sessions import SessionRow
 from core.domain.text import Attachment, Text
@@ -366,6 +366,9 @@ class RunController:
             if self._row(live.context.session).status == "waiting":
                 return None
             return RunInterrupted("Journeyman was closed.", tuple(live.context.conversation.unresolved_calls()))
+        except StorageProblem as problem:  # The run can be resumed once the event log can be written again.
+            self._report(problem)
+            return RunInterrupted(problem.details.message, tuple(live.context.conversation.unresolved_calls()))
         except Problem as problem:
             return RunEnded("failed", problem.details.message, problem.details)
         except Exception as error:  # A bug ends only this run; the program and the other runs continue.

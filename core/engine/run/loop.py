@@ -19,10 +19,11 @@ from core.domain.events import (
     SessionEvent,
     ToolCall,
     ToolReturned,
+    UntrustedContentRead,
     Usage,
 )
 from core.domain.ids import call_id
-from core.domain.problems import Problem
+from core.domain.problems import Problem, StorageProblem
 from core.domain.text import Text
 from core.engine.policy.untrusted import with_untrusted_event
 from core.engine.run.completion import check_completion
@@ -47,6 +48,7 @@ from core.engine.run.permission import obtain_permission
 from core.engine.run.recall_dropped import read_dropped
 from core.engine.run.run_context import RunContext
 from core.engine.run.text_calls import enable_known_text_calls, fall_back_to_text_calls
+from core.engine.run.untrusted_files import paths_label, with_untrusted_files
 from core.engine.run.use_skill import use_skill
 from core.engine.run.user_questions import CallQuestions, ask_user
 from core.engine.state.compaction import MEMORY, SESSION
@@ -72,6 +74,8 @@ async def run_turns(run: RunContext) -> RunEnded | RunPaused:
     """
     talk = run.conversation
     if not talk.attempts:
+        if talk.start and (source := paths_label(run, [file.name for file in talk.start.instruction_files])):
+            await run.record(UntrustedContentRead("", source))
         await run.run_hooks("run_start")
     while True:
         await execute_pending_calls(run)
@@ -227,6 +231,8 @@ async def handle_call(run: RunContext, call: ToolCall) -> None:
     assert tool is not None
     try:
         permitted = await obtain_permission(run, tool, call, parameters)
+    except StorageProblem:
+        raise
     except Problem as problem:  # The call names a path that cannot be examined.
         permitted = CallRefused(call.id, tool.name, Text(str(problem)))
     if isinstance(permitted, CallRefused):
@@ -251,6 +257,7 @@ async def handle_call(run: RunContext, call: ToolCall) -> None:
     facts = with_untrusted_event(
         run.conversation.permissions.untrusted, tool, call.id, started.object, events, trusted=run.trusted
     )
+    with_untrusted_files(run, tool, call.id, parameters, facts)
     await run.record_after(begun, *facts, blobs=blobs)
     await run.run_hooks("after_call", call.tool, call={"id": call.id, "tool": call.tool, "result": _outcome(facts)})
 

@@ -165,6 +165,11 @@ class RunContext:
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
 
     @property
+    def is_replay(self) -> bool:
+        """Whether recorded outcomes take the place of the calls."""
+        return self.execute is not execute_call
+
+    @property
     def tools(self) -> tuple[str, ...]:
         """The names of the tools that the run may call. An empty tuple means all tools."""
         return self.conversation.start.tools if self.conversation.start else ()
@@ -172,7 +177,7 @@ class RunContext:
     def model_of(self, name: str) -> Model:
         """Return the model with this name, wrapped in an adapter if it uses text-based tool calls."""
         model = self.model if name == self.model_name or self.models is None else self.models(name)
-        if self.execute is not execute_call or not self.uses_text_calls(name):
+        if self.is_replay or not self.uses_text_calls(name):
             return model
         start = self.conversation.start
         return TextCallAdapter(model, (start and start.boundary) or fallback_boundary(self.session))
@@ -303,7 +308,7 @@ class RunContext:
     async def sandbox_events(self, tool: Tool) -> tuple[SessionEvent, ...]:
         """Return the event with the sandbox level if the tool runs commands and the run has not recorded it."""
         walls = self.tool_context.lazy_sandbox
-        if tool.access != "execute" or walls.recorded or self.execute is not execute_call:  # a replay runs no commands
+        if tool.access != "execute" or walls.recorded or self.is_replay:  # a replay runs no commands
             return ()
         sandbox = await self.tool_context.proven_sandbox()
         walls.recorded = True
@@ -344,7 +349,7 @@ class RunContext:
 
     async def run_hooks(self, moment: HookMoment, tool: str = "", **said: object) -> str:
         """Run the user's hooks for a moment of the run. Return why a hook refuses, or "". A replay runs no hooks."""
-        if self.execute is not execute_call:
+        if self.is_replay:
             return ""
         if self.hooks is None:
             self.hooks = () if self.tool_context.safe_mode else load_hooks(self.tool_context.data)

@@ -23,11 +23,12 @@ from core.domain.memory import Memory as Remembered
 from core.domain.memory import MemoryStatus as Where
 from core.domain.problems import Problem
 from core.domain.proposal import Proposal
+from core.memory.approval import sensitive_topic
 from core.memory.daily_maintenance import run_daily_maintenance
 from core.memory.memories import Memories, with_text
 from core.memory.saving import MemorySource, SaveResult
 from core.memory.semantic_search import SemanticSearch, SemanticSearchStatus
-from core.memory.serialization import ParsedMemory, from_json, from_markdown, to_json
+from core.memory.serialization import ParsedMemory, from_json, from_markdown, to_json, to_proposal_details
 from core.store.memory_records import MemoryUse
 from core.store.proposal_store import ProposalStore
 from core.store.reader import Reader
@@ -83,6 +84,14 @@ class MemoryDetails:
     relevance_history: tuple[tuple[int, float], ...]
     outcomes_used: RunOutcomes
     outcomes_unused: RunOutcomes
+
+
+@dataclass(frozen=True, slots=True)
+class ImportedMemories:
+    """The memories that an import saved, and those that it only proposed because of their topic."""
+
+    saved: tuple[SaveResult, ...]
+    proposed: tuple[Proposal, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,11 +271,11 @@ class MemoryService:
         found = self._memories.listed(standing=None if include_archived else "active")
         return to_json(one for one in found if one.status != "forgotten")
 
-    async def import_file(self, file: Path, *, scope: MemoryScope = "everywhere", place: str = "") -> list[SaveResult]:
-        """Import all memories in a file, or none if one is invalid, and return the results.
+    async def import_file(self, file: Path, *, scope: MemoryScope = "everywhere", place: str = "") -> ImportedMemories:
+        """Import all memories in a file, or none if one is invalid.
 
         The file is a JSON export of Journeyman, whose pinned memories stay pinned, a Markdown list of another agent, or
-        an ALMA database.
+        an ALMA database. Memories on a sensitive topic, such as permissions, are only proposed.
         """
         by: MemoryAuthor = "import"
         source = MemorySource(by, reason=f"from {file.name}")
@@ -274,7 +283,23 @@ class MemoryService:
         made = [(replace(said, scope=scope, scope_id=place) if place else said, pinned) for said, pinned in told]
         for number, (said, _) in enumerate(made, 1):
             self._check(said, f"memory {number} of {file.name}")
-        return await self._memories.save_all(made, source)
+        asked = [
+            said for said, _ in made if sensitive_topic(" ".join((said.text, said.context, *said.fields.values())))
+        ]
+        saved = await self._memories.save_all([one for one in made if one[0] not in asked], source)
+        proposed = [await self._propose_import(self._memories.validate(said), source) for said in asked]
+        return ImportedMemories(tuple(saved), tuple(one for one in proposed if one))
+
+    async def _propose_import(self, said: MemoryContent, source: MemorySource) -> Proposal | None:
+        """Propose a memory from a file, unless an equal one exists."""
+        if any(one.memory.content.text == said.text for one in self._memories.find(said.text, limit=3)):
+            return None
+        details = to_proposal_details(said)
+        return await self._proposals.create(
+            Proposal(
+                "", "memory", "create", "", said.text, f"Imported {source.reason}.", details=details, author="import"
+            )
+        )
 
     def _check(self, said: MemoryContent, named: str) -> None:
         try:

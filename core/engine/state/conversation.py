@@ -51,6 +51,7 @@ TOO_LONG_REASON = "its server found it too long"  # stored as the reason of a co
 # The time before each of these events was spent waiting for the user, so it does not count against the time limit.
 USER_TIME_EVENTS = (QuestionAnswered, PermissionDecided, ModeChanged, RunResumed, RunStarted, RunInterrupted)
 NOT_RUN = Text("[This call was not run: the run ended before it.]")
+MAX_GAP_MINUTES = 25 * 60  # a command may take a day
 
 
 @dataclass(slots=True)
@@ -314,10 +315,14 @@ class Conversation:
             self.queued.insert(0, Message("user", context, seq=self.last_seq, category=SESSION))
 
     def _count_usage(self, entry: EventRecord) -> None:
-        """Update `spent`. Time spent waiting for the user, or while Journeyman was closed, does not count."""
+        """Update `spent`. Time spent waiting for the user, or while Journeyman was closed, does not count.
+
+        A gap that is longer than any call may take does not count either: the clock was set meanwhile.
+        """
         event = entry.event
         if not isinstance(event, USER_TIME_EVENTS):
             passed = max(0, entry.at - self.last_at) / (60 * SECOND)
+            passed = passed if passed <= MAX_GAP_MINUTES else 0.0
             # Time that a sub-agent spent waiting for the user does not count either.
             spent = min(passed, event.minutes) if isinstance(event, SubagentEnded) else passed
             self.spent["minutes"] = self.spent.get("minutes", 0.0) + spent

@@ -1,8 +1,10 @@
 """Folding events into a conversation: any prefix, one by one or all at once, with one result for every call."""
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from core.domain.clock import SECOND
 from core.domain.events import (
     CallRefused,
     CallStarted,
@@ -117,3 +119,20 @@ def test_messages_wait_for_the_request_that_sends_them() -> None:
     talk = fold_events(entries([*events, UserMessage(Text("b")), Replied(Text("c"))]))
     assert [message.text.head for message in talk.messages] == ["a", "c"]
     assert [message.text.head for message in talk.queued] == ["b"] and talk.done
+
+
+@pytest.mark.parametrize("years", [-10, 10])
+def test_a_clock_that_is_set_uses_up_no_time_limit(years: int) -> None:
+    jump = years * 365 * 24 * 60 * 60 * SECOND
+    start = RunStarted("scripted", 9, Text(""), max_minutes=60)
+    events: list[tuple[SessionEvent, int]] = [
+        (start, 0),
+        (RequestSent("scripted", 1), 60),
+        (Replied(Text("a")), 120),
+        (Replied(Text("b")), 180),
+    ]
+    talk = Conversation()
+    for seq, (event, second) in enumerate(events, 1):
+        at = 1_800_000_000 * SECOND + second * SECOND + (jump if seq > 2 else 0)
+        talk.apply(EventRecord("s", seq, 1, at, event))
+    assert talk.spent["minutes"] == 2.0

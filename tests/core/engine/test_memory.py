@@ -318,6 +318,8 @@ def test_the_memory_profile_of_an_agent_is_enforced(tmp_path: Path) -> None:
             )
             started = RunStarted("scripted", 9, Text(script), mode="auto", profile="clerk")
             await scene.engine.wait_idle(await scene.engine.start("Learn.", scene.folder, started))
+            (waiting,) = scene.engine.proposals.list()  # It would reach other folders.
+            await scene.engine.proposals.accept(waiting.id)
             kept = [one.memory.content for one in await scene.engine.memory.list_memories(kind="knowledge")]
             assert [(said.text, said.scope, said.scope_id) for said in kept] == [
                 ("The letters go out on Mondays.", "agent", "clerk")

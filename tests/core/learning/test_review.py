@@ -98,7 +98,8 @@ def test_automatic_review_adds_new_lessons_and_proposes_changes(tmp_path: Path) 
         async with open_engine(tmp_path) as scene:
             scene.engine.settings.change(learning="add")
             mine = (await scene.engine.memory.add("Stamps lie in the left drawer.")).memory.id
-            await worked(scene, working(LEARNS[0], call_reply("forget", id=mine, reason="moved"), {"text": "ok"}))
+            learns = call_reply("remember", kind="preference", text="They like letters in blue ink.")
+            await worked(scene, working(learns, call_reply("forget", id=mine, reason="moved"), {"text": "ok"}))
             assert [one.memory.author for one in await scene.engine.memory.list_memories(kind="preference")] == [
                 "review"
             ]

@@ -9,6 +9,7 @@ from core.memory.daily_maintenance import run_daily_maintenance
 from core.memory.lessons import derive_lessons, find_duplicates
 from core.memory.memories import Memories
 from core.memory.proposal_actions import MemoryProposals
+from core.memory.saving import MemorySource
 from core.store.journal import Journal
 from core.store.proposal_store import ProposalStore
 from core.store.reader import Reader
@@ -108,3 +109,22 @@ def keep_outcome(memories: Memories, outcome: Memory) -> None:
     from core.memory.saving import MemorySource
 
     done(memories.save(outcome.content, MemorySource("run", outcome.session)))
+
+
+def test_a_rejected_lesson_is_not_proposed_again_after_each_new_outcome(tmp_path: Path) -> None:
+    with memories_at(tmp_path) as memories:
+        reader = Reader(memories.store.path)
+        proposals = ProposalStore(reader.path, memories.store.database, Journal(memories.store.database, reader))
+        for number in range(6):
+            error = f"Port {8000 + number} of the site is taken"
+            outcome = ended(number, f"Deploy the site number {number}", "command make release", "", "failed", error)
+            done(memories.save(outcome.content, MemorySource("run", f"s{number}")))
+            _, made = done(run_daily_maintenance(memories, proposals))
+            assert len(made) == (number == 2), "the same lesson was proposed again"
+            for one in made:
+                done(proposals.resolve(one.id, "rejected", text="Deploy at night."))  # as if edited before
+        for number in range(3):
+            outcome = ended(number, "Write the letters of the week", "command make letters", "", "failed", "No paper")
+            done(memories.save(outcome.content, MemorySource("run", f"t{number}")))
+        assert len(done(run_daily_maintenance(memories, proposals))[1]) == 1, "another lesson is still proposed"
+        reader.close()

@@ -45,12 +45,12 @@ def test_exported_memories_are_imported_again(tmp_path: Path) -> None:
             text = await scene.engine.memory.export()
         (tmp_path / "out.json").write_text(text)
         async with open_engine(tmp_path / "b") as scene:
-            assert [kept.did for kept in await scene.engine.memory.import_file(tmp_path / "out.json")] == [
+            assert [kept.did for kept in (await scene.engine.memory.import_file(tmp_path / "out.json")).saved] == [
                 "created",
                 "created",
             ]
             again = await scene.engine.memory.import_file(tmp_path / "out.json")
-            assert [kept.did for kept in again] == ["reinforced", "reinforced"]
+            assert [kept.did for kept in again.saved] == ["reinforced", "reinforced"]
             said = {
                 (one.memory.content.text, one.memory.content.scope_id)
                 for one in await scene.engine.memory.list_memories()
@@ -96,8 +96,9 @@ def test_a_file_is_imported_in_one_write_and_deduplicated(tmp_path: Path) -> Non
         known = keep(memories, "They like tea.").memory.id
         seen: list[int] = []
         memories.store.on_change = lambda: seen.append(len(memories.listed()))
-        made = done(MemoryService(memories, None, None).import_file(file))  # type: ignore[arg-type]  # it reads memories only
+        imported = done(MemoryService(memories, None, None).import_file(file))  # type: ignore[arg-type]  # it reads memories only
         assert seen == [4]
+        made = imported.saved
         assert [kept.did for kept in made] == ["created", "reinforced", "created", "created", "reinforced"]
         assert made[4].memory.id == known and memories.get(known).evidence == 2
         assert memories.get(made[2].memory.id).conflicts == (made[3].memory.id,)
@@ -150,7 +151,9 @@ def test_code_steps_and_meaningless_lines_of_other_agents(tmp_path: Path) -> Non
     async def main() -> None:
         async with open_engine(tmp_path / "a") as scene:
             (tmp_path / "CLAUDE.md").write_text(GUIDE, "utf-8-sig")  # as Windows saves it
-            found = [kept.memory.content for kept in await scene.engine.memory.import_file(tmp_path / "CLAUDE.md")]
+            found = [
+                kept.memory.content for kept in (await scene.engine.memory.import_file(tmp_path / "CLAUDE.md")).saved
+            ]
             assert [said.text for said in found] == ["Test all of it with # slow make test", "Read it.", "Say it."]
             assert {said.context for said in found} == {"Work"}
 

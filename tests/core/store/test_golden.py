@@ -4,6 +4,7 @@ import dataclasses
 import json
 import shutil
 import sqlite3
+from collections.abc import Iterable
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -65,6 +66,7 @@ def test_a_file_of_an_older_schema_opens_and_shows_the_same(form: Path, tmp_path
     reader = Reader(opened.path)
     try:
         kept = {"rules": _rules(opened.path), "schedules": _schedules(opened.path)} | _remembered(opened.path)
+        kept["untrusted_files"] = _plainly(map(dataclasses.asdict, reader.untrusted_files("/home/me/work")))
         shown = show(reader) | kept | _learned(opened.path, reader)
         assert all(len(reader.find_blob(name) or b"") == size for name, size in _contents(opened.path))
     finally:
@@ -100,6 +102,10 @@ def _rules(path: Path) -> Any:
 
 def _schedules(path: Path) -> Any:
     return json.loads(json.dumps([dataclasses.asdict(each) for each in ScheduleStore(path, None).read()]))
+
+
+def _plainly(rows: Iterable[dict[str, Any]]) -> Any:
+    return json.loads(json.dumps(list(rows)))
 
 
 def _learned(path: Path, reader: Reader) -> dict[str, Any]:

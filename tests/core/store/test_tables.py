@@ -33,6 +33,7 @@ NAMES = [
     "skill_use",
     "skill_version",
     "step",
+    "untrusted_file",
 ]
 
 

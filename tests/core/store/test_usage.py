@@ -2,13 +2,16 @@
 
 from pathlib import Path
 
+from core.domain.clock import now
 from core.domain.events import ContextCompacted, Replied, RequestSent, RunStarted, SessionEvent, SessionForked, Usage
+from core.domain.memory import DAY
 from core.domain.text import Text
 from core.store.journal import Journal
 from core.store.usage import read_usage
 from core.timeline.usage_totals import group_usage, sum_usage, usage_csv
 from tests.core.store.made import write
 
+NOW = now()
 FIRST: tuple[SessionEvent, ...] = (
     RunStarted("a/big", 10, Text("")),
     RequestSent("a/big", 1),
@@ -55,6 +58,28 @@ def test_only_new_usage_is_counted(tmp_path: Path) -> None:
     path = tmp_path / "j.db"
     fill(path)
     assert read_usage(path, 2_000_000_000_000_000) == []
+
+
+def test_a_clock_that_was_wrong_for_a_while_does_not_fill_the_range(tmp_path: Path) -> None:
+    """Replies that came while the clock was years ahead or behind are counted only without a range."""
+    year, times = 365 * DAY, iter(range(1, 100))
+
+    async def work(journal: Journal) -> None:
+        for shift in (0, 10 * year, -20 * year):
+            journal._clock = lambda shift=shift: NOW + shift + next(times)
+            session = await journal.create_session("/tmp/x", "A session")
+            for fact in FIRST[:3]:
+                await journal.append(session, fact)
+        session = await journal.create_session("/tmp/x", "The clock is set during a request")
+        for shift, fact in zip((0, 0, 10 * year), FIRST[:3], strict=True):
+            journal._clock = lambda shift=shift: NOW + shift
+            await journal.append(session, fact)
+
+    path = tmp_path / "j.db"
+    write(path, work)
+    assert sum_usage(read_usage(path, NOW - 30 * DAY, NOW + DAY)).replies == 1
+    assert sum_usage(read_usage(path)).replies == 4
+    assert sum_usage(read_usage(path)).time < DAY, "the jump was counted as the time of a reply"
 
 
 def test_the_exported_table_leaves_unknown_costs_empty_and_has_no_formulas(tmp_path: Path) -> None:

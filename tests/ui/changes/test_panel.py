@@ -1,5 +1,6 @@
 """The Changes tab: diffs by step and in total, side by side, and reverting."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from pytestqt.qtbot import QtBot
 
 from core.domain.sessions import SessionRow
 from core.domain.steps import Step
+from core.domain.untrusted_file import UntrustedFile
 from core.engine.history.rewind import FilePlan, RewindPlan
 from core.timeline.session_activity import SessionActivity
 from core.timeline.text_diff import diff_texts
@@ -31,6 +33,12 @@ ROW = SessionRow("s", "Title", status="done", rows=9)
 
 class MemorySource:
     """A source of contents and steps in memory."""
+
+    def __init__(self) -> None:
+        self.untrusted: list[UntrustedFile] = []
+
+    def untrusted_files(self, folder: str) -> list[UntrustedFile]:
+        return self.untrusted
 
     def find_blob(self, blob: str) -> bytes | None:
         return BODIES.get(blob)
@@ -61,6 +69,46 @@ PAST = past(
     changed(3, "code.py", "old", "new", 1, 2), changed(4, "a.png", "", "png"), changed(5, "lost", "gone", "old", 1),
     changed(6, "counted.txt", "", "", 84),
 )  # fmt: skip
+
+
+def untrusted(path: str, digest: str = "new") -> UntrustedFile:
+    return UntrustedFile(path, digest, "", ("web: evil.example",), "s", 0)
+
+
+def test_files_written_after_untrusted_content_are_marked_until_the_user_reviews_them(
+    qtbot: QtBot, look: Look, tmp_path: Path
+) -> None:
+    source = MemorySource()
+    source.untrusted = [untrusted(f"{tmp_path}/code.py"), untrusted(f"{tmp_path}/sub/", "")]
+    made = ChangesPanel(look, source)
+    qtbot.addWidget(made)
+    made.show()
+    lines = (changed(1, "letter.md", "", "first", 1), changed(2, "code.py", "old", "new", 1, 2))
+    made.show_past(
+        ROW._replace(folder=str(tmp_path)), past(*lines, changed(3, "sub/a.md", "", "old", 1)), loading=False
+    )
+    model = find(made, QListView, "changes.files").model()
+    said = [model.index(place, 0).data() for place in range(model.rowCount())]
+    assert said == ["letter.md +1", "code.py +1 −2 not reviewed", "sub/a.md +1 not reviewed"]
+    made.show_file("letter.md")
+    warning, button = find(made, QLabel, "changes.unreviewed"), find(made, QPushButton, "changes.review")
+    assert not warning.isVisible() and not button.isVisible()
+    chosen: list[object] = []
+    made.review_requested.connect(chosen.append)
+    for path, actions in (("code.py", ["This file"]), ("sub/a.md", [f"All files in {tmp_path}/sub/"])):
+        made.show_file(path)
+        assert warning.isVisible() and "web: evil.example" in warning.text()
+        click(button)
+        menu = find(made, QMenu, "changes.review.menu")
+        assert [action.text() for action in menu.actions()] == [*actions, "All files in this folder"]
+        for action in menu.actions():
+            action.trigger()
+        menu.close()
+        qtbot.waitUntil(lambda: not made.findChildren(QMenu))
+    assert chosen == [{"code.py": "new"}, None, {f"{tmp_path}/sub": ""}, None]
+    source.untrusted = []
+    made.refresh_unreviewed()
+    assert not button.isVisible() and model.index(1, 0).data() == "code.py +1 −2"
 
 
 @pytest.fixture

@@ -307,7 +307,7 @@ def test_unsaved_text_is_kept_when_the_window_closes(qapp: QApplication, home: P
 
     live(qapp, home, act)
     draft = SkillDrafts(home).load("library/letters")
-    assert draft is not None and draft.texts == {SKILL_FILE: f"x{SKILL}"}
+    assert draft is not None and draft.contents == {SKILL_FILE: f"x{SKILL}"}
 
 
 def test_a_narrow_page_hides_the_sidebar(qapp: QApplication, home: Path) -> None:
@@ -366,8 +366,8 @@ def test_text_survives_a_kill_while_typing(qapp: QApplication, home: Path) -> No
     process.stdout.close()
     draft = SkillDrafts(home).load("library/letters")
     assert draft is not None and draft.base == 1
-    text = draft.texts[SKILL_FILE]
-    assert text is not None and len(text) >= reported[-1] and text.startswith(SKILL)
+    text = draft.contents[SKILL_FILE]
+    assert isinstance(text, str) and len(text) >= reported[-1] and text.startswith(SKILL)
 
     async def act(person: Person) -> None:
         page = await opened(person)

@@ -1,0 +1,97 @@
+"""Ends the program on a signal even if its main thread is blocked and cannot handle the signal.
+
+Python runs signal handlers on the main thread only, after the current call into C has returned. A call that does not
+return, such as a read from a hung network drive, would keep the program alive until it is killed. Here a thread of its
+own receives the signals. It cannot help against a call that also holds the interpreter lock.
+"""
+
+import asyncio
+import os
+import select
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+
+UNRESPONSIVE_S = 5.0  # seconds in which the event loop must react to the signal
+SHUTDOWN_S = 60.0  # seconds in which the program must have shut down after that
+SAVE_S = 20.0  # seconds for saving before a forced exit
+HEARD, CLOSED = 0xFF, 0x00  # written to the pipe besides the numbers of signals
+
+
+class TerminationWatch:
+    """Passes signals to the event loop, and exits the process if the loop does not react or does not finish in time.
+
+    Create it on the main thread, in the event loop. `handlers` maps signals to what the loop calls, once; `save` is
+    called on another thread before a forced exit, to save what can be saved. On Windows it does nothing.
+    """
+
+    def __init__(self, handlers: Mapping[int, Callable[[], object]], save: Callable[[], object]) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._handlers = dict(handlers)
+        self._save = save
+        self._deadline: float | None = None
+        self._number = 0
+        self._thread: threading.Thread | None = None
+        if sys.platform != "win32":
+            self._start()
+
+    def _start(self) -> None:
+        self._read, self._write = os.pipe()
+        os.set_blocking(self._write, False)
+        self._previous_wakeup = signal.set_wakeup_fd(self._write, warn_on_full_buffer=False)
+        self._previous = {number: signal.signal(number, _ignore) for number in self._handlers}
+        for number in self._handlers:
+            signal.siginterrupt(number, False)
+        self._thread = threading.Thread(target=self._watch, name="signals", daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        """Stop watching, and restore the signal handlers."""
+        if self._thread is None:
+            return
+        signal.set_wakeup_fd(self._previous_wakeup)
+        for number, previous in self._previous.items():
+            signal.signal(number, previous)
+        os.write(self._write, bytes([CLOSED]))
+        self._thread.join()
+        self._thread = None
+        os.close(self._read)
+        os.close(self._write)
+
+    def _watch(self) -> None:
+        while True:
+            left = None if self._deadline is None else max(0.0, self._deadline - time.monotonic())
+            if not select.select([self._read], [], [], left)[0]:
+                self._exit()
+            for byte in os.read(self._read, 4096):
+                if byte == CLOSED:
+                    return
+                if byte == HEARD:
+                    self._deadline = time.monotonic() + SHUTDOWN_S
+                elif byte in self._handlers and self._deadline is None:
+                    self._number, self._deadline = byte, time.monotonic() + UNRESPONSIVE_S
+                    self._call(self._handle)
+                else:
+                    self._call(_ignore)  # The loop must wake up to run the Python handler of the signal.
+
+    def _call(self, work: Callable[[], object]) -> None:
+        with suppress(RuntimeError):  # The loop is closed.
+            self._loop.call_soon_threadsafe(work)
+
+    def _handle(self) -> None:
+        """Handle the signal; called in the event loop."""
+        os.write(self._write, bytes([HEARD]))
+        self._handlers[self._number]()
+
+    def _exit(self) -> None:
+        try:
+            self._save()
+        finally:
+            os._exit(128 + self._number)
+
+
+def _ignore(*_: object) -> None:
+    pass

@@ -1,0 +1,132 @@
+"""Finds the untrusted files that a call has read: files which an earlier run wrote after reading untrusted content.
+
+The rest of the run then counts as having read that content. Otherwise a file would launder it: one run saves a page,
+and the next run reads it as an ordinary file of the folder.
+"""
+
+import posixpath
+import re
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any
+
+from core.domain.command_reads import printed_files
+from core.domain.events import SessionEvent, ToolReturned, UntrustedContentRead
+from core.domain.problems import Problem
+from core.domain.untrusted_file import UntrustedFile, untrusted_file_label
+from core.engine.run.run_context import RunContext
+from core.store.untrusted_files import absolute_path
+from core.tools.check import CHECK
+from core.tools.edit import EDIT
+from core.tools.find import FIND
+from core.tools.folder_walk import printable_path
+from core.tools.patch import PATCH
+from core.tools.read import READ
+from core.tools.read_before_edit import content_digest, normalized_path
+from core.tools.search import SEARCH
+from core.tools.tool import Tool
+
+MATCH_LINE = re.compile(r"(.+?):\d+: ")
+
+
+def with_untrusted_files(run: RunContext, tool: Tool, call: str, parameters: Any, events: list[SessionEvent]) -> None:
+    """Insert an UntrustedContentRead before the events of a call that has read untrusted files."""
+    found = _read_files(run, tool, parameters, events)
+    if label := _label(run, found):
+        events.insert(0, UntrustedContentRead(call, label))
+
+
+def paths_label(run: RunContext, paths: Iterable[str]) -> str:
+    """Return the label of the untrusted files among these, or "" if there are none."""
+    return "" if run.is_replay else _label(run, _matching(run, paths))
+
+
+def folder_label(run: RunContext) -> str:
+    """Return the label of all untrusted files in the folder of the run, or "" if there are none."""
+    return _label(run, run.reader.untrusted_files(str(run.tool_context.folder)))
+
+
+def _read_files(
+    run: RunContext, tool: Tool, parameters: Any, events: Sequence[SessionEvent]
+) -> Iterable[UntrustedFile]:
+    output = next((event.output for event in events if isinstance(event, ToolReturned)), None)
+    if output is None or run.is_replay:
+        return ()
+    match tool.name:
+        case READ.name | EDIT.name | PATCH.name:
+            paths = tool.paths(parameters) if tool.paths else (parameters.path,)
+            return _matching(run, paths)
+        case SEARCH.name:
+            lines = run.full_text(output).splitlines()
+            return _named(run, {found[1] for line in lines if (found := MATCH_LINE.match(line))})
+        case FIND.name:
+            return [row for row in run.reader.untrusted_files(str(run.tool_context.folder)) if row.name_is_text]
+        case CHECK.name:
+            with suppress(Problem):
+                return _printable_files(run, run.tool_context.commands.get(parameters.id).command)
+            return ()
+        case _:
+            return _printable_files(run, parameters.command) if tool.access == "execute" else ()
+
+
+def _matching(run: RunContext, paths: Iterable[str]) -> list[UntrustedFile]:
+    """Return the untrusted files among these, by path, as the target of a link or as a copy, under the given path."""
+    if not run.reader.has_untrusted_files():
+        return []
+    broker, folder = run.tool_context.broker, str(run.tool_context.folder)
+    found = []
+    for path in paths:
+        body, names = b"", {path: None}
+        with suppress(Problem, OSError, ValueError):
+            names[broker.resolve(path)] = None
+            body = broker.read(path)
+        digest = run.read_digests.get(normalized_path(path)) or (content_digest(body) if body else "")
+        files = [(absolute_path(folder, name), digest, len(body)) for name in names]
+        matched = run.reader.match_untrusted_files(files)
+        found += [replace(row, path=name) for name, row in list(matched.items())[:1]]
+    return found
+
+
+def _named(run: RunContext, shown: set[str]) -> list[UntrustedFile]:
+    """Return the untrusted files whose names a search or a listing shows."""
+    folder = absolute_path(str(run.tool_context.folder), "")
+    rows = run.reader.untrusted_files(folder)
+    if not rows or not shown:
+        return []
+    by_name = [
+        row
+        for row in rows
+        if any(row.covers(path, "") for path in _absolute(folder, shown))
+        or printable_path(tuple(posixpath.relpath(row.path, folder).split("/"))) in shown
+    ]
+    return by_name or _matching(run, shown)
+
+
+def _absolute(folder: str, names: Iterable[str]) -> list[str]:
+    return [posixpath.join(folder, name) for name in names]
+
+
+def _printable_files(run: RunContext, command: str) -> list[UntrustedFile]:
+    folder = absolute_path(str(run.tool_context.folder), "")
+    rows = run.reader.untrusted_files(folder)
+    named = printed_files(command) if rows else ()
+    if named is None:
+        return rows
+    folders = [f"{absolute_path(folder, path)}/" for path in named] if rows else []
+    under = [row for row in rows if row.path.startswith(tuple(folders))]
+    return [*_matching(run, named), *under, *(row for row in rows if row.name_is_text)]
+
+
+def _label(run: RunContext, rows: Iterable[UntrustedFile]) -> str:
+    """Return the label for untrusted files, or "" if there are none or the run has recorded it before."""
+    files = {row.path: row for row in rows}
+    if not files:
+        return ""
+    first = next(iter(files.values()))
+    folder = absolute_path(str(run.tool_context.folder), "")
+    inside = first.path.startswith(f"{folder}/") and first.path != f"{folder}/"
+    name = first.path[len(folder) + 1 :] if inside else first.path
+    sources = [source for row in files.values() for source in row.sources]
+    label = untrusted_file_label(name, sources, len(files) - 1)
+    return "" if label in run.conversation.permissions.untrusted else label

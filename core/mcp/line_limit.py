@@ -1,0 +1,48 @@
+"""Bounds the length of a line that a local MCP server writes: the client library would collect an endless one."""
+
+from typing import Any
+
+from anyio.streams.text import TextReceiveStream
+from mcp.client import stdio
+
+MAX_LINE_CHARS = 16 << 20
+
+
+class LineTooLongError(ValueError):
+    """A server wrote a line longer than `MAX_LINE_CHARS`."""
+
+    def __init__(self) -> None:
+        super().__init__(f"It wrote a line longer than {MAX_LINE_CHARS >> 20} MiB")
+
+
+class LimitedTextStream(TextReceiveStream):
+    """The output of a server as whole lines of text.
+
+    After a line that is too long it is closed, which ends the connection.
+    """
+
+    def __post_init__(self, *options: Any) -> None:
+        super().__post_init__(*options)
+        self._begun: list[str] = []  # pieces of the line that has not ended
+        self._begun_chars = 0
+
+    async def receive(self) -> str:
+        while True:
+            piece = await super().receive()
+            lines, newline, rest = piece.rpartition("\n")
+            if newline:
+                received = "".join((*self._begun, lines, newline))
+                self._begun, self._begun_chars = [rest], len(rest)
+                return received
+            self._begun.append(piece)
+            self._begun_chars += len(piece)
+            if self._begun_chars > MAX_LINE_CHARS:
+                self._begun.clear()
+                await self.aclose()  # The library would otherwise read on until the server ends.
+                raise LineTooLongError
+
+
+def limited_stdio_client(*arguments: Any, **options: Any) -> Any:
+    """Return `stdio_client` of the library, which looks up the class of its stream in its module."""
+    vars(stdio)["TextReceiveStream"] = LimitedTextStream
+    return stdio.stdio_client(*arguments, **options)

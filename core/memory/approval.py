@@ -1,0 +1,70 @@
+"""Decides which new memories need the user's approval, whatever the mode and the learning policy say.
+
+A memory is read by later runs as if the user had said it. So nothing that an agent, a review or a file says may reach
+other folders, or loosen what protects the user, without the user having seen it.
+"""
+
+import json
+import re
+import tomllib
+import unicodedata
+from collections.abc import Collection
+from functools import cache
+from importlib import resources
+
+from core.domain.memory import MemoryContent
+from core.domain.proposal import Proposal
+from core.memory.serialization import from_proposal
+
+_INVISIBLE = frozenset({"Cf", "Mn", "Cc"})  # categories of characters
+_MIXED_ALPHABETS = re.compile(r"[a-z][\u0370-\u052f]|[\u0370-\u052f][a-z]", re.IGNORECASE)
+
+
+@cache
+def _topics() -> tuple[tuple[str, re.Pattern[str]], ...]:
+    found = tomllib.loads(resources.files("resources").joinpath("sensitive_topics.toml").read_text("utf-8"))
+    return tuple(
+        (topic, re.compile(rf"(?<![^\W_])(?:{'|'.join(words)})", re.IGNORECASE)) for topic, words in found.items()
+    )
+
+
+def sensitive_topic(text: str) -> str:
+    """Return which sensitive topic a text is about, with the words that say so; "" if none."""
+    plain = " ".join(_plain(text).split())
+    if found := _MIXED_ALPHABETS.search(plain):
+        return f"something in letters of several alphabets (“{found[0]}”)"
+    for name, pattern in _topics():
+        if found := pattern.search(plain):
+            return f"{name} (“{found[0][:60]}”)"
+    return ""
+
+
+def approval_reasons(said: MemoryContent, untrusted_sources: Collection[str] = ()) -> tuple[str, ...]:
+    """Return why the user must approve a memory that the user did not write; empty if nothing needs approval."""
+    reasons = []
+    if untrusted_sources:
+        reasons.append(f"It comes from a run that had read untrusted content: {', '.join(untrusted_sources)}.")
+    if said.scope == "everywhere":
+        reasons.append("It would apply in every folder.")
+    elif said.scope == "agent":
+        reasons.append(f"It would apply wherever the agent {said.scope_id} works.")
+    if topic := sensitive_topic(" ".join((said.text, said.context, *said.fields.values()))):
+        reasons.append(f"It is about {topic}.")
+    return tuple(reasons)
+
+
+def proposal_reasons(proposal: Proposal) -> tuple[str, ...]:
+    """Return why the user must decide about a proposed memory, to show with it."""
+    try:
+        said = from_proposal(proposal.text, proposal.details if proposal.action == "create" else "")
+    except (TypeError, ValueError, json.JSONDecodeError):
+        said = MemoryContent("knowledge", proposal.text, "session", "unknown")
+    if proposal.action != "create":  # A change does not move the memory.
+        said = MemoryContent(said.kind, said.text, "session", proposal.target)
+    return approval_reasons(said, proposal.untrusted_sources)
+
+
+def _plain(text: str) -> str:
+    """Return the text without accents, invisible characters and other variants of letters."""
+    decomposed = unicodedata.normalize("NFKD", text)
+    return "".join(character for character in decomposed if unicodedata.category(character) not in _INVISIBLE)

@@ -1,0 +1,231 @@
+"""Stores which files were written by runs that had read untrusted content, until the user has looked at them.
+
+The rows are written in the transaction of the event that reports the change, so that a crash cannot separate them.
+"""
+
+import json
+import os
+import posixpath
+import sqlite3
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+
+from core.domain.events import (
+    FileChanged,
+    RunInterrupted,
+    RunStarted,
+    SessionEvent,
+    ToolReturned,
+    UntrustedContentRead,
+)
+from core.domain.untrusted_file import UntrustedFile, root_sources
+from core.store.health import open_read_only
+from core.store.row_keys import key_range
+from core.store.write_state import WriteState
+
+MAX_ROWS = 5_000  # of a session's folder; beyond that, rows stand for whole subfolders
+MAX_HASHES = 20_000  # contents of earlier versions that are kept
+# Prefixes of the path in a row that only recognizes copies by their contents, because no file has such a path.
+MERGED = "in:"  # a file of a folder that one row covers
+EARLIER = "old:"  # earlier contents, which the user has not seen, of a file that the user reviewed
+MIN_COPY_BYTES = 32  # smaller contents are too common to be recognized as a copy
+MAX_AGE = 30 * 24 * 60 * 60 * 1_000_000  # microseconds after which the row of a missing file is deleted
+COLUMNS = "path, hash, earlier, sources, session, created_at"
+
+
+def note_untrusted_files(db: sqlite3.Connection, state: WriteState, events: Iterable[SessionEvent], at: int) -> None:
+    """Note the files that events of a session report as changed, if the session has read untrusted content.
+
+    A copy of an untrusted file is noted in any session. Called in the transaction that appends the events.
+    """
+    noted = False
+    for event in events:
+        match event:
+            case RunStarted(untrusted_sources=found) if state.untrusted is not None:
+                state.untrusted.update(dict.fromkeys(found))
+            case UntrustedContentRead(source=source) if state.untrusted is not None:
+                state.untrusted[source] = None
+            case FileChanged(after=after) if after:
+                _note_change(db, state, event, at)
+            case RunInterrupted(call_ids=calls) if calls and (sources := _sources(db, state)):
+                whole = f"{os.path.realpath(state.row.folder)}/"  # What these calls changed is unknown.
+                _insert(db, UntrustedFile(whole, "", "", sources, state.row.id, at))
+            case ToolReturned(unrestorable=names) if names and (sources := _sources(db, state)):
+                for name in names:
+                    _insert(db, UntrustedFile(_unrecorded(state.row.folder, name), "", "", sources, state.row.id, at))
+            case _:
+                continue
+        noted = noted or isinstance(event, FileChanged | ToolReturned)
+    if noted:
+        _limit_rows(db, os.path.realpath(state.row.folder))
+
+
+def _note_change(db: sqlite3.Connection, state: WriteState, event: FileChanged, at: int) -> None:
+    path, sources = absolute_path(state.row.folder, event.path), _sources(db, state)
+    if not sources:
+        size = db.execute("SELECT size FROM blob WHERE hash = ?", (event.after,)).fetchone()
+        copied = _copies(db, event.after) if size and size[0] >= MIN_COPY_BYTES else []
+        if not copied or any(row.path == path for row in copied):
+            return
+        sources = copied[0].sources
+    known = db.execute("SELECT earlier FROM untrusted_file WHERE path = ? LIMIT 1", (path,)).fetchone()
+    earlier = known[0] if known else event.before
+    _insert(db, UntrustedFile(path, event.after, earlier, sources, state.row.id, at))
+
+
+def _sources(db: sqlite3.Connection, state: WriteState) -> tuple[str, ...]:
+    """Return the untrusted sources of a session, reading them from its events the first time."""
+    if state.untrusted is None:
+        state.untrusted = {}
+        found = db.execute(
+            "SELECT kind, payload FROM event WHERE id BETWEEN ? AND ?"
+            " AND kind IN ('run_started', 'untrusted_content_read') ORDER BY id",
+            key_range(state.number),
+        )
+        for kind, payload in found:
+            said = json.loads(payload)
+            read = said.get("untrusted_sources", ()) if kind == "run_started" else (said["source"],)
+            state.untrusted.update(dict.fromkeys(read))
+    return root_sources(state.untrusted)
+
+
+def _insert(db: sqlite3.Connection, file: UntrustedFile) -> None:
+    db.execute(
+        f"INSERT OR REPLACE INTO untrusted_file ({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?)",
+        (file.path, file.hash, file.earlier, json.dumps(file.sources), file.session, file.created_at),
+    )
+
+
+def _limit_rows(db: sqlite3.Connection, folder: str) -> None:
+    """While a folder has too many rows, replace those of its largest subfolder, or all, by one that covers it."""
+    while len(rows := [row for row in untrusted_files_in(db, folder) if row.path.startswith(f"{folder}/")]) > MAX_ROWS:
+        counts = Counter(row.path[len(folder) + 1 :].partition("/")[0] + "/" for row in rows)
+        name, count = counts.most_common(1)[0]
+        whole = f"{folder}/{name}" if count > 1 else f"{folder}/"
+        merged = [row for row in rows if row.path.startswith(whole)]
+        db.executemany("DELETE FROM untrusted_file WHERE path = ?", [(row.path,) for row in merged])
+        for row in merged:
+            _keep_hash(db, row, MERGED)
+        sources = root_sources(source for row in merged for source in row.sources)
+        _insert(db, UntrustedFile(whole, "", "", sources, merged[-1].session, merged[-1].created_at))
+
+
+def _keep_hash(db: sqlite3.Connection, row: UntrustedFile, prefix: str) -> None:
+    """Keep only the contents of a row, by which its copies are recognized."""
+    if row.hash:
+        _insert(db, replace(row, path=f"{prefix}{row.path}"))
+
+
+def absolute_path(folder: str, path: str) -> str:
+    """Return the absolute path of a file that an event names relative to its folder."""
+    return posixpath.normpath(posixpath.join(os.path.realpath(folder), path.replace(os.sep, "/")))
+
+
+def _unrecorded(folder: str, name: str) -> str:
+    """Return the path for a changed file without recorded contents: the whole folder if the name is not exact."""
+    exact = not name.startswith("and ") and name.isprintable() and "\\" not in name
+    path = absolute_path(folder, name if exact else "")
+    return f"{path}/" if not exact or name.endswith("/") else path
+
+
+def has_untrusted_files(db: sqlite3.Connection) -> bool:
+    return db.execute("SELECT 1 FROM untrusted_file LIMIT 1").fetchone() is not None
+
+
+def untrusted_files_in(db: sqlite3.Connection, folder: str) -> list[UntrustedFile]:
+    """Return the untrusted files in a folder, ordered by path, and the rows of folders that contain it."""
+    root = os.path.realpath(folder)
+    inside = db.execute(
+        f"SELECT {COLUMNS} FROM untrusted_file WHERE path > ? AND path < ? ORDER BY path, created_at DESC, id DESC",
+        (f"{root}/", f"{root}0"),
+    )
+    return [*(row for row in _rows(db, root) if row.path.endswith("/")), *map(_file, inside)]
+
+
+def read_untrusted_files(path: Path, folder: str) -> list[UntrustedFile]:
+    """Return the untrusted files in a folder, on a connection of its own, so that any thread may call it."""
+    with closing(open_read_only(path)) as db:
+        return untrusted_files_in(db, folder)
+
+
+def match_untrusted_files(db: sqlite3.Connection, files: Sequence[tuple[str, str, int]]) -> dict[str, UntrustedFile]:
+    """Return those of the files that are untrusted, by path or as a copy, each with the row that says so.
+
+    A file is given as its absolute path, the hash of its contents and their size; hash and size may be unknown.
+    """
+    found: dict[str, UntrustedFile] = {}
+    for path, digest, size in files:
+        copied = _copies(db, digest) if digest and size >= MIN_COPY_BYTES else []
+        matching = [row for row in _rows(db, path) if row.covers(path, digest)]
+        if row := next(iter((*matching, *copied)), None):
+            found[path] = row
+    return found
+
+
+def mark_reviewed(db: sqlite3.Connection, folder: str, reviewed: Mapping[str, str] | None) -> int:
+    """Forget that files are untrusted, because the user has looked at them. Return their number.
+
+    `reviewed` maps paths to the hash of the contents that the user saw, or to ""; None means all files in the folder.
+    A file that has changed since stays untrusted. Copies of a file have been looked at as well, its earlier versions
+    have not: git may bring them back.
+    """
+    seen = None if reviewed is None else {absolute_path(folder, path): hash for path, hash in reviewed.items()}
+    files: dict[str, list[UntrustedFile]] = {}
+    for row in untrusted_files_in(db, folder):
+        files.setdefault(row.path, []).append(row)
+    done = 0
+    for path, rows in files.items():
+        newest = rows[0]
+        wanted = seen is None or path.rstrip("/") in seen
+        if not wanted or (seen and seen.get(path) and newest.hash and seen[path] != newest.hash):
+            continue
+        db.execute("DELETE FROM untrusted_file WHERE path = ?", (path,))
+        if path.endswith("/"):
+            merged = f"{MERGED}{path}"
+            db.execute("DELETE FROM untrusted_file WHERE path > ? AND path < ?", (merged, f"{merged[:-1]}0"))
+        if newest.hash:
+            db.execute("DELETE FROM untrusted_file WHERE hash = ?", (newest.hash,))
+        for row in rows[1:]:
+            _keep_hash(db, row, EARLIER)
+        done += 1
+    return done
+
+
+def forget_missing_files(db: sqlite3.Connection, at: int) -> int:
+    """Delete the rows of files that do not exist and were written long ago. Return their number.
+
+    A missing file is kept for a while, because git may bring it back.
+    """
+    old = db.execute("SELECT DISTINCT path FROM untrusted_file WHERE created_at < ?", (at - MAX_AGE,)).fetchall()
+    gone = [path for path in old if not os.path.lexists(path[0])]
+    db.executemany("DELETE FROM untrusted_file WHERE path = ?", gone)
+    db.execute(
+        "DELETE FROM untrusted_file WHERE id IN (SELECT id FROM untrusted_file"
+        " WHERE path LIKE 'in:%' OR path LIKE 'old:%' ORDER BY created_at DESC LIMIT -1 OFFSET ?)",
+        (MAX_HASHES,),
+    )
+    return len(gone)
+
+
+def _rows(db: sqlite3.Connection, path: str) -> list[UntrustedFile]:
+    """Return the rows of a path and of the folders that contain it, newest first."""
+    names = (path, *_folders(path))
+    query = f"SELECT {COLUMNS} FROM untrusted_file WHERE path IN ({', '.join('?' * len(names))})"
+    return [_file(row) for row in db.execute(f"{query} ORDER BY created_at DESC, id DESC", names)]
+
+
+def _folders(path: str) -> list[str]:
+    parts = path.rstrip("/").split("/")
+    return ["/".join(parts[:count]) + "/" for count in range(1, len(parts) + 1)]
+
+
+def _copies(db: sqlite3.Connection, digest: str) -> list[UntrustedFile]:
+    return [_file(row) for row in db.execute(f"SELECT {COLUMNS} FROM untrusted_file WHERE hash = ?", (digest,))]
+
+
+def _file(row: tuple[str, str, str, str, str, int]) -> UntrustedFile:
+    path, digest, earlier, sources, session, at = row
+    return UntrustedFile(path, digest, earlier, tuple(json.loads(sources)), session, at)
