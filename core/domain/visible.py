@@ -79,7 +79,7 @@ def _write_out(text: str, is_kept: Callable[[re.Match[str]], bool]) -> str:
 
     def written(found: re.Match[str]) -> str:
         char = found[0]
-        if char.isprintable() and not _ANY_INVISIBLE.match(char) or is_kept(found):
+        if (char.isprintable() and not _ANY_INVISIBLE.match(char)) or is_kept(found):
             return char
         return f"⟦U+{ord(char):04X}⟧"
 

@@ -11,12 +11,34 @@ from app.process.output import Output
 from core.domain.permissions import PendingPermissionRequest, PermissionRequest
 
 COMMANDS = st.lists(
-    st.sampled_from([
-        "ls x", "\x1b]0;touch PWNED1;\x07", "\x9d0;t\x9c", "\r", "\b", "\n", "\n    ", "\n  1  Allow once", "\u202e", "\u200b",
-        "\U000e0041", " ", " " * 80, "\n" * 20, "⟦U+001B⟧", "⟦U+0020×80⟧", "\t", "\u00a0", "\ufe0f", "\u2028", "é", ";",
-    ]),
+    st.sampled_from(
+        [
+            "ls x",
+            "\x1b]0;touch PWNED1;\x07",
+            "\x9d0;t\x9c",
+            "\r",
+            "\b",
+            "\n",
+            "\n    ",
+            "\n  1  Allow once",
+            "\u202e",
+            "\u200b",
+            "\U000e0041",
+            " ",
+            " " * 80,
+            "\n" * 20,
+            "⟦U+001B⟧",
+            "⟦U+0020×80⟧",
+            "\t",
+            "\u00a0",
+            "\ufe0f",
+            "\u2028",
+            "é",
+            ";",
+        ]
+    ),
     max_size=6,
-).map("".join)  # fmt: skip
+).map("".join)
 
 
 def printed(command: str, *, tool: str = "run", reason: str = "Commands ask first.") -> list[str]:
@@ -41,8 +63,12 @@ def test_two_commands_never_print_the_same_request(one: str, other: str) -> None
 def test_no_command_prints_a_line_of_the_request(command: str) -> None:
     lines = printed(command)
     assert [line for line in lines if not line.startswith("    ")] == [
-        lines[0], "  Commands ask first.", "  In /work; sandbox: verified", "  1  Allow once", lines[-1],
-    ]  # fmt: skip
+        lines[0],
+        "  Commands ask first.",
+        "  In /work; sandbox: verified",
+        "  1  Allow once",
+        lines[-1],
+    ]
     assert all(sign.isprintable() or sign == "\t" for line in lines for sign in line)
 
 

@@ -334,3 +334,8 @@ def test_positions_name_the_line_and_the_rendered_position(look: Look) -> None:
     assert [line for line, _ in places] == [0, 2, 5, 8]
     found = [document.findBlock(at).text() for _, at in places]
     assert found[:2] == ["One", "Two more"] and "a" in document.findBlock(places[3][1]).text()
+
+
+def test_entities_cannot_hide_text(look: Look) -> None:
+    shown = written("a &#x202e;b&#10;c &#x200b; ![x&#x2066;](y)", look).toPlainText()
+    assert shown == "a ⟦U+202E⟧b⟦U+000A⟧c ⟦U+200B⟧ [x⟦U+2066⟧]"
