@@ -9,11 +9,11 @@ from collections.abc import Callable
 from typing import Final
 
 LINE_LIMIT: Final = 4_096
-MAX_BLANK_RUN: Final = 64  # spaces or tabs; a longer run could push the text after it out of view
-MAX_BLANK_LINES: Final = 8
+MAX_SPACE_RUN: Final = 64  # spaces or tabs; a longer run could push the text after it out of view
+MAX_EMPTY_LINES: Final = 8
 
 # Characters that are invisible although Unicode classes them as letters, marks or symbols: fillers, variation
-# selectors, the blank Braille pattern, the object replacement character and a musical symbol without a shape.
+# selectors, the empty Braille pattern, the object replacement character and a musical symbol without a shape.
 _INVISIBLE: Final = (
     "\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\ufffc\U0001d159\U000e0100-\U000e01ef"
 )
@@ -25,7 +25,7 @@ _JOINERS: Final = "\u200c\u200d"
 _PICTURE_FORMS: Final = "\ufe0e\ufe0f"
 # Hebrew to Myanmar, Khmer and Mongolian: the scripts whose spelling needs joiners
 _JOINING_SCRIPTS: Final = re.compile("[\u0590-\u109f\u1780-\u18af]")
-_BLANKS: Final = re.compile(rf"(?:\n[ \t]*){{{MAX_BLANK_LINES},}}\n|[ \t]{{{MAX_BLANK_RUN + 1},}}")
+_SPACES: Final = re.compile(rf"(?:\n[ \t]*){{{MAX_EMPTY_LINES},}}\n|[ \t]{{{MAX_SPACE_RUN + 1},}}")
 
 
 def visible(text: str) -> str:
@@ -59,7 +59,7 @@ def visible_exactly(text: str) -> str:
     text = text.replace("⟦U+", "⟦U+27E6⟧U+")
     if not (text.isascii() and text.isprintable()):
         text = _write_out(text, _is_never_kept)
-    return _BLANKS.sub(_count_blanks, text)
+    return _SPACES.sub(_count_spaces, text)
 
 
 def strip_colors(text: str) -> str:
@@ -110,9 +110,9 @@ def _is_never_kept(_found: re.Match[str]) -> bool:
     return False
 
 
-def _count_blanks(run: re.Match[str]) -> str:
-    """Write a run of blanks as counts; one that ends with a line feed keeps it, so that the next line is one."""
+def _count_spaces(run: re.Match[str]) -> str:
+    """Write a run of spaces as counts; one that ends with a line feed keeps it, so that the next line is one."""
     end = "\n" if run[0].startswith("\n") else ""
-    blanks = run[0].removesuffix(end)
-    counts = ((same[0][0], len(same[0])) for same in re.finditer(r" +|\t+|\n+", blanks))
-    return "".join(f"⟦U+{ord(blank):04X}{f'×{count}' if count > 1 else ''}⟧" for blank, count in counts) + end
+    spaces = run[0].removesuffix(end)
+    counts = ((same[0][0], len(same[0])) for same in re.finditer(r" +|\t+|\n+", spaces))
+    return "".join(f"⟦U+{ord(space):04X}{f'×{count}' if count > 1 else ''}⟧" for space, count in counts) + end

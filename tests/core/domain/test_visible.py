@@ -158,7 +158,7 @@ def test_visible_text_stays_as_it_is(text: str) -> None:
         ("echo 文件 über €", "echo 文件 über €"),
     ],
 )
-def test_blanks_cannot_push_a_command_out_of_view(command: str, shown: str) -> None:
+def test_spaces_cannot_push_a_command_out_of_view(command: str, shown: str) -> None:
     assert visible_exactly(command) == shown
 
 

@@ -11,8 +11,7 @@ from markdown_it.token import Token
 
 from core.domain.events import CallStarted, FileChanged, Replied, RunEnded, RunStarted, SessionEvent, UserMessage
 from core.domain.text import Attachment, Text
-from core.exchange.comparison import plain_line
-from core.exchange.exporters.untrusted_markdown import code_span, safe_markdown
+from core.exchange.exporters.untrusted_markdown import code_span, plain_line, safe_markdown
 from tests.core.exchange.home import home
 from tests.core.exchange.test_exporters import call
 from ui.text.html import markdown_to_html
@@ -32,7 +31,7 @@ FETCHES = [
     "<!-- -->",
     "<?x?>",
     "[y](javascript:alert(1))",
-    "[y](java&#115;cript:alert(1))",
+    "[y](&#106;avascript:alert(1))",
     "[y](\njavascript:alert(1))",
     "[r]: javascript:alert(1)\n\n[r]",
     "[y](data:text/html,x)",
