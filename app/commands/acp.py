@@ -6,6 +6,7 @@ from app.acp.editor_connection import EditorConnection
 from app.commands.invocation import Invocation
 from app.commands.run_follower import read_text_argument
 from app.process.exit_codes import DONE
+from app.process.output import ascii_json
 from core.domain.events import RunStarted
 from core.domain.problems import Problem
 from core.domain.text import Text
@@ -37,7 +38,7 @@ async def acp(context: Invocation) -> int:
     context.out.read_input(lines.put_nowait)
 
     async def write(line: bytes) -> None:
-        context.out.write(line.decode().rstrip("\n"))
+        context.out.write(ascii_json(line.decode().rstrip("\n")))
 
     await EditorConnection(context.engine, began, write).serve(lines)
     return DONE

@@ -27,7 +27,7 @@ async def pending(context: Invocation) -> int:
             context.out.write_json(request_json(row, waiting))
         else:
             context.out.write(f"{row.id}  {row.title}")
-            print_request(context, waiting)
+            print_request(context.out, waiting)
     if not asked and not requested and not context.args.json:
         context.out.write("No pending questions or permission requests.")
     return DONE

@@ -5,6 +5,9 @@ from collections import Counter
 from app.commands.invocation import Invocation
 from app.commands.run_follower import find_session_id
 from app.process.exit_codes import DONE
+from app.process.output import ascii_json
+
+TEXT_FORMATS = ("md", "html")  # the others are JSON
 
 
 async def export(context: Invocation) -> int:
@@ -17,7 +20,7 @@ async def export(context: Invocation) -> int:
         context.out.write_error(_removed(found.removed))
         return DONE
     if not args.file:
-        lines = _LineWriter(context)
+        lines = _LineWriter(context, is_json=args.form not in TEXT_FORMATS)
         removed = await exchange.stream_export(session, args.form, lines.write, keep_secrets=args.keep_secrets)
         lines.end()
         if removed:
@@ -32,18 +35,19 @@ async def export(context: Invocation) -> int:
 class _LineWriter:
     """Prints text that arrives in pieces, a line at a time."""
 
-    def __init__(self, context: Invocation) -> None:
-        self._out = context.out
+    def __init__(self, context: Invocation, *, is_json: bool) -> None:
+        self._write = context.out.write
+        self._encode = ascii_json if is_json else str
         self._rest = ""
 
     def write(self, piece: str) -> None:
         *lines, self._rest = (self._rest + piece).split("\n")
         for line in lines:
-            self._out.write(line)
+            self._write(self._encode(line))
 
     def end(self) -> None:
         if self._rest:
-            self._out.write(self._rest)
+            self._write(self._encode(self._rest))
 
 
 def _removed(removed: Counter[str]) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 from app.commands.invocation import Invocation
 from app.commands.memory_index import memory_index
 from app.process.exit_codes import DONE
-from app.process.output import iso_time, plural
+from app.process.output import ascii_json, iso_time, plural
 from core.domain.clock import SECOND
 from core.domain.memory import Memory, MemoryChange, MemoryScope, MemoryStatus
 from core.domain.problems import Problem
@@ -168,7 +168,7 @@ async def _log(context: Invocation) -> None:
 async def _export(context: Invocation) -> None:
     text = await context.engine.memory.export(include_archived=context.args.all)
     if not context.args.output:
-        context.out.write(text)
+        context.out.write(ascii_json(text))
         return
     file = context.folder / context.args.output
     try:

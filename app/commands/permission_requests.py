@@ -5,12 +5,11 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from app.commands.invocation import Invocation
-from app.process.output import iso_time
+from app.process.output import Output, iso_time
 from core.domain.permissions import PendingPermissionRequest, PermissionRequest, RuleScope, offered_scopes
 from core.domain.problems import Problem
 from core.domain.sessions import SessionRow
-from core.domain.visible import visible
+from core.domain.visible import visible_exactly
 
 LABELS: dict[RuleScope, str] = {
     "once": "Allow once", "run": "Allow for this run", "folder": "Allow in this folder", "always": "Allow always",
@@ -63,23 +62,28 @@ def _option(request: PermissionRequest, scope: RuleScope, number: int) -> str:
     return fitting[0]
 
 
-def print_request(context: Invocation, waiting: PendingPermissionRequest) -> None:
+def print_request(out: Output, waiting: PendingPermissionRequest) -> None:
     """Print a request with its full arguments, and the commands to approve or deny it."""
-    request, out = waiting.request, context.out
-    asker = f"{visible(request.subagent)} asks: " if request.subagent else ""
-    out.write(f"? {asker}Allow {request.tool}: {visible(request.object)}")
+    request = waiting.request
+    asker = f"{_exact(request.subagent)} asks: " if request.subagent else ""
+    out.write(f"? {asker}Allow {_exact(request.tool)}: {_exact(request.object)}")
     for name, value in json.loads(waiting.arguments or "{}").items():
         words = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
         if words != request.object:
-            out.write(f"  {name}: {visible(words).replace(chr(10), INDENT)}")
-    out.write(f"  {visible(request.reason)}")
+            out.write(f"  {_exact(name)}: {_exact(words)}")
+    out.write(f"  {_exact(request.reason)}")
     if request.untrusted_sources:
-        out.write(f"  The run has read untrusted content: {visible(', '.join(request.untrusted_sources))}")
+        out.write(f"  The run has read untrusted content: {_exact(', '.join(request.untrusted_sources))}")
     if request.access == "execute":
-        out.write(f"  In {request.cwd}; sandbox: {request.sandbox_level}")
+        out.write(f"  In {_exact(request.cwd)}; sandbox: {request.sandbox_level}")
     for place, (_, label) in enumerate(request_options(request), 1):
-        out.write(f"  {place}  {visible(label)}")
+        out.write(f"  {place}  {_exact(label)}")
     out.write(f"Decide with: journeyman approve {request.id} [--option N], or: journeyman deny {request.id}")
+
+
+def _exact(text: str) -> str:
+    """Show a text exactly, its further lines indented, so that it cannot imitate a line of the request."""
+    return visible_exactly(text).replace("\n", INDENT)
 
 
 def request_json(row: SessionRow, waiting: PendingPermissionRequest) -> dict[str, Any]:

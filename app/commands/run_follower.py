@@ -23,7 +23,7 @@ from core.domain.question import Answer, Question, QuestionAnswerStarted, Questi
 from core.domain.sessions import SessionRow
 from core.domain.steps import OPEN_STATUSES, Step, verb
 from core.domain.text import Text
-from core.domain.visible import visible
+from core.domain.visible import strip_colors, visible
 from core.engine.api.engine import Engine
 from core.store.journal_update import JournalUpdate
 
@@ -98,7 +98,7 @@ class RunFollower:
             elif self._context.args.json:
                 await self._show(row.id, each.request.id)
             else:
-                print_request(self._context, each)
+                print_request(self._context.out, each)
         for row, _ in waiting:
             await engine.await_hooks(row.id)
         return WAITING if self._consents(session) else None
@@ -202,8 +202,8 @@ class RunFollower:
             self._context.out.print_warning(reply.note)
 
     def _print_indented(self, text: Text) -> None:
-        for line in self._context.engine.full_text(text).splitlines():
-            self._context.out.write(f"       {visible(line)}")
+        for line in visible(strip_colors(self._context.engine.full_text(text))).split("\n"):
+            self._context.out.write(f"       {line}")
 
     def _tell_unpriced(self, event: SessionEvent) -> None:
         """Warn once that a cost limit has no effect. An external agent reports its cost only when it ends."""

@@ -15,6 +15,7 @@ from typing import IO, TYPE_CHECKING, Any, NamedTuple
 from core import __version__
 from core.domain.problems import ErrorDetails
 from core.domain.redact import Redactor, secrets_in_environment
+from core.domain.visible import visible
 
 if TYPE_CHECKING:
     from app.process.output import Output
@@ -147,7 +148,8 @@ def format_report(text: str) -> str:
 
 def _redacted(text: str) -> str:
     home = str(Path.home())
-    return Redactor(secrets_in_environment(os.environ)).redact(text.replace(home, "~") if len(home) > 1 else text)
+    text = Redactor(secrets_in_environment(os.environ)).redact(text.replace(home, "~") if len(home) > 1 else text)
+    return visible(text)
 
 
 def _append(file: IO[str], report: str) -> None:

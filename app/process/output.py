@@ -7,6 +7,7 @@ import dataclasses
 import errno
 import json
 import os
+import re
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 LineHandler = Callable[[bytes], None]
 LineSource = Callable[[LineHandler], None]
+NOT_ASCII = re.compile("[^\n -~]+")
 MAX_WIDTH = 100  # characters; an error that is longer together with its cause is printed on two lines
 
 
@@ -43,8 +45,8 @@ class Output:
     read_input: LineSource | None = None
 
     def write_json(self, plain: Any) -> None:
-        """Print a value as one line of JSON, in ASCII because a terminal or pipe may have any encoding."""
-        self.write(json.dumps(plain, separators=(",", ":")))
+        """Print a value as one line of JSON."""
+        self.write(ascii_json(json.dumps(plain, separators=(",", ":"))))
 
     def print_error(self, trouble: ErrorDetails, label: str = "error") -> None:
         """Print an error, its cause and, as a hint, its fix to standard error."""
@@ -77,8 +79,7 @@ def terminal() -> Output:
         file = getattr(below, "raw", below)
 
         def write(text: str) -> None:
-            if stream.isatty():
-                text = visible(text)  # a terminal would execute control sequences; a file or a pipe gets all bytes
+            text = visible(text)  # also for a pipe, since its reader may write to a terminal
             if file is None:
                 stream.write(f"{text}\n")
                 return
@@ -176,6 +177,11 @@ def in_writer_thread(out: Output) -> Iterator[Output]:
         thread.join()
     if errors:
         raise errors[0]
+
+
+def ascii_json(text: str) -> str:
+    """Return JSON text in printable ASCII, which `write` prints unchanged on a stream of any encoding."""
+    return NOT_ASCII.sub(lambda found: json.dumps(found[0])[1:-1].replace("\x7f", "\\u007f"), text)
 
 
 def iso_time(at: int) -> str:

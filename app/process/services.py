@@ -130,13 +130,13 @@ async def build_services(folder: Path, report: Callable[[BaseException], None], 
         compact_at=lambda: settings.current.compact_at_tokens, skills=skills, proposals=proposals,
     )  # fmt: skip
     runs = RunController(journal, reader, report, prepare, open_tools, factory)
-    providers = Providers(catalog, settings, os.environ)
     engine = Engine(
-        opened, journal, reader, runs, drafts, settings, rules, providers, skills, proposals, memories,
+        opened, journal, reader, runs, drafts, settings, rules, Providers(catalog, settings, os.environ), skills,
+        proposals, memories,
         McpServerService(settings, servers, secrets, lambda at: followed_files(rules.current(), at)),
         ExternalAgents(settings, agents, journal), markdown_to_html,
     )  # fmt: skip
-    reviews = SessionReviewer(journal, reader, runs, lambda: settings.current, lambda: settings.current.tiers, report)
+    reviews = SessionReviewer(journal, reader, runs, lambda: settings.current, report, catalog.known_keys)
     if opened.database:
         await _recover(agents, runs, memories)
     return Services(engine, runs, servers, agents, opened, reader, rules, memory_store, proposals, reviews, search)

@@ -5,7 +5,7 @@ import secrets
 from dataclasses import dataclass
 from typing import Literal
 
-from core.domain.visible import visible
+from core.domain.visible import strip_colors, visible
 
 Origin = Literal["user", "app", "model", "folder", "command", "web", "mcp", "import", "memory"]
 
@@ -48,7 +48,7 @@ def mark_as_data(text: str, source: ContentSource, boundary: str) -> str:
     """
     if source.origin not in DATA_ORIGINS:
         return text
-    shown = re.sub(re.escape(boundary), "⟦boundary⟧", visible(text), flags=re.IGNORECASE)
+    shown = re.sub(re.escape(boundary), "⟦boundary⟧", visible(strip_colors(text)), flags=re.IGNORECASE)
     name = re.sub(re.escape(boundary), "⟦boundary⟧", _name(source.name), flags=re.IGNORECASE).replace('"', "'")
     return (
         f'<data-{boundary} from="{source.origin}" name="{name}">\n'

@@ -3,57 +3,18 @@
 import base64
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 from urllib.parse import quote
 
-MIN_SECRET_LENGTH = 6  # characters; a shorter value would match ordinary text
-TOKEN = r"[A-Za-z0-9_\-]"
+from core.domain.escaped_text import DecodedText, decode_escapes
+from core.domain.secret_formats import MIN_LETTERS, MIN_RUN, SecretFormat, formats_with_hint
 
-# To match in linear time, the patterns have no nested quantifiers, and every quantifier is either bounded or
-# possessive. A possessive quantifier must not follow an alternation: before 3.11.4, Python resumes at the wrong
-# position.
-PATTERNS: Mapping[str, str] = MappingProxyType(
-    {
-        "private key": r"-----BEGIN (?:[A-Z0-9]{1,12} ){0,4}PRIVATE KEY(?: BLOCK)?-----(?s:.*?)"
-        r"(?:-----END [A-Z0-9 ]{1,60}-----|\Z)",
-        "AWS key": r"(?<![A-Za-z0-9])(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}(?![A-Za-z0-9])",
-        "AWS secret": r"(?i:aws_?secret_?(?:access_?)?key)[\"']?\s{0,5}[=:]\s{0,5}[\"']?[A-Za-z0-9/+=]{40}",
-        "GitHub token": rf"(?<![A-Za-z0-9])(?:gh[pousr]_[A-Za-z0-9]{{20,}}+|github_pat_{TOKEN}{{20,}}+)",
-        "GitLab token": rf"(?<![A-Za-z0-9])glpat-{TOKEN}{{16,}}+",
-        "Slack token": r"(?<![A-Za-z0-9])xox[abeoprs]-[A-Za-z0-9-]{10,}+|https://hooks\.slack\.com/services/[\w/]{20,}+",
-        "Google key": rf"(?<![A-Za-z0-9])(?:AIza{TOKEN}{{30,}}+|ya29\.{TOKEN}{{20,}}+|GOCSPX-{TOKEN}{{20,}}+)",
-        "API key": rf"(?<![A-Za-z0-9])(?:sk|pk|rk)[-_](?:[a-z0-9]{{2,12}}[-_]){{0,3}}{TOKEN}{{20,}}+",
-        "token": rf"(?<![A-Za-z0-9])(?:npm_[A-Za-z0-9]{{30,}}+|hf_[A-Za-z0-9]{{30,}}+|pypi-{TOKEN}{{40,}}+"
-        rf"|dop_v1_[a-f0-9]{{60,}}+|SG\.{TOKEN}{{16,}}+\.{TOKEN}{{16,}}+)",
-        "JWT": rf"(?<![A-Za-z0-9_-])eyJ{TOKEN}{{8,}}+\.eyJ{TOKEN}{{8,}}+(?:\.{TOKEN}*+)?",
-        "authorization": r"(?i:authorization|proxy-authorization)[\"']?\s{0,5}[:=]\s{0,5}[\"']?"
-        r"(?i:bearer|basic|token)\s{1,5}[A-Za-z0-9._~+/=\-]{8,}+",
-        "bearer": r"(?<![A-Za-z])(?i:bearer)\s{1,5}[A-Za-z0-9._~+/=\-]{20,}+",
-        "password in an address": r"://[^\s:/@\"'<>]{0,64}:[^\s/@\"'<>]{1,256}@",
-        "password": r"(?i:(?:password|passwd|secret|api_?key|access_?token|auth_?token|client_?secret))"
-        r"[\"']?\s{0,5}[=:]\s{0,5}[\"'][^\"'\n]{6,256}[\"']",
-    }
-)
-HINTS: Mapping[str, tuple[str, ...]] = MappingProxyType(  # lowercase; each match contains at least one of its hints
-    {
-        "private key": ("private key",),
-        "AWS key": ("akia", "asia", "abia", "acca"),
-        "AWS secret": ("secret",),
-        "GitHub token": ("ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_"),
-        "GitLab token": ("glpat-",),
-        "Slack token": ("xox", "hooks.slack.com"),
-        "Google key": ("aiza", "ya29.", "gocspx-"),
-        "API key": ("sk-", "sk_", "pk-", "pk_", "rk-", "rk_"),
-        "token": ("npm_", "hf_", "pypi-", "dop_v1_", "sg."),
-        "JWT": ("eyj",),
-        "authorization": ("authorization",),
-        "bearer": ("bearer",),
-        "password in an address": ("://",),
-        "password": ("password", "passwd", "secret", "key", "token"),
-    }
-)
+MIN_SECRET_LENGTH = 6  # characters; a shorter value would match ordinary text
+KNOWN = "known secret"
+TOKEN_RUN = re.compile(rf"[A-Za-z0-9+/_.=~-]{{{MIN_RUN},}}")
+RUN_CONTEXT = 64  # characters before a run in which a token may begin
+DIGIT = re.compile(r"\d")
 # The end of a secret that is longer than MAX_HELD; other kinds end at the first character that keys do not contain.
 OPEN_END = {"private key": re.compile(r"(?s).*?-----END [A-Z0-9 ]{1,60}-----")}
 SECRET_VARIABLE = re.compile(r"(?i)(?:key|token|secret|password|passwd|credentials?)$")
@@ -63,25 +24,33 @@ MAX_HELD = 65_536  # characters a stream holds back while a secret does not end;
 
 @dataclass(frozen=True, slots=True)
 class SecretFinding:
-    """A secret found in a text, by position. The secret itself is not part of it."""
+    """A secret found in a text, by position. The secret itself is not part of it.
+
+    `context` is where the text begins that shows that it is a secret, such as the name before a password.
+    """
 
     kind: str
     start: int
     end: int
+    context: int = -1
+
+    @property
+    def first(self) -> int:
+        return self.start if self.context < 0 else self.context
 
 
 class Redactor:
-    """Finds and removes secrets. `known` are the secret values in use; the object never reveals them, even by repr."""
+    """Finds and removes secrets. `known` are the secret values in use; the object never reveals them, even by repr.
 
-    __slots__ = ("_hints", "_kinds", "_known", "_longest")
+    If not `uncertain`, patterns that often match ordinary code are left out, such as a quoted password.
+    """
 
-    def __init__(self, known: Iterable[str] = (), kinds: Iterable[str] = PATTERNS) -> None:
-        forms = sorted({form for value in known for form in _forms(value)}, key=len, reverse=True)
-        exact = "|".join(map(re.escape, forms))
-        self._known = re.compile(exact) if forms else None
-        self._kinds = {kind: re.compile(PATTERNS[kind]) for kind in kinds}
-        self._hints = tuple(dict.fromkeys(hint for kind in self._kinds for hint in HINTS[kind]))
-        self._longest = max(map(len, forms), default=0)
+    __slots__ = ("_known", "_longest", "_uncertain")
+
+    def __init__(self, known: Iterable[str] = (), *, uncertain: bool = True) -> None:
+        self._known = sorted({form for value in known for form in _forms(value)}, key=len, reverse=True)
+        self._uncertain = uncertain
+        self._longest = max(map(len, self._known), default=0)
 
     def __repr__(self) -> str:
         return "Redactor(•••)"
@@ -90,16 +59,29 @@ class Redactor:
         raise TypeError("a redactor contains secrets and cannot be pickled")
 
     def findings(self, text: str) -> list[SecretFinding]:
-        """Return every secret in the text, in order; also used for the preview of an export."""
-        found = (
-            [SecretFinding("known secret", *hit.span()) for hit in self._known.finditer(text)] if self._known else []
-        )
+        """Return every secret in the text, in order, also inside JSON strings and URLs."""
+        found = list(self._search(text))
+        if decoded := decode_escapes(text):
+            found += (_found_in(decoded, each) for each in self._search(decoded.text))
+        return _merge_overlaps(found) if found else found
+
+    def _search(self, text: str) -> Iterator[SecretFinding]:
+        for form in self._known:
+            at = text.find(form)
+            while at >= 0:
+                yield SecretFinding(KNOWN, at, at + len(form))
+                at = text.find(form, at + len(form))
         folded = text.lower()
-        if hints := {hint for hint in self._hints if hint in folded}:  # most texts contain none
-            for kind, pattern in self._kinds.items():
-                if not hints.isdisjoint(HINTS[kind]):
-                    found += [SecretFinding(kind, *hit.span()) for hit in pattern.finditer(text)]
-        return _merge_overlaps(found)
+        tokens = [(run.start(), run.end(), run[0].lower()) for run in TOKEN_RUN.finditer(text)]
+        joined = " ".join(lowered for _, _, lowered in tokens)
+        for token, hints in formats_with_hint(joined, tokens=True).items():
+            yield from _search_tokens(token, hints, text, tokens)
+        for each in formats_with_hint(folded, tokens=False):
+            if each.is_random:
+                yield from _search_random(each, text, tokens)
+            elif self._uncertain or not each.uncertain:
+                for context, start, end in each.matches(text):
+                    yield SecretFinding(each.kind, start, end, context)
 
     def redact(self, text: str) -> str:
         """Return the text with each secret replaced by its kind, as in `[GitHub token removed]`."""
@@ -130,8 +112,9 @@ class RedactingStream:
         found = self._redactor.findings(self._held)
         cut = max(0, len(self._held) - self._redactor.holdback)
         for finding in found:
-            if finding.start < cut and finding.end >= cut:
-                cut = finding.start
+            if finding.first < cut and finding.end >= cut:
+                cut = finding.first
+        cut = _before_escape(self._held, cut)
         if len(self._held) - cut > MAX_HELD:  # a secret without an end in sight: its rest is dropped as it arrives
             last = found[-1]
             self._inside = OPEN_END.get(last.kind, re.compile(r"[A-Za-z0-9._~+/=\-]*"))
@@ -171,8 +154,45 @@ def _forms(value: str) -> Iterable[str]:
     if len(value.strip()) < MIN_SECRET_LENGTH:
         return
     yield from (value, json.dumps(value)[1:-1], json.dumps(value, ensure_ascii=False)[1:-1], quote(value, safe=""))
-    coded = base64.b64encode(value.encode("utf-8", "replace")).decode().rstrip("=")
-    yield from (coded, coded.replace("+", "-").replace("/", "_"))
+    plain = value.encode("utf-8", "replace")
+    for before in range(3):  # the value may be anywhere in the text that is encoded, as in `user:password`
+        coded = base64.b64encode(bytes(before) + plain).decode().rstrip("=")[(0, 2, 3)[before] :]
+        coded = coded if (before + len(plain)) % 3 == 0 else coded[:-1]  # its last character depends on what follows
+        if len(coded) >= MIN_SECRET_LENGTH:
+            yield from (coded, coded.replace("+", "-").replace("/", "_"))
+
+
+def _search_tokens(
+    format: SecretFormat, hints: list[str], text: str, runs: list[tuple[int, int, str]]
+) -> Iterator[SecretFinding]:
+    """Search around the runs of characters that contain a hint."""
+    for start, end, lowered in runs:
+        if end - start >= format.min_run and any(hint in lowered for hint in hints):
+            for context, begin, stop in format.matches(text, max(0, start - RUN_CONTEXT), end):
+                yield SecretFinding(format.kind, begin, stop, context)
+
+
+def _search_random(format: SecretFormat, text: str, runs: list[tuple[int, int, str]]) -> Iterator[SecretFinding]:
+    """Search around the runs that contain digits, since generated keys do."""
+    for start, end, lowered in runs:
+        if end - start >= MIN_LETTERS or DIGIT.search(lowered):
+            begin = max(0, start - RUN_CONTEXT)
+            near = text[begin:end].lower()
+            if any(hint in near for hint in format.hints):
+                for context, first, last in format.matches(text, begin, end + 1):
+                    yield SecretFinding(format.kind, first, last, context)
+
+
+def _found_in(decoded: DecodedText, found: SecretFinding) -> SecretFinding:
+    """Return a finding in a decoded text with its positions in the original."""
+    start, end = decoded.original_span(found.start, found.end)
+    return SecretFinding(found.kind, start, end, decoded.original_span(found.first, found.end)[0])
+
+
+def _before_escape(text: str, cut: int) -> int:
+    """Return a place to split a text that is not inside an escape such as `\\u0022` or `%22`."""
+    begin = re.search(r"(?:\\+[ux]?[0-9a-fA-F]{0,3}|%[0-9a-fA-F]{0,4})$", text[max(0, cut - 40) : cut])
+    return max(0, cut - 40) + begin.start() if begin else cut
 
 
 def _merge_overlaps(found: list[SecretFinding]) -> list[SecretFinding]:
@@ -180,7 +200,9 @@ def _merge_overlaps(found: list[SecretFinding]) -> list[SecretFinding]:
     apart: list[SecretFinding] = []
     for finding in sorted(found, key=lambda f: (f.start, -f.end)):
         if apart and finding.start < apart[-1].end:
-            apart[-1] = SecretFinding(apart[-1].kind, apart[-1].start, max(apart[-1].end, finding.end))
+            last = apart[-1]
+            first = min(last.first, finding.first)
+            apart[-1] = SecretFinding(last.kind, last.start, max(last.end, finding.end), first)
         else:
             apart.append(finding)
     return apart

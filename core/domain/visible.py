@@ -1,43 +1,70 @@
-"""Makes hidden characters visible, so that text from outside cannot change how the text around it reads."""
+"""Makes hidden characters visible, so that text from outside cannot change how the text around it reads.
+
+Nothing is dropped: a hidden character is written out as ⟦U+202E⟧.
+"""
 
 import re
 import unicodedata
+from collections.abc import Callable
 from typing import Final
 
 LINE_LIMIT: Final = 4_096
+MAX_SPACE_RUN: Final = 64  # spaces or tabs; a longer run could push the text after it out of view
+MAX_EMPTY_LINES: Final = 8
 
-_ANSI: Final = re.compile(
-    "\x1b\\[[0-?]*[ -/]*[@-~]"  # colors and cursor
-    "|\x1b[\\]P_^X][^\x07\x1b\x9c]{0,4096}(?:\x07|\x1b\\\\|\x9c)"  # titles, clipboard, links, images
-    "|\x1b[ -/]*[0-~]"
-    "|\x9b[0-?]*[ -/]*[@-~]"
+# Characters that are invisible although Unicode classes them as letters, marks or symbols: fillers, variation
+# selectors, the empty Braille pattern, the object replacement character and a musical symbol without a shape.
+_INVISIBLE: Final = (
+    "\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\ufffc\U0001d159\U000e0100-\U000e01ef"
 )
-_HIDDEN: Final = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e"
-    "\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\ud800-\udfff"
-    "\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
-)
-_BREAKS: Final = re.compile("[\t\n]")
+_ANY_INVISIBLE: Final = re.compile(f"[{_INVISIBLE}]")
+_UNUSUAL: Final = re.compile("[^\t\n -~]")
+_COLORS: Final = re.compile("(?:\x1b\\[|\x9b)[0-9;:]*m")
+_PICTOGRAPHS: Final = re.compile("[\U0001f000-\U0001fbff]")
 _JOINERS: Final = "\u200c\u200d"
 _PICTURE_FORMS: Final = "\ufe0e\ufe0f"
+# Hebrew to Myanmar, Khmer and Mongolian: the scripts whose spelling needs joiners
+_JOINING_SCRIPTS: Final = re.compile("[\u0590-\u109f\u1780-\u18af]")
+_SPACES: Final = re.compile(rf"(?:\n[ \t]*){{{MAX_EMPTY_LINES},}}\n|[ \t]{{{MAX_SPACE_RUN + 1},}}")
 
 
 def visible(text: str) -> str:
-    """Return text without terminal escapes, and with control, bidi and zero-width characters as ⟦U+202E⟧.
+    """Return text with control, bidi, zero-width and other invisible characters written out as ⟦U+202E⟧.
 
-    Variation selectors after an emoji (⚠️) and joiners in scripts that need them are kept.
+    Tabs, line feeds, spaces of all kinds, variation selectors after an emoji (⚠️) and joiners in scripts that need
+    them are kept; a CRLF becomes a line feed. Applying it again changes nothing.
     """
     if text.isascii() and text.isprintable():
         return text
-    text = text.replace("\r\n", "\n")
-    if "\x1b" in text or "\x9b" in text:
-        text = _ANSI.sub("", text)
-    return _HIDDEN.sub(_write_out, text)
+    return _write_out(text.replace("\r\n", "\n"), _is_kept_in_text)
 
 
 def visible_name(name: str) -> str:
-    """Make hidden characters of a name visible, as `visible` does, and also its tabs and line breaks."""
-    return _BREAKS.sub(_write_out, visible(name))
+    """Make the hidden characters of a name visible, and also its tabs, line breaks and unusual spaces.
+
+    Applying it again changes nothing.
+    """
+    if name.isascii() and name.isprintable():
+        return name
+    return _write_out(name, _is_never_kept).replace("\t", "⟦U+0009⟧").replace("\n", "⟦U+000A⟧")
+
+
+def visible_exactly(text: str) -> str:
+    """Return what a permission request shows: no two texts are shown alike.
+
+    Every character that is invisible, or a space of an unusual kind, is written out. So are long runs of spaces and
+    of empty lines, as in ⟦U+0020×500⟧, and an opening ⟦ that would otherwise imitate such an escape. `visible` and
+    `visible_name` do not change the result further, except for the tabs and line breaks that it keeps.
+    """
+    text = text.replace("⟦U+", "⟦U+27E6⟧U+")
+    if not (text.isascii() and text.isprintable()):
+        text = _write_out(text, _is_never_kept)
+    return _SPACES.sub(_count_spaces, text)
+
+
+def strip_colors(text: str) -> str:
+    """Remove the color and style codes (SGR) from command output. Other terminal codes are left for `visible`."""
+    return _COLORS.sub("", text) if "\x1b" in text or "\x9b" in text else text
 
 
 def cut_lines(text: str, limit: int = LINE_LIMIT) -> str:
@@ -47,16 +74,45 @@ def cut_lines(text: str, limit: int = LINE_LIMIT) -> str:
     return "\n".join(line if len(line) <= limit else line[:limit] + " …" for line in text.split("\n"))
 
 
-def _write_out(found: re.Match[str]) -> str:
+def _write_out(text: str, is_kept: Callable[[re.Match[str]], bool]) -> str:
+    """Write out the hidden characters of a text but those for which `is_kept` returns True."""
+
+    def written(found: re.Match[str]) -> str:
+        char = found[0]
+        if (char.isprintable() and not _ANY_INVISIBLE.match(char)) or is_kept(found):
+            return char
+        return f"⟦U+{ord(char):04X}⟧"
+
+    return "\n".join(
+        line if line.isprintable() and not _ANY_INVISIBLE.search(line) else _UNUSUAL.sub(written, line)
+        for line in text.split("\n")
+    )
+
+
+def _is_kept_in_text(found: re.Match[str]) -> bool:
     char, text, at = found[0], found.string, found.start()
     before = text[at - 1] if at else ""
     after = text[at + 1] if at + 1 < len(text) else ""
-    if char in _PICTURE_FORMS and before and (before in "0123456789#*" or unicodedata.category(before) in {"So", "Sm"}):
-        return char
-    if char in _JOINERS and _joins(before) and _joins(after):
-        return char
-    return f"⟦U+{ord(char):04X}⟧"
+    if char in _PICTURE_FORMS:
+        return bool(before) and (before in "0123456789#*" or unicodedata.category(before) in {"So", "Sm"})
+    if char in _JOINERS:
+        return _joins(before) and _joins(after)
+    return unicodedata.category(char) == "Zs" or bool(_PICTOGRAPHS.match(char))
 
 
 def _joins(char: str) -> bool:
-    return bool(char) and (char == "\ufe0f" or unicodedata.category(char) in {"So", "Sk", "Lo", "Mn", "Mc"})
+    if not char:
+        return False
+    return char == "\ufe0f" or bool(_JOINING_SCRIPTS.match(char)) or unicodedata.category(char) in {"So", "Sk"}
+
+
+def _is_never_kept(_found: re.Match[str]) -> bool:
+    return False
+
+
+def _count_spaces(run: re.Match[str]) -> str:
+    """Write a run of spaces as counts; one that ends with a line feed keeps it, so that the next line is one."""
+    end = "\n" if run[0].startswith("\n") else ""
+    spaces = run[0].removesuffix(end)
+    counts = ((same[0][0], len(same[0])) for same in re.finditer(r" +|\t+|\n+", spaces))
+    return "".join(f"⟦U+{ord(space):04X}{f'×{count}' if count > 1 else ''}⟧" for space, count in counts) + end

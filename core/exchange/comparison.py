@@ -10,6 +10,8 @@ from typing import Any, Final
 from core.domain.clock import SECOND
 from core.domain.sessions import SessionRow
 from core.domain.steps import Step, verb
+from core.domain.visible import visible
+from core.exchange.exporters.untrusted_markdown import plain_line
 from core.timeline.run_alignment import AlignedPair, Alignment, RunTotals
 from core.timeline.usage_totals import escape_formulas
 from core.timeline.used_knowledge import UsedKnowledge
@@ -21,13 +23,13 @@ COLUMNS: Final = ("step", "kind", "object", "status", "seconds", "tokens")
 
 def to_markdown(sides: SessionPair, found: Alignment, clean: Redact) -> str:
     """Return the comparison as Markdown: totals, memories and skills that only one session had, and paired steps."""
-    names = [_cell(clean(row.title or row.id)) for row in sides]
+    names = [plain_line(clean(row.title or row.id)) for row in sides]
     lines = [f"# {names[0]} and {names[1]}", "", f"| | {names[0]} | {names[1]} |", "|---|---|---|"]
     figures = zip(_figures(sides[0], found.a), _figures(sides[1], found.b), strict=True)
-    lines += [f"| {name} | {_cell(one)} | {_cell(other)} |" for (name, one), (_, other) in figures]
+    lines += [f"| {name} | {plain_line(one)} | {plain_line(other)} |" for (name, one), (_, other) in figures]
     lines += ["", f"{found.equal} of {len(found.pairs)} steps are equal."]
     for name, had in zip(names, _only(found), strict=True):
-        lines += [f"- Only in {name}: {_cell(clean(what))}" for what in had]
+        lines += [f"- Only in {name}: {plain_line(clean(what))}" for what in had]
     lines += ["", f"| | {names[0]} | {names[1]} |", "|---|---|---|"]
     for place, pair in enumerate(found.pairs):
         mark = (
@@ -47,7 +49,7 @@ def to_csv(sides: SessionPair, found: Alignment, clean: Redact) -> str:
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(["equal", *(f"{side}_{name}" for side in ("left", "right") for name in COLUMNS)])
     for pair in found.pairs:
-        cells = [str(value) for step in (pair.a, pair.b) for value in _values(step, clean)]
+        cells = [visible(str(value)) for step in (pair.a, pair.b) for value in _values(step, clean)]
         writer.writerow(["yes" if pair.equal else "no", *escape_formulas(cells)])
     return text.getvalue()
 
@@ -98,7 +100,7 @@ def _describe(learnt: UsedKnowledge) -> list[str]:
 def _step_cell(step: Step | None, clean: Redact) -> str:
     if step is None:
         return "—"
-    return _cell(f"{step.number} {verb(step.kind, step.status)} {clean(step.object)} ({step.status})")
+    return plain_line(f"{step.number} {verb(step.kind, step.status)} {clean(step.object)} ({step.status})")
 
 
 def _values(step: Step | None, clean: Redact) -> tuple[object, ...]:
@@ -117,8 +119,3 @@ def _pair(pair: AlignedPair, clean: Redact) -> dict[str, Any]:
 
 def _seconds(step: Step) -> float:
     return max(0, step.ended_at - step.started_at) / SECOND if step.ended_at else 0.0
-
-
-def _cell(text: str) -> str:
-    """Return the text in one line, with the characters escaped that would end a Markdown table cell or start a tag."""
-    return " ".join(text.split()).replace("\\", "\\\\").replace("|", "\\|").replace("<", "&lt;")

@@ -2,7 +2,7 @@
 
 import asyncio
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -11,9 +11,10 @@ from core.domain.permissions import PermissionRequested
 from core.domain.problems import Problem
 from core.domain.provenance import new_boundary
 from core.domain.question import QuestionAsked
+from core.domain.redact import Redactor
 from core.domain.sessions import SessionRow
 from core.domain.text import Text
-from core.domain.tiers import Tiers, choose_model
+from core.domain.tiers import choose_model
 from core.engine.lifecycle.run_controller import RunController
 from core.learning.transcript import transcript
 from core.settings.schema import Settings
@@ -57,18 +58,20 @@ class SessionReviewer:
 
     Attributes:
         report: called with every error. A failing review has no other effect.
+        known_keys: returns the API keys of the user, which the reviewing model must not receive.
     """
 
     def __init__(
         self, journal: Journal, reader: Reader, runs: RunController, settings: Callable[[], Settings],
-        tiers: Callable[[], Tiers], report: Callable[[BaseException], None],
+        report: Callable[[BaseException], None],
+        known_keys: Callable[[], Iterable[str]] = tuple,
     ) -> None:  # fmt: skip
         self._journal = journal
         self._reader = reader
         self._runs = runs
         self._settings = settings
-        self._tiers = tiers
         self._report = report
+        self._known_keys = known_keys
         self._requests: asyncio.Queue[_ReviewDue | _StopReview] = asyncio.Queue()
         self._active: dict[str, str] = {}  # Sessions of active reviews, by the session they review.
         self._corrected: set[str] = set()
@@ -100,8 +103,10 @@ class SessionReviewer:
         if start is None:
             raise Problem("This session has no run.", "There is nothing to review.", "")
         entries = [entry async for entry in self._journal.read(session)]
-        said = PROMPT.format(mark=new_boundary(), talk=transcript(entries, self._full_text))
-        model = choose_model(self._tiers(), start.model, ("review",)).model
+        said = PROMPT.format(
+            mark=new_boundary(), talk=transcript(entries, self._full_text, Redactor(self._known_keys()).redact)
+        )
+        model = choose_model(self._settings().tiers, start.model, ("review",)).model
         began = RunStarted(
             model,
             MAX_TURNS,

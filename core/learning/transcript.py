@@ -22,9 +22,17 @@ BUDGET = 24_000  # The maximum length of a transcript in characters.
 USER, AGENT, ARGUMENTS, OUTPUT = 2_000, 1_500, 600, 700  # The maximum length of a text in characters.
 
 
-def transcript(entries: Iterable[EventRecord], full_text: Callable[[Text], str], budget: int = BUDGET) -> str:
-    """Return the first user message and as many of the newest events as fit into `budget` characters, in order."""
-    lines = [json.dumps(line, ensure_ascii=False) for entry in entries if (line := _line(entry, full_text))]
+def transcript(
+    entries: Iterable[EventRecord],
+    full_text: Callable[[Text], str],
+    redact: Callable[[str], str],
+    budget: int = BUDGET,
+) -> str:
+    """Return the first user message and as many of the newest events as fit into `budget` characters, in order.
+
+    `redact` removes the secrets of each text before it is shortened and encoded.
+    """
+    lines = [json.dumps(line, ensure_ascii=False) for entry in entries if (line := _line(entry, full_text, redact))]
     task = next((place for place, line in enumerate(lines) if '"who": "user"' in line[:40]), 0)
     room = budget - (len(lines[task]) if lines else 0)
     first = len(lines)
@@ -36,30 +44,33 @@ def transcript(entries: Iterable[EventRecord], full_text: Callable[[Text], str],
     return "\n".join([*lines[task : task + 1], *gap, *lines[first:]])
 
 
-def _line(entry: EventRecord, whole: Callable[[Text], str]) -> dict[str, Any] | None:
+def _line(entry: EventRecord, whole: Callable[[Text], str], redact: Callable[[str], str]) -> dict[str, Any] | None:
+    def cut(text: str, most: int) -> str:  # a key that is cut in two would no longer be recognized
+        return _cut(redact(text), most)
+
     match entry.event:
         case UserMessage(text=text):
-            return {"who": "user", "event": entry.seq, "text": _cut(whole(text), USER)}
+            return {"who": "user", "event": entry.seq, "text": cut(whole(text), USER)}
         case Replied(text=text, calls=calls):
-            asked = [{"id": c.id, "tool": c.tool, "arguments": _cut(whole(c.arguments), ARGUMENTS)} for c in calls]
-            said = {"text": _cut(whole(text), AGENT)} if text.head else {}
+            asked = [{"id": c.id, "tool": c.tool, "arguments": cut(whole(c.arguments), ARGUMENTS)} for c in calls]
+            said = {"text": cut(whole(text), AGENT)} if text.head else {}
             return {"who": "agent", "event": entry.seq, **said, **({"calls": asked} if asked else {})}
         case ToolReturned(call_id=call, output=output, failed=failed):
-            return {"who": "tool", "call": call, "failed": failed, "output": _cut(whole(output), OUTPUT)}
+            return {"who": "tool", "call": call, "failed": failed, "output": cut(whole(output), OUTPUT)}
         case CallRefused(call_id=call, reason=reason):
-            return {"who": "tool", "call": call, "refused": _cut(whole(reason), OUTPUT)}
+            return {"who": "tool", "call": call, "refused": cut(whole(reason), OUTPUT)}
         case UntrustedContentRead(call_id=call, source=source):
-            return {"who": "Journeyman", "call": call, "untrusted_content_from": source}
+            return {"who": "Journeyman", "call": call, "untrusted_content_from": redact(source)}
         case QuestionAsked(question=question):
-            return {"who": "agent", "asks": _cut(question.text, AGENT)}
+            return {"who": "agent", "asks": cut(question.text, AGENT)}
         case QuestionAnswered(answer=answer):
-            return {"who": "user", "answers": _cut(answer_text(answer), USER)}
+            return {"who": "user", "answers": cut(answer_text(answer), USER)}
         case MemoriesRecalled(memories=items):
-            return {"who": "Journeyman", "recalled": [f"[{one.memory_id}] {one.text}" for one in items]}
+            return {"who": "Journeyman", "recalled": [redact(f"[{one.memory_id}] {one.text}") for one in items]}
         case RunRated(rating=verdict, note=note, by=by):
-            return {"who": by, "rating": verdict, "note": _cut(note.head, USER)}
+            return {"who": by, "rating": verdict, "note": cut(note.head, USER)}
         case RunEnded(status=status, reason=reason):
-            return {"who": "Journeyman", "ended": status, "why": reason}
+            return {"who": "Journeyman", "ended": status, "why": redact(reason)}
         case _:
             return None
 

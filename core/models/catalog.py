@@ -9,14 +9,18 @@ from typing import TYPE_CHECKING
 
 from core.domain.external_agents import is_external_agent
 from core.domain.problems import Problem
+from core.domain.redact import secrets_in_environment
+from core.domain.secret_formats import looks_random
 from core.domain.tiers import choose_model
 from core.models.endpoint import ProviderEndpoint, RequestTimeouts
+from core.models.mask import MIN_KEY_LENGTH, PLACEHOLDERS
 from core.models.model import Model, ModelError, ReplyDelta, Request
 from core.models.prices import FREE, ModelPrice, TokenRates, price_table
 from core.models.providers import ModelProvider, resolve_providers
+from core.models.request_mask import RequestMask
 from core.models.script import parse_script
 from core.models.scripted_model import ScriptedModel
-from core.settings.api_keys import ApiKey, ApiKeys
+from core.settings.api_keys import ApiKey, ApiKeys, KeyOwner
 from core.settings.schema import Settings
 
 if TYPE_CHECKING:  # importing the API formats loads the HTTP library, so that is deferred to the first request
@@ -77,6 +81,8 @@ class ModelCatalog:
         self.api_keys = api_keys
         self._lists: dict[ModelProvider, CachedModelList] = {}
         self._queried: set[ModelProvider] = set()  # providers already queried once for an unknown context window
+        self._mask = RequestMask()
+        self._keys_read: set[KeyOwner] = set()  # owners whose key was looked up in the keyring
         self._tools: dict[str, bool] = {}  # tool support observed from replies and errors
 
     def providers(self) -> dict[str, ModelProvider]:
@@ -227,6 +233,26 @@ class ModelCatalog:
         known = ModelLimits(info.max_output, window, info.images, info.pdf) if model else UNKNOWN_LIMITS
         return API_FORMATS[provider.api](self._endpoint(provider, key, timeouts), model, known)
 
+    async def masked(self, request: Request) -> Request:
+        """Return a request without the user's API keys and without anything else that is a key or password."""
+        for provider in self.providers().values():
+            owner = provider.key_owner
+            if owner not in self._keys_read and provider.requires_key:
+                key = await self.api_keys.find(owner)
+                if key.error:
+                    break  # the keyring does not answer; other keys are known without it
+                self._keys_read.add(owner)
+        variables = secrets_in_environment(self._environment)
+        self._mask.set_known([*self.known_keys(), *(value for value in variables if looks_random(value))])
+        return self._mask.apply(request)
+
+    def known_keys(self) -> list[str]:
+        """Return the API keys of the user's providers, as far as they were looked up."""
+        owners = (provider.key_owner for provider in self.providers().values())
+        found = (self.api_keys.find_without_keyring(owner) for owner in owners)
+        keys = {*self.api_keys.seen, *(key.value for key in found if key)}
+        return [key for key in keys if len(key) >= MIN_KEY_LENGTH and key.lower() not in PLACEHOLDERS]
+
     def _endpoint(
         self, provider: ModelProvider, key: ApiKey, timeouts: RequestTimeouts | None = None
     ) -> ProviderEndpoint:
@@ -293,7 +319,7 @@ class LazyProviderModel:
             await self._catalog.fetch_info(self._name)
             self._remote = await self._catalog.connect(self._provider, self._model)
         try:
-            async with aclosing(self._remote.stream(request)) as deltas:
+            async with aclosing(self._remote.stream(await self._catalog.masked(request))) as deltas:
                 async for delta in deltas:
                     yield self._priced(delta) if delta.usage else delta
         except ModelError as error:

@@ -56,7 +56,11 @@ class KeyOwner:
 
 
 class ApiKeys:
-    """Finds and stores API keys. `keyrings` returns the system's keyrings, the preferred one first."""
+    """Finds and stores API keys. `keyrings` returns the system's keyrings, the preferred one first.
+
+    Attributes:
+        seen: the keys found or stored so far, which are removed from requests.
+    """
 
     def __init__(
         self,
@@ -70,6 +74,7 @@ class ApiKeys:
         self._trusted = trusted
         self._limit_s = timeout_s
         self._session: dict[tuple[str, str], str] = {}
+        self.seen: set[str] = set()
         self._stuck: threading.Thread | None = None
 
     def __repr__(self) -> str:
@@ -83,6 +88,8 @@ class ApiKeys:
             value = await self._ask(lambda ring: ring.get_password(SERVICE, _user_name(owner)))
         except Problem as problem:
             return ApiKey(error=problem.details)
+        if value:
+            self.seen.add(value)
         return ApiKey(value, "keyring") if value else ApiKey()
 
     def find_without_keyring(self, owner: KeyOwner) -> ApiKey | None:
@@ -95,6 +102,7 @@ class ApiKeys:
 
     async def save(self, owner: KeyOwner, value: str) -> ApiKey:
         """Store a key in the keyring, or in memory if that fails; the result says why."""
+        self.seen.add(value)
         try:
             await self._ask(lambda ring: ring.set_password(SERVICE, _user_name(owner), value))
             stored = await self._ask(lambda ring: ring.get_password(SERVICE, _user_name(owner)))
@@ -108,6 +116,7 @@ class ApiKeys:
 
     def keep_in_memory(self, owner: KeyOwner, value: str, trouble: ErrorDetails | None = None) -> ApiKey:
         """Store a key in memory until Journeyman quits."""
+        self.seen.add(value)
         self._session[owner.name, owner.origin] = value
         return ApiKey(value, "session", trouble)
 

@@ -17,7 +17,7 @@ SAID = "a\x1b]0;pwned\x07 \x1b[31mred \u202egpj.exe"
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no such terminals there")
-def test_u2_a_terminal_shows_invisible_characters_and_a_pipe_receives_them(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_u2_a_terminal_and_a_pipe_receive_no_control_sequences(monkeypatch: pytest.MonkeyPatch) -> None:
     reading, writing = os.openpty()
     other, pipe = os.pipe()
     with os.fdopen(writing, "w", encoding="utf-8") as screen, os.fdopen(pipe, "w", encoding="utf-8") as piped:
@@ -26,8 +26,9 @@ def test_u2_a_terminal_shows_invisible_characters_and_a_pipe_receives_them(monke
         out = terminal()
         out.write(SAID)
         out.write_error(SAID)
-        assert os.read(reading, 1_000).decode() == "a red ⟦U+202E⟧gpj.exe\r\n"
-        assert os.read(other, 1_000).decode() == f"{SAID}\n"
+        shown = "a⟦U+001B⟧]0;pwned⟦U+0007⟧ ⟦U+001B⟧[31mred ⟦U+202E⟧gpj.exe"
+        assert os.read(reading, 1_000).decode() == f"{shown}\r\n"
+        assert os.read(other, 1_000).decode() == f"{shown}\n"
     os.close(reading)
     os.close(other)
 

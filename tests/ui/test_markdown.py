@@ -292,10 +292,10 @@ def test_U7_no_text_freezes_the_window(look: Look, name: str) -> None:
     [
         ("plain", "plain"),
         ("tab\tand\nline\r\n", "tab\tand\nline\n"),
-        ("\x1b[31mred\x1b[0m", "red"),
-        ("\x1b]0;title\x07\x1b]8;;https://x\x1b\\link\x1b]8;;\x1b\\", "link"),
-        ("\x1b]52;c;aGk=\x07\x1b]1337;File=:AA\x07x", "x"),
-        ("\x9b31mred", "red"),
+        ("\x1b[31mred\x1b[0m", "⟦U+001B⟧[31mred⟦U+001B⟧[0m"),
+        ("\x1b]0;title\x07link", "⟦U+001B⟧]0;title⟦U+0007⟧link"),
+        ("\x1b]52;c;aGk=\x07x", "⟦U+001B⟧]52;c;aGk=⟦U+0007⟧x"),
+        ("\x9b31mred", "⟦U+009B⟧31mred"),
         ("a\rb\x08c\x00", "a⟦U+000D⟧b⟦U+0008⟧c⟦U+0000⟧"),
         ("x\u202egpj.sh", "x⟦U+202E⟧gpj.sh"),
         ("\u2066a\u2069", "⟦U+2066⟧a⟦U+2069⟧"),
@@ -334,3 +334,8 @@ def test_positions_name_the_line_and_the_rendered_position(look: Look) -> None:
     assert [line for line, _ in places] == [0, 2, 5, 8]
     found = [document.findBlock(at).text() for _, at in places]
     assert found[:2] == ["One", "Two more"] and "a" in document.findBlock(places[3][1]).text()
+
+
+def test_entities_cannot_hide_text(look: Look) -> None:
+    shown = written("a &#x202e;b&#10;c &#x200b; `&#x202e;`", look).toPlainText()
+    assert shown == "a ⟦U+202E⟧b⟦U+000A⟧c ⟦U+200B⟧ &#x202e;"

@@ -8,7 +8,7 @@ from PySide6.QtGui import QFont, QResizeEvent, QTextBlockFormat, QTextCharFormat
 from PySide6.QtWidgets import QFrame, QPlainTextEdit, QSizePolicy, QWidget
 
 from ui.style.theme import Look, blend
-from ui.text.visible import visible
+from ui.text.visible import visible_exactly
 
 DiffSign = Literal["", " ", "+", "-", "@"]
 
@@ -119,19 +119,14 @@ class FullTextView(QPlainTextEdit):
             self.fit_height()
 
 
-def spell_out(text: str) -> str:
-    """Return the text with invisible characters and terminal escapes spelled out, so that nothing can hide."""
-    return visible(text.replace("\x1b", "⟦U+001B⟧").replace("\x9b", "⟦U+009B⟧"))
-
-
 def one_line(text: str) -> str:
-    """Apply `spell_out` and put the text on one line, so that untrusted text cannot imitate a row of the form."""
-    return " ↵ ".join(spell_out(line) for line in text.split("\n"))
+    """Show a text exactly and on one line, so that untrusted text cannot imitate a row of the form."""
+    return visible_exactly(text).replace("↵", "⟦U+21B5⟧").replace("\n", " ↵ ")
 
 
 def split_exact(text: str, sign: DiffSign = "") -> list[DisplayLine]:
-    """Split untrusted text into lines and apply `spell_out`, also to a carriage return at the end of a line."""
-    return [DisplayLine(spell_out(line), sign) for line in text.split("\n")]
+    """Split untrusted text into the lines that show it exactly."""
+    return [DisplayLine(line, sign) for line in visible_exactly(text).split("\n")]
 
 
 def _split_long(text: str) -> Iterator[str]:

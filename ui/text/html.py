@@ -1,8 +1,11 @@
 """Renders untrusted Markdown as HTML for exports, without raw HTML, images or unusual link schemes."""
 
 from functools import lru_cache
+from html import escape
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
+
+from ui.text.visible import visible
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
@@ -26,6 +29,7 @@ def _renderer() -> "MarkdownIt":
     made.disable("image")
     made.validateLink = _fit  # type: ignore[method-assign]
     made.add_render_rule("link_open", _link)
+    made.add_render_rule("text", _text)
     return made
 
 
@@ -34,6 +38,11 @@ def _fit(url: str) -> bool:
         return urlsplit(url).scheme.lower() in SCHEMES and not url.startswith("//")
     except ValueError:
         return False
+
+
+def _text(_renderer: Any, tokens: Any, place: int, _options: Any, _env: Any) -> str:
+    """Render text; the parser may have decoded hidden characters from entities such as `&#x202e;`."""
+    return escape(visible(tokens[place].content))
 
 
 def _link(renderer: Any, tokens: Any, place: int, options: Any, env: Any) -> str:

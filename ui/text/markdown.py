@@ -212,6 +212,11 @@ def _offset(text: str, line: int) -> int:
     return at
 
 
+def visible_entities(text: str) -> str:
+    """Make the characters visible that the parser decoded from entities such as `&#x202e;`."""
+    return visible(text).replace("\n", "⟦U+000A⟧")
+
+
 class _Writer:
     """Removes everything after a start position of a document, then appends tokens."""
 
@@ -301,7 +306,7 @@ class _Writer:
         for child in token.children:
             match child.type:
                 case "text" | "text_special":
-                    self._cursor.insertText(child.content, ink.marked(base, marks, address))
+                    self._cursor.insertText(visible_entities(child.content), ink.marked(base, marks, address))
                 case "softbreak":
                     self._cursor.insertText(" ", ink.marked(base, marks, address))
                 case "hardbreak":
@@ -309,7 +314,9 @@ class _Writer:
                 case "code_inline":
                     self._cursor.insertText(child.content, ink.marked(base, [*marks, "code"], address))
                 case "image":
-                    self._cursor.insertText(f"[{child.content or 'image'}]", ink.marked(base, ["image"], ""))
+                    self._cursor.insertText(
+                        f"[{visible_entities(child.content) or 'image'}]", ink.marked(base, ["image"], "")
+                    )
                 case "link_open":
                     href = str(child.attrGet("href") or "")
                     address = href if href.lower().startswith(SCHEMES) else ""

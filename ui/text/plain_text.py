@@ -16,7 +16,10 @@ def markdown_to_plain_text(text: str) -> str:
     lines: list[str] = []
     for token in parser().parse(visible(text[:MAX_CHARACTERS])):
         if token.type == "inline":
-            said = (part.content if part.type in SPOKEN else BREAKS.get(part.type, "") for part in token.children or ())
+            said = (
+                visible(part.content) if part.type in SPOKEN else BREAKS.get(part.type, "")
+                for part in token.children or ()
+            )
             lines.append(" ".join("".join(said).split()))
         elif token.type in CODE:
             lines.append(" ".join(token.content.split()))

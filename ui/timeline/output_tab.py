@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QFrame, QPlainTextEdit, QSizePolicy, QVBoxLayout, 
 
 from ui.style.number_formats import size
 from ui.style.theme import Look
-from ui.text.visible import cut_lines, visible
+from ui.text.visible import cut_lines, strip_colors, visible
 from ui.timeline.step_details import TextSource
 from ui.timeline.step_pages import StepSource
 from ui.widgets.button import Button
@@ -35,12 +35,12 @@ class TextView(QPlainTextEdit):
         self.document().setDocumentMargin(0)
 
     def show_text(self, text: str) -> None:
-        self.setPlainText(cut_lines(visible(text)))
+        self.setPlainText(cut_lines(visible(strip_colors(text))))
 
     def append_text(self, text: str) -> None:
         cursor = QTextCursor(self.document())
         cursor.movePosition(QTextCursor.MoveOperation.End)
-        cursor.insertText(cut_lines(visible(text)))
+        cursor.insertText(cut_lines(visible(strip_colors(text))))
 
 
 class FittedTextView(TextView):

@@ -169,7 +169,7 @@ class ExternalAgentHost:
             permission_id(run.session, name),
             name,
             call.kind,
-            visible(call.target(run.tool_context.folder)),
+            call.target(run.tool_context.folder),
             folder,
             "none",
             fingerprint(call.kind, arguments, folder, "none", taint),

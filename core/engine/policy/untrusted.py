@@ -6,7 +6,7 @@ from functools import lru_cache
 
 from core.domain.events import SessionEvent, UntrustedContentRead
 from core.domain.provenance import ContentSource, Origin, is_untrusted, mark_as_data, source_label
-from core.domain.redact import PATTERNS, Redactor
+from core.domain.redact import Redactor
 from core.tools.catalogue import TOOLS
 from core.tools.mcp_tools import mcp_server_of
 from core.tools.memory_tools import RECALL
@@ -14,13 +14,7 @@ from core.tools.tool import Access, Tool
 
 ACCESS_ORIGINS: dict[Access, Origin] = {"read": "folder", "execute": "command", "network": "web"}
 REREADING_TOOLS = ("recall_dropped", "check")  # tools that return earlier, possibly untrusted results again
-UNCERTAIN_PATTERNS = (
-    "password",
-    "password in an address",
-    "authorization",
-    "bearer",
-)  # patterns that often match ordinary code
-CERTAIN_REDACTOR = Redactor(kinds=[kind for kind in PATTERNS if kind not in UNCERTAIN_PATTERNS])
+CERTAIN_REDACTOR = Redactor(uncertain=False)
 FULL_REDACTOR = Redactor()
 
 

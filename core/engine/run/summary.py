@@ -13,6 +13,7 @@ from core.domain.problems import ErrorDetails, Problem
 from core.domain.provenance import new_boundary
 from core.domain.text import Text
 from core.domain.tiers import ModelChoice, choose_model
+from core.engine.policy.untrusted import FULL_REDACTOR
 from core.engine.run.recall_dropped import one_line
 from core.engine.run.run_context import RunContext
 from core.engine.state.compaction import HARNESS, SUMMARY, USER
@@ -159,14 +160,17 @@ def outline(messages: Sequence[Message], most: int) -> str:
 
 
 def _transcript_lines(message: Message, person: int, agent: int, call: int, result: int) -> list[str]:
-    head = message.text.head
+    head = FULL_REDACTOR.redact(message.text.head)
     if message.role == "tool":
         return [f"Result of {message.call_id}{' (failed)' if message.failed else ''}: {one_line(head, result)}"]
     if message.category == SUMMARY:
         return ["Earlier summary:", head.partition("\n")[2], "After that summary:"]
     if message.role == "assistant":
         lines = [f"Agent: {one_line(head, agent)}"] if head else []
-        return lines + [f"Call {one.id}: {one.tool} {one_line(one.arguments.head, call)}" for one in message.calls]
+        return lines + [
+            f"Call {one.id}: {one.tool} {one_line(FULL_REDACTOR.redact(one.arguments.head), call)}"
+            for one in message.calls
+        ]
     label = {USER: "User", HARNESS: "Note"}.get(message.category, "Context")
     return [f"{label}: {one_line(head, person)}"]
 

@@ -10,7 +10,7 @@ from importlib import resources
 from core.domain.clock import SECOND
 from core.domain.sessions import SessionRow
 from core.domain.steps import verb
-from core.domain.visible import visible
+from core.domain.visible import strip_colors, visible
 from core.exchange.export_items import (
     ExportItem,
     NoteItem,
@@ -126,7 +126,7 @@ def _act(act: ToolCallItem) -> Iterator[str]:
         if text.strip() and escape_line(text) != escape_line(act.object):
             yield f"<p class=name>{escape_line(name)}</p>{_block(text)}\n"
     if act.output.strip():
-        yield f"<p class=name>output</p>{_block(act.output)}\n"
+        yield f"<p class=name>output</p>{_block(strip_colors(act.output))}\n"
     yield "</details>\n"
 
 

@@ -9,34 +9,54 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.domain.redact import HINTS, MAX_HELD, PATTERNS, Redactor
+from core.domain.redact import MAX_HELD, Redactor
+from core.domain.secret_formats import looks_random, secret_formats
 
 KEY = 'k3y+with/"quotes" and-ünicode'
 PEM = f"-----BEGIN RSA PRIVATE KEY-----\n{'MIIEowIBAAKCAQEA' * 40}\n-----END RSA PRIVATE KEY-----"
-FOUND = {
-    "private key": PEM,
-    "AWS key": "AKIA" + "IOSFODNN7EXAMPLE",
-    "AWS secret": "aws_secret_access_key = " + "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY",
-    "GitHub token": "ghp_" + "a1B2" * 9,
-    "Slack token": "xoxb-" + "123456789012-abcdefABCDEF",
-    "Google key": "AIza" + "SyA" + "b" * 32,
-    "JWT": "eyJ" + "hbGciOiJIUzI1NiJ9.eyJ" + "zdWIiOiIxMjM0In0.abc-DEF_123",
-    "API key": "sk-ant-api03-" + "aB3_" * 10,
-    "GitLab token": "glpat-" + "x" * 20,
-    "token": "npm_" + "a" * 36,
-    "authorization": "Authorization: Basic " + "dXNlcjpwYXNzd29yZA==",
-    "bearer": "bearer " + "a.b-c" * 6,
-    "password in an address": "://ada:hunter2hunter2@",
-    "password": 'password = "correct horse battery"',
+FOUND = {  # the text before the secret, and the secret
+    "private key": ("", PEM),
+    "AWS key": ("", "AKIA" + "IOSFODNN7EXAMPLE"),
+    "AWS secret": ("aws_secret_access_key = ", "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY"),
+    "GitHub token": ("", "ghp_" + "a1B2" * 9),
+    "Slack token": ("", "xoxb-" + "123456789012-abcdefABCDEF"),
+    "Google key": ("", "AIza" + "SyA" + "b" * 32),
+    "JWT": ("", "eyJ" + "hbGciOiJIUzI1NiJ9.eyJ" + "zdWIiOiIxMjM0In0.abc-DEF_123"),
+    "API key": ("", "sk-ant-api03-" + "aB3_" * 10),
+    "GitLab token": ("", "glpat-" + "x" * 20),
+    "npm token": ("", "npm_" + "a" * 36),
+    "authorization": ("Authorization: Basic ", "dXNlcjpwYXNzd29yZA=="),
+    "bearer": ("bearer ", "a.b-c" * 6),
+    "password in an address": ("postgres://ada:", "pw"),
+    "password": ('password = "', "correct horse battery"),
+    "age key": ("", "AGE-SECRET-KEY-1" + "QPZRY9X8GF2TVDW0S3JN54KHCE6MUA7L" * 2),
+    "Azure storage key": ("AccountName=a;AccountKey=", "Ab3+" * 21 + "Zz=="),
+    "Telegram token": ("", "1234567890:AA" + "Hd1_x" * 6 + "abc"),
+    "Discord token": ("", "MTIzNDU2Nzg5MDEyMzQ1Njc4.GabcDe." + "aB3_x" * 5 + "xyz"),
+    "Twilio key": ("", "SK" + "0a1b2c3d" * 4),
+    "SendGrid key": ("", "SG." + "aB3-x" * 4 + "yz." + "aB3_x" * 8 + "xyz"),
+    "Vault token": ("", "hvs." + "CAESI" * 6),
+    "Databricks token": ("", "dapi" + "0a1b2c3d" * 4),
+    "Groq key": ("", "gsk_" + "aB3xy" * 10),
+    "xAI key": ("", "xai-" + "aB3xy" * 16),
+    "netrc password": ("machine h.example login ada password ", "hunter2"),
+    "password in a connection string": ("Server=db;Uid=sa;Pwd=", "hunter2"),
+    "named secret": ("DATADOG_API_KEY=", "0a1b2c3d4e5f60718293a4b5c6d7e8f9"),
 }
 
 
 @pytest.mark.parametrize("kind", FOUND)
 def test_each_kind_of_secret_is_found_and_the_rest_is_kept(kind: str) -> None:
-    text = f"before {FOUND[kind]} after"
+    name, secret = FOUND[kind]
     redactor = Redactor()
-    assert [finding.kind for finding in redactor.findings(text)] == [kind]
-    assert redactor.redact(text) == f"before [{kind} removed] after"
+    for end in (" after", '" after', "\n"):
+        text = f"before {name}{secret}{end}"
+        if kind == "password" and end != '" after':
+            continue
+        host = "@db/x" if kind == "password in an address" else ""
+        text = f"before {name}{secret}{host}{end}"
+        assert kind in {found.kind for found in redactor.findings(text)}
+        assert redactor.redact(text) == f"before {name}[{redactor.findings(text)[0].kind} removed]{host}{end}"
 
 
 @pytest.mark.parametrize(
@@ -49,8 +69,20 @@ def test_ordinary_text_is_unchanged(text: str) -> None:
     assert Redactor().redact(text) == text
 
 
-def test_every_kind_of_secret_has_hints_and_an_example() -> None:
-    assert set(HINTS) == set(PATTERNS) == set(FOUND)
+def test_every_format_is_complete() -> None:
+    for form in secret_formats():
+        assert form.compiled.pattern and form.hints and all(hint == hint.lower() for hint in form.hints), form.kind
+    assert set(FOUND) <= {form.kind for form in secret_formats()}
+
+
+@pytest.mark.parametrize(
+    ("text", "random"),
+    [("d41d8cd98f00b204e9800998ecf8427e", True), ("SjssXZ9BuYFyYlSlAvaPSTbnVWsrkniefDchz", True),
+     ("aKfjWoqPzLmXnVbQtYrEsDuGhIcJ", True), ("some_long_name_of_a_setting", False), ("12345678901234567890", False),
+     ("2026-11-23-report", False), ("MyVeryLongCamelCaseClassName", False), ("aaaaaaaaaaaaaaaa1", False)],
+)  # fmt: skip
+def test_names_and_numbers_do_not_look_random(text: str, random: bool) -> None:
+    assert looks_random(text) == random
 
 
 def test_known_values_are_redacted_in_every_encoding() -> None:
@@ -74,7 +106,8 @@ def test_the_redactor_hides_its_values_from_repr() -> None:
         json.dumps(redactor)
 
 
-PIECES = st.lists(st.sampled_from([*FOUND.values(), KEY, "word ", " \n", "://", "x" * 700, "é"]), max_size=12)
+WRITTEN = [name + secret + ("@db" if "://" in name else '"' if '"' in name else "") for name, secret in FOUND.values()]
+PIECES = st.lists(st.sampled_from([*WRITTEN, KEY, "word ", " \n", "://", "x" * 700, "é"]), max_size=12)
 
 
 @given(PIECES, st.lists(st.integers(1, 900), min_size=1, max_size=40))
@@ -88,9 +121,9 @@ def test_no_chunking_lets_a_secret_through(words: list[str], sizes: list[int]) -
         told += stream.feed(text[at : at + size])
         at, turn = at + size, turn + 1
     told += stream.close()
-    for secret in [KEY, *(FOUND[kind].split()[-1] for kind in FOUND if kind not in ("private key", "password"))]:
+    for secret in [KEY, *(secret for _, secret in FOUND.values() if len(secret) > 7)]:
         assert secret not in told
-    assert "MIIEowIBAAKCAQEA" not in told and "correct horse" not in told
+    assert "MIIEowIBAAKCAQEA" not in told
     assert told == redactor.redact(text)
 
 

@@ -23,6 +23,7 @@ from core.domain.events import (
 from core.domain.external_agents import ExternalAgentSettingChanged, ExternalAgentStarted
 from core.domain.modes import Mode
 from core.domain.permissions import CallAllowed, PermissionDecided, PermissionRequested
+from core.domain.visible import visible_exactly
 from core.settings.schema import ExternalAgentSettings
 from tests.core.engine.harness import EngineHarness, crash, open_engine, run_bounded
 
@@ -302,7 +303,8 @@ def test_forbidden_actions_of_a_hostile_agent_are_refused(tmp_path: Path, how: s
             assert events[-1] == RunEnded("completed"), events[-1]
             replies = [event for event in events if isinstance(event, Replied)]
             assert "".join(reply.text.head for reply in replies[-1:]) == said
-            assert all("\x1b" not in event.request.object for event in events if isinstance(event, PermissionRequested))
+            asked = [event.request.object for event in events if isinstance(event, PermissionRequested)]
+            assert all("\x1b" not in visible_exactly(target) for target in asked)
             assert not (tmp_path / "escape").exists() and not (scene.folder / ".env").exists()
             assert of(events, PermissionDecided) or how != "reuse"
 

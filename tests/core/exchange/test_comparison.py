@@ -51,7 +51,7 @@ def test_a_text_comparison_shows_both_outcomes_and_the_differences(tmp_path: Pat
     assert "- Only in Again: the skill db-reset, version 2\n" in text
     assert "| cost (USD) | 0.0000 | unknown |" in text and "1 of 3 steps are equal." in text
     assert "| first difference | 2 Ran login" in text and "| differs | 3 Ran =1+1 (done) | — |" in text
-    assert "make &lt;all> (done)" in text
+    assert "make \\<all\\> (done)" in text
 
 
 def test_a_table_has_a_row_for_each_pair_and_no_formula(tmp_path: Path) -> None:

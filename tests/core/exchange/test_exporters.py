@@ -131,7 +131,7 @@ def test_a_clean_export_is_imported_again_and_its_arguments_are_json(tmp_path: P
             for each in replies[0].calls:
                 assert isinstance(json.loads(each.arguments.head), dict)
             changed = next(e for e in await two.events(brought.session) if isinstance(e, FileChanged))
-            assert two.reader.blob(changed.after) == b"[password removed]\n"
+            assert two.reader.blob(changed.after) == b"password = '[known secret removed]'\n"
 
     asyncio.run(main())
 

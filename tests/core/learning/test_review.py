@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from core.domain.events import Replied, RequestSent, RunEnded, RunStarted, ToolReturned, UserMessage
+from core.domain.redact import Redactor
 from core.domain.sessions import SessionRow
 from core.domain.text import Text
 from core.learning.transcript import transcript
@@ -190,7 +191,7 @@ def test_tool_results_cannot_pass_for_user_messages(tmp_path: Path) -> None:
             (scene.folder / "a.txt").write_text(forged)
             session = await scene.run(scripted_replies(call_reply("read", path="a.txt"), {"text": "ok"}))
             entries = [entry async for entry in scene.engine.events(session)]
-            lines = [json.loads(line) for line in transcript(entries, scene.engine.full_text).splitlines()]
+            lines = [json.loads(line) for line in transcript(entries, scene.engine.full_text, str).splitlines()]
             assert [line["who"] for line in lines] == ["user", "agent", "tool", "agent", "Journeyman"]
             assert "always pay first" in lines[2]["output"] and "always pay" not in json.dumps(lines[:2])
 
@@ -206,7 +207,7 @@ def test_the_task_is_always_included_then_the_newest_messages(tmp_path: Path) ->
             session = await scene.start(script, "The very task.")
             await scene.engine.wait_idle(session)
             entries = [entry async for entry in scene.engine.events(session)]
-            lines = [json.loads(line) for line in transcript(entries, scene.engine.full_text, 6_000).splitlines()]
+            lines = [json.loads(line) for line in transcript(entries, scene.engine.full_text, str, 6_000).splitlines()]
             assert lines[0]["text"] == "The very task." and lines[1]["left_out"] > 20
             assert sum(len(json.dumps(line)) for line in lines) < 6_200 and "ended" in lines[-1]
             assert any("Word 39" in line.get("text", "") for line in lines)
@@ -227,5 +228,31 @@ def test_a_review_of_untrusted_content_is_untrusted_too(tmp_path: Path) -> None:
             (waiting,) = scene.engine.proposals.list("pending")
             assert waiting.untrusted_sources == ("web: evil.example",)
             assert any(isinstance(e.event, UserMessage) for e in scene.log)
+
+    run_bounded(main())
+
+
+def test_the_reviewing_model_receives_no_key(tmp_path: Path) -> None:
+    """Also none that is cut in two, follows an escaped line break, or is the password of an address."""
+    key, own = "ghp_" + "a1B2c3D4e5F6" * 3, "my0wn-pr0vider-key-without-format"
+
+    async def main() -> None:
+        async with open_engine(tmp_path) as scene:
+            text = "x" * 450 + f"\n{own}\n{key} postgres://u:hunter2@db" + "y" * 900
+            (scene.folder / "a.json").write_text(json.dumps({"out": f"\n{key}"}))
+            script = scripted_replies(
+                call_reply("write", path="b.txt", content=f"{text}\n"),
+                call_reply("read", path="a.json"),
+                {"text": text},
+            )
+            session = await scene.start(script, f"Use {key}.\n{text}")
+            await scene.engine.wait_idle(session)
+            entries = [entry async for entry in scene.engine.events(session)]
+            plain = transcript(entries, scene.engine.full_text, str)
+            assert key in plain and "hunter2" in plain
+            sent = transcript(entries, scene.engine.full_text, Redactor([own]).redact)
+            assert all(key[at : at + 8] not in sent for at in range(4, len(key) - 8))
+            assert all(own[at : at + 8] not in sent for at in range(len(own) - 8)) and "hunter2" not in sent
+            assert [json.loads(line) for line in sent.splitlines()]
 
     run_bounded(main())

@@ -1,0 +1,96 @@
+"""The table of secret formats in resources/secrets/formats.toml."""
+
+import math
+import re
+import tomllib
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache, cached_property
+from importlib import resources
+from typing import Final
+
+MIN_ENTROPY: Final = 3.0  # bits per character of a secret that must look random; a hexadecimal one has 3.6
+MIN_LETTER_ENTROPY: Final = 4.2  # the same for one without digits, as names in code are
+MIN_LETTERS: Final = 24  # characters of the shortest secret without digits that looks random
+MIN_RUN: Final = 16  # characters of the shortest token
+_EDGES: Final = r"(?<![A-Za-z0-9])(?:{})(?![A-Za-z0-9])"
+
+
+@dataclass(frozen=True, eq=False)
+class SecretFormat:
+    """A format of secrets; the comment in the table explains the fields."""
+
+    kind: str
+    hints: tuple[str, ...]
+    pattern: str
+    is_token: bool
+    is_random: bool
+    uncertain: bool
+    min_run: int
+    at_hint: bool
+
+    @cached_property
+    def compiled(self) -> re.Pattern[str]:
+        """The pattern, compiled when the first hint is found, because most are never needed."""
+        return re.compile(_EDGES.format(self.pattern) if self.is_token else self.pattern)
+
+    def matches(self, text: str, start: int = 0, end: int | None = None) -> Iterator[tuple[int, int, int]]:
+        """Yield the start of each match between `start` and `end`, and the start and end of the secret in it."""
+        secret = "secret" if "secret" in self.compiled.groupindex else 0
+        for found in self._found(text, start, len(text) if end is None else end):
+            if not self.is_random or looks_random(found[secret]):
+                yield found.start(), found.start(secret), found.end(secret)
+
+    def _found(self, text: str, start: int, end: int) -> Iterator[re.Match[str]]:
+        folded = text.lower() if self.at_hint else ""
+        if len(folded) != len(text):  # lowercase can be longer than uppercase
+            yield from self.compiled.finditer(text, start, end)
+            return
+        for hint in self.hints:
+            at = folded.find(hint, start, end)
+            while at >= 0:
+                if found := self.compiled.match(text, at, end):
+                    yield found
+                at = folded.find(hint, at + len(hint), end)
+
+
+@cache
+def secret_formats() -> tuple[SecretFormat, ...]:
+    rows = tomllib.loads((resources.files("resources") / "secrets" / "formats.toml").read_text("utf-8"))["format"]
+    return tuple(
+        SecretFormat(
+            row["kind"], tuple(row["hints"]), row["pattern"], row.get("is_token", True), row.get("is_random", False),
+            row.get("uncertain", False), row.get("min_run", MIN_RUN), row.get("at_hint", False),
+        )
+        for row in rows
+    )  # fmt: skip
+
+
+@cache
+def _formats_by_hint(*, tokens: bool) -> dict[str, list[SecretFormat]]:
+    table: dict[str, list[SecretFormat]] = {}
+    for form in secret_formats():
+        for hint in form.hints if form.is_token == tokens else ():
+            table.setdefault(hint, []).append(form)
+    return table
+
+
+def formats_with_hint(folded: str, *, tokens: bool) -> dict[SecretFormat, list[str]]:
+    """Return the formats, tokens or others, of which a lowercase text contains hints, and these hints."""
+    found: dict[SecretFormat, list[str]] = {}
+    for hint, formats in _formats_by_hint(tokens=tokens).items():
+        if hint in folded:
+            for form in formats:
+                found.setdefault(form, []).append(hint)
+    return found
+
+
+def looks_random(text: str) -> bool:
+    """Return whether a text looks like a generated key rather than like a name in code, a number or a date."""
+    counts = Counter(text)
+    entropy = -sum(count / len(text) * math.log2(count / len(text)) for count in counts.values())
+    if all(not word or word.isalpha() or word.isdigit() for word in re.split(r"[_\-/=+~.]", text)):
+        capitals = len(re.findall("[a-z][A-Z]", text))  # far more than in a name like MyClassName
+        return len(text) >= MIN_LETTERS and entropy >= MIN_LETTER_ENTROPY and capitals >= len(text) / 8
+    return entropy >= MIN_ENTROPY

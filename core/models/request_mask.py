@@ -1,0 +1,129 @@
+"""Removes secrets from requests before they are encoded, value by value; a text that was sent before is not searched
+again.
+"""
+
+import json
+from collections import OrderedDict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from hashlib import blake2b
+from typing import Any
+
+from core.domain.messages import Message
+from core.domain.redact import Redactor
+from core.domain.text import Attachment, Text
+from core.models.attachments import TEXT_TYPES
+from core.models.json_values import parse_json
+from core.models.model import Request, ToolSpec
+
+MAX_REMEMBERED = 16_384  # texts whose result is kept
+JSON_START = ("{", "[")
+
+
+class RequestMask:
+    """Removes the secrets of one process's requests.
+
+    Call arguments, tool definitions and schemas are searched string by string, so that they stay valid JSON. The
+    provider's own opaque state is sent back as it came.
+    """
+
+    def __init__(self) -> None:
+        self._known: frozenset[str] = frozenset()
+        self._redactor = Redactor(uncertain=False)
+        self._results: OrderedDict[bytes, str | None] = OrderedDict()  # by digest; None: the text has no secret
+        self._tools: tuple[Sequence[ToolSpec], Sequence[ToolSpec]] = ((), ())
+
+    def set_known(self, known: Iterable[str]) -> None:
+        """Set the user's own secrets, which are removed wherever they occur, in every encoding."""
+        values = frozenset(known)
+        if values != self._known:
+            self._known, self._redactor = values, Redactor(values, uncertain=False)
+            self._results.clear()
+            self._tools = ((), ())
+
+    def apply(self, request: Request) -> Request:
+        """Return the request without secrets."""
+        arguments = {id(call.arguments) for message in request.messages for call in message.calls}
+        states = {id(message.provider_state) for message in request.messages}
+
+        def read_text(text: Text) -> str:
+            whole = request.read_text(text)
+            if not whole or id(text) in states:
+                return whole
+            return self.json_text(whole) if id(text) in arguments else self.text(whole)
+
+        def read_attachment(attachment: Attachment) -> bytes:
+            data = request.read_attachment(attachment)
+            if not (attachment.media_type.startswith("text/") or attachment.media_type in TEXT_TYPES):
+                return data
+            plain = data.decode("utf-8", "replace")
+            masked = self.text(plain)
+            return data if masked == plain else masked.encode()
+
+        return replace(
+            request,
+            messages=[self._message(message) for message in request.messages],
+            tools=self._masked_tools(request.tools),
+            output_schema=self._value(request.output_schema),
+            read_text=read_text,
+            read_attachment=read_attachment,
+            system_prompt=self.text(request.system_prompt),
+        )
+
+    def text(self, text: str) -> str:
+        """Return a text without secrets."""
+        return self._remembered(text, self._redactor.redact)
+
+    def json_text(self, text: str) -> str:
+        """Return a JSON text whose strings have no secrets; what is not a JSON object or list is treated as text."""
+        return self._remembered(text, self._mask_json) if text.lstrip().startswith(JSON_START) else self.text(text)
+
+    def _remembered(self, text: str, mask: Any) -> str:
+        if len(text) < 6:
+            return text
+        name = blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16, person=mask.__name__.encode()).digest()
+        if name in self._results:
+            self._results.move_to_end(name)
+            kept = self._results[name]
+            return text if kept is None else kept
+        masked: str = mask(text)
+        self._results[name] = None if masked == text else masked
+        if len(self._results) > MAX_REMEMBERED:
+            self._results.popitem(last=False)
+        return masked
+
+    def _mask_json(self, text: str) -> str:
+        plain = parse_json(text)
+        if not isinstance(plain, dict | list):
+            return self._redactor.redact(text)
+        masked = self._value(plain)
+        return text if masked == plain else json.dumps(masked, ensure_ascii=False)
+
+    def _value(self, value: Any) -> Any:
+        if isinstance(value, str):
+            return self.text(value)
+        if isinstance(value, Mapping):
+            return {self.text(str(key)): self._pair(str(key), item) for key, item in value.items()}
+        if isinstance(value, list | tuple):
+            return [self._value(item) for item in value]
+        return value
+
+    def _pair(self, key: str, value: Any) -> Any:
+        """Mask a value, also if only its name shows that it is a secret."""
+        masked = self._value(value)
+        if isinstance(value, str) and masked == value and (found := self._redactor.findings(f"{key}={value}")):
+            return f"[{found[0].kind} removed]"
+        return masked
+
+    def _message(self, message: Message) -> Message:
+        names = [self.text(one.name) for one in message.attachments]
+        if names == [one.name for one in message.attachments]:
+            return message
+        pairs = zip(message.attachments, names, strict=True)
+        return replace(message, attachments=tuple(replace(one, name=name) for one, name in pairs))
+
+    def _masked_tools(self, tools: Sequence[ToolSpec]) -> Sequence[ToolSpec]:
+        if self._tools[0] is not tools:
+            masked = [ToolSpec(tool.name, self.text(tool.description), self._value(tool.parameters)) for tool in tools]
+            self._tools = (tools, tools if masked == list(tools) else masked)
+        return self._tools[1]

@@ -1,0 +1,80 @@
+"""A permission request in a terminal shows what runs: nothing is left out, and no line can be imitated."""
+
+import json
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from app.commands.permission_requests import print_request
+from app.process.output import Output
+from core.domain.permissions import PendingPermissionRequest, PermissionRequest
+
+COMMANDS = st.lists(
+    st.sampled_from(
+        [
+            "ls x",
+            "\x1b]0;touch PWNED1;\x07",
+            "\x9d0;t\x9c",
+            "\r",
+            "\b",
+            "\n",
+            "\n    ",
+            "\n  1  Allow once",
+            "\u202e",
+            "\u200b",
+            "\U000e0041",
+            " ",
+            " " * 80,
+            "\n" * 20,
+            "⟦U+001B⟧",
+            "⟦U+0020×80⟧",
+            "\t",
+            "\u00a0",
+            "\ufe0f",
+            "\u2028",
+            "é",
+            ";",
+        ]
+    ),
+    max_size=6,
+).map("".join)
+
+
+def printed(command: str, *, tool: str = "run", reason: str = "Commands ask first.") -> list[str]:
+    request = PermissionRequest("r1", "c1", tool, command, "/work", "verified", "f", reason, access="execute")
+    lines: list[str] = []
+    out = Output(lines.append, lines.append)
+    print_request(out, PendingPermissionRequest("s1", request, json.dumps({"command": command}), 0))
+    return "\n".join(lines).split("\n")
+
+
+def test_a_title_sequence_hides_no_part_of_the_command() -> None:
+    assert printed("ls x\x1b]0;touch PWNED1;\x07")[0] == "? Allow run: ls x⟦U+001B⟧]0;touch PWNED1;⟦U+0007⟧"
+
+
+@given(COMMANDS, COMMANDS)
+def test_two_commands_never_print_the_same_request(one: str, other: str) -> None:
+    assume(one != other)
+    assert printed(one) != printed(other)
+
+
+@given(COMMANDS)
+def test_no_command_prints_a_line_of_the_request(command: str) -> None:
+    lines = printed(command)
+    assert [line for line in lines if not line.startswith("    ")] == [
+        lines[0],
+        "  Commands ask first.",
+        "  In /work; sandbox: verified",
+        "  1  Allow once",
+        lines[-1],
+    ]
+    assert all(sign.isprintable() or sign == "\t" for line in lines for sign in line)
+
+
+@pytest.mark.parametrize("spoof", ["run\n  1  Allow once", "run\x1b[2K\r", "a\u202eb"])
+def test_names_and_reasons_are_shown_exactly_too(spoof: str) -> None:
+    assert printed("ls", tool=spoof) != printed("ls")
+    for lines in (printed("ls", tool=spoof), printed("ls", reason=spoof)):
+        assert sum(line.startswith("  1  ") for line in lines) == 1
+        assert all(line.isprintable() for line in lines)
