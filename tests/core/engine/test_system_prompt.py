@@ -5,7 +5,6 @@ from dataclasses import replace
 from datetime import date
 from pathlib import Path
 from typing import Literal
-from unittest.mock import patch
 
 import pytest
 
@@ -217,7 +216,7 @@ def request_prefixes(request: Request) -> list[str]:
     ]
 
 
-def test_system_prompt_and_tools_are_the_same_for_all_sessions(tmp_path: Path) -> None:
+def test_system_prompt_and_tools_are_the_same_for_all_sessions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     found: list[list[str]] = []
 
     async def test(name: str, day: date) -> None:
@@ -227,9 +226,9 @@ def test_system_prompt_and_tools_are_the_same_for_all_sessions(tmp_path: Path) -
             skill = scene.folder / ".agents" / "skills" / name / "SKILL.md"
             skill.parent.mkdir(parents=True)
             skill.write_text(f"---\nname: {name}\ndescription: Works {name}ly.\n---\n\n# Work\n")
-            with patch("core.engine.prompting.system_prompt.today", lambda: day):
-                session = await scene.start(scripted_replies(call_reply("ask_user", question="Go on?")))
-                await scene.until(QuestionAsked)
+            monkeypatch.setattr("core.engine.prompting.system_prompt.today", lambda: day)
+            session = await scene.start(scripted_replies(call_reply("ask_user", question="Go on?")))
+            await scene.until(QuestionAsked)
             request = scene.services.runs._live[session].context.request()
             context = request.read_text(request.messages[0].text)
             assert f"Be {name}." in context and f"- {name}: Works" in context and day.isoformat() in context

@@ -8,7 +8,7 @@ CONFIG = "[server]\nhost = 127.0.0.1\nport = 8080\n"
 SETTINGS = '{\n  "theme": "dark",\n  "volume": 4,\n  "language": "en"\n}\n'
 NOTE = "The meeting is on Monday.\nBring the Monday list.\n"
 AREA = "def area(width, height):\n    return width + height\n"
-GREET = 'def greet(name):\n    return "Hello, " + nam\n'
+GREET = 'def greet(name):\n    return "Hello, " + person\n'
 RECIPE = "# Pancakes\n\nFlour: 200 g\nMilk: 300 ml\nEggs: 2\n"
 
 FIRST = (
@@ -71,7 +71,7 @@ FIRST = (
     Task("typo", "Running `python3 -c 'import greet; greet.greet(\"Ann\")'` fails. Fix greet.py.",
          lambda left: left.runs("from greet import greet; assert greet('Ann') == 'Hello, Ann'"),
          (calls("read", path="greet.py"),
-          calls("edit", path="greet.py", old_string="+ nam\n", new_string="+ name\n"), says("Done.")),
+          calls("edit", path="greet.py", old_string="+ person\n", new_string="+ name\n"), says("Done.")),
          {"greet.py": GREET}, ("greet.py",)),
     Task("shout", "Create text.py with a function shout(s) that returns s in capital letters.",
          lambda left: left.runs("from text import shout; assert shout('ab c') == 'AB C'"),
