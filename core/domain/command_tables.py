@@ -17,6 +17,7 @@ class ProgramSets:
     shells: frozenset[str]
     versioned: frozenset[str]
     wrappers: frozenset[str]
+    harmless_variables: frozenset[str]
     too_broad: frozenset[tuple[str, ...]]
     too_broad_commands: frozenset[tuple[str, ...]]
 
@@ -42,6 +43,7 @@ class KnownCommand:
     number: bool = False
     single_dash: bool = False
     most_operands: int | None = None
+    example: str = ""
     first_operand: re.Pattern[str] | None = None
     operands: re.Pattern[str] | None = None
 
@@ -56,7 +58,7 @@ class KnownProgram:
 
 
 _SETS = ("flags", "values", "paths", "after", "needs", "unless", "recurses", "secret_words")
-_PLAIN = ("effect", "contents", "number", "single_dash", "most_operands")
+_PLAIN = ("effect", "contents", "number", "single_dash", "most_operands", "example")
 _OWN = (*_SETS, *_PLAIN, "first_operand", "operands")
 
 
@@ -65,7 +67,10 @@ def program_sets() -> ProgramSets:
     """Return the table of programs."""
     table = _read("programs.toml")
     return ProgramSets(
-        *(frozenset(table[name].split()) for name in ("shells", "versioned", "wrappers")),
+        shells=words_of(table["shells"]),
+        versioned=words_of(table["versioned"]),
+        wrappers=words_of(table["wrappers"]),
+        harmless_variables=words_of(table["harmless_variables"]),
         too_broad=frozenset((word,) for word in table["too_broad"].casefold().split()),
         too_broad_commands=frozenset(tuple(line.split()) for line in table["too_broad_commands"]),
     )
@@ -76,6 +81,11 @@ def known_programs() -> Mapping[str, KnownProgram]:
     """Return the programs whose options are known, by name."""
     tables = _read("tools.toml")
     return MappingProxyType({name: _program(name, tables) for name in tables})
+
+
+def words_of(text: str) -> frozenset[str]:
+    """Return the words of a text as a set."""
+    return frozenset(text.split())
 
 
 def _read(name: str) -> dict[str, Any]:
@@ -93,8 +103,8 @@ def _program(name: str, tables: Mapping[str, Any]) -> KnownProgram:
         commands.append(_command(name, "", table))
     if not commands and "checked" in table:
         commands.append(_command(name, "", table))
-    before = (frozenset(str(table.get(key, "")).split()) for key in ("before_flags", "before_values"))
-    return KnownProgram(*before, tuple(sorted(commands, key=lambda command: -len(command.words))))
+    before_flags, before_values = (words_of(str(table.get(key, ""))) for key in ("before_flags", "before_values"))
+    return KnownProgram(before_flags, before_values, tuple(sorted(commands, key=lambda command: -len(command.words))))
 
 
 def _resolved(options: Mapping[str, Any], verbs: Mapping[str, Any], tables: Mapping[str, Any]) -> Mapping[str, Any]:

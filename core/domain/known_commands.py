@@ -5,21 +5,24 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
-from core.domain.command_line import GlobPattern, program_name
-from core.domain.command_tables import KnownCommand, known_programs
+from core.domain.command_line import program_name
+from core.domain.command_tables import KnownCommand, known_programs, words_of
+from core.domain.shell_words import GlobPattern
 
 LOOPBACK_URL = re.compile(
     r"(https?://)?(localhost|127\.\d{1,3}\.\d{1,3}\.\d{1,3}|\[::1\])(:\d{1,5})?(/[A-Za-z0-9._~/%=&+,:?;-]*)?"
 )
-CURL_FLAGS = frozenset(
+CURL_FLAGS = words_of(
     "-s -S -i -I -v -f -k -g -G -4 -6 -N --silent --show-error --include --head --verbose --fail --insecure --get"
-    " --compressed --no-buffer --ipv4 --ipv6 --http1.1 --http2 --globoff --fail-with-body".split()
+    " --compressed --no-buffer --ipv4 --ipv6 --http1.1 --http2 --globoff --fail-with-body"
 )
-CURL_VALUES = frozenset("-H -A -m -w -e --header --user-agent --max-time --connect-timeout --write-out --retry".split())
+CURL_VALUES = words_of("-H -A -m -w -e --header --user-agent --max-time --connect-timeout --write-out --retry")
 SELECT = re.compile(r"\s*(select|explain|with|pragma\s+\w+\s*(\(\s*\w+\s*\))?\s*;?\s*$)\b[^;]*;?\s*", re.IGNORECASE)
 SQLITE_READS = re.compile(r"\.(schema|tables|indexes|indices|databases|fullschema|dbinfo|version)( [A-Za-z0-9_]+)?")
-SQLITE_CODE = re.compile(r"readfile|writefile|edit|load_extension|tokenizer|attach|insert|update|delete|eval", re.IGNORECASE)
-SQLITE_FLAGS = frozenset("-readonly -safe -batch -header -noheader -column -csv -json -line -list -markdown -box -table".split())
+SQLITE_CODE = re.compile(
+    r"readfile|writefile|edit|load_extension|tokenizer|attach|insert|update|delete|eval", re.IGNORECASE
+)
+SQLITE_FLAGS = words_of("-readonly -safe -batch -header -noheader -column -csv -json -line -list -markdown -box -table")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +68,15 @@ def recognize(argv: Sequence[str]) -> Recognized | None:
             found = _split(command, rest[len(verb) :])
             return found if _applies(found) else None
     return None
+
+
+def is_harmless(argv: Sequence[str]) -> bool:
+    """Return whether all options of a command are known, and its operands are plain names."""
+    found = recognize(argv)
+    if found is None:
+        return _reads_loopback(argv) or _reads_database(argv)
+    extra = found.command.operands
+    return found.complete and all(is_plain(word) or (extra and extra.fullmatch(word)) for word in found.operands)
 
 
 def only_reads(argv: Sequence[str]) -> bool:
@@ -122,7 +134,9 @@ def _split(command: KnownCommand, words: Sequence[str]) -> Recognized:
     while rest:
         word = rest.pop(0)
         if word == "--":
-            complete = complete and all(each in command.after or not each.startswith("-") or not command.after for each in rest)
+            complete = complete and all(
+                each in command.after or not each.startswith("-") or not command.after for each in rest
+            )
             operands += rest if not command.after else [each for each in rest if each not in command.after]
             break
         if not word.startswith("-") or word == "-" or isinstance(word, GlobPattern):
@@ -166,7 +180,12 @@ def _option(command: KnownCommand, word: str, rest: Sequence[str]) -> int | None
 
 def _any_value(value: str) -> bool:
     """Return whether a value is only text: no control characters, no file to read it from."""
-    return not value.startswith("@") and "%x" not in value and not isinstance(value, GlobPattern)
+    return (
+        not value.startswith(("@", "file:", "fileb:"))
+        and "%x" not in value
+        and "-file=" not in value
+        and not isinstance(value, GlobPattern)
+    )
 
 
 def _applies(found: Recognized) -> bool:
@@ -179,9 +198,18 @@ def _applies(found: Recognized) -> bool:
         return False
     if not command.needs:
         return True
-    negated = any(word.startswith("--no-") and any(need.startswith(f"--{word[5:]}") for need in command.needs) for word in words)
-    return found.complete and not negated and any(
-        is_option(option, word, command.single_dash) for word in found.options for option in command.needs if len(word) <= len(option) + 20
+    negated = any(
+        word.startswith("--no-") and any(need.startswith(f"--{word[5:]}") for need in command.needs) for word in words
+    )
+    return (
+        found.complete
+        and not negated
+        and any(
+            is_option(option, word, command.single_dash)
+            for word in found.options
+            for option in command.needs
+            if len(word) <= len(option) + 20
+        )
     )
 
 
@@ -209,13 +237,18 @@ def _reads_loopback(argv: Sequence[str]) -> bool:
     while rest:
         word = rest.pop(0)
         name, equals, _ = word.partition("=")
-        if word in ("-o", "--output") and rest[:1] == ["/dev/null"]:
+        following = rest[0] if rest else "@"
+        if (
+            (word in ("-o", "--output") and following == "/dev/null")
+            or (word in ("-X", "--request") and following in ("GET", "HEAD"))
+            or (name in CURL_VALUES and not equals and not following.startswith("@"))
+        ):
             rest.pop(0)
-        elif word in ("-X", "--request") and rest and rest[0] in ("GET", "HEAD"):
-            rest.pop(0)
-        elif name in CURL_VALUES and not equals and rest and not rest[0].startswith("@"):
-            rest.pop(0)
-        elif word.startswith("-") and not word.startswith("--") and all(f"-{letter}" in CURL_FLAGS for letter in word[1:]):
+        elif (
+            word.startswith("-")
+            and not word.startswith("--")
+            and all(f"-{letter}" in CURL_FLAGS for letter in word[1:])
+        ):
             continue
         elif word.startswith("-"):
             if word not in CURL_FLAGS:

@@ -1,21 +1,22 @@
-"""Knowledge about command-line programs: options that run code, irreversible commands, and files that control programs."""
+"""Knowledge about programs: options that run code, irreversible commands, and files that control programs."""
 
 import re
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 from core.domain.command_line import program_name, split_loosely
-from core.domain.command_tables import known_programs, program_sets
-from core.domain.known_commands import is_option, only_reads, recognize
+from core.domain.command_tables import known_programs, program_sets, words_of
+from core.domain.known_commands import is_harmless, is_option
 
 # Git's options before the subcommand, without and with a value.
-GIT_GLOBAL_FLAGS = frozenset(
-    "-p -P --paginate --no-pager --bare --no-replace-objects --no-lazy-fetch --no-optional-locks --no-advice --literal-pathspecs"
-    " --glob-pathspecs --noglob-pathspecs --icase-pathspecs --exec-path --html-path --man-path --info-path -v --version -h"
-    " --help --list-cmds".split()
+GIT_GLOBAL_FLAGS = words_of(
+    "-p -P --paginate --no-pager --bare --no-replace-objects --no-lazy-fetch --no-optional-locks --no-advice -v -h"
+    " --literal-pathspecs --glob-pathspecs --noglob-pathspecs --icase-pathspecs --exec-path --html-path --man-path"
+    " --info-path --version --help --list-cmds"
 )
-GIT_GLOBAL_VALUES = frozenset("-C -c --git-dir --work-tree --namespace --super-prefix --config-env --attr-source".split())
-FIND_ACTIONS = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
+GIT_GLOBAL_VALUES = words_of("-C -c --git-dir --work-tree --namespace --super-prefix --config-env --attr-source")
+# Options after which find and similar programs take a command.
+FIND_ACTIONS = frozenset({"-exec", "-execdir", "-ok", "-okdir", "-x", "-X", "--exec", "--exec-batch", "-c", "--call"})
 # Words after which a program such as `uv` or `docker` takes a command to run, and scripts that only look like one.
 RUNNERS = frozenset({"run", "exec", "x", "dlx", "foreach", "--exec", "-x", "exec:exec"})
 SCRIPT_RUNNERS = frozenset({("npm", "run"), ("pnpm", "run"), ("yarn", "run"), ("bun", "run")})
@@ -293,7 +294,7 @@ def irreversible_reason(argv: Sequence[str], *, own_environment: bool = False) -
     program = program_name(argv[0])
     if program.startswith("mkfs."):
         return "`mkfs` cannot be undone"
-    if recognize(argv) is None and not only_reads(argv) or (own_environment and program != "git"):
+    if not is_harmless(argv) or (own_environment and program != "git"):
         for line in _IRREVERSIBLE_BY_PROGRAM.get(program, ()):
             if _begins_like(line, argv):
                 return f"`{' '.join(line)}` cannot be undone"
@@ -304,20 +305,41 @@ def _irreversible_inside(program: str, argv: Sequence[str]) -> str:
     """Return why the command that a program runs for its caller cannot be undone, or an empty string."""
     sets = program_sets()
     words = list(argv[1:])
-    if program == "find":
+    if program in ("find", "fd", "npx"):
         starts = [at for at, word in enumerate(words) if word in FIND_ACTIONS]
         words = words[starts[0] + 1 :] if starts else []
     elif program == "git":
-        words = [word for word in words if word.startswith("alias.") or RUNNERS.intersection(words)]
-    elif RUNNERS.intersection(words[:3]) and (program, words[0]) not in SCRIPT_RUNNERS and program not in known_programs().keys() - {
-        name for (name,) in sets.too_broad
-    }:
+        if _overwrites_files(words):
+            return "`git checkout` of files cannot be undone"
+        words = [
+            re.sub(r"^alias\.[^=]*=(?!!)", "git ", word)
+            for word in words
+            if word.startswith("alias.") or RUNNERS.intersection(words)
+        ]
+    elif (
+        RUNNERS.intersection(words[:3])
+        and (program, words[0]) not in SCRIPT_RUNNERS
+        and program not in known_programs().keys() - {name for (name,) in sets.too_broad}
+    ):
         words = words[next(at for at, word in enumerate(words) if word in RUNNERS) + 1 :]
-    elif program in known_programs() or (program,) in sets.too_broad or program in _IRREVERSIBLE_BY_PROGRAM or "/" in argv[0]:
+    elif (
+        program in known_programs()
+        or (program,) in sets.too_broad
+        or program in _IRREVERSIBLE_BY_PROGRAM
+        or "/" in argv[0]
+    ):
         return ""
     pieces = [piece for word in words for piece in split_loosely(re.sub(r"[=!]", " ", word))]
     flat = [word for piece in pieces for word in piece]
     return possibly_irreversible_reason(flat)
+
+
+def _overwrites_files(words: Sequence[str]) -> bool:
+    """Return whether this is `git checkout` of files of another revision, such as `git checkout HEAD~1 src`."""
+    rest = _after_global_options(words) or []
+    if rest[:1] != ["checkout"] or any(word in ("-b", "-t", "--track", "--orphan") for word in rest):
+        return False
+    return sum(not word.startswith("-") for word in rest[1:]) > 1
 
 
 def _begins_like(line: Sequence[str], argv: Sequence[str]) -> bool:
@@ -356,9 +378,9 @@ def possibly_irreversible_reason(words: Sequence[str]) -> str:
     Every word is tried as the start of a command.
     """
     for at, word in enumerate(words):
-        program = program_name(word)
+        program = program_name(word.rpartition("=")[2])
         if (program in _IRREVERSIBLE_BY_PROGRAM or program.startswith("mkfs.")) and (
-            reason := irreversible_reason(words[at : at + 50])
+            reason := irreversible_reason((program, *words[at + 1 : at + 50]))
         ):
             return reason
     return ""

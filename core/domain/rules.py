@@ -298,7 +298,9 @@ def _examples(subject: Subject, pattern: str) -> tuple[str, tuple[str, ...]]:
     match subject:
         case "command":
             bare = pattern.removesuffix(" *")
-            return bare, (f"{bare}; rm -rf .", f"{bare} $(id)", f"{bare} > out")
+            known = known_command(pattern_words(bare)) if bare != pattern and pattern_words(bare) else None
+            fit = f"{bare} {known.example}" if known and known.example else bare
+            return fit, (f"{bare}; rm -rf .", f"{bare} $(id)", f"{bare} > out")
         case "path":
             fit = pattern.replace("**", "a").replace("*", "a").replace("?", "a")
             return re.sub(r"\[.*?\]", "a", fit) if "[" not in pattern else fit, (f"../{fit}", "/etc/passwd")

@@ -9,6 +9,7 @@ from core.domain.permissions import NeedsApproval, PolicyDecision, SandboxLevel
 from core.domain.problems import Problem
 from core.engine.policy.grants import parse_grants
 from core.engine.policy.policy import PolicyContext, evaluate_call, propose_call
+from core.engine.policy.secret_files import matching_files, secret_files
 from core.engine.run.run_context import RunContext
 from core.store.rule_store import RuleStore
 from core.tools.read_before_edit import content_digest
@@ -59,6 +60,8 @@ def _policy_context(run: RunContext, start: RunStarted, level: SandboxLevel, run
         agent=start.script_role,
         resolve=cache(run.tool_context.broker.resolve),
         content_mark=partial(_content_mark, run.tool_context.broker),
+        expand=partial(matching_files, run.tool_context.folder),
+        secret_files=cache(partial(secret_files, run.tool_context.folder)),
     )
 
 

@@ -1,4 +1,4 @@
-"""Prints how many everyday commands need approval, by permission mode and sandbox: `python -m tests.core.engine.everyday_asking`."""
+"""Prints how many everyday commands need approval: `python -m tests.core.engine.everyday_asking [--list] [--tuned]`."""
 
 import sys
 import tomllib
@@ -85,7 +85,9 @@ def main(words: Sequence[str]) -> None:
     print(f"{len(commands)} commands, {len(kept)} of them held back: {dict(Counter(c.expected for c in commands))}")
     for name, mode, rules in rows:
         for backend, level in BACKENDS.items():
-            both = [f"{100 * len(asked(some, mode, level, rules)) / len(some):5.1f} %" for some in (commands, tuned, kept)]
+            both = [
+                f"{100 * len(asked(some, mode, level, rules)) / len(some):5.1f} %" for some in (commands, tuned, kept)
+            ]
             print(f"{name:42} {backend:10}  all {both[0]}   tuned half {both[1]}   held back {both[2]}")
     if "--list" in words:
         for name, mode, rules in rows:
