@@ -57,6 +57,7 @@ class ReadLine:
         inputs, outputs: the files named after `<`, and after `>` or `>>`.
         assignments: the variables that it sets, as `NAME=value`.
         embeds_text: whether it has here-documents, or arguments of several lines.
+        enters_folder: whether it begins with `cd x &&`, and everything else runs only in that folder.
         special: why it is not a line of plain words, which a permission rule could cover; empty if it is one.
     """
 
@@ -65,6 +66,7 @@ class ReadLine:
     outputs: tuple[str, ...] = ()
     assignments: tuple[str, ...] = ()
     embeds_text: bool = False
+    enters_folder: bool = False
     special: str = ""
     single: bool = False
 
@@ -103,9 +105,15 @@ def read_line(text: str) -> ReadLine | UnclearLine:
         tuple(reader.outputs),
         tuple(unwrapper.assignments),
         reader.embeds_text,
+        _enters_folder(parts, reader.joins),
         reader.special,
         len(plain) == 1 and parts == (plain[0],),
     )
+
+
+def _enters_folder(parts: tuple[tuple[str, ...], ...], joins: list[str]) -> bool:
+    entered = [at for at, part in enumerate(parts) if part[0] == "cd"]
+    return entered == [0] and joins[:1] == ["&&"] and not {"||", ";", "\n"}.intersection(joins)
 
 
 @dataclass(slots=True)

@@ -128,11 +128,11 @@ def is_secret(path: str) -> bool:
 
 def _is_named(names: re.Pattern[str], name: str) -> bool:
     """Return whether a file has one of these names, or is a copy of a file that has."""
-    if _HARMLESS.match(name):
-        return False
     bare = BACKUP_SUFFIX.sub("", name)
+    if _HARMLESS.match(name) or _HARMLESS.match(bare):
+        return False
     copied = (bare, re.sub(r"^(#|\.#|\.)", "", bare)) if bare != name or name.startswith(("#", ".#")) else ()
-    return any(names.match(each) and not _HARMLESS.match(each) for each in (name, *copied))
+    return any(names.match(each) for each in (name, *copied))
 
 
 def shows_secrets(path: str) -> bool:

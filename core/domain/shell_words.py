@@ -50,6 +50,7 @@ class ShellWords:
     inputs: list[str] = field(default_factory=list)
     outputs: list[str] = field(default_factory=list)
     embeds_text: bool = False
+    joins: list[str] = field(default_factory=list)
     _at: int = 0
     _delimiters: list[tuple[str, bool, bool]] = field(default_factory=list)  # word, quoted, tabs removed
 
@@ -74,6 +75,7 @@ class ShellWords:
                     self._here_documents()
                 if commands[-1]:
                     commands.append([])
+                    self.joins.append(join)
                     last, redirected = join, False
                 elif join == "\n":
                     self.note("it has an empty line")
@@ -101,6 +103,7 @@ class ShellWords:
         self.inputs += inner.inputs
         self.outputs += inner.outputs
         self.embeds_text = self.embeds_text or inner.embeds_text
+        self.joins.append(";")
 
     def note(self, reason: str) -> None:
         """Remember the first reason why no rule can cover the line."""

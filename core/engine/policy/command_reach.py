@@ -97,6 +97,8 @@ def read_reach(
             if not _is_inside(target, workspace):
                 return CommandReach(line, None, expand, resolve)
             folders.append(posixpath.relpath(target, workspace) if target != workspace else "")
+    if line.enters_folder:
+        folders = folders[1:]
     for folder in folders:
         for name in (*line.inputs, *line.outputs):
             if not _is_inside(posixpath.join(workspace, folder, name), workspace):

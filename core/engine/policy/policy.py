@@ -6,6 +6,7 @@ that no rule can suppress, ask rules, allow rules, and finally the permission mo
 
 import os
 import posixpath
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -47,6 +48,7 @@ from core.tools.mcp_tools import mcp_server_of
 from core.tools.tool import Access, Tool
 
 MAX_COMMAND_CHARS = 20_000  # characters; nobody reads a longer command before approving it
+EXCLUDED = re.compile(r"['\"]?--exclude(-dir)?=")  # with such an option a command does not read the file
 RULE_SUBJECTS: dict[Access, Subject] = {
     "none": "none", "read": "path", "write": "path", "execute": "command", "network": "host",
 }  # fmt: skip
@@ -267,10 +269,10 @@ def _built_in_denial(act: ProposedCall, facts: PolicyContext) -> Denied | None:
                 f"The command is longer than {MAX_COMMAND_CHARS:,} characters. Write a script file and run that."
             )
         reach = _reach(act, facts)
-        joined = list(reach.paths()) if reach and (reach.folders is None or len(reach.folders) > 1) else []
+        joined = list(reach.paths()) if reach and reach.folders != ("",) else []
         for words in (*_command_words(act.subjects[0]), act.subjects[0].split(), joined):
             for word in words:
-                if names_secret(word):
+                if names_secret(word) and not EXCLUDED.match(word):
                     return Denied(f"The command names {word}, which contains secrets.")
         if facts.data_dir and facts.data_dir in act.subjects[0] and not facts.workspace.startswith(facts.data_dir):
             return Denied("The command names Journeyman's own data folder.")

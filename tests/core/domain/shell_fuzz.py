@@ -88,7 +88,9 @@ def run(shell: str, lines: Sequence[str], status: int) -> list[Counter[Words]]:
         for file in FILES:
             (work / file).touch()
         (folder / "script").write_bytes("\n".join(script).encode("utf-8", "surrogateescape"))
-        subprocess.run([shell, str(folder / "script")], cwd=work, env=ENVIRONMENT, capture_output=True, check=False, timeout=600)
+        subprocess.run(
+            [shell, str(folder / "script")], cwd=work, env=ENVIRONMENT, capture_output=True, check=False, timeout=600
+        )
         return [_recorded(folder / str(number)) for number in range(len(lines))]
 
 
@@ -112,7 +114,9 @@ def main(words: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.core.domain.shell_fuzz", description=__doc__)
     parser.add_argument("--count", type=int, default=10_000, help="how many lines to make")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--shell", action="append", choices=SHELLS, help="a shell to compare with; default all installed")
+    parser.add_argument(
+        "--shell", action="append", choices=SHELLS, help="a shell to compare with; default all installed"
+    )
     args = parser.parse_args(words)
     shells = [shell for shell in args.shell or SHELLS if shutil.which(shell)]
     source = random.Random(args.seed)
@@ -124,7 +128,9 @@ def main(words: Sequence[str]) -> int:
         wrong += divergences(kept, shells)
     for shell, line, commands, real in wrong[:20]:
         print(f"{shell}: {line!r}\n  parser: {dict(commands)}\n  shell:  {dict(real)}")
-    print(f"{args.count:,} lines, {clear:,} of them understood, compared with {', '.join(shells)}: {len(wrong)} divergences")
+    print(
+        f"{args.count:,} lines, {clear:,} of them understood, compared with {', '.join(shells)}: {len(wrong)} divergences"
+    )
     return 1 if wrong else 0
 
 

@@ -26,7 +26,9 @@ def test_the_comparison_notices_a_misread_line(shell: str) -> None:
     assert run(shell, ["prog a; tool 'b  c' | other"], 0) == [
         {("prog", "a"): 1, ("tool", "b  c"): 1, ("other",): 1},
     ]
-    assert run(shell, ["prog a && tool; other *.txt"], 1) == [{("prog", "a"): 1, ("other", "a.txt", "b.txt", "c d.txt"): 1}]
+    assert run(shell, ["prog a && tool; other *.txt"], 1) == [
+        {("prog", "a"): 1, ("other", "a.txt", "b.txt", "c d.txt"): 1}
+    ]
 
 
 @pytest.mark.parametrize(

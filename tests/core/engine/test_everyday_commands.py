@@ -21,7 +21,9 @@ MOST_IN_AUTO = {"bubblewrap": 0.05, "Landlock": 0.08}
 
 def test_the_list_is_long_and_nothing_in_it_is_denied() -> None:
     assert len(COMMANDS) >= 300 and len({command.text for command in COMMANDS}) == len(COMMANDS)
-    denied = [c.text for c in COMMANDS for level in BACKENDS.values() if isinstance(decide(c.text, "auto", level), Denied)]
+    denied = [
+        c.text for c in COMMANDS for level in BACKENDS.values() if isinstance(decide(c.text, "auto", level), Denied)
+    ]
     assert denied == []
 
 

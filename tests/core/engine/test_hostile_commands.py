@@ -92,7 +92,9 @@ def test_only_versioned_programs_lose_the_digits_of_their_name(name: str, progra
 def test_the_tables_name_their_sources() -> None:
     text = Path("resources/commands/tools.toml").read_text("utf-8")
     tables = tomllib.loads(text)
-    missing = [name for name, table in tables.items() if "same_as" not in table and not {"source", "checked"} <= set(table)]
+    missing = [
+        name for name, table in tables.items() if "same_as" not in table and not {"source", "checked"} <= set(table)
+    ]
     assert missing == []
     used = {"git", "docker", "kubectl", "gh", "npm", "pnpm", "yarn", "pip", "uv", "cargo", "go", "terraform", "aws", "gcloud", "az", "helm",
             "systemctl", "journalctl", "brew", "apt", "make", "jq", "rg", "fd"}  # fmt: skip
