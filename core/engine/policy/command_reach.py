@@ -8,7 +8,7 @@ from fnmatch import fnmatchcase
 from core.domain.command_line import ReadLine, program_name, read_line, split_loosely
 from core.domain.known_commands import Recognized, only_reads, recognize
 from core.domain.programs import FIND_ACTIONS, irreversible_reason, possibly_irreversible_reason
-from core.domain.sensitive_paths import is_hidden_from_commands, is_secret, shows_secrets
+from core.domain.sensitive_paths import is_git, is_hidden_from_commands, is_secret, shows_secrets
 from core.domain.shell_words import GlobPattern
 
 DATA_BUILTINS = frozenset({"cd", "[", "export", ":", "exit", "set", "command", "type", "wait"})
@@ -22,7 +22,7 @@ class CommandReach:
 
     Attributes:
         folders: the folders, relative to the workspace, in which its commands may run; None if one of them
-            is outside, or a command reads or writes there.
+            is outside or in .git, or a command reads or writes outside.
         expand: returns the files in the workspace that match a pattern.
         resolve: returns a path relative to the workspace, with its links resolved.
     """
@@ -94,7 +94,7 @@ def read_reach(
     for part in line.parts:
         if part[0] == "cd":
             target = posixpath.normpath(posixpath.join(workspace, folders[-1], part[1]))
-            if not _is_inside(target, workspace):
+            if not _is_inside(target, workspace) or any(map(is_git, resolve(target).split("/"))):
                 return CommandReach(line, None, expand, resolve)
             folders.append(posixpath.relpath(target, workspace) if target != workspace else "")
     if line.enters_folder:

@@ -9,13 +9,14 @@ from pathlib import Path
 from core.domain.sensitive_paths import is_git, is_secret
 
 MAX_MATCHES = 2_000
+DEPENDENCIES = frozenset({"node_modules", ".venv", "venv", ".tox", "site-packages"})  # files that anyone can download
 
 
 def secret_files(folder: Path) -> tuple[str, ...]:
     """Return the files and links in a folder whose names say that they hold secrets, relative to the folder."""
     found: list[str] = []
     for place, folders, names in os.walk(folder):
-        folders[:] = [name for name in folders if not is_git(name)]
+        folders[:] = [name for name in folders if not is_git(name) and name not in DEPENDENCIES]
         inside = os.path.relpath(place, folder)
         for name in names:
             path = name if inside == "." else f"{inside}/{name}"

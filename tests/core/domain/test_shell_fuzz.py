@@ -33,8 +33,27 @@ def test_the_comparison_notices_a_misread_line(shell: str) -> None:
 
 @pytest.mark.parametrize(
     "line",
-    ["prog .*", "cat .?", "prog ~root", "prog =ls", "prog a 12>x", "prog &>x", "prog >&x", "prog <<<x", "prog {a,b}", "X=1 prog",
-     "PATH=. prog", "prog <<E\n$x\nE", "prog <<E\nx", "prog 'a'*", "prog [ab]", "prog \\a", "> x", "prog >/dev/tcp/a/1", ". ./x"],
-)  # fmt: skip
+    [
+        "prog .*",
+        "cat .?",
+        "prog ~root",
+        "prog =ls",
+        "prog a 12>x",
+        "prog &>x",
+        "prog >&x",
+        "prog <<<x",
+        "prog {a,b}",
+        "X=1 prog",
+        "PATH=. prog",
+        "prog <<E\n$x\nE",
+        "prog <<E\nx",
+        "prog 'a'*",
+        "prog [ab]",
+        "prog \\a",
+        "> x",
+        "prog >/dev/tcp/a/1",
+        ". ./x",
+    ],
+)
 def test_lines_that_shells_read_differently_are_unclear(line: str) -> None:
     assert understood(line) is None

@@ -70,6 +70,10 @@ def asked(
     ]  # denials count as wrong answers elsewhere
 
 
+def say(line: str) -> None:
+    sys.stdout.write(f"{line}\n")
+
+
 def main(words: Sequence[str]) -> None:
     commands = everyday_commands()
     tuned = [command for command in commands if not command.held_back]
@@ -82,20 +86,20 @@ def main(words: Sequence[str]) -> None:
         (f"ask, {len(saved_rules())} saved rules", "ask", saved_rules()),
         (f"ask, the {len(offered)} rules offered for one half", "ask", offered),
     ]
-    print(f"{len(commands)} commands, {len(kept)} of them held back: {dict(Counter(c.expected for c in commands))}")
+    say(f"{len(commands)} commands, {len(kept)} of them held back: {dict(Counter(c.expected for c in commands))}")
     for name, mode, rules in rows:
         for backend, level in BACKENDS.items():
             both = [
                 f"{100 * len(asked(some, mode, level, rules)) / len(some):5.1f} %" for some in (commands, tuned, kept)
             ]
-            print(f"{name:42} {backend:10}  all {both[0]}   tuned half {both[1]}   held back {both[2]}")
+            say(f"{name:42} {backend:10}  all {both[0]}   tuned half {both[1]}   held back {both[2]}")
     if "--list" in words:
         for name, mode, rules in rows:
             if name != "ask":
                 for backend, level in BACKENDS.items():
-                    print(f"\n{name}, {backend}:")
+                    say(f"\n{name}, {backend}:")
                     for command in asked(shown, mode, level, rules):
-                        print(f"  {command.expected:11} {command.text!r}")
+                        say(f"  {command.expected:11} {command.text!r}")
 
 
 if __name__ == "__main__":

@@ -53,14 +53,25 @@ def test_the_rules_of_a_few_weeks_cover_more_than_a_third_of_all_tools() -> None
 
 @pytest.mark.parametrize(
     ("pattern", "command"),
-    [("git log *", "git log --oneline -15"), ("git log *", "git log --format='%h %an' -n 5 --since=yesterday"),
-     ("git log *", "git --no-pager log -3"), ("npm run *", "npm run lint -- --fix"), ("npm run lint *", "npm run lint -- --fix"),
-     ("cargo test *", "cargo test -- --nocapture"), ("cargo test *", "cargo test parser -- --test-threads 1"),
-     ("grep *", "grep -rnE --include=*.ts -A3 useState src"), ("grep *", "grep -m1 -e TODO src/app.py"), ("ls *", "ls -lahtr src"),
-     ("kubectl get *", "kubectl get pods -n prod -o wide"), ("gh pr view *", "gh pr view 12 --comments"),
-     ("docker compose logs *", "docker compose logs -f --tail=20 api"), ("sed -n *", "sed -n '10,40p' src/app.py"),
-     ("python -m pytest *", "python3.11 -m pytest -n 4 -q"), ("aws ec2 describe-instances *", "aws ec2 describe-instances --region eu-west-1")],
-)  # fmt: skip
+    [
+        ("git log *", "git log --oneline -15"),
+        ("git log *", "git log --format='%h %an' -n 5 --since=yesterday"),
+        ("git log *", "git --no-pager log -3"),
+        ("npm run *", "npm run lint -- --fix"),
+        ("npm run lint *", "npm run lint -- --fix"),
+        ("cargo test *", "cargo test -- --nocapture"),
+        ("cargo test *", "cargo test parser -- --test-threads 1"),
+        ("grep *", "grep -rnE --include=*.ts -A3 useState src"),
+        ("grep *", "grep -m1 -e TODO src/app.py"),
+        ("ls *", "ls -lahtr src"),
+        ("kubectl get *", "kubectl get pods -n prod -o wide"),
+        ("gh pr view *", "gh pr view 12 --comments"),
+        ("docker compose logs *", "docker compose logs -f --tail=20 api"),
+        ("sed -n *", "sed -n '10,40p' src/app.py"),
+        ("python -m pytest *", "python3.11 -m pytest -n 4 -q"),
+        ("aws ec2 describe-instances *", "aws ec2 describe-instances --region eu-west-1"),
+    ],
+)
 def test_a_rule_covers_harmless_options_in_every_spelling(pattern: str, command: str) -> None:
     wanted = pattern if not pattern.startswith("python ") else "python3.11 -m pytest *"
     assert isinstance(verdict(act("run", command=command), rule(wanted)), Allowed)
@@ -68,10 +79,25 @@ def test_a_rule_covers_harmless_options_in_every_spelling(pattern: str, command:
 
 @pytest.mark.parametrize(
     "command",
-    ["kubectl get pods", "terraform plan", "gh pr view 12", "git clean -n", "git clean -nd build", "git restore --staged src/app.py",
-     "curl localhost:8080/health", "curl -sS http://127.0.0.1:3000/x", "git stash push -m wip", "sqlite3 -readonly app.db .schema",
-     "docker volume ls", "systemctl status nginx", "helm template ./chart", "aws s3 ls", "git push --dry-run", "git log --grep push"],
-)  # fmt: skip
+    [
+        "kubectl get pods",
+        "terraform plan",
+        "gh pr view 12",
+        "git clean -n",
+        "git clean -nd build",
+        "git restore --staged src/app.py",
+        "curl localhost:8080/health",
+        "curl -sS http://127.0.0.1:3000/x",
+        "git stash push -m wip",
+        "sqlite3 -readonly app.db .schema",
+        "docker volume ls",
+        "systemctl status nginx",
+        "helm template ./chart",
+        "aws s3 ls",
+        "git push --dry-run",
+        "git log --grep push",
+    ],
+)
 def test_what_only_reads_is_not_irreversible(command: str) -> None:
     for level in BACKENDS.values():
         assert isinstance(decide(command, "auto", level), Allowed)
@@ -79,21 +105,48 @@ def test_what_only_reads_is_not_irreversible(command: str) -> None:
 
 @pytest.mark.parametrize(
     "command",
-    ["pytest -q 2>&1 | tail -20", "python gen.py > out.json 2> err.log", "cd src && ls", "cd src && cat app.py | head -5 > x.txt",
-     "cat > a.py <<'EOF'\nprint('$x')\nEOF", "wc -l src/*.py", "CI=1 npm test", "export NODE_ENV=test && npm test",
-     "[ -f x ] && cat x", "command -v node", "# look\nls", "find . -name '*.py' -exec grep -l main {} +"],
-)  # fmt: skip
+    [
+        "pytest -q 2>&1 | tail -20",
+        "python gen.py > out.json 2> err.log",
+        "cd src && ls",
+        "cd src && cat app.py | head -5 > x.txt",
+        "cat > a.py <<'EOF'\nprint('$x')\nEOF",
+        "wc -l src/*.py",
+        "CI=1 npm test",
+        "export NODE_ENV=test && npm test",
+        "[ -f x ] && cat x",
+        "command -v node",
+        "# look\nls",
+        "find . -name '*.py' -exec grep -l main {} +",
+    ],
+)
 def test_landlock_needs_no_approval_for_a_line_that_is_understood(command: str) -> None:
     assert isinstance(decide(command, "auto", "reduced"), Allowed)
 
 
 @pytest.mark.parametrize(
     "command",
-    ["cd .. && ls", "cd / && ls", "echo x > ../x", "cat a > /tmp/x", "cd .git && echo x > config", "cd .vscode; cp ../a tasks.json",
-     "echo x > .envrc", "cat a >> .bashrc", "cat <<E | python3\nprint(1)\nE", "echo x > run.sh; ./run.sh", "echo x > package.json && npm test",
-     "PATH=. ls", "GIT_SSH_COMMAND=./x git fetch", "LD_PRELOAD=./x ls", "BASH_ENV=x ls", "cat $x",
-     "find . -name '*.c' -exec ./x {} \\;", "cp a .git/hook?/pre-commit"],
-)  # fmt: skip
+    [
+        "cd .. && ls",
+        "cd / && ls",
+        "echo x > ../x",
+        "cat a > /tmp/x",
+        "cd .git && echo x > config",
+        "cd .vscode; cp ../a tasks.json",
+        "echo x > .envrc",
+        "cat a >> .bashrc",
+        "cat <<E | python3\nprint(1)\nE",
+        "echo x > run.sh; ./run.sh",
+        "echo x > package.json && npm test",
+        "PATH=. ls",
+        "GIT_SSH_COMMAND=./x git fetch",
+        "LD_PRELOAD=./x ls",
+        "BASH_ENV=x ls",
+        "cat $x",
+        "find . -name '*.c' -exec ./x {} \\;",
+        "cp a .git/hook?/pre-commit",
+    ],
+)
 def test_landlock_still_asks_about_what_hides_its_effect(command: str) -> None:
     hooks = {".git/hook?/pre-commit": (".git/hooks/pre-commit",)}
     facts = replace(FACTS, level="reduced", expand=lambda pattern: hooks.get(pattern, ()))

@@ -81,10 +81,24 @@ def test_every_program_of_gtfobins_is_too_broad_or_has_known_options() -> None:
 
 @pytest.mark.parametrize(
     ("name", "program"),
-    [("sqlite3", "sqlite3"), ("python3.11", "python"), ("/usr/bin/pip3", "pip"), ("clang-17", "clang"), ("g++-13", "g++"),
-     ("bzip2", "bzip2"), ("base64", "base64"), ("md5sum", "md5sum"), ("s3", "s3"), ("git.exe", "git"), ("tool2", "tool2"),
-     ("perl5.36.0", "perl"), ("i386", "i386"), ("lua5.4", "lua"), ("7z", "7z")],
-)  # fmt: skip
+    [
+        ("sqlite3", "sqlite3"),
+        ("python3.11", "python"),
+        ("/usr/bin/pip3", "pip"),
+        ("clang-17", "clang"),
+        ("g++-13", "g++"),
+        ("bzip2", "bzip2"),
+        ("base64", "base64"),
+        ("md5sum", "md5sum"),
+        ("s3", "s3"),
+        ("git.exe", "git"),
+        ("tool2", "tool2"),
+        ("perl5.36.0", "perl"),
+        ("i386", "i386"),
+        ("lua5.4", "lua"),
+        ("7z", "7z"),
+    ],
+)
 def test_only_versioned_programs_lose_the_digits_of_their_name(name: str, program: str) -> None:
     assert program_name(name) == program
 
@@ -96,6 +110,30 @@ def test_the_tables_name_their_sources() -> None:
         name for name, table in tables.items() if "same_as" not in table and not {"source", "checked"} <= set(table)
     ]
     assert missing == []
-    used = {"git", "docker", "kubectl", "gh", "npm", "pnpm", "yarn", "pip", "uv", "cargo", "go", "terraform", "aws", "gcloud", "az", "helm",
-            "systemctl", "journalctl", "brew", "apt", "make", "jq", "rg", "fd"}  # fmt: skip
+    used = {
+        "git",
+        "docker",
+        "kubectl",
+        "gh",
+        "npm",
+        "pnpm",
+        "yarn",
+        "pip",
+        "uv",
+        "cargo",
+        "go",
+        "terraform",
+        "aws",
+        "gcloud",
+        "az",
+        "helm",
+        "systemctl",
+        "journalctl",
+        "brew",
+        "apt",
+        "make",
+        "jq",
+        "rg",
+        "fd",
+    }
     assert used <= set(tables)

@@ -1,4 +1,4 @@
-"""Commands that read patterns or whole folders do not show secrets without approval where the sandbox cannot hide them."""
+"""Commands that read patterns or whole folders do not show secrets that the sandbox cannot hide without approval."""
 
 from dataclasses import replace
 from functools import partial
@@ -44,19 +44,61 @@ def decide(folder: Path, command: str, level: SandboxLevel, mode: Mode = "auto",
         return str(real.relative_to(folder)) if real.is_relative_to(folder) else path
 
     facts = replace(
-        FACTS, workspace=str(folder), level=level, resolve=resolve, expand=partial(matching_files, folder),
+        FACTS,
+        workspace=str(folder),
+        level=level,
+        resolve=resolve,
+        expand=partial(matching_files, folder),
         secret_files=partial(secret_files, folder),
-    )  # fmt: skip
+    )
     saved = [rule(pattern, scope="always", scope_id="") for pattern in rules]
     return verdict(act("run", command=command), *saved, mode=mode, facts=facts)
 
 
 READERS = [
-    "grep -r X .", "grep -rn X", "grep -R X .", "grep --recursive X", "grep --recurs X .", "grep -nir X . --color", "grep X -r", "grep -d recurse X .", "egrep -r X .",
-    "rg X -uu", "rg --hidden X", "rg X", "rg -. X", "ag X", "git grep X", "diff -r . src", "diff --recursive src .", "cat *", "cat id_*", "head *", "grep X *", "tail -n 3 ?d_rsa",
-    "cat plain-name", "cd conf && cat *", "cd src && grep -r X ..", "cd deploy; cat *", "cat deploy/*", "cat conf/kubeconfig", "cat deploy/prod.tfvars", "grep -r X deploy", "rg X deploy", "cat certs/server.pem",
-    "cat certs/*", "sort *", "jq . deploy/*", "sh -c 'grep -r X .'", "timeout 5 grep -r X .", "nice grep -r X .", "grep -r X . | head", "ls; grep -r X .", "grep -r --include=*.tfvars X .", "grep -r --exclude=*.py X .",
-]  # fmt: skip
+    "grep -r X .",
+    "grep -rn X",
+    "grep -R X .",
+    "grep --recursive X",
+    "grep --recurs X .",
+    "grep -nir X . --color",
+    "grep X -r",
+    "grep -d recurse X .",
+    "egrep -r X .",
+    "rg X -uu",
+    "rg --hidden X",
+    "rg X",
+    "rg -. X",
+    "ag X",
+    "git grep X",
+    "diff -r . src",
+    "diff --recursive src .",
+    "cat *",
+    "cat id_*",
+    "head *",
+    "grep X *",
+    "tail -n 3 ?d_rsa",
+    "cat plain-name",
+    "cd conf && cat *",
+    "cd src && grep -r X ..",
+    "cd deploy; cat *",
+    "cat deploy/*",
+    "cat conf/kubeconfig",
+    "cat deploy/prod.tfvars",
+    "grep -r X deploy",
+    "rg X deploy",
+    "cat certs/server.pem",
+    "cat certs/*",
+    "sort *",
+    "jq . deploy/*",
+    "sh -c 'grep -r X .'",
+    "timeout 5 grep -r X .",
+    "nice grep -r X .",
+    "grep -r X . | head",
+    "ls; grep -r X .",
+    "grep -r --include=*.tfvars X .",
+    "grep -r --exclude=*.py X .",
+]
 
 
 @pytest.mark.parametrize("command", READERS)
@@ -74,9 +116,26 @@ def test_a_reader_of_unnamed_files_asks_under_landlock(command: str, folder: Pat
 
 @pytest.mark.parametrize(
     "command",
-    ["grep -rn X src", "grep -rn --include=*.py X .", "grep -r --exclude-dir=deploy --exclude-dir=conf --exclude=id_rsa --exclude=.env X .", "rg X src", "rg -g '*.py' X", "cat src/*",
-     "cat src/app.py", "ls *", "ls -la", "wc -l *", "find . -name '*.py'", "git status", "git log --oneline -5", "cd src && grep -r X .", "echo a > b.txt", "du -sh *", "stat id_rsa.pub"],
-)  # fmt: skip
+    [
+        "grep -rn X src",
+        "grep -rn --include=*.py X .",
+        "grep -r --exclude-dir=deploy --exclude-dir=conf --exclude=id_rsa --exclude=.env X .",
+        "rg X src",
+        "rg -g '*.py' X",
+        "cat src/*",
+        "cat src/app.py",
+        "ls *",
+        "ls -la",
+        "wc -l *",
+        "find . -name '*.py'",
+        "git status",
+        "git log --oneline -5",
+        "cd src && grep -r X .",
+        "echo a > b.txt",
+        "du -sh *",
+        "stat id_rsa.pub",
+    ],
+)
 def test_other_commands_do_not_ask(command: str, folder: Path) -> None:
     assert isinstance(decide(folder, command, "reduced"), Allowed)
 
@@ -125,15 +184,26 @@ def test_what_a_sandbox_shows_is_what_the_policy_asks_about(backend: str, folder
     assert isinstance(decision, NeedsApproval)
 
 
-NAMES = (
-    ".env~ .env.bak .env.local .env.swp ..env.swp .#.env .env-prod .env_local dev.env prod.env~ .secrets .secret sub/.secrets/a .vault_pass .vault_pass.txt .vault-password"
-    " vault_pass.txt kubeconfig kubeconfig.yaml prod.kubeconfig kubeconfig~ .kube/config .dev.vars .terraformrc .mylogin.cnf id_rsa.bak id_ed25519~ .id_rsa.swp .npmrc.old .databrickscfg .pgpass"
-).split()
-READ_PROTECTED = (
-    "prod.tfvars terraform.tfvars x.auto.tfvars prod.tfvars.json terraform.tfstate terraform.tfstate.backup a.keytab credentials.csv app_accessKeys.csv rootkey.csv kaggle.json secret.yaml"
-    " x-firebase-adminsdk-1.json service_account.json .bash_history .psql_history rclone.conf .oci/config .config/glab-cli/config.yml .codex/auth.json server.key.bak"
-).split()
-HARMLESS = ".env.example .env-sample .env.template .env.example~ terraform.tfvars.example id_rsa.pub kubeconfig.go secrets.py env.py environment.ts .envrc-docs README.md tokens.css history.py".split()
+def words(text: str) -> list[str]:
+    return text.split()
+
+
+NAMES = words("""
+    .env~ .env.bak .env.local .env.swp ..env.swp .#.env .env-prod .env_local dev.env prod.env~ .secrets .secret
+    sub/.secrets/a .vault_pass .vault_pass.txt .vault-password vault_pass.txt kubeconfig kubeconfig.yaml
+    prod.kubeconfig kubeconfig~ .kube/config .dev.vars .terraformrc .mylogin.cnf id_rsa.bak id_ed25519~
+    .id_rsa.swp .npmrc.old .databrickscfg .pgpass
+""")
+READ_PROTECTED = words("""
+    prod.tfvars terraform.tfvars x.auto.tfvars prod.tfvars.json terraform.tfstate terraform.tfstate.backup
+    a.keytab credentials.csv app_accessKeys.csv rootkey.csv kaggle.json secret.yaml x-firebase-adminsdk-1.json
+    service_account.json .bash_history .psql_history rclone.conf .oci/config .config/glab-cli/config.yml
+    .codex/auth.json server.key.bak
+""")
+HARMLESS = words("""
+    .env.example .env-sample .env.template .env.example~ terraform.tfvars.example id_rsa.pub kubeconfig.go
+    secrets.py env.py environment.ts .envrc-docs README.md tokens.css history.py
+""")
 
 
 @pytest.mark.parametrize("name", NAMES)
