@@ -146,6 +146,9 @@ def understood(line: str) -> Counter[Words] | None:
     found = read_line(line)
     if not isinstance(found, ReadLine) or (">" in line and _has_pattern(found)):
         return None  # the files that a pattern matches depend on those that the line creates
+    words = [word for part in found.parts for word in part if isinstance(word, GlobPattern)]
+    if any(name.startswith("/") or ".." in name for name in (*found.outputs, *words)):
+        return None  # nothing outside the folder is written, or depends on what is there
     return Counter(tuple(_expanded(part)) for part in found.parts if part[0] in PROGRAMS)
 
 
