@@ -2,6 +2,7 @@
 
 import dataclasses
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from core.domain.permissions import Allowed, Denied, NeedsApproval, PolicyDecisi
 from core.domain.problems import Problem
 from core.domain.rules import PermissionRule
 from core.engine.policy.policy import PolicyContext, ProposedCall, evaluate_call
+from core.engine.policy.secret_files import matching_files, secret_files
 
 
 async def rules(context: Invocation) -> int:
@@ -52,7 +54,15 @@ async def print_decision(context: Invocation, command: str, folder: Path, mode: 
         raise Problem("There is no command to test.", "", "Give one: journeyman rules test 'git push'")
     where = _real(folder)
     walls = await context.engine.sandbox_status()
-    facts = PolicyContext("", "", where, _real(context.data_folder), walls.level)
+    facts = PolicyContext(
+        "",
+        "",
+        where,
+        _real(context.data_folder),
+        walls.level,
+        expand=partial(matching_files, Path(where)),
+        secret_files=partial(secret_files, Path(where)),
+    )
     call = ProposedCall("", "run", command, "execute", canonical_json({"command": command}), (command,))
     told = _decision_json(evaluate_call(call, mode, context.rules.read().rules, (), facts))
     if context.args.json:

@@ -1,26 +1,25 @@
 """A strict parser for shell command lines.
 
-It accepts only what means the same to every shell: plain words, quotes around plain text, and the operators that join
-commands. Anything a shell would expand, redirect, define or look up is rejected with a reason; the user is then asked
-about the command instead.
+It accepts only what means the same to every shell, and rejects the rest with a reason. `parse_line` returns lines of
+plain words, quotes around plain text and operators, which permission rules may cover. `read_line` also understands
+redirections, here-documents, file name patterns, assignments and a few builtins.
 """
 
 import re
 import unicodedata
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 
-MAX_LENGTH = 4_000
+from core.domain.command_tables import program_sets
+from core.domain.shell_words import GlobPattern, Rejected, ShellWords
+
 MAX_COMMANDS = 20
 MAX_DEPTH = 3
 
-PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@%+=:,./-^~")
-OPERATORS = ("&&", "||", ";", "|", "\n")
 NAME = re.compile(r"[A-Za-z0-9_.+-]+(/[A-Za-z0-9_.+-]+)*|/[A-Za-z0-9_.+/-]+|\./[A-Za-z0-9_.+/-]+")
 ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(\[.*\])?\+?=")
-NAMES_WITH_DIGITS = frozenset({"sha256", "md5", "base64", "base32", "7z", "k9s", "s3"})
-SHELLS = frozenset({"sh", "bash", "dash"})
-WRAPPERS = frozenset({"timeout", "nice", "nohup", "env", "time"})
+PLAIN_ASSIGNMENT = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)=((?!/)(?!.*\.\.)[A-Za-z0-9_.,:/@%+*=-]*)")
+ACTIVATE = re.compile(r"(\./)?\.?v?env/bin/activate")
 DURATION = re.compile(r"\d{1,6}(\.\d+)?[smhd]?")
 
 
@@ -32,14 +31,9 @@ SHELL_WORDS = _set(
     "if then else elif fi for while until do done case esac select function in { } [[ ]] ! : . source eval exec"
     " command builtin alias unalias export set unset shift trap cd pushd popd dirs read readonly declare typeset local"
     " let getopts hash enable shopt ulimit umask wait jobs fg bg disown return exit break continue coproc mapfile"
-    " readarray caller complete compgen history fc bind logout suspend times"
-)
-LAUNCHERS = _set(
-    "sudo su doas pkexec runuser setpriv xargs parallel watch entr ssh slogin rsh mosh chroot unshare nsenter setsid"
-    " stdbuf ionice chrt taskset flock script expect unbuffer strace ltrace gdb lldb valgrind perf busybox toybox"
-    " ld.so systemd-run at batch crontab screen tmux dbus-run-session xvfb-run firejail bwrap proot fakeroot"
-    " zsh ksh mksh fish csh tcsh rbash ash pwsh powershell cmd cmd.exe wsl start rundll32 mshta osascript open xdg-open"
-    " run-parts start-stop-daemon daemonize socat ncat nc netcat telnet"
+    " readarray caller complete compgen history fc bind logout suspend times [ type integer float foreach repeat end"
+    " noglob nocorrect autoload zmodload emulate setopt unsetopt whence where vared limit unlimit print pushln rehash"
+    " sched ttyctl unhash zcompile zle zparseopts zstyle zsocket ztcp"
 )
 
 
@@ -55,155 +49,157 @@ class ParsedLine:
 
 
 @dataclass(frozen=True, slots=True)
+class ReadLine:
+    """A command line of which every command, file and assignment is known.
+
+    Attributes:
+        parts: the words of each command; a word that the shell expands to file names is a `GlobPattern`.
+        inputs, outputs: the files named after `<`, and after `>` or `>>`.
+        assignments: the variables that it sets, as `NAME=value`.
+        embeds_text: whether it has here-documents, or arguments of several lines.
+        enters_folder: whether it begins with `cd x &&`, and everything else runs only in that folder.
+        special: why it is not a line of plain words, which a permission rule could cover; empty if it is one.
+    """
+
+    parts: tuple[tuple[str, ...], ...]
+    inputs: tuple[str, ...] = ()
+    outputs: tuple[str, ...] = ()
+    assignments: tuple[str, ...] = ()
+    embeds_text: bool = False
+    enters_folder: bool = False
+    special: str = ""
+    single: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class UnclearLine:
     """A command line that is not fully understood. `reason` is a clause such as "it runs a script"."""
 
     reason: str
 
 
-class _Rejected(Exception):
-    """Raised with the reason why a command line cannot be parsed."""
-
-
 @lru_cache(maxsize=1024)
 def parse_line(text: str) -> ParsedLine | UnclearLine:
     """Return the commands that a line runs, including those behind wrappers such as `timeout`, or why it is unclear."""
+    line = read_line(text)
+    if isinstance(line, UnclearLine):
+        return line
+    return UnclearLine(line.special) if line.special else ParsedLine(line.parts, line.single)
+
+
+@lru_cache(maxsize=1024)
+def read_line(text: str) -> ReadLine | UnclearLine:
+    """Return everything that a line runs, reads, writes and sets, or why it is unclear."""
+    reader = ShellWords(text)
+    unwrapper = _Unwrapper(reader)
     try:
-        parts = _parts(text, 0)
-    except _Rejected as refused:
+        plain = reader.commands()
+        parts = tuple(part for words in plain for part in unwrapper.unwrap(words, 0))
+    except Rejected as refused:
         return UnclearLine(str(refused))
-    plain = _split(text)
-    return ParsedLine(tuple(parts), len(plain) == 1 and parts == plain)
+    if len(parts) > MAX_COMMANDS:
+        return UnclearLine(f"it has more than {MAX_COMMANDS} parts")
+    return ReadLine(
+        parts,
+        tuple(reader.inputs),
+        tuple(reader.outputs),
+        tuple(unwrapper.assignments),
+        reader.embeds_text,
+        _enters_folder(parts, reader.joins),
+        reader.special,
+        len(plain) == 1 and parts == (plain[0],),
+    )
 
 
-def _parts(text: str, depth: int) -> list[tuple[str, ...]]:
-    """Return the words of every command, including those run by wrappers and inner shells."""
-    if depth > MAX_DEPTH:
-        raise _Rejected("it nests shells too deeply")
-    commands: list[tuple[str, ...]] = []
-    for words in _split(text):
-        commands += _unwrap(words, depth)
-    if len(commands) > MAX_COMMANDS:
-        raise _Rejected(f"it has more than {MAX_COMMANDS} parts")
-    return commands
+def _enters_folder(parts: tuple[tuple[str, ...], ...], joins: list[str]) -> bool:
+    entered = [at for at, part in enumerate(parts) if part[0] == "cd"]
+    return entered == [0] and joins[:1] == ["&&"] and not {"||", ";", "\n"}.intersection(joins)
 
 
-def _split(text: str) -> list[tuple[str, ...]]:
-    """Return the words of each command as written, wrappers included."""
-    if len(text) > MAX_LENGTH:
-        raise _Rejected(f"it is longer than {MAX_LENGTH} characters")
-    commands: list[list[str]] = [[]]
-    joined = False
-    at = 0
-    text = text.strip(" \t\n")
-    while at < len(text):
-        join = next((join for join in OPERATORS if text.startswith(join, at)), "")
-        if text[at] in " \t":
-            at += 1
-        elif join:
-            if not commands[-1]:
-                raise _Rejected("two operators follow each other")
-            commands.append([])
-            joined = True
-            at += len(join)
-        else:
-            word, at = _word(text, at)
-            commands[-1].append(word)
-    if joined and not commands[-1] and text.endswith(";"):
-        commands.pop()
-    if not all(commands):
-        raise _Rejected("a command is missing" if joined else "it is empty")
-    return [tuple(words) for words in commands]
+@dataclass(slots=True)
+class _Unwrapper:
+    """Finds the commands that a line really runs, looking through wrappers and inner shells."""
+
+    words: ShellWords
+    assignments: list[str] = field(default_factory=list)
+
+    def unwrap(self, words: tuple[str, ...], depth: int, wrapped: bool = False) -> list[tuple[str, ...]]:
+        """Return the commands that `words` really run.
+
+        `wrapped` means that a program runs them, which knows no assignments and no builtins.
+        """
+        if depth > MAX_DEPTH:
+            raise Rejected("it nests shells too deeply")
+        while words and not wrapped and ASSIGNMENT.match(words[0]):
+            self.words.note(ASSIGNS)
+            self._assign(words[0])
+            words = words[1:]
+        if not words:
+            return []
+        name = words[0]
+        program = program_name(name)
+        if name in SHELL_WORDS and not wrapped and self._builtin(words):
+            self.words.note(f"{program} is part of the shell")
+            return [words]
+        if ASSIGNMENT.match(name):
+            raise Rejected(ASSIGNS)
+        if isinstance(name, GlobPattern) or not NAME.fullmatch(name) or name.startswith("-"):
+            raise Rejected(f"{name!r} is not a plain command name")
+        if program in SHELL_WORDS:
+            raise Rejected(f"{program} is part of the shell")
+        if program in program_sets().wrappers:
+            raise Rejected(f"{program} runs another command in a way of its own")
+        if program in program_sets().shells:
+            if len(words) != 3 or words[1] != "-c" or isinstance(words[2], GlobPattern):
+                raise Rejected(f"{program} runs a script")
+            inner = ShellWords(words[2])
+            parts = [part for each in inner.commands() for part in self.unwrap(each, depth + 1)]
+            self.words.include(inner)
+            return parts
+        if program not in UNWRAPPED:
+            return [words]
+        rest = _behind(program, words)
+        if not rest:
+            raise Rejected(f"{program} is used in a way that is not understood")
+        return self.unwrap(rest, depth + 1, wrapped=True)
+
+    def _assign(self, word: str) -> None:
+        found = PLAIN_ASSIGNMENT.fullmatch(word)
+        if isinstance(word, GlobPattern) or not found or found[1] not in program_sets().harmless_variables:
+            raise Rejected(ASSIGNS)
+        self.assignments.append(word)
+
+    def _builtin(self, words: tuple[str, ...]) -> bool:
+        """Return whether this is a builtin of the shell whose effect on the rest of the line is understood."""
+        name, rest = words[0], words[1:]
+        plain = not any(isinstance(word, GlobPattern) for word in rest)
+        match name:
+            case "cd":
+                return plain and len(rest) == 1 and not rest[0].startswith(("-", "+", "~")) and rest[0] != ""
+            case "[":
+                return len(rest) > 1 and rest[-1] == "]"
+            case "export" if rest and plain and all(PLAIN_ASSIGNMENT.fullmatch(word) for word in rest):
+                for word in rest:
+                    self._assign(word)
+                return True
+            case "." | "source":
+                return plain and len(rest) == 1 and ACTIVATE.fullmatch(rest[0]) is not None
+            case "command":
+                return len(rest) == 2 and rest[0] in ("-v", "-V") and plain
+            case "type":
+                return plain and bool(rest)
+            case ":" | "wait":
+                return not rest
+            case "exit":
+                return not rest or (len(rest) == 1 and rest[0].isdigit())
+            case "set":
+                return all(re.fullmatch(r"-[eux]+|-e?u?x?o|pipefail", word) for word in rest) and bool(rest)
+            case _:
+                return False
 
 
-def _word(text: str, at: int) -> tuple[str, int]:
-    """Return the word that begins at `at`, and the position after it."""
-    word = ""
-    begin = at
-    while at < len(text) and text[at] not in " \t\n;|&":
-        char = text[at]
-        if char in "'\"":
-            end = text.find(char, at + 1)
-            if end < 0:
-                raise _Rejected("a quote is not closed")
-            word += _quoted(text[at + 1 : end], char)
-            at = end + 1
-        else:
-            _plain(char, begin == at, word)
-            word += char
-            at += 1
-    if at < len(text) and text[at] == "&" and not text.startswith("&&", at):
-        raise _Rejected("& starts something in the background")
-    return word, at
-
-
-def _quoted(inner: str, quote: str) -> str:
-    """Return the text between quotes, if no shell would change it."""
-    special = sorted(set(inner) & set("$`\\!")) if quote == '"' else []
-    if special:
-        raise _Rejected(f"a shell would expand {special[0]}")
-    if not all(char.isprintable() for char in inner):
-        raise _Rejected(HIDDEN)
-    return inner
-
-
-def _plain(char: str, first: bool, before: str) -> None:
-    """Reject a character outside quotes that has a meaning to a shell. `before` is the word so far."""
-    if char in PLAIN:
-        if char == "~" and (first or before.endswith((":", "="))):
-            raise _Rejected("~ expands to a home folder")
-        return
-    if char.isascii():
-        reason = SPECIAL_CHARACTERS.get(
-            char, f"{char!r} has a special meaning to a shell" if char.isprintable() else HIDDEN
-        )
-        raise _Rejected(reason)
-    if unicodedata.category(char)[0] != "L" or unicodedata.normalize("NFKC", char) != char:
-        raise _Rejected(f"U+{ord(char):04X} is not a plain letter")
-
-
-HIDDEN = "it contains invisible characters"
-SPECIAL_CHARACTERS = {
-    "$": "a shell would expand $",
-    "`": "a shell would run the text between backticks",
-    "\\": "a backslash changes the meaning of the next character",
-    "<": "it redirects input with <",
-    ">": "it redirects output with >",
-    "(": "it contains a group in ( )",
-    ")": "it contains a group in ( )",
-    "{": "it contains a list in { }",
-    "}": "it contains a list in { }",
-    "*": "* expands to file names that cannot be known in advance",
-    "?": "? expands to file names that cannot be known in advance",
-    "[": "[ expands to file names that cannot be known in advance",
-    "]": "] expands to file names that cannot be known in advance",
-    "#": "# turns the rest of the line into a comment",
-    "!": "! changes the meaning of a command",
-}
-
-
-def _unwrap(words: tuple[str, ...], depth: int) -> list[tuple[str, ...]]:
-    """Return the commands that `words` really run, looking through wrappers and inner shells."""
-    name = words[0]
-    program = program_name(name)
-    if ASSIGNMENT.match(name):
-        raise _Rejected("it sets an environment variable for the command")
-    if not NAME.fullmatch(name) or name.startswith("-"):
-        raise _Rejected(f"{name!r} is not a plain command name")
-    if program in SHELL_WORDS:
-        raise _Rejected(f"{program} is part of the shell")
-    if program in LAUNCHERS:
-        raise _Rejected(f"{program} runs another command in a way of its own")
-    if program in SHELLS:
-        if len(words) != 3 or words[1] != "-c":
-            raise _Rejected(f"{program} runs a script")
-        return _parts(words[2], depth + 1)
-    if program not in WRAPPERS:
-        return [words]
-    inner = _behind(program, words)
-    if not inner:
-        raise _Rejected(f"{program} is used in a way that is not understood")
-    return _unwrap(inner, depth + 1)
+ASSIGNS = "it sets an environment variable for the command"
+UNWRAPPED = frozenset({"timeout", "nice", "nohup", "env", "time"})
 
 
 def _behind(program: str, words: tuple[str, ...]) -> tuple[str, ...]:
@@ -222,9 +218,10 @@ def _behind(program: str, words: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def program_name(name: str) -> str:
-    """Return the name of a program: `/usr/bin/git` and `git.exe` are git, `python3.12` is python."""
+    """Return the name of a program: `/usr/bin/git` and `git.exe` are git, `python3.12` is python, sqlite3 is itself."""
     program = re.split(r"[/\\]", name)[-1].casefold().removesuffix(".exe")
-    return re.sub(r"(?<=[a-z])-?\d+(\.\d+)*$", "", program) if program not in NAMES_WITH_DIGITS else program
+    bare = re.sub(r"(?<=[a-z+])-?\d+(\.\d+)*$", "", program)
+    return bare if bare in program_sets().versioned else program
 
 
 def split_loosely(text: str) -> list[list[str]]:

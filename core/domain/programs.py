@@ -1,106 +1,25 @@
-"""Knowledge about command-line programs: harmless options, irreversible commands, and files that control programs."""
+"""Knowledge about programs: options that run code, irreversible commands, and files that control programs."""
 
+import re
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
-from core.domain.command_line import program_name
+from core.domain.command_line import program_name, split_loosely
+from core.domain.command_tables import known_programs, program_sets, words_of
+from core.domain.known_commands import is_harmless, is_option
 
-
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-_LOG = (
-    "--oneline --stat --shortstat --numstat --name-only --name-status --graph --all --decorate --no-decorate -p -u"
-    " --patch --reverse --merges --no-merges --follow --cached --staged"
-    " -w -b --word-diff --no-color --color=never -n -s"
-    " --summary --abbrev-commit --first-parent --no-ext-diff --no-textconv --no-pager -1 -2 -3 -5 -10 -20 -50 --"
+# Git's options before the subcommand, without and with a value.
+GIT_GLOBAL_FLAGS = words_of(
+    "-p -P --paginate --no-pager --bare --no-replace-objects --no-lazy-fetch --no-optional-locks --no-advice -v -h"
+    " --literal-pathspecs --glob-pathspecs --noglob-pathspecs --icase-pathspecs --exec-path --html-path --man-path"
+    " --info-path --version --help --list-cmds"
 )
-_TEST = (
-    "-q -v -vv -x -s -l -rA -ra -k -m --lf --ff --maxfail=1 --tb=short --tb=no --tb=line --co --collect-only"
-    " --durations=10 -n --no-header --verbose --quiet --"
-)
-_LINT = "--check --diff --fix --quiet -q --verbose -v --statistics --no-cache --strict --show-error-codes --"
-_BUILD = "--release --verbose -v --quiet -q --all --workspace --lib --bins --tests --offline --locked --frozen"
-
-# By command prefix, the options that the `*` in a permission rule such as `git log *` may match.
-HARMLESS_OPTIONS: Mapping[tuple[str, ...], frozenset[str]] = MappingProxyType(
-    {
-        ("git", "status"): _words("-s -sb -b --short --branch --porcelain --long -u -uno --ignored --"),
-        ("git", "log"): _words(_LOG),
-        ("git", "diff"): _words(_LOG),
-        ("git", "show"): _words(_LOG),
-        ("git", "blame"): _words("-w -L -s -e --"),
-        ("git", "branch"): _words("-a -v -vv -r --list --show-current --all"),
-        ("git", "ls-files"): _words("-o -m -d --others --exclude-standard --cached --modified --deleted --"),
-        ("git", "rev-parse"): _words("--short --abbrev-ref --show-toplevel --verify HEAD"),
-        ("git", "add"): _words("-A -u --all --update --"),
-        ("git", "commit"): _words("-m -a -am --all --message"),
-        ("git", "stash", "list"): frozenset(),
-        ("ls",): _words("-l -a -la -al -lah -lh -1 -R -t -r -d -h -A -F --all --"),
-        ("cat",): _words("-n -b -s -A -"),
-        ("head",): _words("-n -c -q -v -1 -5 -10 -20 -50 -100 --"),
-        ("tail",): _words("-n -c -q -v -1 -5 -10 -20 -50 -100 --"),
-        ("wc",): _words("-l -w -c -m --"),
-        ("grep",): _words(
-            "-n -r -i -l -c -v -w -E -F -rn -in -rin -ri -nr -q -o -A -B -C -H -h --include --exclude -e --"
-        ),
-        ("rg",): _words("-n -i -l -c -v -w -F -A -B -C -t -g --files --hidden --no-ignore -e --"),
-        ("diff",): _words("-u -r -q -w -b -N -ur -ru --brief --unified --"),
-        ("sort",): _words("-n -r -u -k -t -h -nr -rn"),
-        ("uniq",): _words("-c -d -u -i"),
-        ("cut",): _words("-d -f -c"),
-        ("tr",): _words("-d -s -c"),
-        ("stat",): _words("-c -f -L"),
-        ("file",): _words("-b -i --mime-type"),
-        ("du",): _words("-s -h -sh -a -d"),
-        ("df",): _words("-h"),
-        ("find",): _words("-name -iname -type -maxdepth -mindepth -path -not -size -mtime -newer -empty -print -o -a"),
-        ("pytest",): _words(_TEST),
-        ("python", "-m", "pytest"): _words(_TEST),
-        ("python", "-m", "unittest"): _words("-v -q -f -b discover"),
-        ("ruff", "check"): _words(_LINT),
-        ("ruff", "format"): _words(_LINT),
-        ("mypy",): _words("--strict --no-incremental --pretty --show-error-codes"),
-        ("black",): _words(_LINT),
-        ("isort",): _words(_LINT),
-        ("flake8",): _words("--statistics --count"),
-        ("npm", "test"): _words("--silent --"),
-        ("npm", "run"): _words("--silent --if-present"),
-        ("npx", "tsc"): _words("--noEmit -p"),
-        ("npx", "eslint"): _words("--fix --quiet --ext"),
-        ("npx", "prettier"): _words("--check --write"),
-        ("tsc",): _words("--noEmit -p"),
-        ("eslint",): _words("--fix --quiet --ext"),
-        ("prettier",): _words("--check --write"),
-        ("cargo", "build"): _words(_BUILD),
-        ("cargo", "test"): _words(_BUILD),
-        ("cargo", "check"): _words(_BUILD),
-        ("cargo", "clippy"): _words(_BUILD),
-        ("cargo", "fmt"): _words("--all --check --"),
-        ("go", "build"): _words("-v -race"),
-        ("go", "test"): _words("-v -run -race -count -short -cover -bench"),
-        ("go", "vet"): frozenset(),
-        ("make",): _words("-j -j2 -j4 -j8 -k -n -s -B"),
-        ("mkdir",): _words("-p -v"),
-        ("touch",): frozenset(),
-    }
-)
-
-# No rule may be one of these programs followed by `*`, because the words after it decide what the command does.
-PREFIXES_TOO_BROAD_FOR_RULES = frozenset(
-    (word,)
-    for word in _words(
-        "git python pypy perl ruby node deno bun php lua tclsh awk gawk mawk sed ed ex vi vim nvim"
-        " emacs nano npm npx pnpm yarn pip pip3 pipx uv uvx"
-        " poetry cargo go docker podman kubectl helm terraform gh glab aws"
-        " gcloud az apt apt-get dnf yum pacman brew snap systemctl service"
-        " curl wget rsync scp sftp ftp tar zip unzip 7z cpio"
-        " dd gcc g++ cc clang java javac dotnet gradle mvn ant"
-        " just task tox nox hatch jq yq sqlite3 psql mysql mongo redis-cli"
-        " openssl gpg tee cp mv ln install chmod chown rm rmdir shred truncate kill pkill killall mount umount julia"
-    )
-)
+GIT_GLOBAL_VALUES = words_of("-C -c --git-dir --work-tree --namespace --super-prefix --config-env --attr-source")
+# Options after which find and similar programs take a command.
+FIND_ACTIONS = frozenset({"-exec", "-execdir", "-ok", "-okdir", "-x", "-X", "--exec", "--exec-batch", "-c", "--call"})
+# Words after which a program such as `uv` or `docker` takes a command to run, and scripts that only look like one.
+RUNNERS = frozenset({"run", "exec", "x", "dlx", "foreach", "--exec", "-x", "exec:exec"})
+SCRIPT_RUNNERS = frozenset({("npm", "run"), ("pnpm", "run"), ("yarn", "run"), ("bun", "run")})
 
 # Options that make a program run other code or read instructions from elsewhere. No rule allows a command that has
 # such an option.
@@ -159,28 +78,79 @@ IRREVERSIBLE_COMMANDS: tuple[tuple[str, ...], ...] = tuple(
     fdisk
     parted
     wipefs
+    find -delete
+    find -fprint
+    find -fprint0
+    find -fprintf
+    find -fls
+    fd --exec rm
     git push
     git clean
     git gc
     git prune
     git reset --hard
+    git reset --merge
     git checkout -f
+    git checkout --force
+    git checkout -B
     git checkout --
     git checkout .
+    git checkout :/
+    git checkout HEAD
+    git checkout-index -f
+    git checkout-index --force
+    git read-tree --reset
+    git read-tree -u
     git restore
+    git rm -f
+    git rm --force
+    git mv -f
+    git mv --force
+    git switch -f
+    git switch --force
+    git switch --discard-changes
+    git switch -C
+    git switch --force-create
     git branch -D
     git branch -d
+    git branch --delete
+    git branch -f
+    git branch --force
+    git branch -M
+    git branch -C
     git tag -d
+    git tag --delete
+    git tag -f
+    git tag --force
     git stash drop
     git stash clear
     git reflog expire
+    git reflog delete
+    git reflog drop
     git filter-branch
     git filter-repo
+    git fast-import
+    git replace
     git update-ref
+    git symbolic-ref
     git remote remove
+    git remote rm
+    git remote prune
+    git submodule deinit
     git worktree remove
+    git worktree prune
     git rebase
     git commit --amend
+    git notes remove
+    git notes prune
+    git lfs prune
+    git send-email
+    git maintenance
+    hg strip
+    hg purge
+    hg revert
+    svn revert
+    jj abandon
     npm publish
     npm unpublish
     npm deprecate
@@ -196,6 +166,15 @@ IRREVERSIBLE_COMMANDS: tuple[tuple[str, ...], ...] = tuple(
     flit publish
     docker push
     docker rm
+    docker kill
+    docker compose down
+    docker container rm
+    docker container prune
+    docker image rm
+    docker image prune
+    docker network rm
+    docker builder prune
+    docker buildx prune
     docker rmi
     docker system
     docker volume
@@ -204,6 +183,7 @@ IRREVERSIBLE_COMMANDS: tuple[tuple[str, ...], ...] = tuple(
     kubectl
     helm
     terraform
+    tofu
     pulumi
     ansible
     ansible-playbook
@@ -298,38 +278,98 @@ def unsafe_option_reason(argv: Sequence[str]) -> str:
 def _contains_short_option(program: str, word: str, option: str) -> bool:
     """Return whether a word contains a short option, with its value attached (`-cfoo`) or among others (`-xc`).
 
-    A word that is itself in `HARMLESS_OPTIONS` does not count.
+    A word that is itself a harmless option does not count.
     """
     if not word.startswith("-") or word.startswith("--") or len(word) < 3:
         return False
-    known = any(word in options for words, options in HARMLESS_OPTIONS.items() if words[0] == program)
-    return not known and option[1] in word[1:]
+    known = known_programs().get(program)
+    return option[1] in word[1:] and not (known and any(word in command.flags for command in known.commands))
 
 
-def harmless_options(prefix: Sequence[str]) -> frozenset[str]:
-    """Return the options that the `*` of a rule pattern matches after the words `prefix`."""
-    words = (program_name(prefix[0]), *prefix[1:])
-    return next(
-        (HARMLESS_OPTIONS[words[:n]] for n in range(len(words), 0, -1) if words[:n] in HARMLESS_OPTIONS), frozenset()
-    )
-
-
-def irreversible_reason(argv: Sequence[str]) -> str:
+def irreversible_reason(argv: Sequence[str], *, own_environment: bool = False) -> str:
     """Return why the effect of this command cannot be undone, or an empty string.
 
-    A subcommand is also recognized if options precede it.
+    `own_environment` means that the line sets variables, which can change what an otherwise harmless command does.
     """
     program = program_name(argv[0])
-    for line in _IRREVERSIBLE_BY_PROGRAM.get(program, ()):
-        if _in_order(line[1:], argv[1:]):
-            return f"`{' '.join(line)}` cannot be undone"
-    return "`mkfs` cannot be undone" if program.startswith("mkfs.") else ""
+    if program.startswith("mkfs."):
+        return "`mkfs` cannot be undone"
+    if not is_harmless(argv) or (own_environment and program != "git"):
+        for line in _IRREVERSIBLE_BY_PROGRAM.get(program, ()):
+            if _begins_like(line, argv):
+                return f"`{' '.join(line)}` cannot be undone"
+    return _irreversible_inside(program, argv)
+
+
+def _irreversible_inside(program: str, argv: Sequence[str]) -> str:
+    """Return why the command that a program runs for its caller cannot be undone, or an empty string."""
+    sets = program_sets()
+    words = list(argv[1:])
+    if program in ("find", "fd", "npx"):
+        starts = [at for at, word in enumerate(words) if word in FIND_ACTIONS]
+        words = words[starts[0] + 1 :] if starts else []
+    elif program == "git":
+        if _overwrites_files(words):
+            return "`git checkout` of files cannot be undone"
+        words = [
+            re.sub(r"^alias\.[^=]*=(?!!)", "git ", word)
+            for word in words
+            if word.startswith("alias.") or RUNNERS.intersection(words)
+        ]
+    elif (
+        RUNNERS.intersection(words[:3])
+        and (program, words[0]) not in SCRIPT_RUNNERS
+        and program not in known_programs().keys() - {name for (name,) in sets.too_broad}
+    ):
+        words = words[next(at for at, word in enumerate(words) if word in RUNNERS) + 1 :]
+    elif (
+        program in known_programs()
+        or (program,) in sets.too_broad
+        or program in _IRREVERSIBLE_BY_PROGRAM
+        or "/" in argv[0]
+    ):
+        return ""
+    pieces = [piece for word in words for piece in split_loosely(re.sub(r"[=!]", " ", word))]
+    flat = [word for piece in pieces for word in piece]
+    return possibly_irreversible_reason(flat)
+
+
+def _overwrites_files(words: Sequence[str]) -> bool:
+    """Return whether this is `git checkout` of files of another revision, such as `git checkout HEAD~1 src`."""
+    rest = _after_global_options(words) or []
+    if rest[:1] != ["checkout"] or any(word in ("-b", "-t", "--track", "--orphan") for word in rest):
+        return False
+    return sum(not word.startswith("-") for word in rest[1:]) > 1
+
+
+def _begins_like(line: Sequence[str], argv: Sequence[str]) -> bool:
+    """Return whether a command begins with the words of `line`, disregarding options of the program before them."""
+    if line[0] != "git" or len(line) == 1:
+        return _in_order(line[1:], argv[1:])
+    rest = _after_global_options(argv[1:])
+    if rest is None:
+        return _in_order(line[1:], argv[1:])
+    return rest[:1] == [line[1]] and _in_order(line[2:], rest[1:])
+
+
+def _after_global_options(words: Sequence[str]) -> list[str] | None:
+    """Return the words from git's subcommand on, or None if there is an unknown option before it."""
+    rest = list(words)
+    while rest and rest[0].startswith("-"):
+        name = rest[0].split("=")[0]
+        if rest[0] in GIT_GLOBAL_VALUES:
+            del rest[:2]
+        elif name in GIT_GLOBAL_FLAGS or name in GIT_GLOBAL_VALUES:
+            rest.pop(0)
+        else:
+            return None
+    return rest
 
 
 def _in_order(expected: Sequence[str], words: Sequence[str]) -> bool:
-    """Return whether the words `expected` occur in `words` in this order; `--option=value` counts as `--option`."""
+    """Return whether the words `expected` occur in `words` in this order; options may be abbreviated or combined."""
     rest = iter(words)
-    return all(any(word == item or word.startswith(f"{item}=") for word in rest) for item in expected)
+    return all(any(is_option(item, word) for word in rest) for item in expected)
 
 
 def possibly_irreversible_reason(words: Sequence[str]) -> str:
@@ -338,9 +378,9 @@ def possibly_irreversible_reason(words: Sequence[str]) -> str:
     Every word is tried as the start of a command.
     """
     for at, word in enumerate(words):
-        program = program_name(word)
+        program = program_name(word.rpartition("=")[2])
         if (program in _IRREVERSIBLE_BY_PROGRAM or program.startswith("mkfs.")) and (
-            reason := irreversible_reason(words[at : at + 50])
+            reason := irreversible_reason((program, *words[at + 1 : at + 50]))
         ):
             return reason
     return ""

@@ -9,15 +9,12 @@ from functools import lru_cache
 from typing import Literal
 
 from core.domain.command_line import ParsedLine, UnclearLine, parse_line, program_name, split_loosely
+from core.domain.command_tables import program_sets
 from core.domain.globs import matches
+from core.domain.known_commands import covers, known_command, without_harmless_globals
 from core.domain.permissions import RuleScope
 from core.domain.problems import Problem
-from core.domain.programs import (
-    PREFIXES_TOO_BROAD_FOR_RULES,
-    harmless_options,
-    irreversible_reason,
-    unsafe_option_reason,
-)
+from core.domain.programs import irreversible_reason, unsafe_option_reason
 
 Effect = Literal["allow", "ask", "deny"]
 Subject = Literal["command", "path", "host", "none"]
@@ -91,14 +88,15 @@ def allows_part(rule: PermissionRule, part: tuple[str, ...]) -> bool:
     """Return whether the rule certainly covers one command of a parsed command line."""
     pattern = pattern_words(rule.pattern)
     prefix = pattern[:-1] if pattern[-1:] == (ANY,) else pattern
+    if part[: len(prefix)] != prefix:
+        part = without_harmless_globals(part)
     if rule.subject != "command" or not pattern or part[: len(prefix)] != prefix:
         return False
     if unsafe_option_reason(part) or irreversible_reason(part):
         return False
     if pattern[-1] != ANY:
         return part == pattern
-    harmless = harmless_options(prefix)
-    return all(_is_plain(word) or word in harmless for word in part[len(prefix) :])
+    return covers(prefix, part[len(prefix) :])
 
 
 def may_match(rule: PermissionRule, example: str) -> bool:
@@ -161,10 +159,21 @@ def _wrong_pattern(rule: PermissionRule) -> str:
 def _wrong_command(words: tuple[str, ...]) -> str:
     if not words:
         return "Its pattern is not a plain command."
-    if words[-1] == ANY and (program_name(words[0]), *words[1:-1]) in PREFIXES_TOO_BROAD_FOR_RULES:
+    if words[-1] == ANY and _too_broad(words[:-1]):
         return f"`{' '.join(words[:-1])}` can do anything, depending on the words that follow."
     named = words[:-1] if words[-1] == ANY else words
     return unsafe_option_reason(named) or irreversible_reason(named)
+
+
+def _too_broad(prefix: tuple[str, ...]) -> bool:
+    """Return whether the words after a prefix could make a command run other code, or use files of any name."""
+    words = (program_name(prefix[0]), *prefix[1:])
+    sets = program_sets()
+    if words in sets.too_broad or words[0] in sets.wrappers | sets.shells:
+        return True
+    if known_command(prefix):
+        return False
+    return any(words[:length] in sets.too_broad_commands for length in range(2, len(words) + 1))
 
 
 def _wrong_example(rule: PermissionRule) -> str:
@@ -178,15 +187,6 @@ def _wrong_example(rule: PermissionRule) -> str:
         if fits(rule, example):
             return f"It should not match `{example}`, but does."
     return ""
-
-
-def _is_plain(word: str) -> bool:
-    """Return whether a word is a name in the folder or a revision, as opposed to an option or an address."""
-    if word.startswith(("-", "/", "~", "@", "+", "^", ":", "\\")) or "=" in word or "://" in word or "::" in word[:5]:
-        return False
-    if ".." in re.split(r"[/\\]", word) or re.match(r"[\w.-]+@[\w.-]+:|[A-Za-z]:[\\/]", word):
-        return False
-    return word != ""
 
 
 def _occurs_in(pattern: Sequence[str], words: Sequence[str]) -> bool:
@@ -253,10 +253,11 @@ def suggest_patterns(tool: str, subject: Subject, subjects: Sequence[str]) -> tu
 
 def _command_pattern(part: tuple[str, ...]) -> str:
     """Return the shortest prefix with `*` that a rule may allow, else the exact words; empty if no rule may."""
-    for length in (1, 2, 3):
+    part = without_harmless_globals(part)
+    for length in range(1, min(len(part), 5) + 1):
         pattern = _quoted((*part[:length], ANY))
         rule = PermissionRule("", "allow", "run", "command", pattern)
-        if not _wrong_pattern(rule) and harmless_options(part[:length]) and allows_part(rule, part):
+        if known_command(part[:length]) and not _wrong_pattern(rule) and allows_part(rule, part):
             return pattern
     pattern = _quoted(part)
     rule = PermissionRule("", "allow", "run", "command", pattern)
@@ -297,7 +298,9 @@ def _examples(subject: Subject, pattern: str) -> tuple[str, tuple[str, ...]]:
     match subject:
         case "command":
             bare = pattern.removesuffix(" *")
-            return bare, (f"{bare}; rm -rf .", f"{bare} $(id)", f"{bare} > out")
+            known = known_command(pattern_words(bare)) if bare != pattern and pattern_words(bare) else None
+            fit = f"{bare} {known.example}" if known and known.example else bare
+            return fit, (f"{bare}; rm -rf .", f"{bare} $(id)", f"{bare} > out")
         case "path":
             fit = pattern.replace("**", "a").replace("*", "a").replace("?", "a")
             return re.sub(r"\[.*?\]", "a", fit) if "[" not in pattern else fit, (f"../{fit}", "/etc/passwd")

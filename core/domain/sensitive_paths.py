@@ -5,29 +5,53 @@ import unicodedata
 from fnmatch import fnmatchcase, translate
 from functools import lru_cache
 
+# Names from git-secrets, gitleaks 8.28, trufflehog 3.90 and the templates of github/gitignore, November 2026.
 # Files that hold nothing but keys: the sandbox hides their contents from commands.
 HIDDEN_NAMES = (
-    ".env", ".env.*", "prod.env", "production.env", "staging.env", "local.env", "secrets.env", ".envrc.private",
-    ".netrc", "_netrc", ".npmrc", ".pypirc", ".pgpass", ".my.cnf", ".git-credentials", ".htpasswd", ".vault-token",
-    "id_rsa*", "id_dsa*", "id_ecdsa*", "id_ed25519*", "credentials.toml",
+    ".env", ".env.*", ".env-*", ".env_*", "dev.env", "development.env", "prod.env", "production.env", "staging.env",
+    "stage.env", "live.env", "local.env", "secrets.env", ".envrc.private", ".dev.vars", ".secret", ".secrets",
+    ".netrc", "_netrc", ".npmrc", ".pypirc", ".pgpass", ".my.cnf", ".mylogin.cnf", ".git-credentials", ".htpasswd",
+    ".vault-token", ".vault_pass", ".vault_pass.*", ".vault-pass", ".vault_password", ".vault-password",
+    ".vault_password_file", "vault_pass.txt", "vault_password.txt", "vault-password.txt", "kubeconfig", "*.kubeconfig",
+    "kubeconfig.y*ml", "kube_config", "kube.config", ".terraformrc", "terraform.rc", ".passwd-s3fs", ".databrickscfg",
+    ".dockerconfigjson", "id_rsa*", "id_dsa*", "id_ecdsa*", "id_ed25519*", "credentials.toml",
 )  # fmt: skip
 # Files that Journeyman's own tools do not read. Commands may, because tests and servers often need such files.
 SECRET_NAMES = (
-    *HIDDEN_NAMES, "*.pem", "*.key", "*.p12", "*.pfx", "*.p8", "*.jks", "*.keystore", "*.kdbx", "*.ppk", "*.keychain",
-    "*.keychain-db", "*.keyring", "*.gpg-key", "credentials", "credentials.json", "client_secret*.json",
-    "service-account*.json", "secrets.yml", "secrets.yaml", "secrets.json", "secrets.toml", ".dockercfg", ".s3cfg",
-    ".boto", "*.ovpn", "wallet.dat", "shadow", "gshadow",
+    *HIDDEN_NAMES, "*.pem", "*.key", "*.p12", "*.pfx", "*.p8", "*.pkcs12", "*.jks", "*.keystore", "*.kdbx", "*.kdb",
+    "*.psafe3", "*.ppk", "*.keytab", "*.keychain", "*.keychain-db", "*.keyring", "*.gpg-key", "*.agekey", "*.tfvars",
+    "*.tfvars.json", "*.tfstate", "*.publishsettings", "*.ovpn", "secring.*", "credentials", "credentials.json",
+    "credentials.y*ml", "credentials.xml", "credentials.csv", "*accesskeys.csv", "rootkey.csv", "client_secret*.json",
+    "service-account*.json", "service_account*.json", "*-firebase-adminsdk-*.json", "gcp-credentials*.json",
+    "application_default_credentials.json", "accesstokens.json", "msal_token_cache.json", "kaggle.json",
+    "secrets.yml", "secrets.yaml", "secrets.json", "secrets.toml", "secrets.ini", "secrets.properties", "secret.yml",
+    "secret.yaml", "secret.json", "secret_token.rb", "htpasswd", ".dockercfg", ".s3cfg", ".boto", "rclone.conf",
+    ".msmtprc", ".esmtprc", ".fetchmailrc", "sftp-config.json", "filezilla.xml", "recentservers.xml", "wallet.dat",
+    "shadow", "gshadow", ".bash_history", ".zsh_history", ".sh_history", ".python_history", ".node_repl_history",
+    ".psql_history", ".mysql_history", ".rediscli_history", ".irb_history",
 )  # fmt: skip
-HARMLESS_NAMES = ("*.pub", ".env.example", ".env.sample", ".env.template", ".env.dist", ".env.defaults", ".env.test")
+# Endings that often belong to files, or to words of a program, that hold no secret.
+AMBIGUOUS_ENDINGS = ("*.pem", "*.key", "*.p8", "*.keyring")
+HARMLESS_NAMES = (
+    "*.pub", ".env-example", ".env_example", ".env-sample", ".env_sample", ".env.example", ".env.sample",
+    ".env.template", ".env.dist", ".env.defaults", ".env.test",
+)  # fmt: skip
 SECRET_FOLDERS: tuple[tuple[str, ...], ...] = (
     (".ssh",), (".gnupg",), (".aws",), (".azure",), (".kube",), (".password-store",), (".docker", "config.json"),
+    (".secrets",), (".oci",), (".snowflake",), (".snowsql",), (".kaggle",), (".step",),
     (".config", "gcloud"), (".config", "gh"), (".config", "op"), (".config", "hub"), (".config", "rclone"),
+    (".config", "glab-cli"), (".config", "doctl"), (".config", "ngrok"), (".config", "stripe"), (".config", "netlify"),
+    (".config", "sops", "age"), (".config", "composer", "auth.json"), (".composer", "auth.json"),
+    (".codex", "auth.json"), (".pulumi", "credentials.json"), (".mc", "config.json"), (".fly", "config.yml"),
+    (".cache", "huggingface", "token"), (".huggingface", "token"),
     (".config", "google-chrome"), (".config", "chromium"), (".mozilla",), (".thunderbird",),
     (".local", "share", "keyrings"), (".local", "share", "kwalletd"), ("library", "keychains"),
     (".gem", "credentials"), (".cargo", "credentials"), (".cargo", "credentials.toml"),
     (".terraform.d", "credentials.tfrc.json"), ("etc", "shadow"), ("etc", "sudoers"),
     ("proc", "*", "environ"), ("proc", "*", "mem"), ("proc", "*", "root"), ("proc", "*", "fd"),
 )  # fmt: skip
+# What editors and people append to the name of a copy, such as `.env~`, `.env.bak` and `.id_rsa.swp`.
+BACKUP_SUFFIX = re.compile(r"(~|#|\.(bak|backup|copy|old|orig|prev|rej|save|sw[a-p]|tmp|un~|\d{1,8}))+$")
 # The parts of .git that make git run programs. The rest has to stay writable, or git could not work.
 READ_ONLY_IN_GIT: tuple[tuple[str, ...], ...] = (
     ("hooks",), ("config",), ("config.worktree",), ("info", "attributes"), ("commondir",),
@@ -67,7 +91,9 @@ def _any_of(names: tuple[str, ...]) -> re.Pattern[str]:
     return re.compile("|".join(map(translate, names)))
 
 
-_SECRET, _HIDDEN, _HARMLESS = map(_any_of, (SECRET_NAMES, HIDDEN_NAMES, HARMLESS_NAMES))
+_SECRET, _HIDDEN, _HARMLESS, _AMBIGUOUS = map(_any_of, (SECRET_NAMES, HIDDEN_NAMES, HARMLESS_NAMES, AMBIGUOUS_ENDINGS))
+# Names that are no ordinary words, so that a command that contains one certainly means the file.
+_CERTAIN = _any_of(tuple(name for name in SECRET_NAMES if name[0] != "*" and name not in ("kubeconfig", "htpasswd")))
 _KEPT_BY_GIT = tuple((".git", *inner) for inner in READ_ONLY_IN_GIT)
 _NAMED = (*_KEPT_BY_GIT, *PROTECTED[1:])  # commands that name .git itself usually read it
 _FIRST = {
@@ -97,7 +123,22 @@ def is_secret(path: str) -> bool:
         return False
     if _runs_through(parts, SECRET_FOLDERS):
         return not fnmatchcase(parts[-1], "*.pub")
-    return bool(_SECRET.match(parts[-1])) and not _HARMLESS.match(parts[-1])
+    return _is_named(_SECRET, parts[-1])
+
+
+def _is_named(names: re.Pattern[str], name: str) -> bool:
+    """Return whether a file has one of these names, or is a copy of a file that has."""
+    bare = BACKUP_SUFFIX.sub("", name)
+    if _HARMLESS.match(name) or _HARMLESS.match(bare):
+        return False
+    copied = (bare, re.sub(r"^(#|\.#|\.)", "", bare)) if bare != name or name.startswith(("#", ".#")) else ()
+    return any(names.match(each) for each in (name, *copied))
+
+
+def shows_secrets(path: str) -> bool:
+    """Return whether a file that is read along with others holds secrets beyond doubt."""
+    parts = normalized_parts(path)
+    return is_secret(path) and not _AMBIGUOUS.match(parts[-1])
 
 
 @lru_cache(maxsize=4096)
@@ -114,8 +155,7 @@ def names_secret(word: str) -> bool:
 
 def _only_by_ending(path: str) -> bool:
     parts = normalized_parts(path)
-    strong = any(fnmatchcase(parts[-1], name) for name in SECRET_NAMES if not name.startswith("*"))
-    return not strong and not _runs_through(parts, SECRET_FOLDERS)
+    return not _is_named(_CERTAIN, parts[-1]) and not _runs_through(parts, SECRET_FOLDERS)
 
 
 def is_hidden_from_commands(path: str) -> bool:
@@ -123,7 +163,20 @@ def is_hidden_from_commands(path: str) -> bool:
     if (path.startswith(".") or "/." in path) and _runs_through(normalized_parts(path), SECRET_FOLDERS):
         return not path.endswith(".pub")
     parts = normalized_parts(path.rpartition("/")[2])
-    return bool(parts) and bool(_HIDDEN.match(parts[-1])) and not _HARMLESS.match(parts[-1])
+    return bool(parts) and _is_named(_HIDDEN, parts[-1])
+
+
+def may_need_protection(path: bytes) -> bool:
+    """Return whether a path may have to be protected or hidden: a cheap filter before the exact rules."""
+    name = path.rpartition(b"/")[2]
+    return (
+        name.startswith((b".", b"_", b"#", b"id_", b"kube", b"vault", b"terraform.rc"))
+        or b".env" in name
+        or b"credentials.toml" in name
+        or b".kubeconfig" in name
+        or not name.isascii()
+        or b"/." in b"/" + path
+    )
 
 
 def is_protected(path: str) -> bool:

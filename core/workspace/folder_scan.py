@@ -17,7 +17,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from core.domain.problems import Problem
-from core.domain.sensitive_paths import LARGE_IN_GIT, is_git, is_hidden_from_commands, is_protected, is_read_only
+from core.domain.sensitive_paths import (
+    LARGE_IN_GIT,
+    is_git,
+    is_hidden_from_commands,
+    is_protected,
+    is_read_only,
+    may_need_protection,
+)
 from core.workspace.broker import FileBroker
 from core.workspace.paths import is_utf8_name
 
@@ -338,8 +345,5 @@ def _left_out(path: str) -> bool:
 
 
 def _noteworthy(line: bytes) -> bool:
-    """Return whether a path may have to be protected or hidden: a cheap filter before the exact rules."""
-    name = line.rpartition(b"/")[2]
-    if name.startswith((b".", b"_", b"id_")) or name.endswith((b".env", b"credentials.toml")) or not name.isascii():
-        return True
-    return b"/." in line.split(b" ", 4)[4][1:]
+    """Return whether a path may have to be protected or hidden."""
+    return may_need_protection(line.split(b" ", 4)[4][2:])

@@ -6,13 +6,14 @@ that no rule can suppress, ask rules, allow rules, and finally the permission mo
 
 import os
 import posixpath
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import partial
 from typing import Any
 
-from core.domain.command_line import ParsedLine, UnclearLine, parse_line, split_loosely
+from core.domain.command_line import ParsedLine, ReadLine, parse_line, read_line, split_loosely
 from core.domain.ids import permission_id
 from core.domain.modes import Mode
 from core.domain.permissions import (
@@ -27,7 +28,7 @@ from core.domain.permissions import (
     fingerprint,
 )
 from core.domain.problems import Problem
-from core.domain.programs import control_files, irreversible_reason, possibly_irreversible_reason
+from core.domain.programs import control_files
 from core.domain.protected_paths import all_read_only, changed_protected_paths, named_protected_paths
 from core.domain.provenance import ContentSource, source_label
 from core.domain.rules import (
@@ -40,12 +41,14 @@ from core.domain.rules import (
     new_rule,
     suggest_patterns,
 )
-from core.domain.sensitive_paths import is_protected, is_secret, names_secret
+from core.domain.sensitive_paths import is_hidden_from_commands, is_protected, is_secret, names_secret
+from core.engine.policy.command_reach import CommandReach, irreversible_line_reason, read_reach
 from core.tools.fetch import parse_url
 from core.tools.mcp_tools import mcp_server_of
 from core.tools.tool import Access, Tool
 
 MAX_COMMAND_CHARS = 20_000  # characters; nobody reads a longer command before approving it
+EXCLUDED = re.compile(r"['\"]?--exclude(-dir)?=")  # with such an option a command does not read the file
 RULE_SUBJECTS: dict[Access, Subject] = {
     "none": "none", "read": "path", "write": "path", "execute": "command", "network": "host",
 }  # fmt: skip
@@ -79,6 +82,8 @@ class PolicyContext:
         posix_shell: whether commands are run by a POSIX shell.
         resolve: returns a path in the folder with its links resolved, relative to the folder.
         content_mark: returns a digest of the current contents of a file in the folder, or "" without the file.
+        expand: returns the files in the folder that match a pattern of the shell.
+        secret_files: returns the files in the folder whose names say that they hold secrets.
     """
 
     session: str
@@ -93,6 +98,8 @@ class PolicyContext:
     posix_shell: bool = os.name == "posix"
     resolve: Callable[[str], str] = lambda path: path
     content_mark: Callable[[str], str] = lambda path: ""
+    expand: Callable[[str], Sequence[str]] = lambda pattern: ()
+    secret_files: Callable[[], Sequence[str]] = lambda: ()
 
 
 def propose_call(tool: Tool, parameters: Any, call_id: str, engine: str = "") -> ProposedCall:
@@ -194,15 +201,26 @@ def _protected_targets(act: ProposedCall, facts: PolicyContext) -> tuple[str, ..
     """Return the protected files that this call would change, or that a command names."""
     if act.access == "execute":
         pieces = _command_words(act.subjects[0])
-        return tuple(
-            dict.fromkeys(
-                (*named_protected_paths(pieces, partial(_path_in_folder, facts)), *changed_protected_paths(pieces))
-            )
-        )
+        named = named_protected_paths(_with_reach(act, facts, pieces), partial(_path_in_folder, facts))
+        return tuple(dict.fromkeys((*named, *changed_protected_paths(pieces))))
     if act.access != "write":
         return ()
     places = {path: (_relative(path, facts), _relative(facts.resolve(path), facts)) for path in act.subjects}
     return tuple(dict.fromkeys(both[1] for both in places.values() if any(map(is_protected, both))))
+
+
+def _reach(act: ProposedCall, facts: PolicyContext) -> CommandReach | None:
+    """Return what a command can reach, or None if it is not understood."""
+    line = read_line(act.subjects[0])
+    if not isinstance(line, ReadLine):
+        return None
+    return read_reach(line, facts.workspace, facts.expand, partial(_path_in_folder, facts))
+
+
+def _with_reach(act: ProposedCall, facts: PolicyContext, pieces: list[list[str]]) -> list[list[str]]:
+    """Return the words of a command, and the paths they stand for after `cd` or as patterns."""
+    reach = _reach(act, facts)
+    return [*pieces, list(reach.paths())] if reach and reach.line.special else pieces
 
 
 def _path_in_folder(facts: PolicyContext, path: str) -> str:
@@ -250,9 +268,11 @@ def _built_in_denial(act: ProposedCall, facts: PolicyContext) -> Denied | None:
             return Denied(
                 f"The command is longer than {MAX_COMMAND_CHARS:,} characters. Write a script file and run that."
             )
-        for words in (*_command_words(act.subjects[0]), act.subjects[0].split()):
+        reach = _reach(act, facts)
+        joined = list(reach.paths()) if reach and reach.folders != ("",) else []
+        for words in (*_command_words(act.subjects[0]), act.subjects[0].split(), joined):
             for word in words:
-                if names_secret(word):
+                if names_secret(word) and not EXCLUDED.match(word):
                     return Denied(f"The command names {word}, which contains secrets.")
         if facts.data_dir and facts.data_dir in act.subjects[0] and not facts.workspace.startswith(facts.data_dir):
             return Denied("The command names Journeyman's own data folder.")
@@ -324,13 +344,15 @@ def _other_sources(act: ProposedCall, taint: Sequence[str]) -> list[str]:
 
 def _mandatory_command_request(act: ProposedCall, facts: PolicyContext, ask: _RequestBuilder) -> NeedsApproval | None:
     line = parse_line(act.subjects[0])
-    lost = _irreversible_reason(act.subjects[0])
+    lost = irreversible_line_reason(act.subjects[0])
     if lost:
         return ask(f"{lost}.", undoable=False)
-    if facts.level != "none" and (kept := _reach_of_protected(act, line, facts)):
+    if facts.level != "none" and (kept := _reach_of_protected(act, facts)):
         return ask(f"{kept}, which other programs execute or follow.")
     if facts.level == "none":
         return ask("Commands are not sandboxed on this computer, so each one needs your approval.", patterns=())
+    if shown := _shown_secrets(act, facts):
+        return ask(f"It may show {_join(shown)}, which the sandbox does not hide from it.", patterns=())
     if not facts.posix_shell and not (isinstance(line, ParsedLine) and line.single):
         return ask("Commands for this shell cannot be analyzed reliably.", patterns=())
     for part in line.parts if isinstance(line, ParsedLine) else ():
@@ -340,7 +362,7 @@ def _mandatory_command_request(act: ProposedCall, facts: PolicyContext, ask: _Re
     return None
 
 
-def _reach_of_protected(act: ProposedCall, line: ParsedLine | UnclearLine, facts: PolicyContext) -> str:
+def _reach_of_protected(act: ProposedCall, facts: PolicyContext) -> str:
     """Return why a command may change protected files, or "" if it cannot.
 
     It may do so if it is known to change such files, or if it names one and the sandbox cannot prevent the write.
@@ -348,7 +370,9 @@ def _reach_of_protected(act: ProposedCall, line: ParsedLine | UnclearLine, facts
     pieces = _command_words(act.subjects[0])
     if needs := changed_protected_paths(pieces):
         return f"It changes {_join(needs)}"
-    reads = isinstance(line, ParsedLine) and all_read_only(line.parts)
+    known = read_line(act.subjects[0])
+    reads = isinstance(known, ReadLine) and not known.outputs and all_read_only(p for p in known.parts if p[0] != "cd")
+    pieces = _with_reach(act, facts, pieces)
     if (
         facts.level == "verified"
         or reads
@@ -366,12 +390,18 @@ def _matches_name(path: str, pattern: str) -> bool:
     return fnmatchcase(path, pattern) or fnmatchcase(path, f"*/{pattern}")
 
 
-def _irreversible_reason(command: str) -> str:
-    """Return why a command may be irreversible, or "". A command that cannot be parsed is checked word by word."""
-    line = parse_line(command)
-    if isinstance(line, ParsedLine):
-        return next((why for part in line.parts if (why := irreversible_reason(part))), "")
-    return next((why for words in split_loosely(command) if (why := possibly_irreversible_reason(words))), "")
+def _shown_secrets(act: ProposedCall, facts: PolicyContext) -> tuple[str, ...]:
+    """Return the files with secrets that a command may show because it reads patterns or whole folders."""
+    reach = _reach(act, facts)
+    return reach.shown_secrets(facts.secret_files, masked=facts.level == "verified") if reach else ()
+
+
+def _readable_secrets(act: ProposedCall, facts: PolicyContext) -> tuple[str, ...]:
+    """Return the files with secrets that code could read, because this sandbox hides no files of the folder."""
+    reach = _reach(act, facts)
+    if facts.level == "verified" or reach is None or not reach.runs_other_code:
+        return ()
+    return tuple(path for path in facts.secret_files() if is_hidden_from_commands(path))
 
 
 def _allowed_by_rules(act: ProposedCall, rules: Sequence[PermissionRule], facts: PolicyContext) -> Allowed | None:
@@ -414,9 +444,12 @@ def _allowed_by_mode(act: ProposedCall, mode: Mode, facts: PolicyContext) -> All
             return Allowed(allowed)
         case "execute" if granted or mode == "auto":
             line = parse_line(act.subjects[0])
-            understood = isinstance(line, ParsedLine)
             argv = line.parts[0] if isinstance(line, ParsedLine) and line.single else ()
-            return Allowed(allowed, argv=argv) if facts.level == "verified" or understood else None
+            if facts.level == "verified":
+                return Allowed(allowed, argv=argv)
+            reach = _reach(act, facts)
+            understood = reach is not None and reach.is_understood
+            return Allowed(allowed, argv=argv) if understood and not _readable_secrets(act, facts) else None
         case _:
             return None
 
@@ -424,6 +457,8 @@ def _allowed_by_mode(act: ProposedCall, mode: Mode, facts: PolicyContext) -> All
 def _default_reason(act: ProposedCall, mode: Mode, facts: PolicyContext) -> str:
     """Return the reason to show in a request that is needed because neither a rule nor the mode decides."""
     if act.access == "execute":
+        if mode == "auto" and (readable := _readable_secrets(act, facts)):
+            return f"The sandbox on this computer cannot keep it from reading {_join(readable)}."
         line = parse_line(act.subjects[0])
         if not isinstance(line, ParsedLine):
             return f"The command could not be parsed completely: {line.reason}."

@@ -1,5 +1,6 @@
 """Evaluates a call against the permission policy with the current rules, mode and state of the run."""
 
+from collections.abc import Callable
 from functools import cache, partial
 from typing import Any
 
@@ -9,11 +10,13 @@ from core.domain.permissions import NeedsApproval, PolicyDecision, SandboxLevel
 from core.domain.problems import Problem
 from core.engine.policy.grants import parse_grants
 from core.engine.policy.policy import PolicyContext, evaluate_call, propose_call
+from core.engine.policy.secret_files import matching_files, secret_files
 from core.engine.run.run_context import RunContext
 from core.store.rule_store import RuleStore
 from core.tools.read_before_edit import content_digest
 from core.tools.tool import Tool
 from core.workspace.broker import FileBroker
+from core.workspace.threads import run_to_completion
 
 
 async def check_policy(book: RuleStore, run: RunContext, tool: Tool, call: str, parameters: Any) -> PolicyDecision:
@@ -28,21 +31,18 @@ async def check_policy(book: RuleStore, run: RunContext, tool: Tool, call: str, 
     grants = parse_grants(start.allow, run_id(run.session, run.conversation.run))
     kept = None if rules is None else (*rules, *grants.rules)
 
-    def of(level: SandboxLevel) -> PolicyDecision:
-        return evaluate_call(
-            act,
-            start.mode,
-            kept,
-            tuple(run.conversation.permissions.untrusted),
-            _policy_context(run, start, level, tool.access == "execute"),
-        )
+    def evaluation(level: SandboxLevel) -> Callable[[], PolicyDecision]:
+        facts = _policy_context(run, start, level, tool.access == "execute")
+        return partial(evaluate_call, act, start.mode, kept, tuple(run.conversation.permissions.untrusted), facts)
 
-    if tool.access == "execute":
-        return of((await run.tool_context.proven_sandbox()).level)
+    if tool.access == "execute":  # in a thread, as the files of the folder may have to be listed
+        return await run_to_completion(evaluation((await run.tool_context.proven_sandbox()).level))
     # Only for commands does the decision depend on the sandbox level, because FileBroker restricts file access.
     # The sandbox is tested, which is slow, only if a request has to show the level.
-    verdict = of("verified")
-    return of((await run.tool_context.proven_sandbox()).level) if isinstance(verdict, NeedsApproval) else verdict
+    verdict = evaluation("verified")()
+    return (
+        evaluation((await run.tool_context.proven_sandbox()).level)() if isinstance(verdict, NeedsApproval) else verdict
+    )
 
 
 def _policy_context(run: RunContext, start: RunStarted, level: SandboxLevel, runs: bool) -> PolicyContext:
@@ -59,6 +59,8 @@ def _policy_context(run: RunContext, start: RunStarted, level: SandboxLevel, run
         agent=start.script_role,
         resolve=cache(run.tool_context.broker.resolve),
         content_mark=partial(_content_mark, run.tool_context.broker),
+        expand=partial(matching_files, run.tool_context.folder),
+        secret_files=cache(partial(secret_files, run.tool_context.folder)),
     )
 
 

@@ -1,0 +1,129 @@
+"""Tables of programs and of their options, which are data in `resources/commands`."""
+
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from types import MappingProxyType
+from typing import Any, Literal
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramSets:
+    """What kind of program a name stands for; `programs.toml` describes the sets."""
+
+    shells: frozenset[str]
+    versioned: frozenset[str]
+    wrappers: frozenset[str]
+    harmless_variables: frozenset[str]
+    too_broad: frozenset[tuple[str, ...]]
+    too_broad_commands: frozenset[tuple[str, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class KnownCommand:
+    """A command whose options are known; `tools.toml` describes the attributes.
+
+    `words` is the program and its verb, where `*` stands for any word and `describe-*` for any word that begins so.
+    """
+
+    words: tuple[str, ...]
+    effect: Literal["reads", "writes"] = "reads"
+    contents: Literal["none", "named", "tree"] = "none"
+    flags: frozenset[str] = frozenset()
+    values: frozenset[str] = frozenset()
+    paths: frozenset[str] = frozenset()
+    after: frozenset[str] = frozenset()
+    needs: frozenset[str] = frozenset()
+    unless: frozenset[str] = frozenset()
+    recurses: frozenset[str] = frozenset()
+    secret_words: frozenset[str] = frozenset()
+    number: bool = False
+    single_dash: bool = False
+    most_operands: int | None = None
+    example: str = ""
+    first_operand: re.Pattern[str] | None = None
+    operands: re.Pattern[str] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class KnownProgram:
+    """A program with its verbs and the options that may precede them. Without verbs, it has one command."""
+
+    before_flags: frozenset[str]
+    before_values: frozenset[str]
+    commands: tuple[KnownCommand, ...]
+
+
+_SETS = ("flags", "values", "paths", "after", "needs", "unless", "recurses", "secret_words")
+_PLAIN = ("effect", "contents", "number", "single_dash", "most_operands", "example")
+_OWN = (*_SETS, *_PLAIN, "first_operand", "operands")
+
+
+@cache
+def program_sets() -> ProgramSets:
+    """Return the table of programs."""
+    table = _read("programs.toml")
+    return ProgramSets(
+        shells=words_of(table["shells"]),
+        versioned=words_of(table["versioned"]),
+        wrappers=words_of(table["wrappers"]),
+        harmless_variables=words_of(table["harmless_variables"]),
+        too_broad=frozenset((word,) for word in table["too_broad"].casefold().split()),
+        too_broad_commands=frozenset(tuple(line.split()) for line in table["too_broad_commands"]),
+    )
+
+
+@cache
+def known_programs() -> Mapping[str, KnownProgram]:
+    """Return the programs whose options are known, by name."""
+    tables = _read("tools.toml")
+    return MappingProxyType({name: _program(name, tables) for name in tables})
+
+
+def words_of(text: str) -> frozenset[str]:
+    """Return the words of a text as a set."""
+    return frozenset(text.split())
+
+
+def _read(name: str) -> dict[str, Any]:
+    return tomllib.loads((resources.files("resources") / "commands" / name).read_text("utf-8"))
+
+
+def _program(name: str, tables: Mapping[str, Any]) -> KnownProgram:
+    table = tables[name]
+    if "same_as" in table:
+        table = {**tables[table["same_as"]], **{key: value for key, value in table.items() if key != "same_as"}}
+    verbs, listed = table.get("verbs", {}), table.get("reads", [])
+    commands = [_command(name, verb, _resolved(options, verbs, tables)) for verb, options in verbs.items()]
+    commands += [_command(name, verb, table) for verb in listed]
+    if not listed and any(key in table for key in _OWN):
+        commands.append(_command(name, "", table))
+    if not commands and "checked" in table:
+        commands.append(_command(name, "", table))
+    before_flags, before_values = (words_of(str(table.get(key, ""))) for key in ("before_flags", "before_values"))
+    return KnownProgram(before_flags, before_values, tuple(sorted(commands, key=lambda command: -len(command.words))))
+
+
+def _resolved(options: Mapping[str, Any], verbs: Mapping[str, Any], tables: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return options together with those of the verb or program that they are the same as."""
+    if "same_as" not in options:
+        return options
+    verb = verbs.get(options["same_as"])
+    other = verb if verb is not None and verb is not options else tables[options["same_as"]]
+    base = _resolved(other, verbs, tables)
+    added = {
+        key: f"{base.get(key, '')} {value}" if key in _SETS else value
+        for key, value in options.items()
+        if key != "same_as"
+    }
+    return {**base, **added}
+
+
+def _command(program: str, verb: str, options: Mapping[str, Any]) -> KnownCommand:
+    found: dict[str, Any] = {key: frozenset(str(options.get(key, "")).split()) for key in _SETS}
+    found |= {key: options[key] for key in _PLAIN if key in options}
+    found |= {key: re.compile(options[key]) for key in ("first_operand", "operands") if key in options}
+    return KnownCommand((program, *verb.split()), **found)

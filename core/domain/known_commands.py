@@ -1,0 +1,269 @@
+"""Recognizes commands whose effect is known, and options that saved rules may cover."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+
+from core.domain.command_line import program_name
+from core.domain.command_tables import KnownCommand, known_programs, words_of
+from core.domain.shell_words import GlobPattern
+
+LOOPBACK_URL = re.compile(
+    r"(https?://)?(localhost|127\.\d{1,3}\.\d{1,3}\.\d{1,3}|\[::1\])(:\d{1,5})?(/[A-Za-z0-9._~/%=&+,:?;-]*)?"
+)
+CURL_FLAGS = words_of(
+    "-s -S -i -I -v -f -k -g -G -4 -6 -N --silent --show-error --include --head --verbose --fail --insecure --get"
+    " --compressed --no-buffer --ipv4 --ipv6 --http1.1 --http2 --globoff --fail-with-body"
+)
+CURL_VALUES = words_of("-H -A -m -w -e --header --user-agent --max-time --connect-timeout --write-out --retry")
+SELECT = re.compile(r"\s*(select|explain|with|pragma\s+\w+\s*(\(\s*\w+\s*\))?\s*;?\s*$)\b[^;]*;?\s*", re.IGNORECASE)
+SQLITE_READS = re.compile(r"\.(schema|tables|indexes|indices|databases|fullschema|dbinfo|version)( [A-Za-z0-9_]+)?")
+SQLITE_CODE = re.compile(
+    r"readfile|writefile|edit|load_extension|tokenizer|attach|insert|update|delete|eval", re.IGNORECASE
+)
+SQLITE_FLAGS = words_of("-readonly -safe -batch -header -noheader -column -csv -json -line -list -markdown -box -table")
+
+
+@dataclass(frozen=True, slots=True)
+class Recognized:
+    """A command in the table, with the words that follow its verb split into options and operands.
+
+    `complete` means that every option is in the table, so that the operands are certain.
+    """
+
+    command: KnownCommand
+    options: tuple[str, ...]
+    operands: tuple[str, ...]
+    complete: bool
+
+
+def without_harmless_globals(argv: Sequence[str]) -> tuple[str, ...]:
+    """Return a command without the options before its verb that change nothing, such as `git --no-pager`."""
+    program = known_programs().get(program_name(argv[0]))
+    rest = list(argv[1:])
+    while program and program.before_flags and rest and rest[0] in program.before_flags:
+        rest.pop(0)
+    return (argv[0], *rest)
+
+
+def recognize(argv: Sequence[str]) -> Recognized | None:
+    """Return what the table says about a command, or None if its verb is not in the table or it does not apply."""
+    name = program_name(argv[0])
+    program = known_programs().get(name)
+    if program is None:
+        return None
+    rest = list(argv[1:])
+    while rest and rest[0].startswith("-"):
+        option, equals, _ = rest[0].partition("=")
+        if option in program.before_values:
+            del rest[: 1 if equals else 2]
+        elif rest[0] in program.before_flags:
+            rest.pop(0)
+        else:
+            break
+    for command in program.commands:
+        verb = command.words[1:]
+        if len(rest) >= len(verb) and all(map(fnmatchcase, rest, verb)):
+            found = _split(command, rest[len(verb) :])
+            return found if _applies(found) else None
+    return None
+
+
+def is_harmless(argv: Sequence[str]) -> bool:
+    """Return whether all options of a command are known, and its operands are plain names."""
+    found = recognize(argv)
+    if found is None:
+        return _reads_loopback(argv) or _reads_database(argv)
+    extra = found.command.operands
+    return found.complete and all(is_plain(word) or (extra and extra.fullmatch(word)) for word in found.operands)
+
+
+def only_reads(argv: Sequence[str]) -> bool:
+    """Return whether a command is known to change nothing."""
+    found = recognize(argv)
+    if found is not None:
+        return found.command.effect == "reads"
+    return _reads_loopback(argv) or _reads_database(argv)
+
+
+def covers(prefix: Sequence[str], words: Sequence[str]) -> bool:
+    """Return whether the `*` of a rule pattern may stand for these words after the prefix."""
+    command = known_command(prefix)
+    if command is None:
+        return all(is_plain(word) for word in words)
+    found = _split(command, [*prefix[len(command.words) :], *words])
+    if not (found.complete and _applies(found)):
+        return False
+    operands = list(found.operands)
+    if command.first_operand:
+        if not operands or not command.first_operand.fullmatch(operands[0]):
+            return False
+        operands.pop(0)
+    plain = [word for word in operands if not (command.operands and command.operands.fullmatch(word))]
+    if command.most_operands is not None and len(plain) > command.most_operands:
+        return False
+    return all(is_plain(word) or word in command.after | command.flags for word in plain)
+
+
+def known_command(prefix: Sequence[str]) -> KnownCommand | None:
+    """Return the command in the table that a rule pattern begins with."""
+    words = (program_name(prefix[0]), *prefix[1:])
+    program = known_programs().get(words[0])
+    for command in program.commands if program else ():
+        if len(words) >= len(command.words) and all(map(fnmatchcase, words, command.words)):
+            return command
+    return None
+
+
+def is_plain(word: str) -> bool:
+    """Return whether a word is a name in the folder or a revision, as opposed to an option or an address."""
+    if word.startswith(("-", "/", "~", "@", "+", "^", ":", "\\")) or "=" in word or "://" in word or "::" in word[:5]:
+        return False
+    if ".." in re.split(r"[/\\]", word) or re.match(r"[\w.-]+@[\w.-]+:|[A-Za-z]:[\\/]", word):
+        return False
+    return word != ""
+
+
+def _split(command: KnownCommand, words: Sequence[str]) -> Recognized:
+    """Split words into options and operands as the program does."""
+    options: list[str] = []
+    operands: list[str] = []
+    complete = True
+    rest = list(words)
+    while rest:
+        word = rest.pop(0)
+        if word == "--":
+            complete = complete and all(
+                each in command.after or not each.startswith("-") or not command.after for each in rest
+            )
+            operands += rest if not command.after else [each for each in rest if each not in command.after]
+            break
+        if not word.startswith("-") or word == "-" or isinstance(word, GlobPattern):
+            operands.append(word)
+            continue
+        taken = _option(command, word, rest)
+        options.append(word)
+        if taken is None:
+            complete = False
+        else:
+            options += [rest.pop(0) for _ in range(taken)]
+    return Recognized(command, tuple(options), tuple(operands), complete)
+
+
+def _option(command: KnownCommand, word: str, rest: Sequence[str]) -> int | None:
+    """Return how many further words an option takes, or None if it is not in the table."""
+    name, equals, value = word.partition("=")
+    if word in command.flags or (equals and f"{name}=" in command.flags):
+        return 0
+    for known, check in ((command.values, _any_value), (command.paths, is_plain)):
+        if name in known:
+            if equals:
+                return 0 if check(value) else None
+            return 1 if rest and check(rest[0]) else None
+    if command.number and re.fullmatch(r"-\d{1,6}", word):
+        return 0
+    if word.startswith("--") or command.single_dash:
+        return None
+    for at, letter in enumerate(word[1:], 1):
+        option = f"-{letter}"
+        if option in command.values or option in command.paths:
+            check = _any_value if option in command.values else is_plain
+            attached = word[at + 1 :]
+            if attached:
+                return 0 if check(attached) else None
+            return 1 if rest and check(rest[0]) else None
+        if option not in command.flags:
+            return None
+    return 0
+
+
+def _any_value(value: str) -> bool:
+    """Return whether a value is only text: no control characters, no file to read it from."""
+    return (
+        not value.startswith(("@", "file:", "fileb:"))
+        and "%x" not in value
+        and "-file=" not in value
+        and not isinstance(value, GlobPattern)
+    )
+
+
+def _applies(found: Recognized) -> bool:
+    """Return whether the command has the options that it needs and none that change what it does."""
+    command = found.command
+    words = (*found.options, *found.operands)
+    if any(is_option(option, word, command.single_dash) for word in words for option in command.unless):
+        return False
+    if command.secret_words and any(_names_one(word, command.secret_words) for word in words):
+        return False
+    if not command.needs:
+        return True
+    negated = any(
+        word.startswith("--no-") and any(need.startswith(f"--{word[5:]}") for need in command.needs) for word in words
+    )
+    return (
+        found.complete
+        and not negated
+        and any(
+            is_option(option, word, command.single_dash)
+            for word in found.options
+            for option in command.needs
+            if len(word) <= len(option) + 20
+        )
+    )
+
+
+def is_option(option: str, word: str, single_dash: bool = False) -> bool:
+    """Return whether a word is this option: also abbreviated, with a value, or among other letters."""
+    name = word.split("=")[0]
+    if name == option:
+        return True
+    if option.startswith("--") and name.startswith("--"):
+        return len(name) > 2 and option.startswith(name)
+    single = len(option) == 2 and option[0] == "-" and not single_dash
+    return single and word.startswith("-") and not word.startswith("--") and option[1] in word[1:]
+
+
+def _names_one(word: str, secret_words: frozenset[str]) -> bool:
+    return not secret_words.isdisjoint((word, word.split("=")[0], *re.split(r"[,/.\s()|]", word.casefold())))
+
+
+def _reads_loopback(argv: Sequence[str]) -> bool:
+    """Return whether this is curl reading from a server on this computer."""
+    if program_name(argv[0]) != "curl":
+        return False
+    urls: list[str] = []
+    rest = list(argv[1:])
+    while rest:
+        word = rest.pop(0)
+        name, equals, _ = word.partition("=")
+        following = rest[0] if rest else "@"
+        if (
+            (word in ("-o", "--output") and following == "/dev/null")
+            or (word in ("-X", "--request") and following in ("GET", "HEAD"))
+            or (name in CURL_VALUES and not equals and not following.startswith("@"))
+        ):
+            rest.pop(0)
+        elif (
+            word.startswith("-")
+            and not word.startswith("--")
+            and all(f"-{letter}" in CURL_FLAGS for letter in word[1:])
+        ):
+            continue
+        elif word.startswith("-"):
+            if word not in CURL_FLAGS:
+                return False
+        else:
+            urls.append(word)
+    return bool(urls) and all(LOOPBACK_URL.fullmatch(url) and not isinstance(url, GlobPattern) for url in urls)
+
+
+def _reads_database(argv: Sequence[str]) -> bool:
+    """Return whether this is sqlite3 with one query of a database that it opens read-only."""
+    options = [word for word in argv[1:] if word.startswith("-")]
+    operands = [word for word in argv[1:] if not word.startswith("-")]
+    if program_name(argv[0]) != "sqlite3" or len(operands) != 2 or not SQLITE_FLAGS.issuperset(options):
+        return False
+    query = operands[1]
+    known = SQLITE_READS.fullmatch(query) or (SELECT.fullmatch(query) and not SQLITE_CODE.search(query))
+    return "-readonly" in options and bool(known) and "\n" not in query

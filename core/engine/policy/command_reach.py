@@ -1,0 +1,195 @@
+"""What a command line can reach: the folders it works in, and the secrets whose contents it may show."""
+
+import posixpath
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+
+from core.domain.command_line import ReadLine, program_name, read_line, split_loosely
+from core.domain.known_commands import Recognized, only_reads, recognize
+from core.domain.programs import FIND_ACTIONS, irreversible_reason, possibly_irreversible_reason
+from core.domain.sensitive_paths import is_git, is_hidden_from_commands, is_secret, shows_secrets
+from core.domain.shell_words import GlobPattern
+
+DATA_BUILTINS = frozenset({"cd", "[", "export", ":", "exit", "set", "command", "type", "wait"})
+# Known programs that change files, but never run the text they are given.
+DATA_PROGRAMS = frozenset({"git", "mkdir", "touch", "tee"})
+
+
+@dataclass(frozen=True, slots=True)
+class CommandReach:
+    """The reach of a command line in a folder.
+
+    Attributes:
+        folders: the folders, relative to the workspace, in which its commands may run; None if one of them
+            is outside or in .git, or a command reads or writes outside.
+        expand: returns the files in the workspace that match a pattern.
+        resolve: returns a path relative to the workspace, with its links resolved.
+    """
+
+    line: ReadLine
+    folders: tuple[str, ...] | None
+    expand: Callable[[str], Sequence[str]]
+    resolve: Callable[[str], str]
+
+    @property
+    def is_understood(self) -> bool:
+        """Whether everything that the line does is known from its words, as far as the words can tell."""
+        line = self.line
+        if not line.special:
+            return True
+        if self.folders is None or not all(map(_finds_by_reading, line.parts)):
+            return False
+        hides_code = line.embeds_text or (bool(line.outputs) and len(line.parts) > 1)
+        return not hides_code or only_handles_text(line)
+
+    def paths(self) -> Iterator[str]:
+        """Yield every path that the line may name: its words in each folder, and the files its patterns match."""
+        words = [word for part in self.line.parts for word in part]
+        for word in (*words, *self.line.inputs, *self.line.outputs):
+            for folder in self.folders or ("",):
+                path = posixpath.join(folder, word)
+                yield from self.expand(path) if isinstance(word, GlobPattern) else (path,)
+
+    def shown_secrets(self, secret_files: Callable[[], Sequence[str]], *, masked: bool) -> tuple[str, ...]:
+        """Return the files with secrets whose contents a command may show.
+
+        `secret_files` returns those in the workspace; `masked` means that the sandbox hides the contents of some.
+        """
+        found: dict[str, None] = {}
+        for known in filter(None, map(recognize, self.line.parts)):
+            for folder in self.folders or ("",):
+                found |= dict.fromkeys(self._shown(known, folder, secret_files))
+        return tuple(path for path in found if not (masked and is_hidden_from_commands(path)))
+
+    def _shown(self, known: Recognized, folder: str, secret_files: Callable[[], Sequence[str]]) -> Iterator[str]:
+        if known.command.contents == "none":
+            return
+        whole = known.command.contents == "tree" or _recurses(known)
+        places: list[str] = [folder or "."] if whole and (len(known.operands) < 2 or not known.complete) else []
+        for word in known.operands:
+            path = posixpath.normpath(posixpath.join(folder, word))
+            named = self.expand(path) if isinstance(word, GlobPattern) else (path,)
+            places += named
+            yield from (real for each in named if is_secret(real := self.resolve(each)))
+        for path in secret_files() if whole else ():
+            if (
+                shows_secrets(path)
+                and not _is_left_out(known, path)
+                and any(_contains(place, path) for place in places)
+            ):
+                yield path
+
+    @property
+    def runs_other_code(self) -> bool:
+        """Whether a command may run code, which could read any file."""
+        return bool(self.line.assignments) or not only_handles_text(self.line)
+
+
+def read_reach(
+    line: ReadLine, workspace: str, expand: Callable[[str], Sequence[str]], resolve: Callable[[str], str]
+) -> CommandReach:
+    """Return the reach of a command line that runs in the workspace."""
+    folders = [""]
+    for part in line.parts:
+        if part[0] == "cd":
+            target = posixpath.normpath(posixpath.join(workspace, folders[-1], part[1]))
+            if not _is_inside(target, workspace) or any(map(is_git, resolve(target).split("/"))):
+                return CommandReach(line, None, expand, resolve)
+            folders.append(posixpath.relpath(target, workspace) if target != workspace else "")
+    if line.enters_folder:
+        folders = folders[1:]
+    for folder in folders:
+        for name in (*line.inputs, *line.outputs):
+            if not _is_inside(posixpath.join(workspace, folder, name), workspace):
+                return CommandReach(line, None, expand, resolve)
+    return CommandReach(line, tuple(dict.fromkeys(folders)), expand, resolve)
+
+
+def _is_inside(path: str, workspace: str) -> bool:
+    clean = posixpath.normpath(path)
+    return clean == workspace or clean.startswith(workspace.rstrip("/") + "/")
+
+
+def only_handles_text(line: ReadLine) -> bool:
+    """Return whether no command of the line can run the text in its arguments and here-documents."""
+    for part in line.parts:
+        known = recognize(part)
+        if not (known and known.complete) and not _is_builtin(part):
+            return False
+        if known and known.command.effect == "writes" and known.command.words[0] not in DATA_PROGRAMS:
+            return False
+    return True
+
+
+def irreversible_line_reason(command: str) -> str:
+    """Return why a command may be irreversible, or "". What is not understood is checked word by word."""
+    line = read_line(command)
+    if isinstance(line, ReadLine):
+        own = bool(line.assignments)
+        for part in line.parts:
+            if why := irreversible_reason(part, own_environment=own):
+                return why
+        if not line.special or only_handles_text(line):
+            return ""
+    return next((why for words in split_loosely(command) if (why := possibly_irreversible_reason(words))), "")
+
+
+def _finds_by_reading(part: Sequence[str]) -> bool:
+    """Return whether a command other than find, or what find runs on each file, is known to only read."""
+    actions = [at for at, word in enumerate(part) if word in FIND_ACTIONS]
+    if program_name(part[0]) != "find" or not actions:
+        return True
+    return len(actions) == 1 and actions[0] + 1 < len(part) and only_reads(part[actions[0] + 1 :])
+
+
+def _is_builtin(part: Sequence[str]) -> bool:
+    return part[0] in DATA_BUILTINS
+
+
+def _recurses(known: Recognized) -> bool:
+    names = known.command.recurses
+    letters = {name[1] for name in names if len(name) == 2}
+    for option in known.options:
+        if option.split("=")[0] in names:
+            return True
+        if option[:1] == "-" and option[:2] != "--" and letters.intersection(option[1:]):
+            return True
+        if option.startswith("--") and any(name.startswith(option) for name in names if len(option) > 3):
+            return True
+    return False
+
+
+def _contains(place: str, path: str) -> bool:
+    return place in (".", path) or path.startswith(f"{place}/")
+
+
+def _is_left_out(known: Recognized, path: str) -> bool:
+    """Return whether the command's options, or its habits, keep it from reading this file."""
+    name = posixpath.basename(path)
+    parts = path.split("/")
+    match known.command.words[0]:
+        case "grep" | "egrep" | "fgrep":
+            only = _values(known, "--include")
+            return (
+                (bool(only) and not any(fnmatchcase(name, pattern) for pattern in only))
+                or any(fnmatchcase(name, pattern) for pattern in _values(known, "--exclude"))
+                or any(fnmatchcase(part, pattern) for pattern in _values(known, "--exclude-dir") for part in parts[:-1])
+            )
+        case "rg":
+            hidden = any(part.startswith(".") for part in parts) and not any(
+                option in ("--hidden", "--unrestricted", "--no-ignore")
+                or (option[:1] == "-" and option[:2] != "--" and bool({"u", "."}.intersection(option[1:])))
+                for option in known.options
+            )
+            only = [glob for glob in (*_values(known, "--glob"), *_values(known, "-g")) if not glob.startswith("!")]
+            return hidden or (bool(only) and not any(fnmatchcase(name, glob) for glob in only))
+        case _:
+            return False
+
+
+def _values(known: Recognized, option: str) -> list[str]:
+    """Return the values given to an option, after `=` or as the next word."""
+    attached = [word.partition("=")[2] for word in known.options if word.startswith(f"{option}=")]
+    following = [after for word, after in zip(known.options, known.options[1:], strict=False) if word == option]
+    return attached + following

@@ -1,0 +1,232 @@
+"""Commands that read patterns or whole folders do not show secrets that the sandbox cannot hide without approval."""
+
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from core.domain.modes import Mode
+from core.domain.permissions import Allowed, Denied, NeedsApproval, PolicyDecision, SandboxLevel
+from core.domain.sensitive_paths import is_hidden_from_commands, is_secret, may_need_protection, names_secret
+from core.engine.policy.secret_files import matching_files, secret_files
+from core.workspace.folder_scan import FolderScan
+from core.workspace.launcher import CommandRequest
+from tests.core.engine.policy_calls import FACTS, act, rule, verdict
+from tests.core.workspace.commands import await_, walls
+
+SECRET = "canary-7f31"
+FILES = (
+    ".env",
+    "id_rsa",
+    "src/app.py",
+    "src/notes.txt",
+    "deploy/prod.tfvars",
+    "conf/kubeconfig",
+    "certs/server.pem",
+    "certs/ca.txt",
+)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    work = tmp_path / "work"
+    for name in FILES:
+        (work / name).parent.mkdir(parents=True, exist_ok=True)
+        (work / name).write_text(f"X {SECRET}\n")
+    (work / "plain-name").symlink_to(".env")
+    return work
+
+
+def decide(folder: Path, command: str, level: SandboxLevel, mode: Mode = "auto", *rules: str) -> PolicyDecision:
+    def resolve(path: str) -> str:
+        real = (folder / path).resolve()
+        return str(real.relative_to(folder)) if real.is_relative_to(folder) else path
+
+    facts = replace(
+        FACTS,
+        workspace=str(folder),
+        level=level,
+        resolve=resolve,
+        expand=partial(matching_files, folder),
+        secret_files=partial(secret_files, folder),
+    )
+    saved = [rule(pattern, scope="always", scope_id="") for pattern in rules]
+    return verdict(act("run", command=command), *saved, mode=mode, facts=facts)
+
+
+READERS = [
+    "grep -r X .",
+    "grep -rn X",
+    "grep -R X .",
+    "grep --recursive X",
+    "grep --recurs X .",
+    "grep -nir X . --color",
+    "grep X -r",
+    "grep -d recurse X .",
+    "egrep -r X .",
+    "rg X -uu",
+    "rg --hidden X",
+    "rg X",
+    "rg -. X",
+    "ag X",
+    "git grep X",
+    "diff -r . src",
+    "diff --recursive src .",
+    "cat *",
+    "cat id_*",
+    "head *",
+    "grep X *",
+    "tail -n 3 ?d_rsa",
+    "cat plain-name",
+    "cd conf && cat *",
+    "cd src && grep -r X ..",
+    "cd deploy; cat *",
+    "cat deploy/*",
+    "cat conf/kubeconfig",
+    "cat deploy/prod.tfvars",
+    "grep -r X deploy",
+    "rg X deploy",
+    "cat certs/server.pem",
+    "cat certs/*",
+    "sort *",
+    "jq . deploy/*",
+    "sh -c 'grep -r X .'",
+    "timeout 5 grep -r X .",
+    "nice grep -r X .",
+    "grep -r X . | head",
+    "ls; grep -r X .",
+    "grep -r --include=*.tfvars X .",
+    "grep -r --exclude=*.py X .",
+]
+
+
+@pytest.mark.parametrize("command", READERS)
+def test_a_reader_of_unnamed_files_asks_under_landlock(command: str, folder: Path) -> None:
+    program = command.split()[0]
+    modes: tuple[Mode, ...] = ("auto", "ask")
+    for mode in modes:
+        rules = (f"{program} *",) if mode == "ask" and program in ("grep", "rg", "cat", "head", "sort") else ()
+        found = decide(folder, command, "reduced", mode, *rules)
+        assert isinstance(found, NeedsApproval | Denied), command
+        if isinstance(found, NeedsApproval) and mode == "auto":
+            assert found.request.patterns == () or "git grep" in command
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "grep -rn X src",
+        "grep -rn --include=*.py X .",
+        "grep -r --exclude-dir=deploy --exclude-dir=conf --exclude=id_rsa --exclude=.env X .",
+        "rg X src",
+        "rg -g '*.py' X",
+        "cat src/*",
+        "cat src/app.py",
+        "ls *",
+        "ls -la",
+        "wc -l *",
+        "find . -name '*.py'",
+        "git status",
+        "git log --oneline -5",
+        "cd src && grep -r X .",
+        "echo a > b.txt",
+        "du -sh *",
+        "stat id_rsa.pub",
+    ],
+)
+def test_other_commands_do_not_ask(command: str, folder: Path) -> None:
+    assert isinstance(decide(folder, command, "reduced"), Allowed)
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["pytest -q", "python x.py", "npm test", "make", "tar cf a.tar .", "cp -r . ../x", "node x.js", "CI=1 ls"],
+)
+def test_code_asks_under_landlock_in_a_folder_with_secrets_until_a_rule_allows_it(
+    command: str, folder: Path, tmp_path: Path
+) -> None:
+    found = decide(folder, command, "reduced")
+    assert isinstance(found, NeedsApproval) and ".env" in found.request.reason
+    bare = tmp_path / "bare"
+    bare.mkdir()
+    assert isinstance(decide(bare, command, "reduced"), Allowed)
+    assert isinstance(decide(folder, command, "verified"), Allowed)
+
+
+def test_a_rule_allows_code_in_a_folder_with_secrets(folder: Path) -> None:
+    assert isinstance(decide(folder, "pytest -q", "reduced", "auto", "pytest *"), Allowed)
+
+
+def test_bubblewrap_asks_only_about_what_it_does_not_hide(folder: Path) -> None:
+    asked = decide(folder, "grep -r X .", "verified")
+    assert isinstance(asked, NeedsApproval) and asked.request.reason.startswith("It may show deploy/prod.tfvars, which")
+    (folder / "deploy" / "prod.tfvars").unlink()
+    assert isinstance(decide(folder, "grep -r X .", "verified"), Allowed)
+    assert isinstance(decide(folder, "cat *", "verified"), Allowed)
+
+
+@pytest.mark.parametrize("backend", ["bubblewrap", "landlock"])
+def test_what_a_sandbox_shows_is_what_the_policy_asks_about(backend: str, folder: Path) -> None:
+    """The real sandbox runs `grep -r`; each file with secrets that it prints is one that the policy asks about."""
+    (folder / "plain-name").unlink()
+    with walls(backend) as sandbox:
+        found = FolderScan(folder).scan_before()
+        asked = CommandRequest("grep -r X .", folder, protected=found.protected, hidden=found.hidden)
+        done = await_(sandbox.run(asked))
+    shown = {line.split(":")[0].removeprefix("./") for line in done.output.splitlines() if SECRET in line}
+    assert "src/app.py" in shown
+    assert {name for name in shown if is_hidden_from_commands(name)} == (
+        set() if backend == "bubblewrap" else {".env", "id_rsa", "conf/kubeconfig"}
+    )
+    decision = decide(folder, "grep -r X .", "verified" if backend == "bubblewrap" else "reduced")
+    assert isinstance(decision, NeedsApproval)
+
+
+def words(text: str) -> list[str]:
+    return text.split()
+
+
+NAMES = words("""
+    .env~ .env.bak .env.local .env.swp ..env.swp .#.env .env-prod .env_local dev.env prod.env~ .secrets .secret
+    sub/.secrets/a .vault_pass .vault_pass.txt .vault-password vault_pass.txt kubeconfig kubeconfig.yaml
+    prod.kubeconfig kubeconfig~ .kube/config .dev.vars .terraformrc .mylogin.cnf id_rsa.bak id_ed25519~
+    .id_rsa.swp .npmrc.old .databrickscfg .pgpass
+""")
+READ_PROTECTED = words("""
+    prod.tfvars terraform.tfvars x.auto.tfvars prod.tfvars.json terraform.tfstate terraform.tfstate.backup
+    a.keytab credentials.csv app_accessKeys.csv rootkey.csv kaggle.json secret.yaml x-firebase-adminsdk-1.json
+    service_account.json .bash_history .psql_history rclone.conf .oci/config .config/glab-cli/config.yml
+    .codex/auth.json server.key.bak
+""")
+HARMLESS = words("""
+    .env.example .env-sample .env.template .env.example~ terraform.tfvars.example id_rsa.pub kubeconfig.go
+    secrets.py env.py environment.ts .envrc-docs README.md tokens.css history.py
+""")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_names_hidden_from_commands(name: str) -> None:
+    assert is_secret(name) and is_hidden_from_commands(name) and may_need_protection(name.encode())
+    assert is_secret(f"a/{name}") and is_hidden_from_commands(f"a/{name}") and may_need_protection(f"a/{name}".encode())
+
+
+@pytest.mark.parametrize("name", READ_PROTECTED)
+def test_names_that_no_tool_reads(name: str) -> None:
+    assert is_secret(name) and is_secret(f"a/{name}")
+
+
+@pytest.mark.parametrize("name", HARMLESS)
+def test_names_without_secrets(name: str) -> None:
+    assert not is_secret(name) and not is_hidden_from_commands(name) and not names_secret(name)
+
+
+def test_the_word_kubeconfig_alone_names_no_file(folder: Path) -> None:
+    assert isinstance(decide(folder, "grep -rn kubeconfig src", "verified"), Allowed)
+
+
+def test_a_scan_finds_the_names_that_the_sandbox_hides(tmp_path: Path) -> None:
+    for name in NAMES:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("x")
+    assert set(FolderScan(tmp_path).scan_before().hidden) == set(NAMES) == set(secret_files(tmp_path))
