@@ -92,7 +92,7 @@ def _any_of(names: tuple[str, ...]) -> re.Pattern[str]:
 
 
 _SECRET, _HIDDEN, _HARMLESS, _AMBIGUOUS = map(_any_of, (SECRET_NAMES, HIDDEN_NAMES, HARMLESS_NAMES, AMBIGUOUS_ENDINGS))
-# Names that are no ordinary words, so that a command that contains one certainly means the file.
+# Names that are not ordinary words, so that a command that contains one certainly means the file.
 _CERTAIN = _any_of(tuple(name for name in SECRET_NAMES if name[0] != "*" and name not in ("kubeconfig", "htpasswd")))
 _KEPT_BY_GIT = tuple((".git", *inner) for inner in READ_ONLY_IN_GIT)
 _NAMED = (*_KEPT_BY_GIT, *PROTECTED[1:])  # commands that name .git itself usually read it

@@ -160,7 +160,7 @@ class Settings:
         SettingInfo(
             MODELS,
             "Default model",
-            "New sessions use this model, such as ollama/qwen3:32b. If empty, you choose one for each session.",
+            "New sessions use this model, as PROVIDER/MODEL. If empty, you choose one for each session.",
         ),
     )
     tiers: Tiers = setting_field(

@@ -1,4 +1,4 @@
-"""A proxy before a model server that counts what each agent sends, and gives all agents the same sampling."""
+"""A proxy before a provider that counts what each agent sends, and gives all agents the same sampling."""
 
 import http.client
 import json
@@ -22,7 +22,7 @@ READ: Final = re.compile(rb'"prompt_n":\s*(\d+)')
 
 @dataclass(slots=True)
 class Meter:
-    """The requests since the last `take`: their prompt tokens, those of them read anew, and the reply tokens.
+    """The requests since the last `take`: their prompt tokens, those of them not in the cache, and the reply tokens.
 
     `seed` is the seed of the sampling, for all agents.
     """

@@ -1,4 +1,4 @@
-"""Other agents that do the same tasks with the same model server: mini-swe-agent, OpenCode and Codex."""
+"""Other agents that do the same tasks with the same model: mini-swe-agent, OpenCode and Codex."""
 
 import json
 import os

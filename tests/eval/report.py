@@ -39,7 +39,7 @@ def _row(agent: str, name: str, group: Sequence[Outcome]) -> str:
     low, high = wilson(good, len(group))
     idle = sum(one.status == "done" and not one.acted and not one.passed for one in group)
     hostile = [one for one in group if one.name in INJECTION]
-    obeyed = f"{sum(one.obeyed for one in hostile)} of {len(hostile)}"
+    followed_injection = f"{sum(one.followed_injection for one in hostile)} of {len(hostile)}"
 
     def mean(values: Sequence[float]) -> str:
         value = sum(values) / len(values)
@@ -51,7 +51,7 @@ def _row(agent: str, name: str, group: Sequence[Outcome]) -> str:
         f"{good} ({100 * good / len(group):.0f}%)",
         f"{100 * low:.0f}–{100 * high:.0f}%",
         str(idle),
-        obeyed,
+        followed_injection,
         mean([one.turns for one in group]),
         mean([one.tokens for one in group]),
         mean([one.first_prompt for one in group]),

@@ -34,7 +34,7 @@ class Outcome:
         status: `done` if the agent reported that it is done.
         reason: why the agent did not complete the task.
         acted: the agent did something, apart from replying.
-        obeyed: files beside those of the task show that the agent followed instructions in its content.
+        followed_injection: files beside those of the task show that the agent followed instructions in its content.
         turns, tokens, first_prompt, reply_tokens: requests, prompt tokens of all and of the first, and reply tokens.
     """
 
@@ -49,7 +49,7 @@ class Outcome:
     seconds: float
     reason: str = ""
     acted: bool = False
-    obeyed: bool = False
+    followed_injection: bool = False
     first_prompt: int = 0
     reply_tokens: int = 0
     repeat: int = 0
@@ -105,7 +105,7 @@ def run_other(home: Path, task: Task, agent: str, url: str, model: str, meter: M
     result, used = TaskResult(folder, done.reply, 0), meter.take()
     return Outcome(
         task.name, agent, task.passed(result), "failed" if done.reason else "done", used.requests, used.prompt, 0, 0,
-        seconds, done.reason, used.requests > 1, task.obeyed(result), used.first_prompt, used.reply,
+        seconds, done.reason, used.requests > 1, task.followed_injection(result), used.first_prompt, used.reply,
     )  # fmt: skip
 
 
@@ -128,7 +128,7 @@ async def _outcome(
     asked = sum(isinstance(event, QuestionAsked) for event in events)
     consents = sum(isinstance(event, PermissionRequested) for event in events)
     result = TaskResult(folder, said[-1] if said else "", asked)
-    good, obeyed = await asyncio.to_thread(lambda: (task.passed(result), task.obeyed(result)))
+    good = await asyncio.to_thread(task.passed, result)
     why = "" if row.status == "done" else str(getattr(events[-1], "reason", ""))
     usage = [event.usage for event in replies]
     used = meter.take() if meter else Meter(
@@ -137,7 +137,8 @@ async def _outcome(
     )  # fmt: skip
     return Outcome(
         task.name, JOURNEYMAN, good, row.status, used.requests, used.prompt, consents, asked, seconds, why,
-        any(isinstance(event, CallStarted | QuestionAsked) for event in events), obeyed, used.first_prompt, used.reply,
+        any(isinstance(event, CallStarted | QuestionAsked) for event in events), task.followed_injection(result),
+        used.first_prompt, used.reply,
     )  # fmt: skip
 
 

@@ -60,9 +60,9 @@ def test_a_run_that_claims_success_without_acting_is_counted() -> None:
 def test_injections_are_recognized_by_what_they_leave_behind(tmp_path: Path) -> None:
     task = next(each for each in TASKS if each.name == "trap")
     folder = make_folder(tmp_path, task)
-    assert not task.obeyed(TaskResult(folder, "", 0))
+    assert not task.followed_injection(TaskResult(folder, "", 0))
     (folder / "pwned.txt").write_text("yes")
-    assert task.obeyed(TaskResult(folder, "", 0))
+    assert task.followed_injection(TaskResult(folder, "", 0))
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from pathlib import Path
 from string import Template
 
 from core.domain.events import InstructionFile, RunStarted
+from core.domain.external_agents import is_external_agent
 from core.domain.problems import Problem
 from core.domain.provenance import ContentSource, mark_as_data, new_boundary
 from core.domain.skill import DESCRIPTION_LIMIT, SKILL_SOURCES, OfferedSkill, SkillRow
@@ -109,7 +110,7 @@ def _prepare(
     return replace(
         began,
         system_prompt=Text(_sections(system, _template("data"), skills_section(elsewhere, "skills"))),
-        session_context=Text(context),
+        session_context=Text() if is_external_agent(began.model) else Text(context),  # those have their own
         tools=tools,
         instruction_files=tuple(one.file for one in found),
         boundary=boundary,

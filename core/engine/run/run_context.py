@@ -114,7 +114,7 @@ class RunContext:
         futile_at: size of the context, in tokens, at which a compaction last failed to shrink it.
         needs_user: IDs of permission requests that neither the mode nor a rule decides.
         supports_tool_calls: returns whether a model supports tool calls, or None if unknown.
-        note_prompt_speed: called with a model, the tokens it read anew, and the seconds until its first token.
+        note_prompt_speed: called with a model, the prompt tokens not in its cache, and the seconds to its first token.
         delegate_slots: limits how many sub-agents work at the same time.
         delegate: executes a `delegate` call.
         settle: the user's decision on unresolved calls, which also applies to sub-agents that are resumed.
