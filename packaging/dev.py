@@ -24,6 +24,8 @@ python3 packaging/dev.py COMMAND
   test --faults        kills, full disks, power failures and the like at every possible point (15 minutes)
   test --user          the attack tests as an unprivileged user, even when started as root
   test --servers ...   also run the tests against large inference servers, which are installed once
+  test --thinking ...  run the tests that need a real model, which is downloaded once (1.1 GB)
+  thinking [MODEL]     serve that model (qwen, or the weaker gemma) and print how to use it
   check                check style, types, spelling and the house rules
   bench [NAMES...]     measure performance; --write runs all benchmarks and updates resources/docs/figures.md
   soak --minutes N     random use, faults, kills and restarts for N minutes; reports failures and growth
@@ -81,11 +83,14 @@ def screenshots(words: list[str], system: bool) -> int:
 
 
 def test(words: list[str], system: bool) -> int:
-    """Run all checks and all tests, or pytest with the given arguments. `--servers` is our own option."""
+    """Run all checks and all tests, or pytest with the given arguments. `--servers`, `--thinking` are our own."""
     prepare("dev", system)
     if "--servers" in words:
         os.environ["JOURNEYMAN_SERVERS"] = "1"
         words = [word for word in words if word != "--servers"]
+    if "--thinking" in words:
+        os.environ["JOURNEYMAN_THINKING"] = "1"
+        words = ["-m", "thinking", *(word for word in words if word != "--thinking")]
     headless()
     for word, module in MODULES.items():
         if words[:1] == [word]:
@@ -121,6 +126,13 @@ def soak(words: list[str], system: bool) -> int:
     prepare("dev", system)
     headless()
     return subprocess.call([str(PYTHON), "-m", "tests.soak", *words])
+
+
+def thinking(words: list[str], system: bool) -> int:
+    """Serve a small real model until interrupted."""
+    prepare("dev", system)
+    os.chdir(ROOT)
+    return subprocess.call([str(PYTHON), "-m", "tests.servers.thinking", *words])
 
 
 def bundle(words: list[str], system: bool) -> int:
@@ -199,6 +211,7 @@ COMMANDS: dict[str, Callable[[list[str], bool], int]] = {
     "check": check,
     "bench": bench,
     "soak": soak,
+    "thinking": thinking,
     "bundle": bundle,
     "eval": evaluate,
     "screenshots": screenshots,

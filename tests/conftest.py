@@ -42,6 +42,7 @@ class RemoteConnectionRefused(ConnectionError):
 def pytest_configure(config: pytest.Config) -> None:
     """Register the markers, and guard the sockets of this process."""
     config.addinivalue_line("markers", "logs(*patterns): warnings and errors this test may log")
+    config.addinivalue_line("markers", "thinking: this test needs a real model (dev.py test --thinking)")
     config.addinivalue_line("markers", "colors: this test checks colors and runs once for each theme")
     guard_sockets()
 

@@ -143,6 +143,8 @@ CALLS = {
             "tests/soak/",
             "tests/monkey/",
             "tests/eval/",
+            "tests/servers/thinking.py",
+            "tests/servers/serve_gguf.py",
         ),
     ),
     "no mocks": Call(r"(^|\.)(\w*Mock|create_autospec)$|^mock\.patch|^mocker\.", "MagicMock()"),

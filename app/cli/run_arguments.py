@@ -11,7 +11,7 @@ EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
 EXIT_CODES = """\
 Exit codes:
   0    the run was completed
-  1    it failed, or the command did
+  1    it failed or ended without doing anything, or the command failed
   2    the arguments are wrong
   3    it is waiting for an answer or a permission
   4    it reached a limit, such as --max-turns

@@ -26,6 +26,7 @@ from core.domain.text import Text
 from core.domain.visible import strip_colors, visible
 from core.engine.api.engine import Engine
 from core.store.journal_update import JournalUpdate
+from core.timeline.idle_runs import ENDED_IDLE, ended_idle
 
 NO_USER = "No user is available to approve it."
 UNKNOWN_PRICE = "The price of this model is unknown, so --max-cost {:g} has no effect."
@@ -112,7 +113,7 @@ class RunFollower:
             case RunEnded(status=status, error=trouble):
                 if trouble:
                     self._context.out.print_error(trouble)
-                return BY_STATUS[status]
+                return FAILED if self._ended_idle(told.entry) else BY_STATUS[status]
             case RunPaused(error=trouble, reason=why):
                 self._tell_pause(why, trouble)
                 return WAITING
@@ -124,6 +125,15 @@ class RunFollower:
                 return await self._decide(told.entry.session)
             case _:
                 return None
+
+    def _ended_idle(self, end: EventRecord) -> bool:
+        """Return whether the run did nothing for a task that asked for work, and warn about it."""
+        engine = self._context.engine
+        steps = engine.timeline_steps(engine.session(end.session))
+        idle = ended_idle(step for step in steps if step.run == end.run)
+        if idle:
+            self._context.out.print_warning(f"{ENDED_IDLE}.")
+        return idle
 
     async def _answer(self, session: str, question: Question) -> int | None:
         """Answer a question from the command line; return None when the run continues."""

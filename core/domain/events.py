@@ -225,8 +225,8 @@ class Replied:
 
     `reasoning` is the model's thinking as far as the provider discloses it. `stop_reason` is empty for a normal end,
     else `length`, `content_filter` or `refusal`. `provider_state` is opaque data that the provider expects back
-    unchanged with the next request. `note` is a message to the user about irregularities in the reply.
-    `first_token_s` is the time from the request to the first token; 0 if it was not measured.
+    unchanged with the next request. `note` is a message to the user about irregularities. `first_token_s` is the time
+    to the first token; 0 if unknown. `written` is the complete text if calls were read from it; `text` is the rest.
     """
 
     text: Text = Text()
@@ -238,6 +238,7 @@ class Replied:
     note: str = ""
     cost: float | None = None
     first_token_s: float = 0.0
+    written: Text = Text()
 
 
 @dataclass(frozen=True, slots=True)

@@ -80,6 +80,8 @@ class ReplyDelta:
         provider_state: opaque JSON that the same provider expects back with the next request.
         note: a remark for the user about how the reply was read.
         cost: the cost of the reply in US dollars; None if unknown.
+        written: the complete text as the model wrote it, if calls were read from it. `text` is then the complete text
+            without the calls, and replaces the pieces that came before.
     """
 
     text: str = ""
@@ -90,10 +92,11 @@ class ReplyDelta:
     provider_state: str = ""
     note: str = ""
     cost: float | None = None
+    written: str = ""
 
     def merge(self, later: "ReplyDelta") -> "ReplyDelta":
-        """Return the usage, stop reason, state, note and cost known after `later`. Text and calls are left out."""
-        if later.usage is None and not (later.stop_reason or later.provider_state or later.note):
+        """Return the fields known after `later` that belong to the whole reply: all but text, reasoning and calls."""
+        if later.usage is None and not (later.stop_reason or later.provider_state or later.note or later.written):
             return self
         return ReplyDelta(
             usage=later.usage or self.usage,
@@ -101,6 +104,7 @@ class ReplyDelta:
             provider_state=later.provider_state or self.provider_state,
             note=later.note or self.note,
             cost=self.cost if later.cost is None else later.cost,
+            written=later.written or self.written,
         )
 
 

@@ -112,4 +112,5 @@ class RecordedModel:
             self._read_text(reply.provider_state),
             reply.note,
             reply.cost,
+            self._read_text(reply.written),
         )

@@ -1,12 +1,13 @@
 """Text-based tool calls, for models without native tool calls.
 
-A call is a fenced block whose info string contains a secret boundary of the run, so text that the model quotes from a
-file can neither call a tool nor end the run.
+A call is a fenced block whose info string contains a secret boundary of the run, so that whatever a block without it
+contains, such as a quoted file, cannot end the run. Calls without the boundary are read like those of any other model.
 """
 
 import json
 import re
 from collections.abc import AsyncGenerator
+from contextlib import aclosing
 from dataclasses import replace
 from importlib import resources
 from string import Template
@@ -14,52 +15,47 @@ from typing import Any
 
 from core.domain.messages import Message
 from core.domain.text import Text
+from core.models.call_shapes import END_MARK, calls_in
+from core.models.lenient_json import read_json
 from core.models.model import Model, ReplyDelta, Request, RequestedCall
+from core.models.written_call_reader import FENCE_START, find_written_calls
+from core.models.written_calls import ArgumentCheck
 
 FINAL_TOOL = "final"
 FINAL_STATE = '{"final":true}'  # the provider state of a reply that marks itself as final
 UNKNOWN_TOOL = "call"
-FENCE_START = "```call-"
 
 
 class TextCallAdapter:
     """Adds tool calls to a model that has none by parsing them from its text. `boundary` is the secret of the run."""
 
-    def __init__(self, model: Model, boundary: str) -> None:
+    def __init__(self, model: Model, boundary: str, misfit: ArgumentCheck) -> None:
         self._model = model
-        self.window = model.window
-        self._fence = f"```call-{boundary}"
+        self._misfit = misfit
+        self._fence = f"{FENCE_START}{boundary}"
         self._boundary = boundary
 
+    @property
+    def window(self) -> int:
+        return self._model.window
+
     async def stream(self, request: Request) -> AsyncGenerator[ReplyDelta, None]:
-        """Stream the text before the first call as it arrives, and the rest once the reply is complete."""
-        held, shown, last = "", "", ReplyDelta()
-        async for delta in self._model.stream(self._text_request(request)):
-            held += delta.text
-            safe = _showable_length(held, shown[-1:] not in ("", "\n"))
-            shown += held[:safe]
-            if held[:safe] or delta.reasoning:
-                yield ReplyDelta(held[:safe], delta.reasoning)
-            held = held[safe:]
-            calls = last.calls + delta.calls
-            stop, state, note = (
-                delta.stop_reason or last.stop_reason,
-                delta.provider_state or last.provider_state,
-                delta.note or last.note,
-            )
-            cost = last.cost if delta.cost is None else delta.cost
-            last = ReplyDelta(
-                calls=calls,
-                usage=delta.usage or last.usage,
-                stop_reason=stop,
-                provider_state=state,
-                note=note,
-                cost=cost,
-            )
-        outside, calls, is_final = parse_text_calls(held, self._fence)
-        calls = last.calls + calls  # some models also make native calls
-        state = FINAL_STATE if is_final and not calls else last.provider_state
-        yield replace(last, text=outside if outside.strip() or not shown else "", calls=calls, provider_state=state)
+        """Stream the reply as it comes, followed by the calls that its text makes, if any."""
+        pieces, called, last = list[str](), False, ReplyDelta()
+        async with aclosing(self._model.stream(self._text_request(request))) as deltas:
+            async for delta in deltas:
+                yield delta
+                pieces.append(delta.text)
+                called = called or bool(delta.calls)  # some models also make native calls
+                last = last.merge(delta)
+        text = "".join(pieces)
+        if self._fence in text:
+            outside, calls, is_final = parse_text_calls(text, self._fence)
+            state = FINAL_STATE if is_final and not (calls or called) else ""
+            yield ReplyDelta(outside, calls=calls, provider_state=state, written=text)
+        elif not called and (found := find_written_calls(text, request, self._misfit)).calls:
+            note = " ".join(part for part in (last.note, found.note) if part)
+            yield ReplyDelta(found.text, calls=found.calls, note=note, written=text)
 
     def _text_request(self, request: Request) -> Request:
         messages: list[Message] = []
@@ -94,19 +90,6 @@ class TextCallAdapter:
         return f"<result-{self._boundary}{failed_mark}>\n{request.read_text(message.text)}\n</result-{self._boundary}>"
 
 
-def _showable_length(held: str, inside: bool) -> int:
-    """Return how many characters can be shown: all up to a line that is, or may become, the start of a call.
-
-    `inside` is whether `held` begins in the middle of a line.
-    """
-    position = 0
-    for line in held.splitlines(keepends=True):
-        if not inside and (line.startswith(FENCE_START) or FENCE_START.startswith(line)):
-            return position
-        position, inside = position + len(line), False
-    return position
-
-
 def _add_result(messages: list[Message], text: str) -> None:
     """Append a tool result, merging the results of one reply into one message."""
     if messages and messages[-1].role == "user" and messages[-1].call_id:
@@ -120,16 +103,18 @@ def _instructions(boundary: str) -> str:
 
 
 def parse_text_calls(text: str, fence: str) -> tuple[str, tuple[RequestedCall, ...], bool]:
-    """Return the text outside the calls, the calls in order, and whether the reply marks itself as final."""
+    """Return the text outside the marked blocks, their calls in order, and whether the reply marks itself as final.
+
+    What is in a marked block becomes a call even if it is malformed, so that the model receives the validation error.
+    """
     outside: list[str] = []
     calls: list[RequestedCall] = []
     is_final, position = False, 0
     opening = re.compile(rf"^{re.escape(fence)}[ \t]*(?:\n|$)", re.MULTILINE)
     while found := opening.search(text, position):
         outside.append(text[position : found.start()])
-        plain, position = _parse_fence(text, found.end())
-        for one in plain if isinstance(plain, list) else [plain]:
-            call = _to_call(one)
+        block, position = _parse_fence(text, found.end())
+        for call in block:
             if call.tool == FINAL_TOOL:
                 is_final = True
                 outside.append(_final_text(call))
@@ -140,32 +125,33 @@ def parse_text_calls(text: str, fence: str) -> tuple[str, tuple[RequestedCall, .
     return words, tuple(calls), is_final
 
 
-def _parse_fence(text: str, start: int) -> tuple[Any, int]:
-    """Return the JSON value of a fenced block and the position after it; invalid JSON is returned as text."""
+def _parse_fence(text: str, start: int) -> tuple[list[RequestedCall], int]:
+    """Return the calls of a marked block and the position after it."""
     closing = re.compile(r"^[ \t]*```[ \t]*(?:\n|$)", re.MULTILINE)
     begin = len(text) - len(text[start:].lstrip())
     try:
-        value, end = json.JSONDecoder(strict=False).raw_decode(text, begin)
-    except (ValueError, RecursionError):
+        value, end = read_json(text, begin, END_MARK)
+    except ValueError:
         closed = closing.search(text, start)
-        return text[start : closed.start() if closed else len(text)].strip(), closed.end() if closed else len(text)
+        malformed = text[start : closed.start() if closed else len(text)].strip()
+        return [_malformed_call(malformed)], closed.end() if closed else len(text)
     closed = closing.search(text, end)
     between = text[end : closed.start()] if closed else text[end:]
-    return value, closed.end() if closed and not between.strip() else end
+    return _to_calls(value), closed.end() if closed and not between.strip() else end
 
 
-def _to_call(plain: Any) -> RequestedCall:
-    """Convert a JSON value to a call. A malformed value becomes a call too, so that argument validation reports the
-    error to the model.
-    """
-    if not isinstance(plain, dict):
-        text = plain if isinstance(plain, str) else json.dumps(plain)
-        named = re.search(r'"tool"\s*:\s*"([\w-]+)"', text)
-        return RequestedCall(named[1] if named and named[1] != FINAL_TOOL else UNKNOWN_TOOL, text)
-    tool = plain.get("tool", plain.get("name", UNKNOWN_TOOL))
-    arguments = plain.get("arguments", {key: value for key, value in plain.items() if key not in ("tool", "name")})
-    written = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
-    return RequestedCall(tool if isinstance(tool, str) else UNKNOWN_TOOL, written)
+def _to_calls(value: Any) -> list[RequestedCall]:
+    if isinstance(value, list):
+        return [call for item in value for call in _to_calls(item)]
+    if isinstance(value, dict) and value.get("tool") == FINAL_TOOL and isinstance(value.get("arguments"), str):
+        return [RequestedCall(FINAL_TOOL, value["arguments"])]
+    calls = [RequestedCall(call.tool, json.dumps(dict(call.arguments), ensure_ascii=False)) for call in calls_in(value)]
+    return calls or [_malformed_call(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))]
+
+
+def _malformed_call(text: str) -> RequestedCall:
+    named = re.search(r'"(?:tool|name)"\s*:\s*"([\w-]+)"', text)
+    return RequestedCall(named[1] if named and named[1] != FINAL_TOOL else UNKNOWN_TOOL, text)
 
 
 def _final_text(call: RequestedCall) -> str:

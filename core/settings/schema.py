@@ -204,7 +204,7 @@ class Settings:
         SettingInfo(
             MODELS,
             "Text-based tool calls",
-            "Models that cannot call tools and write each call as text instead. Journeyman detects such models and "
+            "Models that cannot call tools or write each call as text instead. Journeyman detects such models and "
             "adds them here. The Test button of a model checks it again.",
         ),
     )

@@ -219,3 +219,12 @@ def test_the_demo_needs_no_configuration(terminal: Terminal) -> None:
     done = terminal("demo", "--json", "--answer", "1")
     assert done.code == 0 and json.loads(done.out.splitlines()[-1])["status"] == "completed"
     assert (terminal.home / "demo" / "letters-1" / "complaint.md").exists()
+
+
+def test_a_run_that_did_nothing_for_its_task_exits_with_1(terminal: Terminal) -> None:
+    advice = {"text": "You should change the operator."}
+    terminal.script(advice, advice)
+    done = terminal("run", "Fix the bug in shop.py.", "--script", "script.json")
+    assert done.code == 1 and "Ended without doing anything." in done.err
+    done = terminal("run", "What is wrong in shop.py?", "--script", "script.json")
+    assert done.code == 0 and done.err == ""

@@ -12,6 +12,7 @@ from core.domain.question import Answer
 from core.domain.sessions import SessionRow
 from core.domain.steps import Step
 from core.store.queued_messages import QueuedMessage
+from core.timeline.idle_runs import ended_idle
 from core.timeline.session_activity import REQUEST_KINDS
 from ui.ask.ask_area import AskArea, Dialog, OpenRequest
 from ui.ask.ask_card import MAX_HEIGHT_SHARE
@@ -246,7 +247,9 @@ class SessionView(QWidget):
         waiting = sum(self._proposed.values()) if step.run == self._row.runs else 0  # shown only at the last run
         latest = step.run == self._row.runs and not self._row.imported_from
         again = latest and self._row.status == step.status == "failed"
-        return RunEnd(self.page.model.header(step.run), files, verdict, waiting, past.errors.get(step.run), again)
+        model, error = self.page.model, past.errors.get(step.run)
+        idle = ended_idle(model.opening(step.run))
+        return RunEnd(model.header(step.run), files, verdict, waiting, error, again, idle)
 
     def _open_step(self, step: Step) -> None:
         """Open the question of a waiting row as a dialog."""

@@ -19,7 +19,8 @@ from PySide6.QtWidgets import (
 
 from core.domain.problems import ErrorDetails
 from core.domain.steps import Step
-from ui.base.step_presentation import end_figures, plural, status_style, translate
+from core.timeline.idle_runs import ENDED_IDLE
+from ui.base.step_presentation import StatusStyle, end_figures, plural, status_style, translate
 from ui.style.icons import pixmap, set_icon
 from ui.style.number_formats import money
 from ui.style.theme import Look, set_style_properties
@@ -29,6 +30,7 @@ from ui.widgets.elided import ElidedLabel
 from ui.widgets.labels import allow_breaks, label
 from ui.widgets.tooltip import tooltip_text
 
+IDLE_STATUS: Final = StatusStyle("circle-alert", "waiting", ENDED_IDLE)
 MARGIN_ABOVE: Final = 8
 MARGIN_BELOW: Final = 12
 MAX_SPARE: Final = 2
@@ -59,6 +61,7 @@ class RunEnd(NamedTuple):
     open_proposals: int = 0  # waiting for the user's decision
     error: ErrorDetails | None = None
     can_retry: bool = False  # whether Try again is offered
+    idle: bool = False  # whether the run did nothing for a task that asked for work
 
 
 class RunEndCard(QFrame):
@@ -144,7 +147,7 @@ class RunEndCard(QFrame):
         other = step.run != self._run or self._shown is None
         self._shown = (step, end)
         self._run, self._word = step.run, end.rating.value
-        status, theme = status_style(step.status), self._look.theme
+        status, theme = IDLE_STATUS if end.idle else status_style(step.status), self._look.theme
         size = self._look.size(16)
         self._glyph.setPixmap(pixmap(status.icon, theme.color(status.token), size, self.devicePixelRatioF()))
         self._status.setText(translate(status.label))

@@ -106,6 +106,9 @@ def _event_facts(entry: dict[str, Any]) -> list[tuple[str, str]]:
             return [("Model", str(entry.get("model") or "")), ("Turn", str(entry.get("turn") or ""))]
         case "run_started":
             return [("Model", str(entry.get("model") or "")), ("Limit", _turn_limit(entry.get("max_turns")))]
+        case "replied":
+            written = entry.get("written") or {}
+            return [("Reply as written", str(written.get("head") or "")[:TEXT_LIMIT])]
         case "call_refused" | "call_started":
             return [("Tool", str(entry.get("tool") or ""))]
         case "request_retried" | "run_ended" | "run_paused":

@@ -1,6 +1,6 @@
 """A Qt model of the steps of a session, with pages read on demand, foldable runs and the reply being streamed."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -164,14 +164,19 @@ class TimelineModel(NestedRows):
 
     def header(self, run: int) -> Step | None:
         """The header row of a run."""
-        if run not in self._headers:
-            first = self.first_row(run)
-            opening = map(self._pages.peek, range(first, min(first + OPENING_ROWS, self._count)))
-            found = next((step for step in opening if step and step.kind == "run"), None)
-            if found and found.run == run:
-                self._headers[run] = found.row
+        if run not in self._headers and (found := next((one for one in self.opening(run) if one.kind == "run"), None)):
+            self._headers[run] = found.row
         row_or_none = self._headers.get(run)
         return None if row_or_none is None else self._pages.step(row_or_none)
+
+    def opening(self, run: int) -> Iterator[Step]:
+        """Yield the first rows of a run: the messages that started it, and its header."""
+        first = self.first_row(run)
+        for step in map(self._pages.peek, range(first, min(first + OPENING_ROWS, self._count))):
+            if step and step.run == run:
+                yield step
+                if step.kind == "run":
+                    return
 
     def axis(self, run: int) -> tuple[int, int]:
         """Return start and end of a run's time axis. During a run, the end grows in few, large steps."""

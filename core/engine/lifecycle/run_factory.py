@@ -78,6 +78,7 @@ class RunFactory:
             conversation=conversation, journal=self.journal, reader=self.reader, live_updates=self.drafts,
             evaluate=partial(check_policy, self.book), models=models, tiers=self.tiers, compact_at=self.compact_at,
             supports_tool_calls=self.models.supports_tools, note_prompt_speed=self.models.note_prompt_speed,
+            record_tool_support=self.models.record_tool_support,
             claimed=claimed, delegate=delegate, skills=self.skills, proposals=self.proposals,
             trusted=is_trusted(self.book.current(), str(place.folder), started.mode),
         )  # fmt: skip

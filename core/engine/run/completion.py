@@ -1,16 +1,27 @@
 """The checks that a reply without tool calls must pass before it ends the run."""
 
-from core.domain.events import HarnessMessage, RunEnded
+from core.domain.events import HarnessMessage, RunEnded, TextCallsEnabled
 from core.domain.text import Text
 from core.engine.run.delegate import check_output_schema
 from core.engine.run.run_context import RunContext
+from core.engine.state.conversation import Conversation
 from core.models.text_call_adapter import FINAL_STATE
+from core.models.work_phrases import asks_for_work, promises_work
+from core.models.written_call_reader import find_written_calls, task_of
+from core.tools.argument_check import argument_fault
+from core.tools.catalogue import tool_named
+from core.tools.tool import READ_ONLY_ACCESS
 
 NO_CALL_REMINDER = "[You called nothing, so nothing happened. Call a tool, or call final when you are done.]"
 HOOK_PREFIX, MAX_HOOK_OBJECTIONS = (
     "[A user hook says: ",
     5,
 )  # how often hooks may object to the end of a run, so that a faulty hook cannot keep it going forever
+NUDGE_PREFIX = "[Your reply called no tool"
+PROMISE_NUDGE = f"{NUDGE_PREFIX}, so nothing happened. {{}} If the task is done, say what you did.]"
+IDLE_NUDGE = f"{NUDGE_PREFIX}, and no change has been made for this task. {{}} If no change is needed, say why.]"
+NEXT_CALL = "Only tool calls have an effect. Your next reply must call one of these tools: {}."
+WRITTEN_REASON = "it wrote them into its replies and then stopped calling tools"
 NO_CALL_REASON = "the model neither called a tool nor declared that it was done"
 
 
@@ -28,6 +39,9 @@ async def check_completion(run: RunContext) -> RunEnded | None:
         if last and last.provider_state.head != FINAL_STATE and not reminded:
             await run.record(HarnessMessage(Text(NO_CALL_REMINDER), NO_CALL_REASON))
             return None
+    elif nudge := _due_nudge(run):
+        await run.record(HarnessMessage(*nudge), *_text_calls_from_now_on(run))
+        return None
     if ended := await check_output_schema(run):
         return ended
     since = max(talk.task, default=0)
@@ -39,3 +53,43 @@ async def check_completion(run: RunContext) -> RunEnded | None:
     ):
         await run.record(HarnessMessage(Text(f"{HOOK_PREFIX}{why}]"), f"your hook says: {why}"))
     return None
+
+
+def _text_calls_from_now_on(run: RunContext) -> tuple[TextCallsEnabled, ...]:
+    """Return the switch to text-based tool calls if the model has written calls into its replies and then gave up.
+
+    Small models keep to a format that the system prompt describes better than to the one of their provider.
+    """
+    model = run.conversation.last_request[0]
+    return (TextCallsEnabled(model, WRITTEN_REASON),) if run.conversation.written_replies.get(model) else ()
+
+
+def _due_nudge(run: RunContext) -> tuple[Text, str] | None:
+    """Return the message to a model that ends its work without having begun it, and the reason for the user.
+
+    There is one for each task: for a call as text that is not valid, for announced work, and for a task that asks for
+    work of which nothing was done.
+    """
+    talk, request = run.conversation, run.request()
+    since = max(talk.task, default=0)
+    nudged = any(one.seq > since and one.text.head.startswith(NUDGE_PREFIX) for one in talk.messages)
+    if nudged or talk.queued or not request.tools or (talk.start and talk.start.reviewed_session):
+        return None
+    reply = run.last_reply_text()
+    if fault := find_written_calls(reply, request, argument_fault).fault:
+        return Text(
+            f"{NUDGE_PREFIX}: the call in your reply is not valid. {fault}]"
+        ), f"the call as text is not valid: {fault}"
+    call = NEXT_CALL.format(", ".join(tool.name for tool in request.tools))
+    if promises_work(reply):
+        return Text(PROMISE_NUDGE.format(call)), "the model announced work but called no tool"
+    if asks_for_work(task_of(request)) and not _has_acted(talk, since):
+        return Text(IDLE_NUDGE.format(call)), "the model ended without a change or a command, and the task asks for one"
+    return None
+
+
+def _has_acted(talk: Conversation, since: int) -> bool:
+    """Return whether a call that does more than read has succeeded since this event."""
+    tools = {call.id: tool_named(call.tool) for message in talk.messages for call in message.calls}
+    done = (one for one in talk.messages if one.role == "tool" and one.seq > since and not one.failed)
+    return any((tool := tools.get(one.call_id)) is None or tool.access not in READ_ONLY_ACCESS for one in done)

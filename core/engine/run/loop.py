@@ -47,7 +47,7 @@ from core.engine.run.memory_recall import recall_memories
 from core.engine.run.permission import obtain_permission
 from core.engine.run.recall_dropped import read_dropped
 from core.engine.run.run_context import RunContext
-from core.engine.run.text_calls import enable_known_text_calls, fall_back_to_text_calls
+from core.engine.run.text_calls import enable_known_text_calls, fall_back_to_text_calls, remember_written_calls
 from core.engine.run.untrusted_files import paths_label, with_untrusted_files
 from core.engine.run.use_skill import use_skill
 from core.engine.run.user_questions import CallQuestions, ask_user
@@ -56,12 +56,13 @@ from core.engine.state.live_updates import LiveUpdate
 from core.models.catalog import SCRIPTED
 from core.models.model import Model, ModelError, ReplyDelta, RequestedCall
 from core.models.retry import retry_delay_s
+from core.models.written_call_reader import CallScreen
 from core.tools.catalogue import ASK, read_arguments, tool_named
 from core.tools.delegate import NAME as DELEGATE
 from core.tools.recall_dropped import RECALL_DROPPED, RecallDroppedArguments, timeline_text
 from core.tools.skill_tools import MANAGE_SKILL, USE_SKILL
+from core.tools.tool import READ_ONLY_ACCESS
 
-READ_ONLY_ACCESS = frozenset({"none", "read"})
 EMPTY_REPLY = "The model returned an empty reply."
 TRUNCATED_REPLY_HINT = "Your reply was cut off at the output limit. Do less in one call."
 TIME_LIMIT_REASON = "the time of the run was over"  # stored as the reason of ReplyInterrupted, and compared
@@ -159,16 +160,21 @@ async def stream_reply(run: RunContext, model: Model) -> None:
     reasoning: list[str] = []
     calls: list[RequestedCall] = []
     last, sent_at, first_token_s = ReplyDelta(), time.monotonic(), 0.0
+    request = run.request()
+    screen = CallScreen(tool.name for tool in request.tools)
     try:
-        async with aclosing(model.stream(run.request())) as deltas:
+        async with aclosing(model.stream(request)) as deltas:
             async for delta in deltas:
                 first_token_s = first_token_s or time.monotonic() - sent_at
+                if delta.written:
+                    text.clear()
                 text.append(delta.text)
                 reasoning.append(delta.reasoning)
                 calls += delta.calls
                 last = last.merge(delta)
-                if delta.text or delta.reasoning:
-                    run.live_updates.publish(LiveUpdate(run.session, delta.text, delta.reasoning))
+                shown = "" if delta.written else screen.feed(delta.text)
+                if shown or delta.reasoning:
+                    run.live_updates.publish(LiveUpdate(run.session, shown, delta.reasoning))
     except (ModelError, asyncio.CancelledError) as error:
         why = error.details.message if isinstance(error, ModelError) else _why_cut(run, error)
         if any(text) or why == TIME_LIMIT_REASON:  # No other event records that the time limit interrupted a reply.
@@ -182,9 +188,12 @@ async def stream_reply(run: RunContext, model: Model) -> None:
         number = run.conversation.total_turns + 1
         named = tuple(ToolCall(call_id(number, i), c.tool, Text(c.arguments)) for i, c in enumerate(calls, 1))
         said, thought, usage = Text("".join(text)), Text("".join(reasoning)), last.usage or Usage()
-        state, latency = Text(last.provider_state), round(first_token_s, 3)
+        state, written, latency = Text(last.provider_state), Text(last.written), round(first_token_s, 3)
         run.note_prompt_speed(run.conversation.last_request[0], usage.input - usage.cache_read, first_token_s)
-        await run.record(Replied(said, thought, named, usage, last.stop_reason, state, last.note, last.cost, latency))
+        await run.record(
+            Replied(said, thought, named, usage, last.stop_reason, state, last.note, last.cost, latency, written)
+        )
+        remember_written_calls(run)
     finally:
         run.live_updates.publish(LiveUpdate(run.session, ended=True))
 

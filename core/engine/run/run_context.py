@@ -40,10 +40,12 @@ from core.engine.state.unresolved_calls import Resolution
 from core.models.model import Model, ReplyOptions, Request, ToolSpec
 from core.models.text_call_adapter import TextCallAdapter
 from core.models.token_estimate import estimate_tokens
+from core.models.written_call_reader import WrittenCallReader
 from core.store.journal import Journal
 from core.store.journal_update import JournalUpdate
 from core.store.proposal_store import ProposalStore
 from core.store.reader import Reader
+from core.tools.argument_check import argument_fault
 from core.tools.background import CommandEnd
 from core.tools.catalogue import tool_specs
 from core.tools.delegate import MAX_PARALLEL, DelegateArguments
@@ -115,6 +117,7 @@ class RunContext:
         needs_user: IDs of permission requests that neither the mode nor a rule decides.
         supports_tool_calls: returns whether a model supports tool calls, or None if unknown.
         note_prompt_speed: called with a model, the prompt tokens not in its cache, and the seconds to its first token.
+        record_tool_support: remembers for later runs whether a model supports tool calls.
         delegate_slots: limits how many sub-agents work at the same time.
         delegate: executes a `delegate` call.
         settle: the user's decision on unresolved calls, which also applies to sub-agents that are resumed.
@@ -155,6 +158,7 @@ class RunContext:
     needs_user: set[str] = field(default_factory=set)
     supports_tool_calls: Callable[[str], bool | None] = lambda _: None
     note_prompt_speed: Callable[[str, int, float], None] = lambda model, tokens, seconds: None
+    record_tool_support: Callable[[str, bool], None] = lambda _name, _tools: None
     delegate_slots: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(MAX_PARALLEL))
     resolution: Resolution = ""
     delegate: Delegation | None = None
@@ -175,12 +179,14 @@ class RunContext:
         return self.conversation.start.tools if self.conversation.start else ()
 
     def model_of(self, name: str) -> Model:
-        """Return the model with this name, wrapped in an adapter if it uses text-based tool calls."""
+        """Return the model with this name, wrapped in an adapter that reads tool calls from text."""
         model = self.model if name == self.model_name or self.models is None else self.models(name)
-        if self.is_replay or not self.uses_text_calls(name):
+        if self.is_replay:  # it has the recorded calls
             return model
+        if not self.uses_text_calls(name):
+            return WrittenCallReader(model, argument_fault)
         start = self.conversation.start
-        return TextCallAdapter(model, (start and start.boundary) or fallback_boundary(self.session))
+        return TextCallAdapter(model, (start and start.boundary) or fallback_boundary(self.session), argument_fault)
 
     def uses_text_calls(self, name: str) -> bool:
         """Return whether this model uses text-based tool calls."""

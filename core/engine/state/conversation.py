@@ -92,6 +92,8 @@ class Conversation:
         last_request: the model and the estimated size in tokens of the last request.
         too_long_at: size in tokens of a request that the provider rejected as too long, or 0.
         text_call_models: models that use text-based tool calls.
+        written_replies: the number of replies in which a model wrote its calls into the text, by model. Models that
+            also made a call natively are not included.
         recalled: IDs of memories that were added to the context.
         enabled_tools: the tools that the model has enabled with `more_tools`.
         recalled_until: sequence number of the last user message for which memories were looked up.
@@ -133,6 +135,8 @@ class Conversation:
     last_request: tuple[str, float] = ("", 0.0)
     too_long_at: int = 0
     text_call_models: set[str] = field(default_factory=set)
+    written_replies: dict[str, int] = field(default_factory=dict)
+    native_callers: set[str] = field(default_factory=set)
     recalled: set[str] = field(default_factory=set)
     recalled_until: int = 0
     enabled_tools: frozenset[str] = frozenset()
@@ -232,6 +236,7 @@ class Conversation:
         text, calls, reasoning, carry = reply.text, reply.calls, reply.reasoning, reply.provider_state
         self.messages.append(Message("assistant", text, calls, "", False, reasoning, carry, (), self.last_seq, REPLIES))
         self._learn_ratio(reply.usage.input)
+        self._note_call_form(reply)
         self.call_failed = False
         for call in calls:
             self.pending[call.id] = call  # An external agent may start calls while earlier calls are pending.
@@ -241,6 +246,15 @@ class Conversation:
         self.attempts += 1
         self.done = not calls
         self.reply_truncated = reply.stop_reason == "length"
+
+    def _note_call_form(self, reply: Replied) -> None:
+        """Note whether the model made its calls natively or wrote them as text."""
+        model = self.last_request[0]
+        if reply.calls and not reply.written.head:
+            self.native_callers.add(model)
+            self.written_replies.pop(model, None)
+        elif reply.written.head and model not in self.native_callers and model not in self.text_call_models:
+            self.written_replies[model] = self.written_replies.get(model, 0) + 1
 
     def _queue(self, event: UserMessage | HarnessMessage | FilesRewound | MemoriesRecalled) -> None:
         """Queue a message for the next request."""

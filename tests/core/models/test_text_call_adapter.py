@@ -14,6 +14,7 @@ from core.models.model import ReplyDelta, Request
 from core.models.script import parse_script
 from core.models.scripted_model import ScriptedModel
 from core.models.text_call_adapter import FINAL_STATE, TextCallAdapter, parse_text_calls
+from core.tools.argument_check import argument_fault
 from core.tools.catalogue import tool_specs
 from tests.core.engine.harness import open_engine, run_bounded, scripted_replies
 
@@ -28,11 +29,13 @@ def heard(text: str, chunks: int = 1) -> tuple[list[ReplyDelta], str]:
     """Parse a scripted reply; return its deltas and the text that was shown."""
 
     async def main() -> list[ReplyDelta]:
-        model = TextCallAdapter(ScriptedModel(parse_script(scripted_replies({"text": text, "chunks": chunks}))), "abc")
+        model = TextCallAdapter(
+            ScriptedModel(parse_script(scripted_replies({"text": text, "chunks": chunks}))), "abc", argument_fault
+        )
         return [delta async for delta in model.stream(Request([Message("user", Text("Go."))], tools=tool_specs()))]
 
     deltas = asyncio.run(main())
-    return deltas, "".join(delta.text for delta in deltas)
+    return deltas, deltas[-1].text if deltas[-1].written else "".join(delta.text for delta in deltas)
 
 
 @pytest.mark.parametrize("chunks", [1, 7, 60])
@@ -105,7 +108,7 @@ def test_earlier_calls_are_sent_as_text_too() -> None:
             Message("tool", Text("two"), call_id="c2", failed=True),
         )
         request = Request([Message("user", Text("Go.")), said, one, two], tools=tool_specs(), system_prompt="You are.")
-        async for _ in TextCallAdapter(Keeping(), "abc").stream(request):
+        async for _ in TextCallAdapter(Keeping(), "abc", argument_fault).stream(request):
             pass
 
     asyncio.run(main())

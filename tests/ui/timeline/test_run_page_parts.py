@@ -235,3 +235,12 @@ def test_card_is_placed_at_the_end_of_its_run(page: RunPage, rows: MemorySteps, 
     page.view.update_layout()
     assert find(card, QToolButton, "end.up").isChecked()
     page.restyle(look)
+
+
+def test_card_of_a_run_that_did_nothing_says_so(card: RunEndCard) -> None:
+    step = letter_session().rows[11]
+    card.show_end(step, RunEnd(None, idle=True))
+    assert find(card, QLabel, "end.status").text() == "Ended without doing anything"
+    assert "Ended without doing anything" in card.accessibleName()
+    card.show_end(step, RunEnd(None))
+    assert find(card, QLabel, "end.status").text() == "Done"

@@ -1,0 +1,59 @@
+"""Recognizes, in English, tasks that ask for work and replies that promise it. Other languages are never matched."""
+
+import re
+
+# Verbs that ask for a change or a command, whatever their object is.
+_WORK = (
+    "add|append|apply|bump|commit|correct|delete|deploy|edit|execute|fix|implement|insert|install|merge|migrate|modify|"
+    "move|patch|port|refactor|remove|rename|repair|replace|revert|run|uninstall|update|upgrade"
+)
+# Verbs that may also ask for an answer in words, so they count only with a file or code as their object.
+_MAYBE = (
+    "build|change|clean|convert|copy|create|drop|extract|fill|format|generate|make|optimize|prepare|put|reorganize|"
+    "resolve|rewrite|save|set|sort|split|store|translate|write"
+)
+_LOOKING = (
+    "analyze|begin|call|check|examine|explore|find|inspect|investigate|list|look|open|read|review|search|see|start|try|"
+    "use|verify|view"
+)
+_OBJECT = re.compile(
+    r"\b[\w-]+\.\w{1,5}\b|\b(?:bugs?|branch|class|code|director(?:y|ies)|files?|folders?|functions?|lines?|methods?|"
+    r"modules?|packages?|projects?|repo(?:sitory)?|scripts?|tests?)\b",
+    re.IGNORECASE,
+)
+_START = r"(?:^|[.!;:,\n]\s*|\b(?:please|then|and|also|now|just|you|must|should|go ahead and|let's|to)\s+)"
+_REQUEST = re.compile(rf"{_START}(?P<verb>{_WORK}|{_MAYBE})\b", re.IGNORECASE)
+_QUESTION = re.compile(
+    r"\s*(?:how|what|why|when|where|which|who|whose|explain|describe|tell|show|is|are|was|were|do|does|did|should|"
+    r"could i|can i|has|have)\b",
+    re.IGNORECASE,
+)
+_PROMISE = re.compile(
+    r"\b(?:I'?ll|I will|I'?m going to|I am going to|I'?m about to|let me|let's|we(?:'ll| will)|(?:I|we) need to)\s+"
+    r"(?:(?:now|first|then|next|also|just|quickly|go ahead and|start by|begin by)\s+)*"
+    rf"(?:{_WORK}|{_MAYBE}|{_LOOKING})(?:ning|ting|ing)?\b",
+    re.IGNORECASE,
+)
+_CONDITION = re.compile(r"\b(?:if you|once you|when you|after you|unless|would you like|let me know)\b", re.IGNORECASE)
+_SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
+
+
+def asks_for_work(task: str) -> bool:
+    """Return whether a task asks for a change or a command, and not only for an answer."""
+    for sentence in _SENTENCE.split(task.strip()):
+        if _QUESTION.match(sentence):
+            continue
+        for found in _REQUEST.finditer(sentence):
+            if re.fullmatch(_WORK, found["verb"], re.IGNORECASE) or _OBJECT.search(sentence):
+                return True
+    return False
+
+
+def promises_work(reply: str) -> bool:
+    """Return whether a reply ends by saying what the model does next, unconditionally and without asking the user."""
+    words = reply.replace("\u2019", "'").strip()
+    if words.endswith("?"):
+        return False
+    return any(
+        _PROMISE.search(sentence) and not _CONDITION.search(sentence) for sentence in _SENTENCE.split(words)[-4:]
+    )

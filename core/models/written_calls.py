@@ -1,0 +1,204 @@
+"""Decides which tool calls in the text of a reply are meant, and which are only shown.
+
+`call_shapes` finds everything that is written like a call. All calls of a reply are taken, in order, if at least one
+names an offered tool with arguments that fit its schema, and none of these rules applies:
+
+1. **Quoted text.** A call in a quoted line, in inline code, in a block of another language or inside the model's
+   thoughts is not found at all.
+2. **Repeated content.** A call that also occurs in a tool result or a user message is a quotation, so that a file or a
+   page can never call a tool by being repeated.
+3. **Examples.** The sentence before or after the call presents it as one ("for example", "looks like", "the file
+   says"), and does not announce work ("let me see what it looks like").
+4. **Questions about calls.** The user asks about tool calls or a JSON format, and not for work.
+5. **Explanations.** The user does not ask for work, and the reply explains the call ("you can call", "this parameter").
+6. **Tutorials.** The reply has several different calls, with headings or explanations around them.
+
+Calls of tools that are not offered are never taken.
+"""
+
+import json
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from core.models.call_shapes import CallFinder, FoundBlock, FoundCall
+from core.models.model import RequestedCall, ToolSpec
+from core.models.tool_names import ToolNames
+from core.models.work_phrases import asks_for_work, promises_work
+
+ArgumentCheck = Callable[[ToolSpec, str], str]
+"""Returns why arguments, as JSON text, do not fit a tool; empty if they do."""
+LONGEST_REPLY = 400_000  # characters; a longer reply is not searched
+
+_EXAMPLE = re.compile(
+    r"(?:\b(?:for example|for instance|e\.g\.|"
+    r"(?:an?|another|one|this|following) (?:\w+ )?(?:example|sample|illustration)|"
+    r"looks? like|would (?:be|look)|such as|(?:syntax|format|schema|shape|structure) (?:of|for|is)|placeholder|"
+    r"(?:you|users?|models?|agents?)\b[^.!?\n]*\blike (?:this|so))\b|^examples?\b"
+    r"|(?:^|[.!?\n])\s*(?:(?:the|this|that|your|its) )?[\w./-]+(?: [\w./-]+)? (?:says?|said|contains?|reads?)\b)"
+    r"[^.!?\n]*:?\s*$",
+    re.IGNORECASE | re.MULTILINE,
+)
+_WAS_EXAMPLE = re.compile(
+    r"\s*(?:this|that|the above|above) (?:is|was) (?:just |only )?(?:an?|one) (?:example|sample|illustration)",
+    re.IGNORECASE,
+)
+_ABOUT_CALLS = re.compile(
+    r"\b(?:tool|function)[ -]?call(?:s|ing)?\b|\btool[ -]use\b"
+    r"|\bcall(?:s|ing)? (?:an?|the|your|its) (?:tool|function)s?\b"
+    r"|\bJSON\b.*\b(?:format|schema|syntax|object|look|mean)|\b(?:format|schema|syntax|mean)\b.*\bJSON\b",
+    re.IGNORECASE | re.DOTALL,
+)
+_TEACHING = re.compile(
+    r"\b(?:you|users?|developers?|models?|agents?|clients?|assistants?|LLMs?)\b[^.!?\n]{0,40}\b(?:can|could|would|should|may|might|"
+    r"must|sends?|calls?|writes?|returns?|emits?)\b",
+    re.IGNORECASE,
+)
+_EXPLAINING = re.compile(
+    r"\b(?:arguments?|parameters?|fields?|keys?|properties|values?|JSON|schema|syntax)\b[^.!?\n]*"
+    r"\b(?:is|are|holds?|specify|specifies|contains?|names?|means?|tells?|must|describes?|denotes?|optional|required)\b",
+    re.IGNORECASE,
+)
+_HEADING = re.compile(r"^#{1,6} ", re.MULTILINE)
+_WRAPPERS = re.compile(
+    r"(?:\s*(?:<[|｜][\w▁]+[|｜]>|<(?:[|｜]DSML[|｜])?[\w:]*(?:tool_calls?|function_calls?|tools)>"
+    r"|^\**Action:\**(?:[ \t]*```\w*)?))+\s*$",
+    re.MULTILINE,
+)
+_NOISE = re.compile(r"[\s\\`>]+")
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenCalls:
+    """What was found in the text of a reply.
+
+    Attributes:
+        calls: the calls that are meant.
+        text: the reply without them.
+        shape: how they were written, for the user.
+        fault: why a call that was written is not taken, for the model; empty if there is none.
+    """
+
+    calls: tuple[RequestedCall, ...] = ()
+    text: str = ""
+    shape: str = ""
+    fault: str = ""
+
+    @property
+    def note(self) -> str:
+        """The remark for the user on how the calls were recognized."""
+        count = "Tool call" if len(self.calls) == 1 else f"{len(self.calls)} tool calls"
+        return f"{count} read from the reply text: {self.shape}" if self.calls else ""
+
+
+def read_written_calls(
+    text: str, tools: Sequence[ToolSpec], misfit: ArgumentCheck, task: str = "", others: Iterable[str] = ()
+) -> WrittenCalls:
+    """Return the calls that the text of a reply makes. `others` are the texts that the reply may quote."""
+    if not tools or len(text) > LONGEST_REPLY:
+        return WrittenCalls(text=text)
+    offered = _Offered(tools, misfit)
+    found = list(CallFinder(text, offered.names).blocks())
+    if not found or _is_shown(text, found, task) or _is_quotation(text, found, others):
+        return WrittenCalls(text=text)
+    blocks = [block for block in found if offered.has_any(block.calls)]
+    if not blocks:
+        why = f"There is no tool {found[0].calls[0].tool!r}. The tools are: {', '.join(tool.name for tool in tools)}."
+        return WrittenCalls(text=text, fault=why if asks_for_work(task) else "")
+    requested, faults = offered.requested(blocks)
+    if not requested:
+        return WrittenCalls(text=text, fault=faults[0])
+    shapes = ", ".join(dict.fromkeys(block.shape for block in blocks))
+    return WrittenCalls(requested, _outside(text, blocks), shapes)
+
+
+class _Offered:
+    """The tools that were offered, by the names that the model may use for them."""
+
+    def __init__(self, tools: Sequence[ToolSpec], misfit: ArgumentCheck) -> None:
+        provider = ToolNames(tool.name for tool in tools)
+        self._misfit = misfit
+        self._tools = {provider.to_provider(tool.name): tool for tool in tools} | {tool.name: tool for tool in tools}
+
+    @property
+    def names(self) -> frozenset[str]:
+        return frozenset(self._tools)
+
+    def has_any(self, calls: Iterable[FoundCall]) -> bool:
+        return any(call.tool in self._tools for call in calls)
+
+    def requested(self, blocks: Iterable[FoundBlock]) -> tuple[tuple[RequestedCall, ...], list[str]]:
+        """Return all calls of offered tools if one of them fits its schema, and why the others do not."""
+        requested, faults = list[RequestedCall](), list[str]()
+        for call in (call for block in blocks for call in block.calls if call.tool in self._tools):
+            tool = self._tools[call.tool]
+            arguments = typed_arguments(call.arguments, tool.parameters) if call.plain else call.arguments
+            written = json.dumps(arguments, ensure_ascii=False).encode("utf-8", "replace").decode()
+            if fault := self._misfit(tool, written):
+                faults.append(fault)
+            requested.append(RequestedCall(tool.name, written))
+        return (tuple(requested), faults) if len(faults) < len(requested) else ((), faults)
+
+
+def typed_arguments(arguments: Mapping[str, Any], schema: Mapping[str, Any]) -> dict[str, Any]:
+    """Return arguments that were written as text with the types of their schema, as far as they can be read so."""
+    properties = schema.get("properties", {})
+    return {name: _typed(value, properties.get(name, {})) for name, value in arguments.items()}
+
+
+def _typed(value: Any, schema: Any) -> Any:
+    kind = schema.get("type") if isinstance(schema, dict) else None
+    if kind in (None, "string") or not isinstance(value, str):
+        return value
+    try:
+        plain = json.loads({"True": "true", "False": "false", "None": "null"}.get(value.strip(), value))
+    except (ValueError, RecursionError):
+        return value
+    return value if isinstance(plain, str) else plain
+
+
+def _is_shown(text: str, blocks: Sequence[FoundBlock], task: str) -> bool:
+    """Return whether the reply presents its calls instead of making them (rules 3 to 6)."""
+    around = _around(text, blocks)
+    if any(map(_presents_example, around[:-1])) or any(map(_WAS_EXAMPLE.match, around[1:])):
+        return True
+    explains = any(_TEACHING.search(part) or _EXPLAINING.search(part) for part in around)
+    if not asks_for_work(task) and (explains or _ABOUT_CALLS.search(task)):
+        return True
+    differing = {(call.tool, str(call.arguments)) for block in blocks for call in block.calls}
+    return len(blocks) > 1 and len(differing) > 1 and (explains or any(map(_HEADING.search, around)))
+
+
+def _presents_example(before: str) -> bool:
+    """Return whether the sentence before a call presents an example or a quotation."""
+    sentence = before.rstrip()[-200:]
+    return bool(_EXAMPLE.search(sentence)) and not promises_work(sentence.rsplit("\n", 1)[-1])
+
+
+def _is_quotation(text: str, blocks: Sequence[FoundBlock], others: Iterable[str]) -> bool:
+    """Return whether one of the calls occurs in other content, whatever its spaces and quotation marks (rule 2)."""
+    written = [_normalized(_essence(text[block.start : block.end], block)) for block in blocks]
+    return any(call in plain for plain in map(_normalized, others) for call in written)
+
+
+def _essence(written: str, block: FoundBlock) -> str:
+    """Return a block without its code fence or markers if the JSON in it names the tool, else the whole block."""
+    inner = written[written.find("{") : written.rfind("}") + 1]
+    return inner if f'"{block.calls[0].tool}"' in inner.replace("'", '"') else written
+
+
+def _normalized(text: str) -> str:
+    return _NOISE.sub("", text.replace("'", '"'))
+
+
+def _around(text: str, blocks: Sequence[FoundBlock]) -> list[str]:
+    """Return the text before, between and after the blocks."""
+    starts, ends = [block.start for block in blocks], [block.end for block in blocks]
+    return [text[end:start] for end, start in zip([0, *ends], [*starts, len(text)], strict=True)]
+
+
+def _outside(text: str, blocks: Sequence[FoundBlock]) -> str:
+    """Return the text around the blocks, without the markers that only wrap calls."""
+    parts = [_WRAPPERS.sub("", part).strip() for part in _around(text, blocks)]
+    return "\n\n".join(part for part in parts if part)
