@@ -20,6 +20,7 @@ from core.models.request_mask import RequestMask
 from core.models.text_call_adapter import TextCallAdapter
 from core.settings.api_keys import ApiKeys, KeyOwner
 from core.settings.schema import Provider, Settings
+from core.tools.argument_check import argument_fault
 from tests.core.models.replies import gather
 from tests.secrets import ENCODINGS, FORMATS, find_known_leaks, find_leaks, make_key
 from tests.servers.scripted_server import failure, scripted_server
@@ -90,7 +91,7 @@ def test_no_part_of_a_request_contains_a_secret(api: Any, secret: str, as_text: 
             settings = Settings(providers=(Provider(name="box", url=server.url, api=api),))
             keys = ApiKeys({}, lambda: [MemoryKeyring()], frozenset({f"{__name__}.MemoryKeyring"}))
             model: Any = ModelCatalog(lambda: settings, keys, {}).model("box/m")
-            await gather(TextCallAdapter(model, "b0undary") if as_text else model, request_with(secret))
+            await gather(TextCallAdapter(model, "b0undary", argument_fault) if as_text else model, request_with(secret))
             return [asked.json for asked in server.requests if asked.body]
 
     bodies = asyncio.run(run())
