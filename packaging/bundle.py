@@ -1,6 +1,7 @@
-"""Builds the packages that need no Python, for the system it runs on: first the program folder, then its package.
+"""Builds self-contained packages, which need no Python, for the operating system it runs on.
 
-Called by `packaging/dev.py bundle`, with the Python of the environment.
+PyInstaller builds the program folder, which is then packaged. `packaging/dev.py bundle` calls this with the Python of
+the development environment.
 """
 
 import os

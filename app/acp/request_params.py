@@ -45,7 +45,7 @@ def prompt_text(params: Params) -> str:
 
 
 def unused_servers_notice(params: Params, user_servers: Collection[str]) -> str:
-    """Return a notice about MCP servers that the editor offers; only those in `own`, the user's, are used."""
+    """Return a notice about MCP servers that the editor offers; only those in `user_servers` are used."""
     given = params.get("mcpServers", [])
     if not isinstance(given, list):
         raise RpcError(INVALID_PARAMS, "The mcpServers of a session must be a list.")

@@ -32,7 +32,7 @@ Update = dict[str, Any]
 
 
 class SessionUpdates:
-    """Builds the updates of one session. `whole` returns a Text in full; `blob` reads file contents by hash."""
+    """Builds the updates of one session. `read_text` returns a Text in full; `read_blob` returns a blob by its hash."""
 
     def __init__(self, folder: Path, read_text: Callable[[Text], str], read_blob: Callable[[str], bytes]) -> None:
         self._folder = folder

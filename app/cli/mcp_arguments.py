@@ -1,4 +1,4 @@
-"""The arguments of `journeyman mcp`."""
+"""Defines the subcommands of `journeyman mcp` and their arguments."""
 
 import argparse
 

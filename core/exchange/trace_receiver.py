@@ -18,7 +18,7 @@ from core.store.journal import Journal
 from core.workspace.threads import await_to_completion
 
 HOST = "127.0.0.1"
-MAX_HEAD_BYTES = 65_536  # bytes of the request head
+MAX_HEAD_BYTES = 65_536
 MAX_BODY_BYTES = 64 << 20  # bytes of a request body, also after decompression
 IDLE_TIMEOUT_S = 60.0  # after which an idle connection is closed
 MAX_OPEN_TRACES = 200  # open at once; the one that has been silent longest is closed for a new one
@@ -141,7 +141,9 @@ class TraceReceiver:
 
     def _drop_unwritable(self, session: str, error: BaseException) -> None:
         """Drop events that can never be written: malformed ones, and those of a session that the user purged."""
-        erased = isinstance(error, Problem) and session in error.details.message  # other errors do not name the session
+        erased = (
+            isinstance(error, Problem) and session in error.details.message
+        )  # only the error of a purged session names it
         if isinstance(error, Problem) and not erased:
             return
         facts = self._facts.pop(session)
@@ -159,7 +161,7 @@ class TraceReceiver:
             while await asyncio.wait_for(self._handle_request(reader, writer), IDLE_TIMEOUT_S):
                 pass
         except (TimeoutError, OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
-            pass  # the client disconnected
+            pass  # the client disconnected, was idle for too long, or sent a head that is too large
         finally:
             writer.close()
             with suppress(OSError):

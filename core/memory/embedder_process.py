@@ -29,20 +29,20 @@ class VectorIndex:
         self._numbers: Any = np.zeros(1_024, np.int64)
         self._vectors: Any = np.zeros((1_024, size), np.float32)
 
-    def find(self, question: Any, places: list[int], most: int) -> list[tuple[int, int, float]]:
-        """Return (key, number, similarity) of up to `most` memories in the scopes `places`, most similar first.
+    def find(self, query: Any, scopes: list[int], limit: int) -> list[tuple[int, int, float]]:
+        """Return (key, number, similarity) of up to `limit` memories in these scopes, most similar first.
 
-        `question` is the embedding of a text. `number` increases with every stored embedding.
+        `query` is an embedding. The number of an embedding says in which order they were stored.
         """
         import numpy as np
 
         self._read()
         held = self._vectors[: self._count]
-        (here,) = np.nonzero(np.isin(self._keys[: self._count] >> 32, places))
+        (here,) = np.nonzero(np.isin(self._keys[: self._count] >> 32, scopes))
         if not len(here):
             return []
-        similarity = (held @ question)[here] if len(here) * 4 > self._count else held[here] @ question
-        best = np.argpartition(-similarity, most)[:most] if len(similarity) > most else np.arange(len(similarity))
+        similarity = (held @ query)[here] if len(here) * 4 > self._count else held[here] @ query
+        best = np.argpartition(-similarity, limit)[:limit] if len(similarity) > limit else np.arange(len(similarity))
         best = best[np.argsort(-similarity[best])]
         chosen = here[best]
         return list(

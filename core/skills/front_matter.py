@@ -21,7 +21,7 @@ ESCAPES: Final = {
     '"': '"', "/": "/", "\\": "\\", "N": "\x85", "_": "\xa0", "L": "\u2028", "P": "\u2029",
 }  # fmt: skip
 ESCAPE_SEQUENCE: Final = re.compile(r"\\(x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|\n|.)", re.DOTALL)
-# Text that YAML parses as the same text without quotation marks.
+# Characters that need no quotation marks. `quote_yaml` also quotes text such as `true` or `a: b`.
 PLAIN_SCALAR: Final = re.compile(r"[A-Za-z0-9_./(À-ɏ][^\n\r\t\x00-\x1f\x7f-\x9f\u2028\u2029\ufeff\ud800-\udfff]*")
 
 

@@ -48,7 +48,7 @@ class EmbeddingStore:
 
 
 def find_unembedded(file: Path, model: str, after: int, limit: int) -> list[UnembeddedMemory]:
-    """Return up to `most` active memories without an embedding by this model, whose key is above `after`, by key.
+    """Return up to `limit` active memories without an embedding by this model, whose key is above `after`, by key.
 
     Call it on a worker thread.
     """

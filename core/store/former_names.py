@@ -12,7 +12,7 @@ SLICE = 2_000  # events read at once, to limit the use of memory
 VERSION = 16  # the first schema version with the present names
 
 MODES = {"accept": "accept-edits", "ask": "ask-all", "edits": "ask", "trust": "auto"}
-MODE_REASONS = {f"mode: {old}": f"mode: {new}" for old, new in MODES.items()}  # why a call was approved
+MODE_REASONS = {f"mode: {old}": f"mode: {new}" for old, new in MODES.items()}  # stored reasons why a call was approved
 USER = {"person": "user"}
 STEP_KINDS = {
     "person": "user",
@@ -31,7 +31,7 @@ METRICS = {
     "exit": "exit_code",
     "children": "subagents",
 }
-HOOK_MOMENTS = {  # also read in hooks.toml
+HOOK_MOMENTS = {  # hooks.toml files may also contain these
     "run start": "run_start",
     "run end": "run_end",
     "before call": "before_call",
@@ -192,7 +192,7 @@ FIELDS: dict[str, dict[str, str]] = {
     "AgentSetting": {"plain": "is_config_option", "said": "value_name"},
     "AgentTurned": {"setting": "setting_id"},
 }
-# Which fields (by their old names) hold values with fields of their own, one or a list of them.
+# By class, the fields (by their old names) that hold an object or a list of objects, and the class of that object.
 NESTED: dict[str, dict[str, str]] = {
     "RunStarted": {"guides": "Guide"},
     "ContextCompacted": {"usage": "Usage", "trouble": "Trouble"},
@@ -336,7 +336,7 @@ def renamed_text(kind: str, payload: str) -> tuple[str, str]:
 
 def renamed(kind: str, payload: dict[str, Any]) -> tuple[str, dict[str, Any]]:
     """Return the present kind and payload for an event that was stored under former names."""
-    if kind == "call_started" and "kind" in payload:  # the oldest name of the field
+    if kind == "call_started" and "kind" in payload:  # `step` was first called `kind`
         payload = {("step" if name == "kind" else name): value for name, value in payload.items()}
     made = _fields(CLASSES.get(kind, kind), kind, payload)
     if kind == "request_sent" and "tokens" in made:

@@ -325,7 +325,7 @@ class MemoryRecords:
         )
 
     def postings(self, term: str, place: int, limit: int) -> list[int]:
-        """Return the keys of the newest memories of a scope that contain a term in text or context, at most `most`."""
+        """Return the keys of the newest memories of a scope that contain a term in text or context, at most `limit`."""
         rows = self._db.execute(
             "SELECT rowid FROM memory_search WHERE memory_search MATCH ? AND rowid BETWEEN ? AND ?"
             " ORDER BY rowid DESC LIMIT ?",
@@ -334,7 +334,7 @@ class MemoryRecords:
         return [row[0] for row in rows]
 
     def containing_all(self, terms: Sequence[str], place: int, limit: int) -> list[int]:
-        """Return the keys of at most `most` memories of a scope that contain all terms, newest first."""
+        """Return the keys of at most `limit` memories of a scope that contain all terms, newest first."""
         return self.postings('" AND "'.join(terms), place, limit)
 
     def index_terms(self, keys: Sequence[int]) -> list[tuple[int, str, str]]:

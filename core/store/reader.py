@@ -90,7 +90,7 @@ class Reader:
         return [read_step(row) for row in rows]
 
     def sample(self, session: str, count: int, limit: int) -> list[RowSample]:
-        """Return at most `most` of the first `count` rows, evenly spaced."""
+        """Return at most `limit` of the first `count` rows, evenly spaced."""
         return sample_rows(self._db, self._number(session), count, limit)
 
     def row_samples(self, session: str, first: int, count: int) -> list[RowSample]:
@@ -100,7 +100,7 @@ class Reader:
     def events_of(
         self, session: str, kinds: Iterable[str], after: int, until: int, limit: int = 1_000
     ) -> list[dict[str, Any]]:
-        """Return the first `most` events of these kinds with `after` < seq <= `until`."""
+        """Return the first `limit` events of these kinds with `after` < seq <= `until`."""
         return read_events(self._db, self._number(session), kinds, after, until, limit)
 
     def last_event_of(self, session: str, kind: str) -> dict[str, Any] | None:

@@ -24,9 +24,9 @@ class RowSample(NamedTuple):
 
 
 def sample_rows(db: sqlite3.Connection, session: int, count: int, limit: int) -> list[RowSample]:
-    """Return at most `most` of the first `count` rows, evenly spaced and including the first and the last.
+    """Return at most `limit` of the first `count` rows, evenly spaced and including the first and the last.
 
-    The cost depends on `most` only, not on the length of the session.
+    The cost depends on `limit` only, not on the length of the session.
     """
     if count <= limit:
         return read_rows(db, session, 0, count)
@@ -50,7 +50,7 @@ def read_rows(db: sqlite3.Connection, session: int, first: int, count: int) -> l
 def read_events(
     db: sqlite3.Connection, session: int, kinds: Iterable[str], after: int, until: int, limit: int
 ) -> list[dict[str, Any]]:
-    """Return the first `most` events of these kinds with `after` < seq <= `until`, as plain dictionaries."""
+    """Return the first `limit` events of these kinds with `after` < seq <= `until`, as plain dictionaries."""
     rows = db.execute(
         "SELECT id, run, at, kind, payload FROM event WHERE id > ? AND id <= ?"
         " AND kind IN (SELECT value FROM json_each(?)) ORDER BY id LIMIT ?",

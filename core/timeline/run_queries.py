@@ -37,7 +37,7 @@ class RepeatedError:
 
 @dataclass(slots=True)
 class SuccessRate:
-    """How often something succeeded in `n` cases: `good`, `bad`, or `unknown` if the outcome is not known."""
+    """How many of `case_count` cases succeeded (`good`), failed (`bad`), or have an unknown outcome."""
 
     name: str
     case_count: int = 0
@@ -97,7 +97,7 @@ def failed_calls(run: RunSummary) -> list[CallSummary]:
 
 
 def repeated_errors(runs: Iterable[RunSummary], min_count: int = 2) -> list[RepeatedError]:
-    """Return errors that occurred at least `least` times, most frequent first."""
+    """Return errors that occurred at least `min_count` times, most frequent first."""
     found: dict[tuple[str, str], RepeatedError] = {}
     for run in without_copies(runs):
         for call in failed_calls(run):

@@ -1,4 +1,4 @@
-"""Decoding of text files for edits: without loss, and with their line endings."""
+"""Decodes text files for editing, strictly and without changing their line endings."""
 
 from core.domain.problems import Problem
 

@@ -66,7 +66,7 @@ class ToolContext:
 
     Attributes:
         data: the data folder of Journeyman, which no tool may read.
-        egress: the hosts that the user allowed for the commands of this run, and their proxy.
+        network_access: the hosts that the user allowed for the commands of this run, and their proxy.
         commands: the background commands.
         memory: the memory of this run; None if it has none.
         on_output: receives the output of commands while they run.

@@ -1,4 +1,4 @@
-"""The command `mcp`; and the MCP library is not imported if no MCP server is configured."""
+"""Tests of the `mcp` command."""
 
 import json
 import subprocess

@@ -13,7 +13,7 @@ SCRATCH = ROOT / ".bench"
 
 @dataclass(frozen=True, slots=True)
 class Measurement:
-    """One line of results. `goal` describes the target (empty if there is none), `good` whether it was met."""
+    """One line of results. `goal` describes the target (empty if there is none), `passed` whether it was met."""
 
     name: str
     values: Mapping[str, float | int | str]

@@ -1,4 +1,4 @@
-"""Compare memory search with others: `python -m tests.bench.memory_comparison MODEL [ALMA_PYTHON [SIZE ...]]`.
+"""Compare our memory search with other ones: `python -m tests.bench.memory_comparison MODEL [ALMA_PYTHON [SIZE ...]]`.
 
 MODEL is the folder of an embedding model; ALMA_PYTHON is a Python in which alma-memory and numpy are installed, or `-`.
 All systems search the same facts. Those with semantic search get the same precomputed vectors; ours additionally has to

@@ -1,4 +1,4 @@
-"""Measures our cost of a streamed chunk, against bare httpx with line splitting and json.loads on the same stream."""
+"""Measures the CPU time of the engine per streamed chunk, compared with httpx and json.loads on the same stream."""
 
 import asyncio
 import json
@@ -33,7 +33,7 @@ LAST = {**CHUNK, "choices": [{"index": 0, "delta": {}, "logprobs": None, "finish
 
 
 def measure_chunks() -> Iterator[Measurement]:
-    """Measure the CPU time of both, alternating so that a busy machine affects them alike."""
+    """Measure the CPU time of both readers. They alternate, so that load on the machine affects both alike."""
     for name, (number, pause_us) in SCENES.items():
         here, there = multiprocessing.Pipe()
         process = multiprocessing.get_context("spawn").Process(target=serve, args=(there, number, pause_us))

@@ -26,7 +26,7 @@ def run(terminal: Terminal, *words: str) -> Any:
 
 
 def test_killed_while_it_asks_then_answered_then_resumed(terminal: Terminal) -> None:
-    """C7, C8: the request is asked once, with the same text, and the call runs once."""
+    """The request is asked once, with the same text, and the call runs once."""
     terminal.script(ADD, DONE)
     process = terminal.start("run", "Go.", "--script", "script.json", "--json", "--mode", "ask")
     read_until(process, "permission_requested")
@@ -82,7 +82,7 @@ def test_a_file_changed_after_the_question_is_not_overwritten(terminal: Terminal
 
 
 def test_background_commands_do_not_outlive_the_program(terminal: Terminal) -> None:
-    """T4, T5: not even if the program is killed and the command left its process group."""
+    """Not even if the program is killed and the command left its process group."""
     hidden = "(setsid sh -c 'while :; do echo x >> effect; sleep 0.05; done' >/dev/null 2>&1 &) ; sleep 600"
     terminal.script(call_reply("run", command=hidden, background=True), {"text": "Waits.", "delay_s": 60})
     process = terminal.start("run", "Go.", "--script", "script.json", "--json", "--mode", "auto")

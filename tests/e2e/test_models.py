@@ -55,7 +55,7 @@ def travel(terminal: Terminal, model: str, key: str = KEY) -> list[str]:
 
 
 def nowhere(terminal: Terminal, said: str, key: str = KEY) -> None:
-    """S1: check that the API key is neither in the output nor in any file of the data folder."""
+    """Check that the API key is neither in the output nor in any file of the data folder."""
     assert key not in said
     files = [path for path in terminal.home.rglob("*") if path.is_file()]
     assert any(path.name == "journeyman.db" for path in files)

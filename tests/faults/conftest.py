@@ -33,7 +33,7 @@ class FaultInjector:
         self._server.communicate(timeout=10)
 
     def run(self, work: str, folder: Path, fault: str, *paths: Path) -> int:
-        """Run a job; return 0, 1 for a bug, or minus the signal. `fault` is as in `strace -e inject=`."""
+        """Return the exit code of a job: 0, 1 for a bug, or minus the signal. `fault` is as in `strace -e inject=`."""
         return self._trace(work, folder, ["-o", os.devnull, "-e", f"inject={fault}"], paths)
 
     def count(self, work: str, folder: Path, call: str, *paths: Path) -> int:

@@ -2,7 +2,7 @@
 
 `packaging/dev.py screenshots` runs it.
 
-The sample data comes from real runs of the scripted model, with clocks that are set.
+The sample data comes from real runs of the scripted model, with fixed clocks.
 """
 
 import json
@@ -25,7 +25,7 @@ HOMES = ("HOME", "USERPROFILE")
 
 
 def take(folder: Path, names: Sequence[str], out: Output) -> int:
-    """Paint every screen, or those in `names`, in a process for each scale, which Qt reads only at its start."""
+    """Save pictures of every screen, or of those in `names`, with one process per scale: Qt reads it at startup."""
     if scale := os.environ.get("JOURNEYMAN_PICTURES_AT"):
         _paint_all(folder, Path(os.environ["JOURNEYMAN_HOME"]), scale, names)
         return 0

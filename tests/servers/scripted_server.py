@@ -28,7 +28,10 @@ class ReceivedRequest:
 
 @dataclass
 class ScriptedServer:
-    """Each connection gets the next scripted response, and further ones the last; `quiet` is set when one has ended."""
+    """A server that answers each connection with the next of `answers`, and further ones with the last.
+
+    `connection_ended` is set whenever a connection has ended.
+    """
 
     answers: Sequence[Sequence[ServerAction]]
     drip: bytes = b": still here\n\n"

@@ -27,9 +27,9 @@ HIGHLIGHT_MS: Final = 1_200
 
 
 class AskCard(QFrame):
-    """A card that takes at most two fifths of the height of its column, which `fit` sets.
+    """A card that takes at most two fifths of the height of its column.
 
-    If space is short, the form is collapsed first, and scrolls only if that is not enough.
+    If space is short, `fit` collapses the form; it scrolls only if that is not enough.
     """
 
     postponed = Signal(str)
@@ -121,7 +121,6 @@ class AskCard(QFrame):
             frame.set_colors(fill=theme.panel, line=theme.strong_line, edge=theme.waiting)
 
     def request_id(self) -> str:
-        """The ID of the question or permission request."""
         return self._summary.id
 
     def restyle(self, look: Look) -> None:

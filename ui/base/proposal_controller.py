@@ -1,4 +1,4 @@
-"""The engine calls of a page about proposals of one kind: list, compare, keep, reject and undo."""
+"""Lets a page list, compare, accept, reject and undo the proposals of one kind."""
 
 import asyncio
 from collections.abc import Sequence

@@ -10,7 +10,10 @@ MIN_FOLDED: Final = 3  # fewest equal steps that are folded
 
 
 class ComparisonLine(NamedTuple):
-    """A pair of steps, or a fold of `steps` equal pairs from `position` on; `first` is true at the first difference."""
+    """A pair of steps, or a fold of `steps` equal pairs starting at `position`.
+
+    `first` marks the line just before the first difference: a fold, or a line without steps.
+    """
 
     position: int
     steps: int = 1

@@ -1,4 +1,4 @@
-"""Passes the user's changes of queued messages to the engine. Removing a message can be undone."""
+"""Passes the user's changes to queued messages on to the engine. Removing a message can be undone."""
 
 from PySide6.QtCore import QObject
 

@@ -124,7 +124,6 @@ def accessible_text(item: SkillListItem) -> str:
 
 
 def state_label(state: str) -> str:
-    """Return the label of a state."""
     labels = {
         "enabled": _tr("enabled"),
         "disabled": _tr("disabled"),

@@ -19,7 +19,7 @@ GROUP_REFERENCE: Final = re.compile(r"\\(\\|n|t|\d)|\$(\d)")
 
 
 class SearchQuery(NamedTuple):
-    """A text or, with `pattern`, a regular expression to search for."""
+    """What to search for. `text` is a regular expression if `is_regex` is set."""
 
     text: str = ""
     is_regex: bool = False

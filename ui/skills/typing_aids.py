@@ -39,7 +39,7 @@ def _next_item(found: "re.Match[str]") -> str:
 def type_character(cursor: QTextCursor, char: str) -> bool:
     """Handle a typed bracket or quote, and return whether it was handled.
 
-    It surrounds a selection, is inserted as a pair before whitespace, or moves past the same closing character.
+    It surrounds a selection, is inserted as a pair unless text follows, or moves past an identical closing character.
     """
     if cursor.hasSelection():
         if char not in SURROUNDING_PAIRS or "\u2029" in cursor.selectedText():

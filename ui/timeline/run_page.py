@@ -44,7 +44,7 @@ class RunPage(QWidget):
     fork = Signal(int)
     """The sequence number of the last event to copy to the new session; 0 for all events."""
     interruption_resolved = Signal(str)
-    """`again`, `skip` or `end`: what to do with calls that may have run."""
+    """`retry`, `skip` or `abort`: what to do with calls that may have run."""
     step_chosen = Signal(object)
     step_opened = Signal(object)
     link_clicked = Signal(str)

@@ -23,7 +23,7 @@ from core.workspace.git_branch import current_branch, is_worktree
 
 
 class Queries:
-    """The part of the engine that only reads."""
+    """The read-only methods of the engine."""
 
     _opened: DataFolder
     _journal: Journal
@@ -31,7 +31,7 @@ class Queries:
     _book: RuleStore
 
     def children(self, session: str) -> list[SessionRow]:
-        """Return the sessions of the session's sub-agents, oldest first. `parent_call` is the call that started one."""
+        """Return the sessions of a session's sub-agents, oldest first; `parent_call` is the call that started each."""
         return self._reader.children(session)
 
     def sessions(self) -> list[SessionRow]:
@@ -69,7 +69,6 @@ class Queries:
         return self.read_blob(text.blob).decode("utf-8", "replace") if text.blob else text.head
 
     def timeline_steps(self, session: SessionRow) -> list[Step]:
-        """Return all rows of a session's timeline."""
         return self._reader.steps(session.id, 0, session.rows)
 
     @property

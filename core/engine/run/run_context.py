@@ -98,12 +98,12 @@ class RunContext:
         evaluate: decides whether a call may execute; a replay returns the recorded decision.
         trusted: whether the user trusts the folder.
         attended: whether a user is present to decide at a limit or after an error.
-        seen: paths of files that the run has read, with digests of their contents. Other files cannot be edited.
+        read_digests: paths of files that the run has read, with digests of the contents. Other files cannot be edited.
         pause_requested: whether to pause before the next turn, with `pause_reason`.
         closing: whether the run is canceled because Journeyman is exiting, and not because the user stopped it.
         claimed: IDs of questions and permission requests that are being answered right now; shared by all runs.
         pending_hooks: one asyncio.Event for each question whose hooks are still running.
-        expires: whether questions and the run itself have time limits; in a replay they do not.
+        has_time_limits: whether questions and the run itself have time limits; in a replay they do not.
         opened_at: when the context was created, in microseconds. Earlier time does not count against the time limit of
         a question, because Journeyman was closed.
         reading: the timeout around the reply that is being read. An urgent message makes it expire at once.
@@ -120,7 +120,7 @@ class RunContext:
         record_tool_support: remembers for later runs whether a model supports tool calls.
         delegate_slots: limits how many sub-agents work at the same time.
         delegate: executes a `delegate` call.
-        settle: the user's decision on unresolved calls, which also applies to sub-agents that are resumed.
+        resolution: the user's decision on unresolved calls, which also applies to sub-agents that are resumed.
         hooks: the user's hooks; None until they are loaded.
         skills: the skill library; None if the run uses no skills.
         proposals: the store for changes that the agent proposes; None if it cannot propose changes.

@@ -1,4 +1,4 @@
-"""Services beside runs: providers, skills, memory, proposals, MCP servers, hooks and slash commands.
+"""Services outside of runs: providers, skills, memory, proposals, MCP servers, hooks and slash commands.
 
 The loop of a run is in `core.engine.run`.
 """

@@ -66,7 +66,7 @@ class Conversation:
         removed: messages that the user removed from the queue, by sequence number.
         questions: questions of this run by ID, with their answers, or None while open.
         agent_questions: the questions that the agent itself asked, by ID.
-        held: IDs of the open questions that the user has begun to answer.
+        being_answered: IDs of the open questions that the user has begun to answer.
         permissions: the state that permission decisions depend on.
         spent: how much of each limit this run has used, by limit name.
         allowed: the limits of this run, by limit name.

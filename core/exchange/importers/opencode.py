@@ -23,7 +23,7 @@ from core.exchange.importers.record import (
 from core.exchange.importers.session_builder import SessionBuilder
 from core.store.opencode_db import MAGIC, is_opencode_db, read_opencode_sessions
 
-RECENT_MS = 3_600_000  # sessions updated this recently are followed
+RECENT_MS = 3_600_000  # a followed database is read again for sessions updated this recently
 
 
 class OpenCodeImporter:

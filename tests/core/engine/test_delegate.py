@@ -320,7 +320,7 @@ def reading(then: dict[str, Any]) -> str:
 
 
 def test_untrusted_content_read_by_a_child_restricts_its_parent(tmp_path: Path) -> None:
-    """I1: delegating the reading does not restore network access, even with a rule that allows it."""
+    """Delegating the reading does not restore network access, even with a rule that allows it."""
 
     async def test() -> None:
         async with open_engine(tmp_path) as scene:

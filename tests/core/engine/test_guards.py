@@ -184,7 +184,7 @@ def test_a_message_sent_while_a_reply_is_recorded_leaves_its_calls_their_results
 
 
 def test_reads_of_a_reply_run_concurrently_and_writes_in_order(tmp_path: Path) -> None:
-    """B9: consecutive read-only calls do not wait for each other."""
+    """Consecutive read-only calls do not wait for each other."""
 
     async def main() -> None:
         async with open_engine(tmp_path) as scene:

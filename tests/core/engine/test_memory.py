@@ -277,7 +277,7 @@ def test_after_a_compaction_memories_follow_the_summary(tmp_path: Path) -> None:
 
 
 def test_a_memory_from_untrusted_content_needs_the_user(tmp_path: Path) -> None:
-    """I2: a memory saved after reading untrusted content is only proposed, with the source, and added to no context."""
+    """A memory saved after reading untrusted content is only proposed, with the source, and added to no context."""
 
     async def main() -> None:
         async with open_engine(tmp_path) as scene:

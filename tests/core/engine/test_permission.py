@@ -91,7 +91,7 @@ def test_the_model_reads_the_reason_of_a_denial(tmp_path: Path) -> None:
     run_bounded(main())
 
 
-def test_an_approval_counts_once(tmp_path: Path) -> None:  # K5
+def test_an_approval_counts_once(tmp_path: Path) -> None:
     async def main() -> None:
         async with open_engine(tmp_path) as scene:
             session = await scene.start(scripted_replies(WRITE, DONE), mode="ask")
@@ -107,7 +107,7 @@ def test_an_approval_counts_once(tmp_path: Path) -> None:  # K5
     run_bounded(main())
 
 
-def test_an_approval_for_a_stopped_run_is_too_late(tmp_path: Path) -> None:  # K6
+def test_an_approval_for_a_stopped_run_is_too_late(tmp_path: Path) -> None:
     async def main() -> None:
         async with open_engine(tmp_path) as scene:
             session = await scene.start(scripted_replies(WRITE, DONE), mode="ask")
@@ -259,7 +259,7 @@ def test_writes_are_requested_in_order(tmp_path: Path) -> None:
     run_bounded(main())
 
 
-def test_an_approval_does_not_cover_a_changed_call(tmp_path: Path) -> None:  # I13
+def test_an_approval_does_not_cover_a_changed_call(tmp_path: Path) -> None:
     async def main() -> None:
         async with open_engine(tmp_path) as scene:
             session = await scene.start(scripted_replies(call_reply("run", command="ls"), DONE), mode="ask")
@@ -314,7 +314,7 @@ def test_what_was_allowed_at_the_start_needs_no_approval_and_nothing_else_does(t
     run_bounded(main())
 
 
-def test_a_protected_file_is_written_only_after_approval(tmp_path: Path) -> None:  # I11
+def test_a_protected_file_is_written_only_after_approval(tmp_path: Path) -> None:
     async def main() -> None:
         async with open_engine(tmp_path) as scene:
             script = scripted_replies(call_reply("write", path=".vscode/tasks.json", content="{}"), DONE)
@@ -368,7 +368,7 @@ def test_waiting_for_the_user_does_not_count_as_run_time(tmp_path: Path) -> None
     run_bounded(main())
 
 
-def test_a_call_that_may_have_run_is_not_repeated_by_its_old_approval(tmp_path: Path) -> None:  # C8
+def test_a_call_that_may_have_run_is_not_repeated_by_its_old_approval(tmp_path: Path) -> None:
     async def main() -> None:
         async with open_engine(tmp_path) as scene:
             session = await scene.start(

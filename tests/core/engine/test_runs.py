@@ -39,7 +39,7 @@ ASK_AGAIN = call_reply("ask_user", question="And now?", options=[{"label": "A"},
 
 
 def test_a_run_is_its_events(tmp_path: Path) -> None:
-    """B6: each event is written as it happens."""
+    """Each event is written as it happens."""
 
     async def main() -> None:
         async with open_engine(tmp_path) as scene:
@@ -248,7 +248,7 @@ def test_closing_interrupts_running_work(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("settle", ["retry", "skip", "abort"])
 def test_a_call_that_may_have_run_needs_a_decision(tmp_path: Path, settle: str) -> None:
-    """L-B13: nothing is repeated without a decision."""
+    """Nothing is repeated without a decision."""
 
     async def main() -> None:
         session = await _crashed_in_a_call(tmp_path)

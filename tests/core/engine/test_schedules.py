@@ -96,7 +96,7 @@ def test_a_due_schedule_starts_once_and_records_why(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("missed", ["run", "skip"])
 def test_missed_times_follow_the_rule_of_the_schedule(tmp_path: Path, missed: str) -> None:
-    """After five missed times one session starts, or none, and the next one records how many were missed."""
+    """After five missed times, one session (`run`) or none (`skip`) starts. The next event says how many it missed."""
 
     async def main() -> None:
         clock = Turned()

@@ -56,7 +56,7 @@ def proof_known(place: ToolContext) -> tuple[str, ...]:
 
 
 def test_t21_a_sandbox_that_fails_its_test_disables_commands(tmp_path: Path) -> None:
-    """T21: the run records the failure, the timeline shows it, and the model reads the reason."""
+    """The run records the failure, the timeline shows it, and the model reads the reason."""
 
     def weak(words: list[str]) -> list[str]:
         return [*words, "--bind", gettempdir(), gettempdir()]

@@ -243,7 +243,7 @@ def test_files_of_unknown_format_are_refused(tmp_path: Path) -> None:
 
 
 def test_an_imported_session_is_read_only_and_its_fork_trusts_nothing(tmp_path: Path) -> None:
-    """I20: questions and permissions of an imported session have no effect, neither in it nor in a fork."""
+    """Questions and permissions of an imported session have no effect, neither in it nor in a fork."""
 
     async def main() -> None:
         async with home(tmp_path / "from" / "a.db") as made:

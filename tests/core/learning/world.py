@@ -1,4 +1,4 @@
-"""A small world for runs to learn in, with a model on a local server that knows only what it is sent.
+"""A task that is shorter with the right memory, and a model on a local server that knows only what it is sent.
 
 Only one of the doors of the greenhouse opens. The model tries one after another, unless a request says which one; a
 review of the run proposes to remember the door that opened.
@@ -64,7 +64,7 @@ def _text(message: Message) -> str:
 
 
 class World(ScriptedServer):
-    """Answers each request from its contents alone."""
+    """A provider whose replies depend only on the request."""
 
     def answer_to(self, asked: ReceivedRequest, place: int) -> Sequence[ServerAction]:
         if asked.method == "GET":

@@ -48,7 +48,7 @@ def test_mixed_outcomes_teach_nothing() -> None:
 
 
 def test_other_approaches_and_scopes_are_not_similar() -> None:
-    """A-B6: approaches that consist of one word each are not similar because of that."""
+    """Approaches that consist of one word each are not similar because of that."""
     ways = [
         ended(n, "Deploy the site", f"command {way}", "and went well")
         for n, way in enumerate(("ant", "bun", "cmake", "doit"))

@@ -70,7 +70,7 @@ def test_unreadable_files_are_reported(tmp_path: Path) -> None:
         assert read(tmp_path, name).failed, name
 
 
-def test_special_files_do_not_hang(tmp_path: Path) -> None:  # T16
+def test_special_files_do_not_hang(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "fifo")
     with socket.socket(socket.AF_UNIX) as listening:
         listening.bind(str(tmp_path / "socket"))

@@ -52,7 +52,7 @@ def test_every_former_name_is_tried() -> None:
 
 
 def test_a_run_that_started_with_former_tools_has_the_current_ones() -> None:
-    """The names of its tools are part of its first event."""
+    """The names of its tools are stored in the RunStarted event."""
     assert [each.name for each in tool_specs(("report_problem",))] == ["report_issue", "recall_dropped"]
     for tool in ("report_problem", "report_issue"):
         assert read_arguments(tool, '{"severity": "low", "what": "w"}', ("report_problem",)).what == "w"

@@ -79,7 +79,7 @@ def test_unusual_spellings_are_only_names(broker: FileBroker, ground: Ground) ->
 
 
 def test_p17_two_thousand_traversals(broker: FileBroker, ground: Ground) -> None:
-    """P17: none reads the canary, none writes outside."""
+    """None reads the canary, none writes outside."""
     tried = traversals(ground)
     assert len(tried) > 2000
     for name in tried:
@@ -107,7 +107,7 @@ def test_links_inside_resolve_like_the_kernel(ground: Ground) -> None:
 
 @pytest.mark.parametrize("kind", ["fifo", "socket", "folder", "device"])
 def test_only_regular_files(kind: str, broker: FileBroker, ground: Ground, monkeypatch: pytest.MonkeyPatch) -> None:
-    """T16: other files are refused without delay; opening a FIFO would block forever."""
+    """Other files are refused without delay; opening a FIFO would block forever."""
     thing = ground.folder / "thing"
     if kind == "fifo":
         os.mkfifo(thing)
@@ -128,7 +128,7 @@ def test_only_regular_files(kind: str, broker: FileBroker, ground: Ground, monke
 
 
 def test_a_hard_link_is_reported(broker: FileBroker, ground: Ground) -> None:
-    """P9: the other hard link keeps its contents."""
+    """The other hard link keeps its contents."""
     os.link(ground.canary, ground.folder / "twin")
     done = broker.write("twin", b"mine")
     assert (done.before, done.links) == (CANARY, 2)
@@ -162,7 +162,7 @@ def test_names_of_any_kind(name: bytes, broker: FileBroker, ground: Ground) -> N
 
 
 def test_a_replaced_folder_is_refused(broker: FileBroker, ground: Ground) -> None:
-    """P16: neither the target of the link nor the moved folder is reached."""
+    """Neither the target of the link nor the moved folder is reached."""
     moved = ground.folder.with_name("moved")
     ground.folder.rename(moved)
     ground.folder.symlink_to(ground.outside)
@@ -197,7 +197,7 @@ SPELLINGS = [
 
 @pytest.mark.parametrize("name", SPELLINGS)
 def test_protected_names(name: str, broker: FileBroker) -> None:
-    """P12, P13: by the list of names and by the broker, which refuses to write."""
+    """By the list of names and by the broker, which refuses to write."""
     assert is_protected(name)
     assert "protected" in refused(broker.write, name, b"mine")
     assert broker.write(name, b"a person said so", allow_protected=True).before is None
@@ -267,7 +267,7 @@ by_number = pytest.mark.skipif(sys.platform != "linux" or os.uname().machine != 
 
 @by_number
 def test_p8_a_swap_race_leaks_nothing(broker: FileBroker, ground: Ground) -> None:
-    """P8: a folder in the path becomes a link and back again; the variable JOURNEYMAN_RACE_S prolongs the test."""
+    """A folder in the path becomes a link and back again; the variable JOURNEYMAN_RACE_S prolongs the test."""
     (ground.outside / "inner" / "file").write_bytes(CANARY)
     (ground.folder / "swapped").symlink_to(ground.outside / "inner")
     paths = [ground.folder / name for name in ("real", "swapped")]
@@ -284,7 +284,7 @@ def test_p8_a_swap_race_leaks_nothing(broker: FileBroker, ground: Ground) -> Non
 
 @by_number
 def test_p8_a_swapped_link_shows_no_keys(broker: FileBroker, ground: Ground) -> None:
-    """P8: secrets are detected by the open file, not by the name, and are not overwritten either."""
+    """Secrets are detected by the open file, not by the name, and are not overwritten either."""
     keys, plain, link = (ground.folder / name for name in (".env", "plain", "link"))
     keys.write_bytes(CANARY)
     plain.write_bytes(b"inside")
@@ -320,7 +320,7 @@ with FileBroker(Path(sys.argv[1])) as broker:
 
 
 def test_p15_a_mount_inside_the_folder(ground: Ground) -> None:
-    """P15: a mount in the folder belongs to it; no path leads from it to anywhere else."""
+    """A mount in the folder belongs to it; no path leads from it to anywhere else."""
     other = ground.folder.with_name("other")
     other.mkdir()
     (other / "file").write_text("mounted")

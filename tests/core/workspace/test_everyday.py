@@ -24,7 +24,7 @@ TOOLS = Path(sys.executable).parent
 
 
 class Line(NamedTuple):
-    """One command of the list."""
+    """A line of everyday.txt: a command, the commands that prepare its folder, and the programs it needs."""
 
     command: str
     setup: str
@@ -42,7 +42,7 @@ def lines() -> list[Line]:
 
 
 def program(name: str) -> str | None:
-    """Return the path of a program; names in capitals are programs next to our own Python."""
+    """Return the path of a program; an upper-case name is looked up next to the running Python."""
     return shutil.which(name) if name.islower() or name.isdigit() else shutil.which(name.lower(), path=TOOLS)
 
 

@@ -44,7 +44,7 @@ INWARD = [
 
 @pytest.mark.parametrize("host", INWARD)
 def test_no_notation_reaches_a_private_address(host: str) -> None:
-    """D6: the thirteen known notations and more, without asking a resolver."""
+    """The thirteen known notations and more, without asking a resolver."""
     with pytest.raises(Problem, match="cannot be reached"):
         await_(allowed_address(host))
 
@@ -146,7 +146,7 @@ def test_other_hosts_are_refused_and_reported(way: str, sandbox: Sandbox, tmp_pa
 
 
 def test_nothing_goes_past_the_proxy(sandbox: Sandbox, tmp_path: Path, port: int) -> None:
-    """I18: neither directly nor through a DNS query."""
+    """Neither directly nor through a DNS query."""
     command = f"curl -sS -m 3 --noproxy '*' http://127.0.0.1:{port}/; getent hosts canary.example.org; echo end"
     done, knocks = through(sandbox, command, tmp_path, port)
     assert "page" not in done.output and done.output.endswith("end\n") and knocks == []

@@ -59,18 +59,18 @@ def test_output_and_exit_code_come_back(tmp_path: Path) -> None:
     assert done("echo out; echo err >&2; exit 3", tmp_path) == FinishedCommand("out\nerr\n", 3)
 
 
-def test_a_flood_of_output_is_truncated(tmp_path: Path) -> None:  # T1
+def test_a_flood_of_output_is_truncated(tmp_path: Path) -> None:
     found = done("yes", tmp_path)
     assert "64 MB" in found.killed_because and len(found.output) < 2 * KEPT_BYTES + 100
 
 
-def test_one_long_line_keeps_its_start_and_end(tmp_path: Path) -> None:  # T2, smaller
+def test_one_long_line_keeps_its_start_and_end(tmp_path: Path) -> None:
     found = done("head -c 3000000 /dev/zero | tr '\\0' x; echo end", tmp_path)
     assert found.exit_code == 0 and "bytes omitted" in found.output and found.output.endswith("xend\n")
     assert len(found.output) < 2 * KEPT_BYTES + 100
 
 
-def test_closing_the_output_does_not_end_the_command(tmp_path: Path) -> None:  # T3
+def test_closing_the_output_does_not_end_the_command(tmp_path: Path) -> None:
     assert done("exec >&- 2>&-; sleep 0.2; touch late; exit 4", tmp_path).exit_code == 4
     assert (tmp_path / "late").exists()
 
@@ -85,25 +85,25 @@ def test_no_process_is_left_behind(tmp_path: Path, command: str) -> None:
     assert eventually(lambda: not left(tmp_path)), left(tmp_path)
 
 
-def test_a_process_that_ignores_signals_is_killed_at_its_timeout(tmp_path: Path) -> None:  # T6
+def test_a_process_that_ignores_signals_is_killed_at_its_timeout(tmp_path: Path) -> None:
     found = done("trap '' TERM INT HUP; echo on; sleep 600", tmp_path, 0.3)
     assert (found.killed_because, found.output, found.exit_code) == ("stopped after 0.3 s", "on\n", -signal.SIGKILL)
     assert eventually(lambda: not left(tmp_path))
 
 
-def test_stdin_is_empty_and_there_is_no_terminal(tmp_path: Path) -> None:  # T10, T11
+def test_stdin_is_empty_and_there_is_no_terminal(tmp_path: Path) -> None:
     assert done("cat; read x; test -t 0 || echo none", tmp_path).output == "none\n"
 
 
-def test_an_end_by_signal_is_reported(tmp_path: Path) -> None:  # T12
+def test_an_end_by_signal_is_reported(tmp_path: Path) -> None:
     assert done("kill -TERM $$", tmp_path).exit_code == -signal.SIGTERM
 
 
-def test_binary_output_becomes_text_with_placeholders(tmp_path: Path) -> None:  # T13
+def test_binary_output_becomes_text_with_placeholders(tmp_path: Path) -> None:
     assert done("printf '\\377\\000a'", tmp_path).output == "\ufffd\0a"
 
 
-def test_the_working_folder_may_be_removed(tmp_path: Path) -> None:  # T14
+def test_the_working_folder_may_be_removed(tmp_path: Path) -> None:
     folder = tmp_path / "work"
     folder.mkdir()
     assert done("rm -rf ../work; echo gone", folder).output == "gone\n"
@@ -137,7 +137,7 @@ def test_a_stop_at_any_moment_leaves_no_process(tmp_path: Path, after_s: float) 
     assert len(list(Path("/proc/self/fd").iterdir())) <= before
 
 
-def test_a_command_dies_with_us(tmp_path: Path) -> None:  # C16
+def test_a_command_dies_with_us(tmp_path: Path) -> None:
     program = (
         "import asyncio, sys; from pathlib import Path; from tests.core.workspace.test_process import run_command;"
         "asyncio.run(run_command('trap \"\" TERM; touch begun; sleep 600 & sleep 600', Path(sys.argv[1]), 60))"

@@ -52,7 +52,7 @@ def wrapped() -> Iterator[Sandbox]:
 
 
 def test_the_rungs_pass_their_self_test() -> None:
-    """D3: none of the attacks works; Landlock does not prevent three by design, which its result says."""
+    """None of the attacks works; Landlock does not prevent three by design, which its result says."""
     for name, known in (("bubblewrap", ()), ("landlock", ("names", "protected", "secret"))):
         proof = proof_of(name)
         if proof is not None and proof.works:
@@ -71,7 +71,7 @@ def test_the_rungs_pass_their_self_test() -> None:
 def test_t21_a_weak_profile_disables_commands(
     weaken: Callable[[list[str]], list[str]], said: set[str], ground: Ground
 ) -> None:
-    """T21: the error names the attacks that worked."""
+    """The error names the attacks that worked."""
     with walls("bubblewrap"):
         made = choose_sandbox(launchers=[lambda: Bubblewrap(weaken=weaken)])
     with contextlib.closing(made):
@@ -90,7 +90,7 @@ def test_a_weak_second_rung_is_detected_too() -> None:
 
 
 def test_t20_a_failing_rung_is_skipped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ground: Ground) -> None:
-    """T20: a bubblewrap that fails, then none. The level shows it, and without a sandbox nothing runs unapproved."""
+    """A bubblewrap that fails, then none. The level shows it, and without a sandbox nothing runs unapproved."""
     stub = tmp_path / "bwrap"
     stub.write_text("#!/bin/sh\necho 'no permission' >&2\nexit 1\n")
     stub.chmod(0o755)
@@ -119,7 +119,7 @@ def test_a_passed_self_test_is_cached(tmp_path: Path) -> None:
 def test_environment_and_folders_of_a_command(
     wrapped: Sandbox, ground: Ground, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """S1, I22: no API key in any environment; the home folder and /tmp are its own."""
+    """No API key in any environment; the home folder and /tmp are its own."""
     monkeypatch.setenv("OPENAI_API_KEY", "canary-key")
     Path("/tmp/journeyman-visible").touch()
     command = "env; cat /proc/*/environ | tr '\\0' '\\n'; ls -a ~ /tmp /home; cat /proc/*/cmdline | tr '\\0' ' '"
@@ -213,7 +213,7 @@ def test_too_many_secrets_are_reported(wrapped: Sandbox, ground: Ground) -> None
 
 
 def test_memory_file_systems_have_a_size_limit(wrapped: Sandbox, ground: Ground) -> None:
-    """A6: neither the root nor /dev can be filled; shared memory has the same limit as /tmp."""
+    """Neither the root nor /dev can be filled; shared memory has the same limit as /tmp."""
     tries = "for f in /x /run/x /dev/x /var/x; do echo x > $f; done 2>/dev/null; ls -d /x /run/x /dev/x /var/x"
     done = run(
         wrapped,
@@ -310,7 +310,7 @@ def test_a_flood_of_output(sandbox: Sandbox, ground: Ground) -> None:
 
 
 def test_a_long_line_and_bytes(sandbox: Sandbox, ground: Ground) -> None:
-    """T2, T13: start and end are kept, and the omitted bytes are counted."""
+    """Start and end are kept, and the omitted bytes are counted."""
     done = run(sandbox, "printf start; head -c 20000000 /dev/zero | tr '\\0' x; printf '\\377end'", ground.folder)
     assert done.output.startswith("startxxx") and done.output.endswith("x\ufffdend")
     assert "bytes omitted" in done.output and len(done.output) < 3 * KEPT_BYTES
@@ -335,7 +335,7 @@ def test_a_time_limit(command: str, sandbox: Sandbox, ground: Ground) -> None:
     ids=["T4", "T5", "twice"],
 )
 def test_no_process_is_left(leaving: str, sandbox: Sandbox, ground: Ground) -> None:
-    """T4, T5: the call does not wait for remaining processes either."""
+    """The call does not wait for remaining processes either."""
     began = time.monotonic()
     done = run(sandbox, leaving, ground.folder)
     assert done.exit_code == 0 and time.monotonic() - began < 10
@@ -366,7 +366,7 @@ def test_too_many_processes(sandbox: Sandbox, ground: Ground) -> None:
 
 
 def test_t8_too_much_memory(sandbox: Sandbox, ground: Ground) -> None:
-    """T8: used memory counts, memory that is only reserved does not."""
+    """Used memory counts, memory that is only reserved does not."""
     python = "/usr/bin/python3"
     if not Path(python).exists():
         pytest.skip("no Python of the system here")
@@ -378,7 +378,7 @@ def test_t8_too_much_memory(sandbox: Sandbox, ground: Ground) -> None:
 
 
 def test_files_too_large(sandbox: Sandbox, ground: Ground) -> None:
-    """T9: a sparse file and a filled one."""
+    """A sparse file and a filled one."""
     limits = CommandLimits(file_size=1 << 20)
     assert run(sandbox, "truncate -s 10G sparse", ground.folder, limits).exit_code != 0
     assert run(sandbox, "head -c 5000000 /dev/zero > big", ground.folder, limits).exit_code != 0
@@ -408,7 +408,7 @@ def test_a_command_that_spoils_its_folder(sandbox: Sandbox, ground: Ground) -> N
 
 
 def test_a_stop_ends_all_processes(sandbox: Sandbox, ground: Ground) -> None:
-    """K4, D20: a canceled wait returns when no process is left."""
+    """A canceled wait returns when no process is left."""
 
     async def stop() -> None:
         ear, asked = Ear(), CommandRequest(f"sleep {LEFT[2]} & setsid sleep {LEFT[2]} & echo up; wait", ground.folder)
@@ -423,7 +423,7 @@ def test_a_stop_ends_all_processes(sandbox: Sandbox, ground: Ground) -> None:
 
 
 def test_a_stop_at_any_moment(wrapped: Sandbox, ground: Ground) -> None:
-    """K4: also before bubblewrap has set the parent-death signal of its child."""
+    """Also before bubblewrap has set the parent-death signal of its child."""
 
     async def stop(after: int) -> None:
         work = asyncio.ensure_future(wrapped.run(CommandRequest(f"setsid sleep {LEFT[2]} & wait", ground.folder)))
@@ -477,7 +477,7 @@ asyncio.run(go())
 
 @pytest.mark.parametrize("name", ["bubblewrap", "landlock"])
 def test_our_own_death_ends_all_processes(name: str, ground: Ground) -> None:
-    """C16: our process is killed by SIGKILL."""
+    """Our process is killed by SIGKILL."""
     with walls(name):
         pass
     words = [sys.executable, "-c", KILLED.replace("LEFT", LEFT[4]), name, str(ground.folder)]
