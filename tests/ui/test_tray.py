@@ -52,11 +52,11 @@ def test_simultaneous_requests_are_one_notification(qapp: QApplication, window: 
     waiting += [(ROW, replace(TONE, id=f"q{n}")) for n in range(10, 13)]
     for _ in range(3):
         made.refresh()
-    assert made._gather.isActive()
-    qtbot.waitUntil(lambda: not made._gather.isActive())
-    assert made._told == "a"
+    assert made._delay.isActive()
+    qtbot.waitUntil(lambda: not made._delay.isActive())
+    assert made._notified == "a"
     made.refresh()
-    assert not made._gather.isActive()
+    assert not made._delay.isActive()
     made.close()
 
 

@@ -41,7 +41,7 @@ class AgeLabel(QLabel):
     ) -> None:
         super().__init__(parent)
         self._pattern, self._before, self._asked, self._clock = pattern, prefix, asked_at, clock
-        self._until, self._then, self._says_waiting = expires_at, on_expiry, show_waiting
+        self._until, self._then, self._show_waiting = expires_at, on_expiry, show_waiting
         self.setObjectName("question.age")
         self.setProperty("tone", "second")
         self.setTextFormat(Qt.TextFormat.PlainText)
@@ -68,7 +68,7 @@ class AgeLabel(QLabel):
         if counting:
             self.setText(f"{waited} · {_tr('{} left, then {}').format(f'{left // 60}:{left % 60:02}', self._then)}")
         else:
-            self.setText(f"{waited} · {_tr('waits until you answer')}" if self._says_waiting else waited)
+            self.setText(f"{waited} · {_tr('waits until you answer')}" if self._show_waiting else waited)
         self._ticks.setInterval(COUNTDOWN_INTERVAL_MS if counting else AGE_INTERVAL_MS)
 
     def showEvent(self, event: QShowEvent) -> None:

@@ -155,12 +155,12 @@ class AskArea(QWidget):
             if part is not None:
                 part.restyle(look)
 
-    def _return_unsent(self, session: str, asked: Sequence[OpenRequest]) -> None:
+    def _return_unsent(self, session: str, requests: Sequence[OpenRequest]) -> None:
         """Emit `unsent_text` with text typed for a question that disappeared unanswered, such as an expired one."""
         card, same = self._card, session == self._session
         self._session = session
-        gone = card is not None and all(one.id != card.request_id() for one in asked)
-        if same and gone and isinstance(card, QuestionCard) and card.request_id() != self._answered_id:
+        disappeared = card is not None and all(one.id != card.request_id() for one in requests)
+        if same and disappeared and isinstance(card, QuestionCard) and card.request_id() != self._answered_id:
             draft = card.draft()
             words = "\n".join(filter(None, (draft.text, *(part.text for part in draft.sub_answers))))
             if words:

@@ -83,9 +83,9 @@ class AskCard(QFrame):
     def fit(self, room: int) -> None:
         """Choose the most detailed layout that fits the card's share of a column `room` pixels high."""
         self._available_height = room
-        most = int(room * MAX_HEIGHT_SHARE)
-        least = max(self._look.size(MIN_CARD_HEIGHT), self._card.minimumSizeHint().height() + self._margins())
-        bar = most < least or self._bar_only
+        max_height = int(room * MAX_HEIGHT_SHARE)
+        min_height = max(self._look.size(MIN_CARD_HEIGHT), self._card.minimumSizeHint().height() + self._margins())
+        bar = max_height < min_height or self._bar_only
         self._bar.setVisible(bar)
         self._card.setVisible(not bar)
         if bar:
@@ -93,10 +93,10 @@ class AskCard(QFrame):
             return
         self.form.set_collapsed(False)
         needed = self._needed_height()
-        if needed > most:
+        if needed > max_height:
             self.form.set_collapsed(True)
             needed = self._needed_height()
-        self.setMaximumHeight(min(needed, most))
+        self.setMaximumHeight(min(needed, max_height))
         self.updateGeometry()
 
     def set_bar_only(self, on: bool) -> None:

@@ -76,7 +76,7 @@ def entry_text(row: SessionRow, asked: OpenRequest, now: int) -> str:
     )
 
 
-def _plain(text: str, most: int) -> str:
+def _plain(text: str, max_length: int) -> str:
     words = " ".join(one_line(text).split())
-    cut = words if len(words) <= most else f"{words[: most - 1]}…"
-    return cut.replace("&", "&&")
+    shortened = words if len(words) <= max_length else f"{words[: max_length - 1]}…"
+    return shortened.replace("&", "&&")

@@ -94,9 +94,9 @@ class OptionRow(QAbstractButton):
 
     def _paint_background(self, painter: QPainter) -> None:
         theme = self._look.theme
-        chosen, near = self.isChecked(), self.underMouse() or self.hasFocus()
+        chosen, highlighted = self.isChecked(), self.underMouse() or self.hasFocus()
         fill = blend(theme.accent, theme.background, 0.12) if chosen else theme.background
-        edge = theme.accent if chosen or self.hasFocus() else theme.third if near else theme.strong_line
+        edge = theme.accent if chosen or self.hasFocus() else theme.third if highlighted else theme.strong_line
         draw_frame(painter, self.rect(), RADIUS, fill, edge)
 
     def _paint_one_line(self, painter: QPainter) -> None:

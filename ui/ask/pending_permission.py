@@ -161,8 +161,8 @@ def scope_consequence(request: PermissionRequest, scope: RuleScope, home: str = 
 
 def _command_alone(plain: dict[str, Any]) -> bool:
     """Return whether the command and its timeout, which the details show, are the only arguments."""
-    given = {name for name, value in plain.items() if name != "background" or value is not False}
-    return "command" in given and given <= {"command", "timeout_s"}
+    arguments = {name for name, value in plain.items() if name != "background" or value is not False}
+    return "command" in arguments and arguments <= {"command", "timeout_s"}
 
 
 def _access(wanted: PendingPermission, home: str) -> str:
@@ -171,13 +171,13 @@ def _access(wanted: PendingPermission, home: str) -> str:
     match request.access:
         case "execute":
             limit = wanted.parsed_arguments().get("timeout_s")
-            took = _tr("stopped after {}").format(_time(limit)) if isinstance(limit, int | float) else ""
+            timeout = _tr("stopped after {}").format(_time(limit)) if isinstance(limit, int | float) else ""
             where = (
                 _tr("Can do anything that you can do, also on the network")
                 if request.sandbox_level == "none"
                 else _tr("Can change files in {} · no network").format(folder)
             )
-            return " · ".join(part for part in (where, took) if part)
+            return " · ".join(part for part in (where, timeout) if part)
         case "write":
             return _tr("Changes files in {} · you can undo it").format(folder)
         case "read":
@@ -203,9 +203,9 @@ def _sandbox(request: PermissionRequest) -> str:
     }[request.sandbox_level]
 
 
-def _untrusted(taint: tuple[str, ...]) -> str:
-    named = ", ".join(one_line(source) for source in taint[:3])
-    more = _tr(" and {} more").format(len(taint) - 3) if len(taint) > 3 else ""
+def _untrusted(sources: tuple[str, ...]) -> str:
+    named = ", ".join(one_line(source) for source in sources[:3])
+    more = _tr(" and {} more").format(len(sources) - 3) if len(sources) > 3 else ""
     return _tr("The run has read untrusted content: {}").format(named + more)
 
 

@@ -203,8 +203,8 @@ class QuestionForm(QWidget):
 
     def _current(self) -> QuestionInput:
         focused = self.focusWidget()
-        held = next((choice for choice in self.inputs if choice.contains(focused)), None)
-        return held or next((choice for choice in self.inputs if not choice.is_answered()), self.inputs[0])
+        focused_input = next((choice for choice in self.inputs if choice.contains(focused)), None)
+        return focused_input or next((choice for choice in self.inputs if not choice.is_answered()), self.inputs[0])
 
     def _show_chosen(self, row: OptionRow) -> None:
         self.layout_changed.emit()

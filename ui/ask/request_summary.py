@@ -44,8 +44,8 @@ class RequestSummary:
 
 def summarize_question(question: Question) -> RequestSummary:
     text, server = visible(question.text), question.mcp_server
-    asks = _tr("The MCP server {} asks: {}").format(server, text) if server else ""
-    spoken = asks or _tr("Question: {}").format(text)
+    server_question = _tr("The MCP server {} asks: {}").format(server, text) if server else ""
+    accessible_text = server_question or _tr("Question: {}").format(text)
     return RequestSummary(
         question.id,
         "question",
@@ -53,7 +53,7 @@ def summarize_question(question: Question) -> RequestSummary:
         text,
         visible(question.reason),
         text,
-        spoken,
+        accessible_text,
         question.asked_at,
         _tr("MCP server {}").format(server) if server else "",
         _until(question),
@@ -64,8 +64,10 @@ def summarize_question(question: Question) -> RequestSummary:
 def summarize_permission(wanted: PendingPermission, place: str = "") -> RequestSummary:
     head = request_title(wanted.request)
     bar = f"{head} {one_line(wanted.request.object)}"
-    spoken = _tr("Permission request: {}").format(accessible_title(wanted))
-    return RequestSummary(wanted.id, "consent", "shield-question-mark", head, "", bar, spoken, wanted.asked_at, place)
+    accessible_text = _tr("Permission request: {}").format(accessible_title(wanted))
+    return RequestSummary(
+        wanted.id, "consent", "shield-question-mark", head, "", bar, accessible_text, wanted.asked_at, place
+    )
 
 
 def queue_position(number: int, count: int) -> str:

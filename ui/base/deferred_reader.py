@@ -34,16 +34,16 @@ class DeferredReader:
     def event(self, session: str, seq: int) -> dict[str, Any]:
         return self.reader.event(session, seq) if self.reader else {}
 
-    def sample(self, session: str, count: int, most: int) -> list[RowSample]:
-        return self.reader.sample(session, count, most) if self.reader else []
+    def sample(self, session: str, count: int, limit: int) -> list[RowSample]:
+        return self.reader.sample(session, count, limit) if self.reader else []
 
     def row_samples(self, session: str, first: int, count: int) -> list[RowSample]:
         return self.reader.row_samples(session, first, count) if self.reader else []
 
     def events_of(
-        self, session: str, kinds: Iterable[str], after: int, until: int, most: int = 1_000
+        self, session: str, kinds: Iterable[str], after: int, until: int, limit: int = 1_000
     ) -> list[dict[str, Any]]:
-        return self.reader.events_of(session, kinds, after, until, most) if self.reader else []
+        return self.reader.events_of(session, kinds, after, until, limit) if self.reader else []
 
     def queued(self, session: str, goes_on: bool) -> list[QueuedMessage]:
         return self.reader.queued_messages(session, goes_on) if self.reader else []

@@ -20,7 +20,7 @@ class HistorySource(Protocol):
     """The source of events; in the app, the reader of the event log."""
 
     def events_of(
-        self, session: str, kinds: Iterable[str], after: int, until: int, most: int
+        self, session: str, kinds: Iterable[str], after: int, until: int, limit: int
     ) -> list[dict[str, Any]]: ...
 
     def find_blob(self, blob: str) -> bytes | None: ...
@@ -37,7 +37,7 @@ class HistoryScan(QObject):
         super().__init__(parent)
         self._rows, self._kinds = rows, kinds
         self._session, self._seen, self._until = "", 0, 0
-        self._told = 0.0
+        self._notified_at = 0.0
         self.past = SessionActivity()
         self._next = QTimer(self, singleShot=True)
         self._next.timeout.connect(self._read)
@@ -78,16 +78,16 @@ class HistoryScan(QObject):
         self.changed.emit()
 
     def _read(self) -> None:
-        began, more = perf_counter(), False
-        while not self.done and perf_counter() - began < BUDGET_S:
+        started, more = perf_counter(), False
+        while not self.done and perf_counter() - started < BUDGET_S:
             more = self._slice() or more
-        while self.done and not self.past.all_compared and perf_counter() - began < BUDGET_S:
+        while self.done and not self.past.all_compared and perf_counter() - started < BUDGET_S:
             self.past.compare_next(self._rows.find_blob)
         over = self.done and self.past.all_compared
         if not over:
             self._next.start(PAUSE_MS)
-        if ((more or self.done) and perf_counter() - self._told > SIGNAL_INTERVAL_S) or over:
-            self._told = perf_counter()
+        if ((more or self.done) and perf_counter() - self._notified_at > SIGNAL_INTERVAL_S) or over:
+            self._notified_at = perf_counter()
             self.changed.emit()
 
     def _slice(self) -> bool:

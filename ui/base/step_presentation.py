@@ -162,8 +162,8 @@ def end_figures(end: Step, header: Step | None) -> list[str]:
     """Return the figures of a run for the card at its end."""
     marks = end.metrics
     lasted = duration(end.ended_at - end.started_at)
-    rounds = plural(marks["turns"], "turn", "turns") if marks.get("turns") else ""
-    parts = [" · ".join(part for part in (rounds, lasted) if part)]
+    turns = plural(marks["turns"], "turn", "turns") if marks.get("turns") else ""
+    parts = [" · ".join(part for part in (turns, lasted) if part)]
     if header and header.tokens:
         parts.append(f"{amount(header.tokens)} {translate('tok')}")
     return [part for part in parts if part]
@@ -183,10 +183,10 @@ def compaction_line(step: Step) -> str:
 
 def interrupted_line(step: Step) -> str:
     """Return the text of the row for an interrupted run."""
-    what = visible(step.object)
+    object_text = visible(step.object)
     if step.metrics.get("calls"):
-        return f"{translate('Interrupted')} — “{what}” {translate('may have run')}"
-    return f"{translate('Interrupted')} — {what}" if what else translate("Interrupted")
+        return f"{translate('Interrupted')} — “{object_text}” {translate('may have run')}"
+    return f"{translate('Interrupted')} — {object_text}" if object_text else translate("Interrupted")
 
 
 def accessible_row_text(step: Step, lasted: int) -> str:

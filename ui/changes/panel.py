@@ -174,9 +174,9 @@ class ChangesPanel(QWidget):
         self._stack = QStackedWidget()
         self._stack.addWidget(horizontal_splitter(left, right, (self._look.size(LIST_WIDTH), 600)))
         self._stack.addWidget(self._empty)
-        around = QVBoxLayout(self)
-        around.setContentsMargins(0, 0, 0, 0)
-        around.addWidget(self._stack)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.addWidget(self._stack)
         self.setFocusProxy(self._files)
 
     def show_past(self, session: SessionRow, past: SessionActivity, *, loading: bool) -> None:

@@ -37,15 +37,15 @@ class ComparePanel(PanelPage):
     ) -> None:
         super().__init__()
         self._look, self._bridge, self._start = look, bridge, start_task
-        self._say, self._row, self._pick, self._go_to = show_toast, row, pick_session, show_event
+        self._show_toast, self._row, self._pick, self._go_to = show_toast, row, pick_session, show_event
         self._names = ["", ""]
         self._found: Alignment | None = None
         self._title = label(self.tr("Compare"), look.fonts.title, name="compare.title")
         self._swap = Button(look, self.tr("Swap sides"), name="compare.swap", tone="quiet", icon="arrow-left-right")
         self._export = Button(look, self.tr("Export…"), name="compare.export", tone="quiet", icon="download")
         self._export.setToolTip(self.tr("Export this comparison as Markdown, CSV or JSON"))
-        self._said = label("", look.fonts.second, "second", name="compare.said", wrap=True)
-        self._said.setContentsMargins(20, 10, 20, 10)
+        self._message = label("", look.fonts.second, "second", name="compare.said", wrap=True)
+        self._message.setContentsMargins(20, 10, 20, 10)
         self.sides = tuple(
             ComparisonHeader(look, title, name=f"compare.{name}", margins=margins)
             for name, title, margins in (
@@ -113,7 +113,7 @@ class ComparePanel(PanelPage):
             done = await self._bridge.ask(lambda engine: engine.exchange.export_comparison(sides, found, Path(path)))
             removed = done.removed.total()
             secrets = self.tr(" Secrets removed: {}.").format(removed) if removed else ""
-            self._say(self.tr("Exported the comparison to {}.").format(done.path) + secrets)
+            self._show_toast(self.tr("Exported the comparison to {}.").format(done.path) + secrets)
 
         self._start(export(), "export a comparison")
 
@@ -124,8 +124,8 @@ class ComparePanel(PanelPage):
         self._model.show_alignment(found)
         for side, row, totals in zip(self.sides, rows, (found.a, found.b), strict=True):
             side.show_totals(row, totals)
-        said = [self._sum(found, priced=all(row.cost > 0 for row in rows)), *learned_lines(found)]
-        self._said.setText("\n".join(said))
+        lines = [self._sum(found, priced=all(row.cost > 0 for row in rows)), *learned_lines(found)]
+        self._message.setText("\n".join(lines))
         if (first := self._model.first_difference()) >= 0:
             self._view.setCurrentIndex(self._model.index(first))
             self._view.scrollTo(self._model.index(first), QAbstractItemView.ScrollHint.PositionAtCenter)
@@ -133,7 +133,7 @@ class ComparePanel(PanelPage):
     def restyle(self, look: Look) -> None:
         self._look = self._painter.look = look
         self._title.setFont(look.fonts.title)
-        self._said.setFont(look.fonts.second)
+        self._message.setFont(look.fonts.second)
         self._swap.restyle(look)
         self._export.restyle(look)
         for side in self.sides:
@@ -157,9 +157,9 @@ class ComparePanel(PanelPage):
         self._export.setEnabled(False)
         if not all(names):
             self._model.show_alignment(None)
-            self._said.setText(self.tr("Choose two sessions to see which steps are equal and which differ."))
+            self._message.setText(self.tr("Choose two sessions to see which steps are equal and which differ."))
             return
-        self._said.setText(self.tr("Comparing…"))
+        self._message.setText(self.tr("Comparing…"))
 
         async def look() -> None:
             found = await self._bridge.ask(lambda engine: engine.analytics.compare_in_thread(a, b))
@@ -231,7 +231,7 @@ class ComparePanel(PanelPage):
         whole.addWidget(hairline())
         whole.addLayout(sides)
         whole.addWidget(hairline())
-        whole.addWidget(self._said)
+        whole.addWidget(self._message)
         whole.addWidget(self._view, 1)
 
 

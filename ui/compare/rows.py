@@ -63,10 +63,10 @@ class ComparisonModel(QAbstractListModel):
         return 0 if parent.isValid() else len(self._lines)
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
-        said = role in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.AccessibleTextRole)
+        is_text_role = role in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.AccessibleTextRole)
         return (
             accessible_line_text(self._lines[index.row()], self.found)
-            if said and index.isValid() and self.found
+            if is_text_role and index.isValid() and self.found
             else None
         )
 
@@ -104,11 +104,11 @@ class ComparisonDelegate(QStyledItemDelegate):
         right = QRect(middle + half, place.top(), place.right() - EDGE - middle - half, place.height())
         self._paint_side(painter, left, line.pair.a)
         self._paint_side(painter, right, line.pair.b)
-        said = step_numbers(line.pair) if is_equal(line.pair) else f"{step_numbers(line.pair)}  ≠"
+        numbers = step_numbers(line.pair) if is_equal(line.pair) else f"{step_numbers(line.pair)}  ≠"
         painter.setFont(self.look.fonts.second)
         painter.setPen(theme.third if is_equal(line.pair) else theme.waiting)
         painter.drawText(QRect(left.right(), place.top(), right.left() - left.right(), place.height()),
-                         Qt.AlignmentFlag.AlignCenter, said)  # fmt: skip
+                         Qt.AlignmentFlag.AlignCenter, numbers)  # fmt: skip
 
     def _paint_side(self, painter: QPainter, room: QRect, step: Step | None) -> None:
         look, theme, fonts = self.look, self.look.theme, self.look.fonts
@@ -135,13 +135,13 @@ class ComparisonDelegate(QStyledItemDelegate):
         if rest.width() > 16:
             draw_line(painter, rest, step.object, fonts.mono, theme.second)
 
-    def _paint_fold(self, painter: QPainter, place: QRect, said: str, line: ComparisonLine, chosen: bool) -> None:
+    def _paint_fold(self, painter: QPainter, place: QRect, text: str, line: ComparisonLine, chosen: bool) -> None:
         look, theme, font = self.look, self.look.theme, self.look.fonts.second
         ink = theme.waiting if line.first else theme.second
         if chosen:
             draw_selection(painter, place, theme)
         size = look.size(ICON) if line.steps else 0
-        width = QFontMetrics(font).horizontalAdvance(said) + size + (6 if size else 0)
+        width = QFontMetrics(font).horizontalAdvance(text) + size + (6 if size else 0)
         left, y = place.center().x() - width // 2, place.center().y()
         painter.setPen(QPen(blend(ink, theme.background, 0.5), 1, Qt.PenStyle.DashLine))
         painter.drawLine(place.left() + EDGE, y, left - 10, y)
@@ -150,4 +150,4 @@ class ComparisonDelegate(QStyledItemDelegate):
             arrow = "chevron-down" if line.open else "chevron-right"
             painter.drawPixmap(left, y - size // 2, pixmap(arrow, ink, size, painter.device().devicePixelRatio()))
             left += size + 6
-        draw_line(painter, QRect(left, place.top(), width, place.height()), said, font, ink)
+        draw_line(painter, QRect(left, place.top(), width, place.height()), text, font, ink)

@@ -95,15 +95,15 @@ def delta_line(found: Alignment, *, priced: bool) -> str:
 def learned_lines(found: Alignment) -> list[str]:
     """Return one sentence for each side that used memories or skills which the other side did not use."""
     left, right = found.used_a.without(found.used_b), found.used_b.without(found.used_a)
-    said = []
+    lines = []
     for form, had in ((tr("Only the left session used {}."), left), (tr("Only the right session used {}."), right)):
         parts = [tr("the memory “{}”").format(_short(text)) for text in had.memories.values()]
         parts += [tr("the skill {name} {version}").format(name=n, version=v) for n, v in had.skills.items()]
         if len(parts) > NAMED:
             parts[NAMED - 1 :] = [tr("{} more memories and skills").format(len(parts) - NAMED + 1)]
         if parts:
-            said.append(form.format(tr(" and ").join(filter(None, (", ".join(parts[:-1]), parts[-1])))))
-    return said
+            lines.append(form.format(tr(" and ").join(filter(None, (", ".join(parts[:-1]), parts[-1])))))
+    return lines
 
 
 def _short(text: str) -> str:

@@ -87,8 +87,8 @@ class ComposerPanel(QFrame):
             self._keep_unsaved_edits()
             self.attached.blockSignals(True)
             self._other_attachments[self._session] = self.attached.take()
-            mine = self._other_attachments.pop(session_id, None)
-            self.attached.restore(saved_attachments() if mine is None else mine)
+            attachments = self._other_attachments.pop(session_id, None)
+            self.attached.restore(saved_attachments() if attachments is None else attachments)
             self.attached.blockSignals(False)
             self.completion.forget_files()
         self._session = session_id

@@ -86,9 +86,9 @@ class ContextChart(ThemedWidget):
             tall = QFontMetrics(font).height()
             top, bottom = tall + 6, self.height() - tall - 8
             limit = self._requests[-1].context_window * COMPACT_AT // 100
-            most = max(max(sent.total for sent in self._requests), 1)
-            near = bool(limit) and most * 4 > limit
-            high = max(most * 1.08, limit if near else 0)
+            max_tokens = max(max(sent.total for sent in self._requests), 1)
+            show_limit = bool(limit) and max_tokens * 4 > limit
+            high = max(max_tokens * 1.08, limit if show_limit else 0)
             per_pixel = max(1, len(self._requests) // max(1, self.width()))
             places = sorted({*range(0, len(self._requests), per_pixel), len(self._requests) - 1})
             if len(places) == 1:
@@ -110,7 +110,7 @@ class ContextChart(ThemedWidget):
                 painter.setBrush(blend(theme.color(category.color), theme.background, 0.78))
                 painter.drawPolygon(QPolygonF(points))
                 floor = roof
-            if near:
+            if show_limit:
                 self._paint_limit(painter, limit, top + round((bottom - top) * (1 - limit / high)))
             self._paint_compactions(painter, top, bottom)
             if 0 <= self._hovered < len(self._requests):
@@ -167,8 +167,8 @@ class ContextTable(ThemedWidget):
         whole = max(1, sent.total)
         found = ((each, sent.tokens.get(each.name, 0)) for each in CATEGORIES)
         self._lines = [(each, count, 100 * count / whole) for each, count in found if count]
-        spoken = [f"{translate(each.label)} {count:,} ({share:.0f}%)" for each, count, share in self._lines]
-        self.setAccessibleName(", ".join(spoken))
+        accessible_parts = [f"{translate(each.label)} {count:,} ({share:.0f}%)" for each, count, share in self._lines]
+        self.setAccessibleName(", ".join(accessible_parts))
         self.updateGeometry()
         self.update()
 
@@ -246,9 +246,9 @@ class ContextPanel(QWidget):
         self._stack = QStackedWidget()
         self._stack.addWidget(scroll)
         self._stack.addWidget(self._empty)
-        around = QVBoxLayout(self)
-        around.setContentsMargins(0, 0, 0, 0)
-        around.addWidget(self._stack)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.addWidget(self._stack)
         self.setFocusProxy(self._compact)
 
     def show_past(self, past: SessionActivity, *, loading: bool, running: bool) -> None:

@@ -23,65 +23,66 @@ class ExternalAgentsController:
     def __init__(self, dialog: SettingsDialog, bridge: Bridge, tasks: Tasks) -> None:
         self._dialog, self._bridge, self._tasks = dialog, bridge, tasks
         self.closed = False
-        dialog.agent_action_requested.connect(self._do)
+        dialog.agent_action_requested.connect(self._run_action)
 
-    def _do(self, word: str, name: str, command: str) -> None:
-        match word:
+    def _run_action(self, action: str, name: str, command: str) -> None:
+        match action:
             case "add":
                 self._tasks.start(self._add(name, command), "add an agent")
             case "look":
-                self._tasks.start(self._look(), "look for agents")
+                self._tasks.start(self._refresh(), "look for agents")
             case "test":
                 self._tasks.start(self._test(name), "test an agent")
             case _:
                 self._tasks.start(self._remove(name), "remove an agent")
 
-    async def _look(self) -> None:
+    async def _refresh(self) -> None:
         agents, found = await self._bridge.ask(_agents)
         if not self.closed:
             self._dialog.agents.show_agents(agents, found)
 
     async def _add(self, name: str, command: str) -> None:
-        await self._bridge.ask(partial(_added, name, command))
+        await self._bridge.ask(partial(_add_agent, name, command))
         if not self.closed:
             self._dialog.agents.clear()
             added = _tr("Added {}. To use it, choose it instead of a model when you start a session.")
             self._dialog.show_message(added.format(name))
-        await self._look()
+        await self._refresh()
 
     async def _remove(self, name: str) -> None:
-        await self._bridge.ask(partial(_removed, name))
+        await self._bridge.ask(partial(_remove_agent, name))
         if not self.closed:
             self._dialog.show_message(_tr("Removed {}. Its sessions are kept.").format(name))
-        await self._look()
+        await self._refresh()
 
     async def _test(self, name: str) -> None:
         self._dialog.agents.show_result(name, _tr("Starting the agent…"), "second")
-        look = await self._bridge.ask(partial(_tested, name))
+        result = await self._bridge.ask(partial(_test_agent, name))
         if not self.closed:
-            self._dialog.agents.show_result(name, *_words(look))
+            self._dialog.agents.show_result(name, *_result_text(result))
 
 
-def _words(look: "ExternalAgentTestResult") -> tuple[str, str]:
-    if look.error:
-        return str(look.error), "failed"
-    settings = "".join(f" · {one.name}: {one.value_name()}" for one in look.settings)
-    return _tr("{} responds and can open a session").format(f"{look.title} {look.version}".strip()) + settings, "done"
+def _result_text(result: "ExternalAgentTestResult") -> tuple[str, str]:
+    if result.error:
+        return str(result.error), "failed"
+    settings = "".join(f" · {one.name}: {one.value_name()}" for one in result.settings)
+    title = f"{result.title} {result.version}".strip()
+    return _tr("{} responds and can open a session").format(title) + settings, "done"
 
 
 async def _agents(engine: "Engine") -> "Agents":
     return engine.external_agents.list(), await engine.external_agents.find_installed()
 
 
-async def _added(name: str, command: str, engine: "Engine") -> None:
+async def _add_agent(name: str, command: str, engine: "Engine") -> None:
     engine.external_agents.add(name, command)
 
 
-async def _removed(name: str, engine: "Engine") -> None:
+async def _remove_agent(name: str, engine: "Engine") -> None:
     engine.external_agents.remove(name)
 
 
-async def _tested(name: str, engine: "Engine") -> "ExternalAgentTestResult":
+async def _test_agent(name: str, engine: "Engine") -> "ExternalAgentTestResult":
     return await engine.external_agents.test(name)
 
 

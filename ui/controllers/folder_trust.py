@@ -21,25 +21,25 @@ async def confirm_folder_trust(
 
     With `ask_if_undecided=False`, only a trusted folder whose instructions have changed is asked about.
     """
-    found = await bridge.ask(partial(_look, Path(folder)))
+    found = await bridge.ask(partial(_trust_state, Path(folder)))
     if not found.needs_decision or (found.trusted is None and not ask_if_undecided):
         return True
-    word: asyncio.Future[bool | None] = asyncio.get_running_loop().create_future()
+    decision: asyncio.Future[bool | None] = asyncio.get_running_loop().create_future()
     dialog = TrustDialog(window.look, found, window)
-    dialog.decided.connect(word.set_result)
-    dialog.rejected.connect(lambda: word.set_result(None))
+    dialog.decided.connect(decision.set_result)
+    dialog.rejected.connect(lambda: decision.set_result(None))
     dialog.open()
     try:
-        said = await word
+        trusted = await decision
     except asyncio.CancelledError:
         dialog.close()
         raise
-    if said is not None:
-        await bridge.ask(lambda engine: engine.trust(Path(folder), said))
-    return said is not None
+    if trusted is not None:
+        await bridge.ask(lambda engine: engine.trust(Path(folder), trusted))
+    return trusted is not None
 
 
-async def _look(folder: Path, engine: "Engine") -> "FolderTrust":
+async def _trust_state(folder: Path, engine: "Engine") -> "FolderTrust":
     """Return the trust state. An empty folder is trusted without asking, because it has no instructions yet."""
     found = await engine.folder_trust(folder)
     if found.trusted is None and found.empty:

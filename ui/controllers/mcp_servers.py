@@ -19,9 +19,9 @@ from ui.widgets.api_key_dialog import ApiKeyDialog
 
 if TYPE_CHECKING:
     from core.engine.api.engine import Engine
-    from core.engine.services.mcp_servers import McpOverview
-    from core.engine.services.mcp_servers import McpTestResult as Looked
+    from core.engine.services.mcp_servers import McpOverview, McpTestResult
     from core.mcp.config_import import ImportedMcpServer
+    from core.settings.api_keys import ApiKey
 
 MAX_FOLDERS = 20  # most recently used folders that are searched for server configurations
 
@@ -31,35 +31,39 @@ class McpServersController:
 
     def __init__(self, look: Look, dialog: SettingsDialog, bridge: Bridge, tasks: Tasks) -> None:
         self._look, self._dialog, self._bridge, self._tasks = look, dialog, bridge, tasks
-        self.closed, self._looked = False, False
-        dialog.mcp_action_requested.connect(self._do)
+        self.closed, self._loaded = False, False
+        dialog.mcp_action_requested.connect(self._run_action)
 
     def refresh(self) -> None:
         """Reload the page after the state of a server changed, if it was loaded before."""
-        if not self.closed and self._looked:
-            self._start(self._look_again(), "look at MCP servers")
+        if not self.closed and self._loaded:
+            self._start(self._reload(), "look at MCP servers")
 
-    def _do(self, word: str, server: str, of: str) -> None:
-        acts: dict[str, Callable[[], object]] = {
-            "look": lambda: self._start(self._look_again(), "look at MCP servers"),
+    def _run_action(self, action: str, server: str, of: str) -> None:
+        actions: dict[str, Callable[[], object]] = {
+            "look": lambda: self._start(self._reload(), "look at MCP servers"),
             "add": self._ask_server,
             "give": lambda: self._ask_key(server, of),
             "log": lambda: self._start(self._show_log(server), "show a log"),
-            "test": lambda: self._start(self._seen(server, partial(_tested, server)), "test an MCP server"),
-            "accept": lambda: self._start(self._seen(server, partial(_accepted, server)), "accept tools"),
-            "bring": lambda: self._start(self._seen(server, partial(_brought, server, of)), "add an MCP server"),
+            "test": lambda: self._start(
+                self._run_and_show(server, partial(_test_server, server)), "test an MCP server"
+            ),
+            "accept": lambda: self._start(self._run_and_show(server, partial(_accept_tools, server)), "accept tools"),
+            "bring": lambda: self._start(
+                self._run_and_show(server, partial(_add_from_project, server, of)), "add an MCP server"
+            ),
             "remove": lambda: self._start(self._remove(server), "remove an MCP server"),
         }
-        switch = partial(self._switch, server, of, word == "on")
-        acts.get(word, lambda: self._start(switch(), "switch a tool"))()
+        switch = partial(self._switch, server, of, action == "on")
+        actions.get(action, lambda: self._start(switch(), "switch a tool"))()
 
     def _start(self, work: object, name: str) -> None:
         self._tasks.start(work, name)  # type: ignore[arg-type]  # every coroutine here belongs to this class
 
-    async def _look_again(self) -> None:
-        found = await self._bridge.ask(_found)
+    async def _reload(self) -> None:
+        found = await self._bridge.ask(_overview)
         if not self.closed:
-            self._looked = True
+            self._loaded = True
             self._dialog.mcp_servers.show_servers(found)
 
     def _ask_server(self) -> None:
@@ -72,101 +76,103 @@ class McpServersController:
         dialog.show_starting()
         for one in found:
             try:
-                looked = await self._bridge.ask(partial(_added, one))
+                result = await self._bridge.ask(partial(_add_server, one))
             except Problem as problem:
                 dialog.show_error(problem.details)
                 return
-            if looked.error and not one.missing_secrets:
-                dialog.show_error(looked.error)
+            if result.error and not one.missing_secrets:
+                dialog.show_error(result.error)
                 return
             self._dialog.show_message(_tr("Added {}.").format(one.server.name))
         dialog.accept()
-        await self._look_again()
+        await self._reload()
 
     def _ask_key(self, server: str, key: str) -> None:
         dialog = ApiKeyDialog(self._look, [(server, f"{server}: {key}")], self._dialog)
-        dialog.submitted.connect(lambda _server, value: self._start(self._give(server, key, value), "set a secret"))
+        dialog.submitted.connect(
+            lambda _server, value: self._start(self._set_secret(server, key, value), "set a secret")
+        )
         dialog.open()
 
-    async def _give(self, server: str, key: str, value: str) -> None:
-        kept = await self._bridge.ask(partial(_given, server, key, value))
+    async def _set_secret(self, server: str, key: str, value: str) -> None:
+        kept = await self._bridge.ask(partial(_set_server_secret, server, key, value))
         if kept.source == "keyring":
-            self._say(_tr("Saved {} in the system keyring.").format(key))
+            self._show_message(_tr("Saved {} in the system keyring.").format(key))
         else:
             why = f" {kept.error.message} {kept.error.cause}" if kept.error else ""
-            self._say(_tr("{} is kept until you quit Journeyman.").format(key) + why)
-        await self._look_again()
+            self._show_message(_tr("{} is kept until you quit Journeyman.").format(key) + why)
+        await self._reload()
 
     async def _show_log(self, server: str) -> None:
-        printed = await self._bridge.ask(partial(_printed, server))
+        log = await self._bridge.ask(partial(_log_tail, server))
         if not self.closed:
-            LogDialog(self._look, server, printed, self._dialog).open()
+            LogDialog(self._look, server, log, self._dialog).open()
 
-    async def _seen(self, server: str, work: "Callable[[Engine], object]") -> None:
+    async def _run_and_show(self, server: str, work: "Callable[[Engine], object]") -> None:
         """Start a server with `work` and show the result on its card."""
         page = self._dialog.mcp_servers
         page.show_outcome(server, (_tr("Starting the server…"), "second"))
         try:
-            said = outcome_text(await self._bridge.ask(work))  # type: ignore[arg-type]  # each answers with a Look
+            outcome = outcome_text(await self._bridge.ask(work))  # type: ignore[arg-type]  # each returns an McpTestResult
         except Problem as problem:
-            said = (visible(str(problem.details)), "failed")
+            outcome = (visible(str(problem.details)), "failed")
         if not self.closed:
-            page.show_outcome(server, said)
-            await self._look_again()
+            page.show_outcome(server, outcome)
+            await self._reload()
 
     async def _switch(self, server: str, tool: str, on: bool) -> None:
-        await self._bridge.ask(partial(_switched, server, tool, on))
+        await self._bridge.ask(partial(_set_enabled, server, tool, on))
         name = f"{server}, {tool}" if tool else server
-        self._say((_tr("Enabled {} for new runs.") if on else _tr("Disabled {} for new runs.")).format(name))
-        await self._look_again()
+        self._show_message((_tr("Enabled {} for new runs.") if on else _tr("Disabled {} for new runs.")).format(name))
+        await self._reload()
 
     async def _remove(self, server: str) -> None:
-        await self._bridge.ask(partial(_removed, server))
-        self._say(_tr("Removed {} and its stored secrets.").format(server))
-        await self._look_again()
+        await self._bridge.ask(partial(_remove_server, server))
+        self._show_message(_tr("Removed {} and its stored secrets.").format(server))
+        await self._reload()
 
-    def _say(self, words: str) -> None:
+    def _show_message(self, text: str) -> None:
         if not self.closed:
-            self._dialog.show_message(words)
+            self._dialog.show_message(text)
 
 
-async def _found(engine: "Engine") -> "McpOverview":
+async def _overview(engine: "Engine") -> "McpOverview":
     """Return the configured servers, and the servers in the configuration files of recently used folders."""
     rows = sorted(engine.sessions(), key=lambda row: row.updated_at, reverse=True)
     folders = dict.fromkeys(row.folder for row in rows if not row.imported_from and row.folder)
     return await engine.mcp_servers.overview(tuple(folders)[:MAX_FOLDERS])
 
 
-async def _added(one: "ImportedMcpServer", engine: "Engine") -> "Looked":
+async def _add_server(one: "ImportedMcpServer", engine: "Engine") -> "McpTestResult":
     return await engine.mcp_servers.add(one.server, one.secrets, allow_missing_secrets=bool(one.missing_secrets))
 
 
-async def _given(server: str, key: str, value: str, engine: "Engine"):  # type: ignore[no-untyped-def]  # a Key
+async def _set_server_secret(server: str, key: str, value: str, engine: "Engine") -> "ApiKey":
     return await engine.mcp_servers.set_secret(server, key, value)
 
 
-async def _printed(server: str, engine: "Engine") -> str:
+async def _log_tail(server: str, engine: "Engine") -> str:
     return engine.mcp_servers.log_tail(server)
 
 
-async def _tested(server: str, engine: "Engine") -> "Looked":
+async def _test_server(server: str, engine: "Engine") -> "McpTestResult":
     return await engine.mcp_servers.test(server)
 
 
-async def _accepted(server: str, engine: "Engine") -> "Looked":
+async def _accept_tools(server: str, engine: "Engine") -> "McpTestResult":
     await engine.mcp_servers.accept(server)
     return await engine.mcp_servers.test(server)
 
 
-async def _brought(server: str, folder: str, engine: "Engine") -> "Looked":
+async def _add_from_project(server: str, folder: str, engine: "Engine") -> "McpTestResult":
     return await engine.mcp_servers.add_from_project(folder, server)
 
 
-async def _switched(server: str, tool: str, on: bool, engine: "Engine") -> None:
+async def _set_enabled(server: str, tool: str, on: bool, engine: "Engine") -> None:
     await engine.mcp_servers.set_enabled(server, tool, on)
 
 
-async def _removed(server: str, engine: "Engine") -> None:
+async def _remove_server(server: str, engine: "Engine") -> None:
     await engine.mcp_servers.remove(server)
 
 

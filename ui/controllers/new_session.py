@@ -35,7 +35,7 @@ class NewSessionController:
         )
         start.shown.connect(self.load_models)
         start.refresh_requested.connect(self.load_models)
-        start.form.folder_chosen.connect(lambda folder: tasks.start(self._look_into(folder), "look into a folder"))
+        start.form.folder_chosen.connect(lambda folder: tasks.start(self._check_worktree(folder), "look into a folder"))
         start.form.set_folder(window.state.text("folder"))
         self.drop = DropFilter(window)
         self.drop.dropped.connect(self.begin_in)
@@ -46,39 +46,39 @@ class NewSessionController:
         self._window.start.choose_folder(folder)
 
     def load_models(self) -> None:
-        self._tasks.start(self._look(), "look for models")
+        self._tasks.start(self._load_models(), "look for models")
 
-    async def _look(self) -> None:
+    async def _load_models(self) -> None:
         offers, chosen = await self._bridge.ask(_offers)
         self._window.start.show_providers(offers, chosen)
 
-    async def _look_into(self, folder: str) -> None:
+    async def _check_worktree(self, folder: str) -> None:
         found = await self._bridge.ask(lambda engine: engine.branch(folder)) if folder else ""
         self._window.start.form.offer_worktree(folder, bool(found))
 
     async def _begin(self, task: str, folder: str, model: str) -> None:
-        box = self._window.start.form
-        apart = box.use_worktree
-        box.clear()
+        form = self._window.start.form
+        worktree = form.use_worktree
+        form.clear()
         try:
             if not await confirm_folder_trust(self._window, self._bridge, folder):
-                box.fill(task)
+                form.fill(task)
                 return
-            session = await self._bridge.ask(partial(_begun, task, Path(folder), model, apart))
+            session = await self._bridge.ask(partial(_start_session, task, Path(folder), model, worktree))
         except Problem:
-            box.fill(task)
+            form.fill(task)
             raise
         self._window.state.set_text("folder", folder)  # preselected for the next session
         self._window.show_session(session)
 
     async def _set_api_key(self, server: str, key: str) -> None:
-        kept = await self._bridge.ask(partial(_keep_key, server, key))
+        kept = await self._bridge.ask(partial(_store_api_key, server, key))
         self._window.toast.show_message(
             _tr("Saved the API key for {} in the system keyring.").format(server)
             if kept == "keyring"
             else _tr("The API key for {} is kept until you quit Journeyman.").format(server)
         )
-        await self._look()
+        await self._load_models()
 
 
 async def _offers(engine: "Engine") -> tuple[list[ProviderOffer], str]:
@@ -99,11 +99,11 @@ async def _offers(engine: "Engine") -> tuple[list[ProviderOffer], str]:
     return offers, found.model
 
 
-async def _begun(task: str, folder: Path, model: str, apart: bool, engine: "Engine") -> str:
+async def _start_session(task: str, folder: Path, model: str, worktree: bool, engine: "Engine") -> str:
     from core.domain.events import RunStarted
 
     now = engine.settings.current
-    began = RunStarted(
+    run_started = RunStarted(
         model,
         now.max_turns,
         max_minutes=now.max_minutes,
@@ -111,10 +111,10 @@ async def _begun(task: str, folder: Path, model: str, apart: bool, engine: "Engi
         max_cost=now.max_cost,
         interactive=True,
     )
-    return await engine.start(task, folder, began, worktree=apart)
+    return await engine.start(task, folder, run_started, worktree=worktree)
 
 
-async def _keep_key(server: str, key: str, engine: "Engine") -> str:
+async def _store_api_key(server: str, key: str, engine: "Engine") -> str:
     kept = await engine.providers.set_api_key(server, key)
     return kept.source
 

@@ -33,23 +33,23 @@ class ProvidersController:
     ) -> None:
         self._look, self._dialog, self._bridge, self._tasks, self._change = look, dialog, bridge, tasks, change
         self.closed = False
-        dialog.provider_action_requested.connect(self._do)
+        dialog.provider_action_requested.connect(self._run_action)
 
-    def _do(self, word: str, name: str) -> None:
+    def _run_action(self, action: str, name: str) -> None:
         page = self._dialog.providers
-        match word:
+        match action:
             case "first" | "look":
-                self._tasks.start(self._look_for(fresh=word == "look"), "look for providers")
+                self._tasks.start(self._load_providers(fresh=action == "look"), "look for providers")
             case "add":
                 self._ask_server()
             case "give":
                 dialog = ApiKeyDialog(self._look, [(name, page.display_name(name))], self._dialog)
                 dialog.submitted.connect(
-                    lambda server, key: self._tasks.start(self._give(server, key), "set an API key")
+                    lambda server, key: self._tasks.start(self._set_api_key(server, key), "set an API key")
                 )
                 dialog.open()
             case "forget":
-                self._tasks.start(self._forget(name), "delete an API key")
+                self._tasks.start(self._delete_api_key(name), "delete an API key")
             case "remove":
                 self._tasks.start(self._remove(name), "remove a provider")
             case "test":
@@ -61,79 +61,81 @@ class ProvidersController:
                 self._dialog.show_value("proxy", name)
                 self._tasks.start(self._use("proxy", name), "use a proxy")
 
-    async def _look_for(self, *, fresh: bool) -> None:
-        self._show(await self._bridge.ask(partial(_models, fresh)))
+    async def _load_providers(self, *, fresh: bool) -> None:
+        self._show(await self._bridge.ask(partial(_overview, fresh)))
 
     def _show(self, found: "ProvidersOverview") -> None:
         if not self.closed:
             self._dialog.providers.show_providers(found)
             self._dialog.offer_models(self._dialog.providers.model_names())
 
-    def _say(self, words: str) -> None:
+    def _show_message(self, text: str) -> None:
         if not self.closed:
-            self._dialog.show_message(words)
+            self._dialog.show_message(text)
 
     def _ask_server(self) -> None:
         dialog = AddProviderDialog(self._look, self._dialog)
         dialog.added.connect(lambda *typed: self._tasks.start(self._add(dialog, *typed), "add a provider"))
         dialog.open()
 
-    async def _add(self, dialog: AddProviderDialog, name: str, url: str, wire: str, plain: bool, variable: str) -> None:
+    async def _add(
+        self, dialog: AddProviderDialog, name: str, url: str, api_format: str, plain: bool, variable: str
+    ) -> None:
         try:
-            await self._bridge.ask(partial(_added, name, url, wire, plain, variable))
+            await self._bridge.ask(partial(_add_provider, name, url, api_format, plain, variable))
         except Problem as problem:
             dialog.show_error(problem.details)
             return
         dialog.accept()
-        self._say(_tr("Added {}.").format(name))
-        await self._look_for(fresh=False)
+        self._show_message(_tr("Added {}.").format(name))
+        await self._load_providers(fresh=False)
 
-    async def _give(self, server: str, key: str) -> None:
-        kept = await self._bridge.ask(partial(_given, server, key))
+    async def _set_api_key(self, server: str, key: str) -> None:
+        stored = await self._bridge.ask(partial(_store_api_key, server, key))
         title = self._dialog.providers.display_name(server)
-        if kept.source == "keyring":
-            self._say(_tr("Saved the API key for {} in the system keyring.").format(title))
+        if stored.source == "keyring":
+            self._show_message(_tr("Saved the API key for {} in the system keyring.").format(title))
         else:
-            why = f" {kept.error.message} {kept.error.cause}" if kept.error else ""
-            self._say(_tr("The API key for {} is kept until you quit Journeyman.").format(title) + why)
-        await self._look_for(fresh=True)
+            why = f" {stored.error.message} {stored.error.cause}" if stored.error else ""
+            self._show_message(_tr("The API key for {} is kept until you quit Journeyman.").format(title) + why)
+        await self._load_providers(fresh=True)
 
-    async def _forget(self, server: str) -> None:
+    async def _delete_api_key(self, server: str) -> None:
         title = self._dialog.providers.display_name(server)
-        was = await self._bridge.ask(lambda engine: engine.providers.remove_api_key(server))
-        said = _tr("Deleted the API key for {}.") if was else _tr("There is no API key for {}.")
-        self._say(said.format(title))
-        await self._look_for(fresh=True)
+        existed = await self._bridge.ask(lambda engine: engine.providers.remove_api_key(server))
+        message = _tr("Deleted the API key for {}.") if existed else _tr("There is no API key for {}.")
+        self._show_message(message.format(title))
+        await self._load_providers(fresh=True)
 
     async def _remove(self, server: str) -> None:
         await self._bridge.ask(lambda engine: engine.providers.remove(server))
-        self._say(_tr("Removed {} and its API key.").format(server))
-        await self._look_for(fresh=False)
+        self._show_message(_tr("Removed {} and its API key.").format(server))
+        await self._load_providers(fresh=False)
 
     async def _test(self, model: str) -> None:
         page = self._dialog.providers
         page.show_test(model, (_tr("Testing with two short requests…"), "second"))
         try:
-            said = outcome_text(await self._bridge.ask(lambda engine: engine.test_model(model)))
+            outcome = outcome_text(await self._bridge.ask(lambda engine: engine.test_model(model)))
         except Problem as problem:
-            said = (f"{problem.details.message} {problem.details.cause}", "failed")
+            outcome = (f"{problem.details.message} {problem.details.cause}", "failed")
         if not self.closed:
-            self._dialog.providers.show_test(model, said)
+            self._dialog.providers.show_test(model, outcome)
 
     async def _use(self, name: str, value: str) -> None:
         await self._change(name, value)  # before the list is refreshed, which marks the model in use
-        await self._look_for(fresh=False)
+        await self._load_providers(fresh=False)
 
 
-async def _models(fresh: bool, engine: "Engine") -> "ProvidersOverview":
+async def _overview(fresh: bool, engine: "Engine") -> "ProvidersOverview":
     return await engine.providers_overview(fresh=fresh)
 
 
-async def _added(name: str, url: str, wire: str, plain: bool, variable: str, engine: "Engine") -> None:
-    await engine.providers.add(name, url, cast("ApiFormat", wire), allow_http=plain, variable=variable)
+async def _add_provider(name: str, url: str, api_format: str, plain: bool, variable: str, engine: "Engine") -> None:
+    await engine.providers.add(name, url, cast("ApiFormat", api_format), allow_http=plain, variable=variable)
 
 
-async def _given(server: str, key: str, engine: "Engine") -> "ApiKey":
+async def _store_api_key(server: str, key: str, engine: "Engine") -> "ApiKey":
     return await engine.providers.set_api_key(server, key)
 
 

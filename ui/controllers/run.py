@@ -57,11 +57,11 @@ class RunViewController(QObject):
     def load_branch(self, folder: str) -> None:
         """Show the Git branch of a folder; read in the engine's thread, because the disk may be slow."""
 
-        async def look() -> None:
+        async def load() -> None:
             page = self._view.page
             page.show_branch(folder, await self._bridge.ask(lambda engine: engine.branch(folder)))
 
-        self._tasks.start(look(), "look for the branch")
+        self._tasks.start(load(), "look for the branch")
 
     def compact(self) -> None:
         session = self._session
@@ -91,10 +91,10 @@ class RunViewController(QObject):
 
         self._tasks.start(fork(), "fork")
 
-    def rate(self, run: int, word: str, note: str) -> None:
-        session, verdict = self._session, cast("RatingValue", word)
+    def rate(self, run: int, value: str, note: str) -> None:
+        session, rating = self._session, cast("RatingValue", value)
         self._tasks.start(
-            self._bridge.ask(lambda engine: engine.history.rate(session, verdict, run=run, note=note)), "rate"
+            self._bridge.ask(lambda engine: engine.history.rate(session, rating, run=run, note=note)), "rate"
         )
 
     def revert_file(self, path: str) -> None:
@@ -106,10 +106,10 @@ class RunViewController(QObject):
         """Preview reverting all files to their state at a step."""
         self._preview(self._window.tr("Revert the files to their state {}?").format(name), to)
 
-    def revert_hunk(self, path: str, held: str, text: str) -> None:
+    def revert_hunk(self, path: str, digest: str, text: str) -> None:
         session = self._session
         self._tasks.start(
-            self._bridge.ask(lambda engine: engine.history.replace_contents(session, path, held, text.encode())),
+            self._bridge.ask(lambda engine: engine.history.replace_contents(session, path, digest, text.encode())),
             "revert a hunk",
         )
 
@@ -117,11 +117,11 @@ class RunViewController(QObject):
         """Preview undoing the last revert."""
         session = self._session
 
-        async def look() -> None:
+        async def preview() -> None:
             plan = await self._bridge.ask(lambda engine: engine.history.plan_undo(session))
             self._show(self._window.tr("Undo the last revert?"), plan, lambda forced: self._undo(session, forced))
 
-        self._tasks.start(look(), "preview an undo")
+        self._tasks.start(preview(), "preview an undo")
 
     def mark_reviewed(self, reviewed: dict[str, str] | None) -> None:
         """Trust files again that the user has looked at; None means all files in the folder."""
@@ -147,11 +147,11 @@ class RunViewController(QObject):
     def _preview(self, title: str, to: int, *, only: str = "") -> None:
         session = self._session
 
-        async def look() -> None:
+        async def preview() -> None:
             plan = await self._bridge.ask(lambda engine: engine.history.plan_rewind(session, to, only=only))
-            self._show(title, plan, lambda forced: self._put_back(session, to, only, forced))
+            self._show(title, plan, lambda forced: self._revert(session, to, only, forced))
 
-        self._tasks.start(look(), "preview a revert")
+        self._tasks.start(preview(), "preview a revert")
 
     def _show(self, title: str, plan: "RewindPlan", agree: Callable[[tuple[str, ...]], None]) -> None:
         self.dialog = RevertDialog(self._window.look, title, plan, self._window)
@@ -164,7 +164,7 @@ class RunViewController(QObject):
             self.dialog.deleteLater()
             self.dialog = None
 
-    def _put_back(self, session: str, to: int, only: str, forced: tuple[str, ...]) -> None:
+    def _revert(self, session: str, to: int, only: str, forced: tuple[str, ...]) -> None:
         async def act() -> None:
             plan = await self._bridge.ask(lambda engine: engine.history.plan_rewind(session, to, forced, only=only))
             await self._bridge.ask(lambda engine: engine.history.rewind(session, plan))

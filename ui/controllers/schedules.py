@@ -22,38 +22,38 @@ class SchedulesController:
     def __init__(self, dialog: SettingsDialog, bridge: Bridge, tasks: Tasks) -> None:
         self._dialog, self._bridge, self._tasks = dialog, bridge, tasks
         self.closed = False
-        dialog.schedule_added.connect(lambda asked: tasks.start(self._add(asked), "add a schedule"))
+        dialog.schedule_added.connect(lambda draft: tasks.start(self._add(draft), "add a schedule"))
         dialog.schedule_removed.connect(lambda name: tasks.start(self._remove(name), "remove a schedule"))
-        dialog.schedules_requested.connect(lambda: tasks.start(self._look(), "read the schedules"))
+        dialog.schedules_requested.connect(lambda: tasks.start(self._refresh(), "read the schedules"))
 
-    async def _look(self) -> None:
+    async def _refresh(self) -> None:
         found = await self._bridge.ask(_all)
         if not self.closed:
             self._dialog.schedules.show_schedules(found)
 
-    async def _add(self, asked: ScheduleDraft) -> None:
-        made = await self._bridge.ask(partial(_added, asked))
+    async def _add(self, draft: ScheduleDraft) -> None:
+        made = await self._bridge.ask(partial(_add_schedule, draft))
         if not self.closed:
             self._dialog.schedules.clear()
             self._dialog.show_message(_tr("Added: {}.").format(made))
-        await self._look()
+        await self._refresh()
 
     async def _remove(self, name: str) -> None:
         await self._bridge.ask(lambda engine: engine.schedules.remove(name))
         if not self.closed:
             self._dialog.show_message(_tr("Removed the schedule. Sessions it started are kept."))
-        await self._look()
+        await self._refresh()
 
 
 async def _all(engine: "Engine") -> list[Schedule]:
     return engine.schedules.all()
 
 
-async def _added(asked: ScheduleDraft, engine: "Engine") -> str:
+async def _add_schedule(draft: ScheduleDraft, engine: "Engine") -> str:
     from core.engine.lifecycle.scheduler import ScheduleRequest
 
-    wish = ScheduleRequest(asked.task, Path(asked.folder), asked.at, asked.every, asked.missed)
-    return describe_schedule(await engine.schedules.add(wish))
+    request = ScheduleRequest(draft.task, Path(draft.folder), draft.at, draft.every, draft.missed)
+    return describe_schedule(await engine.schedules.add(request))
 
 
 def _tr(text: str) -> str:

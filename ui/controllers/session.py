@@ -68,7 +68,7 @@ class SessionController(QObject):
 
         row = self._window.row(session)
 
-        def take_back() -> None:
+        def restore_draft() -> None:
             self._window.restore_draft(session, text)
             attached.restore(taken)
 
@@ -79,11 +79,11 @@ class SessionController(QObject):
                 if begins and not await confirm_folder_trust(
                     self._window, self._bridge, row.folder, ask_if_undecided=False
                 ):
-                    take_back()
+                    restore_draft()
                     return
                 await self._bridge.ask(lambda engine: engine.send_message(session, text, now=now, files=files))
             except Problem:
-                take_back()
+                restore_draft()
                 raise
 
         self._tasks.start(send(), "say")
@@ -92,7 +92,7 @@ class SessionController(QObject):
         """Load the completions of the composer: files, custom commands, MCP resources and prompts."""
         folder = self._window.row(self._session).folder
 
-        async def look() -> None:
+        async def load() -> None:
             files, commands = await self._bridge.ask(partial(_files, folder))
             completion = self._view.composer.completion
             completion.set_results(files, commands)
@@ -100,7 +100,7 @@ class SessionController(QObject):
             if resources or prompts:
                 completion.set_results([*resources, *files], {**commands, **prompts})
 
-        self._tasks.start(look(), "list files")
+        self._tasks.start(load(), "list files")
 
     def stop(self) -> None:
         session = self._session
@@ -108,8 +108,8 @@ class SessionController(QObject):
 
     def resume_after_interrupt(self, choice: str) -> None:
         session = self._session
-        settle = cast("Resolution", choice)
-        self._tasks.start(self._bridge.ask(lambda engine: engine.resume(session, settle)), "settle")
+        resolution = cast("Resolution", choice)
+        self._tasks.start(self._bridge.ask(lambda engine: engine.resume(session, resolution)), "settle")
 
     def retry(self) -> None:
         session, folder = self._session, self._window.row(self._session).folder
@@ -131,7 +131,7 @@ class SessionController(QObject):
         """
         first, *others = names
 
-        async def say(engine: "Engine") -> None:
+        async def allow_all(engine: "Engine") -> None:
             if scope == EXTERNAL_OPTION:
                 await engine.choose_option(first, patterns[0], resume=True)
                 return
@@ -140,14 +140,14 @@ class SessionController(QObject):
                 with suppress(Problem):
                     await engine.allow(name, resume=name == others[-1])
 
-        self._tasks.start(self._bridge.ask(say), "allow")
+        self._tasks.start(self._bridge.ask(allow_all), "allow")
 
     def deny(self, names: tuple[str, ...], reason: str) -> None:
-        async def say(engine: "Engine") -> None:
+        async def deny_all(engine: "Engine") -> None:
             for name in names:
                 await engine.deny(name, reason, resume=name == names[-1])
 
-        self._tasks.start(self._bridge.ask(say), "deny")
+        self._tasks.start(self._bridge.ask(deny_all), "deny")
 
     def hold_timeout(self, question: str) -> None:
         """Stop the timeout of a question, because the user has begun to answer it."""
@@ -157,18 +157,18 @@ class SessionController(QObject):
         session = self._session
         self._tasks.start(self._bridge.ask(lambda engine: engine.set_mode(session, mode)), "set the mode")
 
-    def show_current_file(self, asked: object) -> None:
+    def show_current_file(self, request: object) -> None:
         """For a request to write a whole file, load the current contents and show the diff."""
-        if not isinstance(asked, PendingPermission) or asked.request.tool != "write":
+        if not isinstance(request, PendingPermission) or request.request.tool != "write":
             return
-        folder, path = asked.request.cwd, str(asked.parsed_arguments().get("path", ""))
+        folder, path = request.request.cwd, str(request.parsed_arguments().get("path", ""))
 
-        async def look(_engine: "Engine") -> str:
+        async def read(_engine: "Engine") -> str:
             return await asyncio.to_thread(read_current_text, folder, path)
 
         async def show() -> None:
-            if before := await self._bridge.ask(look):
-                self._view.asking.set_file_contents(asked.id, before)
+            if before := await self._bridge.ask(read):
+                self._view.asking.set_file_contents(request.id, before)
 
         self._tasks.start(show(), "read the current file")
 
@@ -195,8 +195,8 @@ async def _files(folder: str, engine: "Engine") -> tuple[list[str], dict[str, st
     def walk() -> list[str]:
         return ["/".join(path) for path in islice(FolderWalk(Path(folder)).files(), MAX_FILES)]
 
-    own = await asyncio.to_thread(engine.slash_commands, Path(folder))
-    return await asyncio.to_thread(walk), {name: command.description for name, command in own.items()}
+    commands = await asyncio.to_thread(engine.slash_commands, Path(folder))
+    return await asyncio.to_thread(walk), {name: command.description for name, command in commands.items()}
 
 
 async def _extras(engine: "Engine") -> tuple[list[str], dict[str, str]]:

@@ -30,7 +30,7 @@ class _ExportProgress:
     done: int = 0
     size: int = 1
 
-    def hear(self, done: int, size: int) -> None:
+    def update(self, done: int, size: int) -> None:
         self.done, self.size = done, size
 
 
@@ -41,9 +41,9 @@ class ExportController(QObject):
         super().__init__(window)
         self._window, self._bridge, self._tasks = window, bridge, tasks
         window.setting_changed.connect(self._on_setting_changed)
-        tasks.start(self._look_for_traces(), "read the trace receiver port")
+        tasks.start(self._show_trace_port(), "read the trace receiver port")
 
-    async def _look_for_traces(self) -> None:
+    async def _show_trace_port(self) -> None:
         async def port(engine: "Engine") -> int:
             return engine.settings.current.otlp_receive_port
 
@@ -68,22 +68,28 @@ class ExportController(QObject):
             samples = [one.context for one in found.samples[:MAX_SAMPLES]]
             dialog.show_secrets(self._removed(found.removed), samples)
 
-        async def write(form: str, path: str, keep: bool) -> None:
+        async def write(format_name: str, path: str, keep: bool) -> None:
             try:
                 done = await self._bridge.ask(
                     lambda engine: engine.exchange.export(
-                        session, form, Path(path).expanduser(), keep_secrets=keep, on_progress=work.far.hear
+                        session,
+                        format_name,
+                        Path(path).expanduser(),
+                        keep_secrets=keep,
+                        on_progress=work.progress.update,
                     )
                 )
             except Problem as problem:
                 dialog.show_error(str(problem))
                 return
             state.set_text("export.folder", str(done.path.parent))
-            said = self._removed(done.removed, done=True) if done.removed and not keep else ""
-            dialog.show_done(str(done.path), done.size, said)  # `said` is empty if none were found
+            removed_text = self._removed(done.removed, done=True) if done.removed and not keep else ""
+            dialog.show_done(str(done.path), done.size, removed_text)
 
-        work.tick(lambda: dialog.show_progress(work.far.done, work.far.size))
-        dialog.export_requested.connect(lambda form, path, keep: work.start(write(form, path, keep), "export"))
+        work.tick(lambda: dialog.show_progress(work.progress.done, work.progress.size))
+        dialog.export_requested.connect(
+            lambda format_name, path, keep: work.start(write(format_name, path, keep), "export")
+        )
         dialog.canceled.connect(work.cancel)
         work.start(look(), "look for secrets")
         dialog.open()
@@ -102,9 +108,9 @@ class _DialogTasks(QObject):
 
     def __init__(self, tasks: Tasks, dialog: QDialog) -> None:
         super().__init__(dialog)
-        self.far = _ExportProgress()
+        self.progress = _ExportProgress()
         self._tasks = tasks
-        self._going: list[asyncio.Task[Any]] = []
+        self._running: list[asyncio.Task[Any]] = []
         self._timer = QTimer(self, interval=TICK_MS)
 
     def tick(self, act: Any) -> None:
@@ -114,12 +120,12 @@ class _DialogTasks(QObject):
     def start(self, work: Coroutine[Any, Any, None], name: str) -> None:
         async def do() -> None:
             if task := asyncio.current_task():
-                self._going.append(task)
+                self._running.append(task)
             await work
 
         self._tasks.start(do(), name)
 
     def cancel(self) -> None:
         self._timer.stop()
-        for task in self._going:
+        for task in self._running:
             task.cancel()

@@ -31,7 +31,7 @@ class _ImportProgress:
     size: int = 1
     session: str = ""
 
-    def hear(self, done: int, size: int) -> None:
+    def update(self, done: int, size: int) -> None:
         self.done, self.size = done, size
 
     def begin(self, session: str) -> None:
@@ -44,10 +44,10 @@ class ImportController(QObject):
     def __init__(self, window: MainWindow, bridge: Bridge, tasks: Tasks) -> None:
         super().__init__(window)
         self._window, self._bridge, self._tasks = window, bridge, tasks
-        self._left: deque[str] = deque()
-        self._going: asyncio.Task[None] | None = None
+        self._queue: deque[str] = deque()
+        self._import_task: asyncio.Task[None] | None = None
         self._dialog: SessionImportDialog | None = None
-        self._far = _ImportProgress("")
+        self._progress = _ImportProgress("")
         self._shown = ""
         self._timer = QTimer(self, interval=TICK_MS)
         self._timer.timeout.connect(self._show)
@@ -76,39 +76,39 @@ class ImportController(QObject):
 
     def import_files(self, paths: Sequence[str]) -> None:
         """Queue files for import; the import starts unless one is already running."""
-        self._left.extend(paths)
-        if self._left and not self._timer.isActive():  # the task starts later; the timer marks it as running
+        self._queue.extend(paths)
+        if self._queue and not self._timer.isActive():  # the task starts later; the timer marks it as running
             self._timer.start()
             self._tasks.start(self._work(), "import")
 
     def cancel(self) -> None:
         """Cancel the import. What was read of a file is kept, and importing the file again continues from there."""
-        self._left.clear()
-        if self._going:
-            self._going.cancel()
+        self._queue.clear()
+        if self._import_task:
+            self._import_task.cancel()
 
     async def _work(self) -> None:
-        self._going = asyncio.current_task()
+        self._import_task = asyncio.current_task()
         self._shown = ""
-        brought: list[SessionImportResult] = []
+        results: list[SessionImportResult] = []
         try:
-            while self._left:
-                brought += await self._one(self._left.popleft())
+            while self._queue:
+                results += await self._one(self._queue.popleft())
         finally:
-            self._going = None
+            self._import_task = None
             self._timer.stop()
             self._window.status.show_work("")
-        self._tell(brought)
+        self._show_results(results)
         await self._index()
 
     async def _one(self, path: str) -> "list[SessionImportResult]":
-        far = self._far = _ImportProgress(Path(path).name)
+        progress = self._progress = _ImportProgress(Path(path).name)
 
-        async def bring(engine: "Engine") -> "SessionImportResult":
-            return await engine.exchange.import_file(Path(path), far.hear, far.begin)
+        async def import_file(engine: "Engine") -> "SessionImportResult":
+            return await engine.exchange.import_file(Path(path), progress.update, progress.begin)
 
         try:
-            return [await self._bridge.ask(bring)]
+            return [await self._bridge.ask(import_file)]
         except Problem as problem:
             if self._dialog:
                 self._dialog.show_error(str(problem))
@@ -117,29 +117,29 @@ class ImportController(QObject):
             return []
 
     def _show(self) -> None:
-        far = self._far
-        if far.session and not self._shown:
-            self._go_to(far.session)
-        words = self.tr("Reading {}…").format(far.name)
+        progress = self._progress
+        if progress.session and not self._shown:
+            self._open_session(progress.session)
+        words = self.tr("Reading {}…").format(progress.name)
         if self._dialog:
-            self._dialog.show_progress(words, far.done, far.size)
+            self._dialog.show_progress(words, progress.done, progress.size)
         else:
-            share = min(99, far.done * 100 // max(1, far.size))
+            share = min(99, progress.done * 100 // max(1, progress.size))
             self._window.status.show_work(f"{words} {share}%", cancelable=True)
 
-    def _go_to(self, session: str) -> None:
+    def _open_session(self, session: str) -> None:
         self._shown = session
         if self._dialog:
             self._dialog.accept()
         self._window.show_session(session)
 
-    def _tell(self, brought: "Sequence[SessionImportResult]") -> None:
-        if not brought:
+    def _show_results(self, results: "Sequence[SessionImportResult]") -> None:
+        if not results:
             return
         if not self._shown:
-            self._go_to(brought[-1].session)
-        count = sum(len(one.sessions) for one in brought)
-        new = any(one.added_events for one in brought)
+            self._open_session(results[-1].session)
+        count = sum(len(one.sessions) for one in results)
+        new = any(one.added_events for one in results)
         words = self.tr("Imported 1 session.") if count == 1 else self.tr("Imported {} sessions.").format(count)
         self._window.toast.show_message(words if new else self.tr("Nothing new to import: this was imported before."))
 
@@ -149,10 +149,12 @@ class ImportController(QObject):
         async def unsearched(engine: "Engine") -> int:
             return engine.exchange.search_backlog()
 
-        most = 0
-        while (left := await self._bridge.ask(unsearched)) and self._going is None:
-            most = max(most, left)
-            self._window.status.show_work(self.tr("Indexing for search… {}%").format((most - left) * 100 // most))
+        total = 0
+        while (remaining := await self._bridge.ask(unsearched)) and self._import_task is None:
+            total = max(total, remaining)
+            self._window.status.show_work(
+                self.tr("Indexing for search… {}%").format((total - remaining) * 100 // total)
+            )
             await asyncio.sleep(TICK_MS / 1000)
-        if self._going is None:
+        if self._import_task is None:
             self._window.status.show_work("")

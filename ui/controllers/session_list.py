@@ -31,26 +31,26 @@ class SessionListController:
     def __init__(self, window: MainWindow, bridge: Bridge, tasks: Tasks) -> None:
         self._window, self._bridge, self._tasks = window, bridge, tasks
 
-    def run_action(self, word: str, sessions: Sequence[str]) -> None:
-        if word in OPPOSITE:
-            self._tasks.start(self._file(word, sessions), word)
-        elif word == "fork":
-            self._tasks.start(self._fork(sessions[0]), word)
-        elif word == "folder":
+    def run_action(self, action: str, sessions: Sequence[str]) -> None:
+        if action in OPPOSITE:
+            self._tasks.start(self._run_and_toast(action, sessions), action)
+        elif action == "fork":
+            self._tasks.start(self._fork(sessions[0]), action)
+        elif action == "folder":
             self._show_folder(sessions[0])
         else:
-            self._confirm(sessions if word == "forget" else None)
+            self._confirm(sessions if action == "forget" else None)
 
-    async def _file(self, word: str, sessions: Sequence[str], *, quiet: bool = False) -> None:
-        if word == "trash":
+    async def _run_and_toast(self, action: str, sessions: Sequence[str], *, quiet: bool = False) -> None:
+        if action == "trash":
             self._leave(sessions)
-        changed = await self._bridge.ask(partial(_filed, word, tuple(sessions)))
+        changed = await self._bridge.ask(partial(_apply_action, action, tuple(sessions)))
         if changed and not quiet:
 
             def undo() -> None:
-                self._tasks.start(self._file(OPPOSITE[word], changed, quiet=True), f"undo: {word}")
+                self._tasks.start(self._run_and_toast(OPPOSITE[action], changed, quiet=True), f"undo: {action}")
 
-            self._window.toast.show_message(_toast_text(word, len(changed)), undo)
+            self._window.toast.show_message(_toast_text(action, len(changed)), undo)
 
     def _leave(self, sessions: Sequence[str]) -> None:
         """Select a neighboring session if the current one is moved to the trash."""
@@ -74,27 +74,27 @@ class SessionListController:
         ConfirmDialog(self._window.look, title, text, _tr("Delete permanently"), act, self._window).open()
 
     async def _empty(self, sessions: Sequence[str] | None) -> None:
-        gone = await self._bridge.ask(lambda engine: engine.archive.empty_trash(sessions))
-        count = len(gone)
+        deleted = await self._bridge.ask(lambda engine: engine.archive.empty_trash(sessions))
+        count = len(deleted)
         words = _tr("Deleted 1 session.") if count == 1 else _tr("Deleted {} sessions.").format(count)
         self._window.toast.show_message(words)
 
 
-async def _filed(word: str, sessions: tuple[str, ...], engine: "Engine") -> tuple[str, ...]:
+async def _apply_action(action: str, sessions: tuple[str, ...], engine: "Engine") -> tuple[str, ...]:
     """Apply an action, in the engine's thread; return the sessions that it changed."""
-    shelf = engine.archive
-    acts = {
-        "pin": partial(shelf.pin, sessions),
-        "unpin": partial(shelf.pin, sessions, False),
-        "archive": partial(shelf.archive, sessions),
-        "unarchive": partial(shelf.archive, sessions, False),
-        "trash": partial(shelf.trash, sessions),
-        "restore": partial(shelf.restore, sessions),
+    archive = engine.archive
+    actions = {
+        "pin": partial(archive.pin, sessions),
+        "unpin": partial(archive.pin, sessions, False),
+        "archive": partial(archive.archive, sessions),
+        "unarchive": partial(archive.archive, sessions, False),
+        "trash": partial(archive.trash, sessions),
+        "restore": partial(archive.restore, sessions),
     }
-    return await acts[word]()
+    return await actions[action]()
 
 
-def _toast_text(word: str, count: int) -> str:
+def _toast_text(action: str, count: int) -> str:
     one = {
         "pin": _tr("Pinned"),
         "unpin": _tr("Unpinned"),
@@ -102,7 +102,7 @@ def _toast_text(word: str, count: int) -> str:
         "unarchive": _tr("Unarchived"),
         "trash": _tr("Moved to the trash"),
         "restore": _tr("Restored"),
-    }[word]
+    }[action]
     return one if count == 1 else _tr("{what}: {count} sessions").format(what=one, count=count)
 
 

@@ -32,7 +32,7 @@ class SettingsController:
 
     def __init__(self, window: MainWindow, bridge: Bridge, tasks: Tasks, folder: str) -> None:
         self._window, self._bridge, self._folder = window, bridge, folder
-        self._tasks = Tasks(self._tell, tasks)
+        self._tasks = Tasks(self._show_error, tasks)
         self._known: SettingsSnapshot | None = None
         self._changes = 0
         self._dialog: SettingsDialog | None = None
@@ -52,20 +52,20 @@ class SettingsController:
         """Store a setting; also called for changes made outside the dialog, such as the text size shortcuts."""
         self._tasks.start(self._change(name, value), f"set {name}")
 
-    def _tell(self, trouble: ErrorDetails) -> None:
+    def _show_error(self, error: ErrorDetails) -> None:
         """Show an error in the settings dialog if it is open, else in the window."""
         if self._dialog is not None:
-            self._dialog.show_error(trouble)
+            self._dialog.show_error(error)
         else:
-            self._window.show_error(trouble)
+            self._window.show_error(error)
 
     async def _prepare(self) -> None:
         with suppress(Problem):  # startup errors of the engine are reported elsewhere
-            self._known = await self._bridge.ask(_shown)
+            self._known = await self._bridge.ask(_load_snapshot)
 
     async def _open(self, page: str) -> None:
         if self._dialog is None:
-            self._known = self._known or await self._bridge.ask(_shown)
+            self._known = self._known or await self._bridge.ask(_load_snapshot)
         if self._dialog is None and self._known is not None:
             self._show(self._known)
         if self._dialog is not None:
@@ -83,15 +83,15 @@ class SettingsController:
         self._window.status.servers_changed.connect(self._tools.refresh)
         dialog.changed.connect(self.change)
         dialog.revoke_requested.connect(lambda rule: self._tasks.start(self._revoke(rule), "revoke"))
-        dialog.data_action_requested.connect(self._do)
-        dialog.session_requested.connect(self._go_to)
-        dialog.finished.connect(lambda _: self._forget(dialog))
+        dialog.data_action_requested.connect(self._run_data_action)
+        dialog.session_requested.connect(self._open_session)
+        dialog.finished.connect(lambda _: self._on_closed(dialog))
         dialog.open()
 
     async def _read(self) -> None:
         """Read the data of the dialog from the engine, and show it unless the user changed a setting meanwhile."""
         dialog, before = self._dialog, self._changes
-        shown = await self._bridge.ask(_shown)
+        shown = await self._bridge.ask(_load_snapshot)
         if self._changes == before:
             if self._dialog is not None and self._dialog is dialog and shown != self._known:
                 self._dialog.refresh(shown)
@@ -99,7 +99,7 @@ class SettingsController:
 
     async def _count(self) -> None:
         dialog = self._dialog
-        data = await self._bridge.ask(partial(_counted, self._folder))
+        data = await self._bridge.ask(partial(_data_state, self._folder))
         if self._dialog is not None and self._dialog is dialog:
             self._dialog.show_data(data)
 
@@ -115,27 +115,27 @@ class SettingsController:
 
     async def _revoke(self, rule: str) -> None:
         await self._bridge.ask(lambda engine: engine.revoke(rule))
-        self._say(_tr("Revoked the rule."))
+        self._show_message(_tr("Revoked the rule."))
         await self._read()
 
-    def _say(self, words: str) -> None:
+    def _show_message(self, text: str) -> None:
         if self._dialog is not None:
-            self._dialog.show_message(words)
+            self._dialog.show_message(text)
         else:
-            self._window.toast.show_message(words)
+            self._window.toast.show_message(text)
 
-    def _do(self, word: str, name: str) -> None:
-        if word == "folder":
+    def _run_data_action(self, action: str, name: str) -> None:
+        if action == "folder":
             QDesktopServices.openUrl(QUrl.fromLocalFile(self._folder))
-        elif word == "empty":
+        elif action == "empty":
             if self._dialog is not None:
                 self._dialog.close()
             SessionListController(self._window, self._bridge, self._tasks).run_action("empty", ())
-        elif word == "restore":
+        elif action == "restore":
             self._ask_restore(name)
         else:
             works = {"count": self._count, "back_up": self._back_up, "compact": self._compact}
-            self._tasks.start(works[word](), word)
+            self._tasks.start(works[action](), action)
 
     def _ask_restore(self, name: str) -> None:
         title = _tr("Restore the backup of {}?").format(name)
@@ -149,35 +149,35 @@ class SettingsController:
 
     async def _back_up(self) -> None:
         made = await self._bridge.ask(lambda engine: engine.back_up())
-        self._say(_tr("Backed up to {}").format(made.summary))
+        self._show_message(_tr("Backed up to {}").format(made.summary))
         await self._count()
 
     async def _compact(self) -> None:
         done = await self._bridge.ask(lambda engine: engine.compact())
         compacted = _tr("Compacted the database from {before} to {after}.")
-        self._say(compacted.format(before=size(done.before), after=size(done.after)))
+        self._show_message(compacted.format(before=size(done.before), after=size(done.after)))
         await self._count()
 
-    def _go_to(self, session: str) -> None:
+    def _open_session(self, session: str) -> None:
         if self._dialog is not None:
             self._dialog.close()
         self._window.show_session(session)
 
-    def _forget(self, dialog: SettingsDialog) -> None:
+    def _on_closed(self, dialog: SettingsDialog) -> None:
         if self._dialog is dialog:
             self._dialog = None
-            for door in (self._models, self._schedules, self._tools, self._agents):
-                if door is not None:
-                    door.closed = True
+            for controller in (self._models, self._schedules, self._tools, self._agents):
+                if controller is not None:
+                    controller.closed = True
 
 
-async def _shown(engine: "Engine") -> SettingsSnapshot:
-    book = engine.rules()
-    why = f"{book.error.message} {book.error.cause}" if book.error else ""
-    return SettingsSnapshot(engine.settings.current, book.rules, why)
+async def _load_snapshot(engine: "Engine") -> SettingsSnapshot:
+    rules = engine.rules()
+    why = f"{rules.error.message} {rules.error.cause}" if rules.error else ""
+    return SettingsSnapshot(engine.settings.current, rules.rules, why)
 
 
-async def _counted(folder: str, engine: "Engine") -> DataState:
+async def _data_state(folder: str, engine: "Engine") -> DataState:
     figures, rows = await engine.table_statistics(), engine.sessions()
     return DataState(
         folder,

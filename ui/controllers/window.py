@@ -48,9 +48,9 @@ class WindowController(QObject):
 
     def _serve(self, side: SessionPane) -> None:
         """Create the controllers of a new session pane."""
-        wishes = SessionController(self._window, side.view, self._bridge, self.tasks)
+        controller = SessionController(self._window, side.view, self._bridge, self.tasks)
         side.view.page.export.connect(lambda: self.exports.export(side.view.session))
-        self.sessions.append(wishes)
+        self.sessions.append(controller)
 
     def start_demo(self) -> None:
         async def begin() -> None:
@@ -61,22 +61,22 @@ class WindowController(QObject):
     def rename(self, session: str, title: str) -> None:
         self.tasks.start(self._bridge.ask(lambda engine: engine.archive.rename(session, title)), "rename")
 
-    def run_list_action(self, word: str, sessions: list[str]) -> None:
+    def run_list_action(self, action: str, sessions: list[str]) -> None:
         """Run an action on sessions in the list, such as `pin`, `trash` or `export`."""
-        if word == "export":
+        if action == "export":
             self.exports.export(sessions[0])
-        elif word == "import":
+        elif action == "import":
             self.imports.open()
         else:
-            SessionListController(self._window, self._bridge, self.tasks).run_action(word, sessions)
+            SessionListController(self._window, self._bridge, self.tasks).run_action(action, sessions)
 
     def search(self, text: str) -> None:
-        async def look() -> None:
+        async def search_sessions() -> None:
             hits = await self._bridge.ask(lambda engine: engine.search(text))
             self._window.sessions.show_hits([SessionHit(hit.session, hit.text, hit.seq) for hit in hits])
 
         if text:
-            self.tasks.start(look(), "search")
+            self.tasks.start(search_sessions(), "search")
 
     def load_context(self, session: str, seq: int) -> None:
         """Load the context sent with a model request and show it in the step pane."""

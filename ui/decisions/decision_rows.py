@@ -75,7 +75,7 @@ class DecisionRows(QAbstractListModel):
 
     def __init__(self, call_text: CallText, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self._say = call_text
+        self._call_text = call_text
         self._choices: list[DecisionEntry] = []
 
     def show(self, choices: list[DecisionEntry]) -> None:
@@ -99,7 +99,7 @@ class DecisionRows(QAbstractListModel):
         return self._choices[place] if 0 <= place < len(self._choices) else None
 
     def subject(self, choice: DecisionEntry) -> str:
-        return visible(" ".join((choice.what or self._say(choice)).split()))
+        return visible(" ".join((choice.what or self._call_text(choice)).split()))
 
     # Qt overrides
 
@@ -145,8 +145,8 @@ class DecisionDelegate(QStyledItemDelegate):
             painter, QRect(right - 10, box.y(), glyph - right, box.height()), time, fonts.second, theme.third
         )
         left = EDGE + size + 10
-        took = draw_line(painter, upper.adjusted(left, 0, 0, 0), translate(look.title), fonts.strong, theme.text)
-        x = left + took + 8
+        title_width = draw_line(painter, upper.adjusted(left, 0, 0, 0), translate(look.title), fonts.strong, theme.text)
+        x = left + title_width + 8
         mono = choice.kind in {"permission", "allowed", "refused"}
         place = QRect(x, upper.y(), max(0, right - x - 20), upper.height())
         draw_line(

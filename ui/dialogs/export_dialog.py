@@ -86,9 +86,9 @@ class ExportDialog(QDialog):
         """Report that the file was written."""
         self._path = path
         self._busy(False)
-        self._said.setText(allow_breaks(self.tr("Exported to {path} ({size}). {more}").format(
+        self._message.setText(allow_breaks(self.tr("Exported to {path} ({size}). {more}").format(
             path=path, size=size_words(size), more=words)))  # fmt: skip
-        self._said.show()
+        self._message.show()
         self._show.show()
         self._cancel.setText(self.tr("Close"))
         self._show.setFocus()
@@ -96,8 +96,8 @@ class ExportDialog(QDialog):
     def show_error(self, words: str) -> None:
         """Show why the file was not written; the user can change the input and try again."""
         self._busy(False)
-        self._said.setText(allow_breaks(words))
-        self._said.show()
+        self._message.setText(allow_breaks(words))
+        self._message.show()
 
     def _build_secrets(self, column: QVBoxLayout) -> None:
         fonts = self._look.fonts
@@ -139,8 +139,8 @@ class ExportDialog(QDialog):
         self._bar.setAccessibleName(self.tr("Progress"))
         self._bar.setTextVisible(False)
         self._bar.hide()
-        self._said = label("", look.fonts.second, "second", name="export.said", wrap=True)
-        self._said.hide()
+        self._message = label("", look.fonts.second, "second", name="export.said", wrap=True)
+        self._message.hide()
         self._show = Button(look, self.tr("Show in folder"), name="export.show", icon="folder-open")
         self._show.hide()
         self._cancel = Button(look, self.tr("Cancel"), name="export.cancel")
@@ -151,7 +151,7 @@ class ExportDialog(QDialog):
         self._go.setDefault(True)
         self.finished.connect(self.canceled)
         column.addWidget(self._bar)
-        column.addWidget(self._said)
+        column.addWidget(self._message)
         row = QHBoxLayout()
         row.addWidget(self._show)
         row.addStretch(1)
@@ -179,7 +179,7 @@ class ExportDialog(QDialog):
         self._bar.setVisible(busy)
         self._go.setEnabled(not busy)
         self._show.hide()
-        self._said.setVisible(False)
+        self._message.setVisible(False)
 
     def _choose(self) -> None:
         """Open Qt's own file dialog, because the native one would block the event loop."""

@@ -61,13 +61,13 @@ class SessionImportDialog(QDialog):
         self._list.itemSelectionChanged.connect(self._count)
         self._list.itemActivated.connect(lambda _: self._want())
         column.addWidget(self._list, 1)
-        self._said = label(self.tr("Searching…"), look.fonts.second, "second", name="import.said", wrap=True)
+        self._message = label(self.tr("Searching…"), look.fonts.second, "second", name="import.said", wrap=True)
         self._bar = QProgressBar()
         self._bar.setObjectName("import.progress")
         self._bar.setAccessibleName(self.tr("Progress"))
         self._bar.setTextVisible(False)
         self._bar.hide()
-        column.addWidget(self._said)
+        column.addWidget(self._message)
         column.addWidget(self._bar)
         files = Button(look, self.tr("Choose files…"), name="import.files", icon="folder-open")
         files.clicked.connect(self._choose)
@@ -88,23 +88,23 @@ class SessionImportDialog(QDialog):
     def show_found(self, left: Sequence[FoundTranscript]) -> None:
         """List the transcripts found, which are sorted newest first."""
         for each in left:
-            when = datetime.fromtimestamp(each.changed).astimezone().strftime("%Y-%m-%d %H:%M")
+            modified = datetime.fromtimestamp(each.changed).astimezone().strftime("%Y-%m-%d %H:%M")
             name = visible("/".join(Path(each.path).parts[-2:]))
-            item = QListWidgetItem(f"{each.agent}  ·  {when}  ·  {size_words(each.size)}  ·  {name}")
+            item = QListWidgetItem(f"{each.agent}  ·  {modified}  ·  {size_words(each.size)}  ·  {name}")
             item.setData(Qt.ItemDataRole.UserRole, each.path)
             item.setToolTip(tooltip_text(each.path))
             self._list.addItem(item)
         none = self.tr("No sessions of other agents were found in their usual locations. Choose files instead.")
-        self._said.setText("" if left else none)
+        self._message.setText("" if left else none)
 
     def show_progress(self, words: str, done: int, size: int) -> None:
-        self._said.setText(allow_breaks(words))
+        self._message.setText(allow_breaks(words))
         self._bar.setRange(0, max(1, size // 1024))
         self._bar.setValue(done // 1024)
 
     def show_error(self, words: str) -> None:
         self._bar.hide()
-        self._said.setText(allow_breaks(words))
+        self._message.setText(allow_breaks(words))
         self._count()
 
     def _count(self) -> None:

@@ -85,11 +85,11 @@ class TrustDialog(QDialog):
             button.setAutoDefault(False)
             button.setDefault(False)
         cancel.clicked.connect(self.reject)
-        no.clicked.connect(lambda: self._say(False))
-        yes.clicked.connect(lambda: self._say(True))
+        no.clicked.connect(lambda: self._decide(False))
+        yes.clicked.connect(lambda: self._decide(True))
         cancel.setFocus()
         return button_row(cancel, no, yes)
 
-    def _say(self, trusted: bool) -> None:
+    def _decide(self, trusted: bool) -> None:
         self.decided.emit(trusted)
         self.accept()

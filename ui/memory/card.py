@@ -177,21 +177,21 @@ class MemoryCard(QWidget):
 
     def _property_texts(self, shown: "MemoryDetails") -> list[tuple[str, str]]:
         memory, listed = shown.listed.memory, shown.listed
-        said = memory.content
-        texts = [(field_label(name), text) for name, text in said.fields.items() if text]
+        content = memory.content
+        texts = [(field_label(name), text) for name, text in content.fields.items() if text]
         texts.append((tr("Applies to"), scope_text(memory, self._title_of)))
         state = {"high": tr("high"), "normal": tr("normal"), "low": tr("low"), "decayed": tr("decayed")}
         relevance = f"{round(listed.relevance * 100)}% · {state[listed.state]} · {usage_text(memory)}"
         texts.append((tr("Relevance"), relevance))
         evidence = tr("learned once") if memory.evidence == 1 else tr("learned {} times").format(memory.evidence)
-        texts.append((tr("Confidence"), f"{round(said.confidence * 100)}% · {evidence}"))
+        texts.append((tr("Confidence"), f"{round(content.confidence * 100)}% · {evidence}"))
         texts.append((tr("Author"), author_text(memory.author)))
         texts.append((tr("Decays"), self._decay_text(shown)))
         if memory.status != "active":
             standing = tr("archived, not added to any context") if memory.status == "archived" else tr("forgotten")
             texts.append((tr("Status"), standing))
-        if said.context:
-            texts.append((tr("Context"), said.context[:400]))
+        if content.context:
+            texts.append((tr("Context"), content.context[:400]))
         return texts
 
     def _decay_text(self, shown: "MemoryDetails") -> str:
@@ -236,8 +236,8 @@ class MemoryCard(QWidget):
         for use in shown.uses[:MAX_USES]:
             title = visible(self._title_of(use.session)) or tr("a deleted session")
             how = "" if use.used else tr("not used")
-            icon, token, went = RATING_ICONS.get(use.run_rating, ("circle-ellipsis", "stopped", ""))
-            text = " · ".join(part for part in (title, how, tr(went) if went else "") if part)
+            icon, token, rating_text = RATING_ICONS.get(use.run_rating, ("circle-ellipsis", "stopped", ""))
+            text = " · ".join(part for part in (title, how, tr(rating_text) if rating_text else "") if part)
             link = LinkLine(
                 self._look,
                 text,

@@ -97,8 +97,8 @@ class MemoryHeader(QWidget):
             parts.append(tr("showing the newest {}; search covers all").format(f"{len(listed):,}"))
         used = [one.memory for one in listed if one.memory.usage.good_runs + one.memory.usage.bad_runs]
         good = sum(one.usage.good_runs for one in used)
-        if judged := good + sum(one.usage.bad_runs for one in used):
-            parts.append(tr("helped in {} of {} rated uses").format(f"{good:,}", f"{judged:,}"))
+        if rated := good + sum(one.usage.bad_runs for one in used):
+            parts.append(tr("helped in {} of {} rated uses").format(f"{good:,}", f"{rated:,}"))
         self._figures.show_text(" · ".join(parts))
         text = tr("1 proposal to review") if waiting == 1 else tr("{} proposals to review").format(waiting)
         self._waiting = waiting
@@ -109,14 +109,14 @@ class MemoryHeader(QWidget):
         self.tabs.show_figures(PROPOSED, [(str(waiting), "learned")] if waiting else [])
 
     def show_folders(self, folders: Sequence[str]) -> None:
-        held = self.scope_filter
+        selected = self.scope_filter
         self._places.clear()
         self._places.addItem(tr("All scopes"), "")
         self._places.addItem(tr("Every folder"), "*")
         for folder in folders:
             self._places.addItem(folder_label(folder), folder)
         self._places.setVisible(bool(folders))
-        self.choose_scope(held)
+        self.choose_scope(selected)
 
     def restyle(self, look: Look) -> None:
         self._look = look

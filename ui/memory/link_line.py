@@ -21,7 +21,7 @@ class LinkLine(QPushButton):
     ) -> None:
         super().__init__(text)
         self._look, self._icon, self._token = look, icon, color_token
-        self._told = description
+        self._description = description
         self.setObjectName(name)
         self.setProperty("tone", "link")
         self.setAccessibleDescription(description)
@@ -33,7 +33,7 @@ class LinkLine(QPushButton):
         self._words = words
         self.setText(words.replace("&", "&&"))  # an ampersand in untrusted text would define a keyboard shortcut
         self.setAccessibleName(words)
-        self.setToolTip(tooltip_text(f"{words}\n{self._told}"))
+        self.setToolTip(tooltip_text(f"{words}\n{self._description}"))
         self.updateGeometry()
 
     def restyle(self, look: Look) -> None:

@@ -91,8 +91,8 @@ class MemoryActions:
                 text += " " + tr("Proposals rejected: {}.").format(rejected)
             if forgotten.skills:
                 text += " " + tr("Skill changes undone: {}.").format(len(forgotten.skills))
-            back = partial(self._bring_back, forgotten.memories, forgotten.proposals)
-            self._show_toast(text, back if forgotten.memories or forgotten.proposals else None)
+            undo = partial(self._bring_back, forgotten.memories, forgotten.proposals)
+            self._show_toast(text, undo if forgotten.memories or forgotten.proposals else None)
 
         self._start_task(send(), "forget memories")
 
@@ -163,8 +163,8 @@ class MemoryActions:
             text = tr("A memory with this text exists; its confidence was raised.") if again else tr("Memory added.")
             if others:
                 text = tr("Memory added. It contradicts another memory; review both.")
-            back = partial(self._undo, name, again) if again else partial(self._do, "forget", name)
-            self._show_toast(text, back)
+            undo = partial(self._undo, name, again) if again else partial(self._do, "forget", name)
+            self._show_toast(text, undo)
 
         self._start_task(send(), "add a memory")
 

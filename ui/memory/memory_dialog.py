@@ -69,8 +69,8 @@ class MemoryDialog(QDialog):
         at = [self._reach.itemData(at) for at in range(self._reach.count())].index((written.scope, written.scope_id))
         self._reach.setCurrentIndex(at)
         self._text.setPlainText(written.text)
-        for name, said in (written.fields or {}).items():
-            self._fields[name][1].setText(said)
+        for name, text in (written.fields or {}).items():
+            self._fields[name][1].setText(text)
         self._wrong.setText(why)
         self._wrong.show()
 
@@ -128,14 +128,16 @@ class MemoryDialog(QDialog):
         if memory is None:
             self._kind.setCurrentIndex(max(0, self._kind.findData("preference")))
             return
-        said = memory.content
-        here = [self._reach.itemData(at) for at in range(self._reach.count())]
-        if (said.scope, said.scope_id) not in here:
-            self._reach.addItem(tr("Only {} {}").format(said.scope, said.scope_id), (said.scope, said.scope_id))
-            here.append((said.scope, said.scope_id))
-        self._reach.setCurrentIndex(here.index((said.scope, said.scope_id)))
-        self._kind.setCurrentIndex(max(0, self._kind.findData(said.kind)))
-        self._text.setPlainText(said.text)
+        content = memory.content
+        scopes = [self._reach.itemData(at) for at in range(self._reach.count())]
+        if (content.scope, content.scope_id) not in scopes:
+            self._reach.addItem(
+                tr("Only {} {}").format(content.scope, content.scope_id), (content.scope, content.scope_id)
+            )
+            scopes.append((content.scope, content.scope_id))
+        self._reach.setCurrentIndex(scopes.index((content.scope, content.scope_id)))
+        self._kind.setCurrentIndex(max(0, self._kind.findData(content.kind)))
+        self._text.setPlainText(content.text)
         self._text.selectAll()
 
     def _lay_out(self, title: str) -> None:

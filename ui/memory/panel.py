@@ -162,8 +162,8 @@ class MemoryPanel(PanelPage, LocalShortcuts):
     def scope_folders(self) -> Sequence[str]:
         """Return the folders that can be a scope: the folder of the session viewed last, and folders with memories."""
         row = self._row(self._selection.session)
-        here = [row.folder] if row and row.folder else []
-        return list(dict.fromkeys([*here, *scope_folders(self._listed)]))
+        folders = [row.folder] if row and row.folder else []
+        return list(dict.fromkeys([*folders, *scope_folders(self._listed)]))
 
     def apply_updates(self, facts: Sequence[object]) -> None:
         if any(isinstance(fact, JournalUpdate) and isinstance(fact.entry.event, REFRESH_EVENTS) for fact in facts):
@@ -211,13 +211,13 @@ class MemoryPanel(PanelPage, LocalShortcuts):
         """
         lines = self._lines()
         keys = [each.key for each in lines]
-        held = self._key if keep else self._wanted
+        selected = self._key if keep else self._wanted
         before, self._asked = (
             self._asked,
             (self.header.tab, self.header.scope_filter, self.header.search.text().strip()),
         )
         was = self.list.currentIndex().row() if before == self._asked else 0
-        key = held if held in keys else (keys[min(max(was, 0), len(keys) - 1)] if keys else "")
+        key = selected if selected in keys else (keys[min(max(was, 0), len(keys) - 1)] if keys else "")
         self.list.show_lines(lines, key)
         if not keep:
             self.list.scrollTo(self.list.currentIndex())

@@ -42,16 +42,16 @@ class VersionHistory(QWidget):
         self._why = label("", look.fonts.second, "second", name="memory.versions.why", wrap=True)
         self._lines = DiffView(look)
         self._lines.setObjectName("memory.versions.lines")
-        self._back = Button(look, tr("Undo this change"), name="memory.versions.back", icon="undo-2")
+        self._undo = Button(look, tr("Undo this change"), name="memory.versions.back", icon="undo-2")
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(8)
         column.addWidget(self._list)
         column.addWidget(self._why)
         column.addWidget(self._lines)
-        column.addWidget(self._back, 0, Qt.AlignmentFlag.AlignLeft)
+        column.addWidget(self._undo, 0, Qt.AlignmentFlag.AlignLeft)
         self._list.currentRowChanged.connect(lambda _: self._show())
-        self._back.clicked.connect(lambda: self.undo_requested.emit(self.selected_number))
+        self._undo.clicked.connect(lambda: self.undo_requested.emit(self.selected_number))
         self.restyle(look)
 
     @property
@@ -76,7 +76,7 @@ class VersionHistory(QWidget):
         self._list.setFont(look.fonts.second)
         self._why.setFont(look.fonts.second)
         self._lines.restyle(look)
-        self._back.restyle(look)
+        self._undo.restyle(look)
         self._fit()
 
     def _fit(self) -> None:
@@ -99,5 +99,5 @@ class VersionHistory(QWidget):
         why = visible(change.reason) if change else ""
         self._why.setText(why)
         self._why.setVisible(bool(why))
-        back = {one.undoes for one in self._changes if one.action == "undone"}
-        self._back.setVisible(bool(change) and self.selected_number > 1 and self.selected_number not in back)
+        undone = {one.undoes for one in self._changes if one.action == "undone"}
+        self._undo.setVisible(bool(change) and self.selected_number > 1 and self.selected_number not in undone)

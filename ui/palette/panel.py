@@ -121,7 +121,7 @@ class Palette(QFrame):
 
     def __init__(self, look: Look, parent: QWidget) -> None:
         super().__init__(parent)
-        self._look, self._around = look, parent
+        self._look, self._parent = look, parent
         self._entries: Sequence[PaletteEntry] = ()
         self._recent: Sequence[str] = ()
         self._act: Callable[[str], object] = lambda _: None
@@ -216,19 +216,19 @@ class Palette(QFrame):
         act(name)
 
     def _fit(self) -> None:
-        around = self._around.rect()
-        width = min(self._look.size(WIDTH), around.width() - 32)
+        area = self._parent.rect()
+        width = min(self._look.size(WIDTH), area.width() - 32)
         shown = min(max(1, len(self._model.found)), ROWS)
         self._list.setFixedHeight(shown * self._rows.height() + 4)
-        height = min(self.sizeHint().height(), around.height() - TOP - 16)
-        self.setGeometry((around.width() - width) // 2, min(TOP, around.height() // 8), width, height)
+        height = min(self.sizeHint().height(), area.height() - TOP - 16)
+        self.setGeometry((area.width() - width) // 2, min(TOP, area.height() // 8), width, height)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         if watched is self._field and isinstance(event, QKeyEvent) and event.type() == QEvent.Type.KeyPress:
             return self._key(event)
         if watched is self._field and event.type() == QEvent.Type.FocusOut and self.isVisible():
             self._leave_when_elsewhere()
-        if watched is self._around and event.type() == QEvent.Type.Resize and self.isVisible():
+        if watched is self._parent and event.type() == QEvent.Type.Resize and self.isVisible():
             self._fit()
         return False
 

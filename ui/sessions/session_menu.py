@@ -59,13 +59,13 @@ def heading_menu(look: Look, count: int, on_action: OnAction, parent: QWidget) -
     return menu
 
 
-def _add(menu: QMenu, look: Look, word: str, text: str, glyph: str, wish: OnAction, keys: str = "") -> None:
+def _add(menu: QMenu, look: Look, action_name: str, text: str, glyph: str, on_action: OnAction, keys: str = "") -> None:
     action = QAction(icon(glyph, look.theme.second), text, menu)
-    action.setObjectName(f"sessions.menu.{word}")
+    action.setObjectName(f"sessions.menu.{action_name}")
     if keys:  # displayed only; the list itself handles the keys
         action.setShortcut(QKeySequence(keys))
         action.setShortcutVisibleInContextMenu(True)
-    action.triggered.connect(lambda: wish(word))
+    action.triggered.connect(lambda: on_action(action_name))
     menu.addAction(action)
 
 

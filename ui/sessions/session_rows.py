@@ -135,9 +135,9 @@ def second_line(row: SessionRow, home: str, *, short: bool = False) -> str:
     place = row.subagent or short_folder(row.folder, home)
     if short and not row.subagent:
         place = _folder_name(place)
-    whose = _tr("from {}").format(source_program(row.imported_from)) if row.imported_from and not row.subagent else ""
+    source = _tr("from {}").format(source_program(row.imported_from)) if row.imported_from and not row.subagent else ""
     origin = _tr("fork") if row.forked_from else ""  # a fork has the same title and folder as its origin
-    return " · ".join(part for part in (whose, place, origin, _activity(row)) if part)
+    return " · ".join(part for part in (source, place, origin, _activity(row)) if part)
 
 
 def _folder_name(place: str) -> str:
@@ -174,8 +174,8 @@ def status_text(status: str) -> str:
 def _activity(row: SessionRow) -> str:
     match row.status:
         case "waiting":
-            asks = _tr("needs approval: {}") if row.activity_kind == "permission" else _tr("asks: {}")
-            return asks.format(row.activity) if row.activity else _tr("asks you")
+            template = _tr("needs approval: {}") if row.activity_kind == "permission" else _tr("asks: {}")
+            return template.format(row.activity) if row.activity else _tr("asks you")
         case "running":
             step = _tr("step {}").format(row.steps) if row.steps else _tr("starting")
             doing = f"{verb(row.activity_kind, 'running').lower()} {row.activity}".strip() if row.activity_kind else ""

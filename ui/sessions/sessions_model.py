@@ -188,9 +188,9 @@ class SessionsModel(QAbstractListModel):
         for number in changed:
             self.dataChanged.emit(self.index(number), self.index(number))
 
-    def _remove_where(self, gone: Callable[[SessionHeading | SessionLine], bool]) -> None:
+    def _remove_where(self, predicate: Callable[[SessionHeading | SessionLine], bool]) -> None:
         for number in range(len(self._items) - 1, -1, -1):
-            if gone(self._items[number]):
+            if predicate(self._items[number]):
                 self.beginRemoveRows(QModelIndex(), number, number)
                 del self._items[number]
                 self.endRemoveRows()

@@ -32,14 +32,14 @@ class AddMcpServerDialog(QDialog):
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self._source = TextField(look.fonts.mono, max_lines=10, min_lines=3)
         self._values = TextField(look.fonts.mono, max_lines=4, min_lines=2)
-        for field, name, spoken, examples in (
+        for field, name, accessible_name, examples in (
             (self._source, "what", self.tr("Command, URL or JSON"),
              ("npx -y @example/files ~/notes", "https://tools.example.org/mcp", '{"mcpServers": {…}}')),
             (self._values, "keys", self.tr("Environment variables or headers"),
              ("API_KEY=…", "Authorization=Bearer ${TOKEN}")),
         ):  # fmt: skip
             field.setObjectName(f"add_tool.{name}")
-            field.setAccessibleName(spoken)
+            field.setAccessibleName(accessible_name)
             field.setPlaceholderText(self.tr("\nor ").join(examples))
         self._name = QLineEdit()
         self._name.setObjectName("add_tool.name")
@@ -64,9 +64,9 @@ class AddMcpServerDialog(QDialog):
         self._update_state()
         self._source.setFocus()
 
-    def show_error(self, trouble: ErrorDetails) -> None:
+    def show_error(self, error: ErrorDetails) -> None:
         """Show why the server was not added, and keep what was typed."""
-        self._show_error(str(trouble))
+        self._show_error(str(error))
         self._add.setEnabled(True)
 
     def show_starting(self) -> None:
@@ -76,25 +76,25 @@ class AddMcpServerDialog(QDialog):
         self._read.show()
 
     def _parse(self) -> tuple[ImportedMcpServer, ...]:
-        what = self._source.stripped_text()
-        if what.startswith(JSON_STARTS):
-            return parse_servers(what, self._name.text().strip())
+        source = self._source.stripped_text()
+        if source.startswith(JSON_STARTS):
+            return parse_servers(source, self._name.text().strip())
         return (
             server_from_input(
-                self._name.text().strip(), what, self._values.stripped_text(), self._allow_http.isChecked()
+                self._name.text().strip(), source, self._values.stripped_text(), self._allow_http.isChecked()
             ),
         )
 
     def _update_state(self) -> None:
         """Parse the input and show what would be added, or why it cannot be."""
-        what = self._source.stripped_text()
-        pasted = what.startswith(JSON_STARTS)
+        source = self._source.stripped_text()
+        pasted = source.startswith(JSON_STARTS)
         for part in self._typed_rows:
             part.setVisible(not pasted)
-        self._allow_http.setVisible(not pasted and is_unencrypted(what))
+        self._allow_http.setVisible(not pasted and is_unencrypted(source))
         self._error.hide()
         found: tuple[ImportedMcpServer, ...] = ()
-        if what and (pasted or self._name.text().strip()):
+        if source and (pasted or self._name.text().strip()):
             try:
                 found = self._parse()
             except Problem as problem:

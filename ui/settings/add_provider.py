@@ -48,8 +48,8 @@ class AddProviderDialog(QDialog):
         self._api_format.setAccessibleName(self.tr("API format"))
         self._api_format.setFont(look.fonts.text)
         self._api_format.setMinimumHeight(look.size(28))
-        for wire, text in API_FORMATS:
-            self._api_format.addItem(self.tr(text), wire)
+        for api_format, text in API_FORMATS:
+            self._api_format.addItem(self.tr(text), api_format)
         self._allow_http = CheckBox(
             look,
             self.tr("Allow unencrypted HTTP: others on the network can read requests and the API key"),
@@ -67,16 +67,16 @@ class AddProviderDialog(QDialog):
         self._add.clicked.connect(self._emit_added)
         self._name.setFocus()
 
-    def show_error(self, trouble: ErrorDetails) -> None:
+    def show_error(self, error: ErrorDetails) -> None:
         """Show why the provider was not added, and keep what was typed."""
-        self._error.setText(allow_breaks(str(trouble)))
+        self._error.setText(allow_breaks(str(error)))
         self._error.show()
         grow_to_fit(self)
 
-    def _text_field(self, name: str, spoken: str, hint: str) -> QLineEdit:
+    def _text_field(self, name: str, accessible_name: str, hint: str) -> QLineEdit:
         made = QLineEdit()
         made.setObjectName(f"add_server.{name}")
-        made.setAccessibleName(spoken)
+        made.setAccessibleName(accessible_name)
         made.setPlaceholderText(hint)
         made.setFont(self._look.fonts.text)
         return made

@@ -107,10 +107,10 @@ class ExternalAgentsPage(QWidget):
             row.addWidget(button, 0, Qt.AlignmentFlag.AlignTop)
         return made
 
-    def _text_field(self, name: str, spoken: str, hint: str) -> QLineEdit:
+    def _text_field(self, name: str, accessible_name: str, hint: str) -> QLineEdit:
         made = QLineEdit()
         made.setObjectName(f"settings.agents.{name}")
-        made.setAccessibleName(spoken)
+        made.setAccessibleName(accessible_name)
         made.setPlaceholderText(hint)
         made.setFont(self._look.fonts.text)
         return made

@@ -13,8 +13,7 @@ from ui.widgets.check_box import CheckBox
 from ui.widgets.labels import label
 
 if TYPE_CHECKING:
-    from core.engine.services.mcp_servers import McpServerRow
-    from core.engine.services.mcp_servers import McpTestResult as Looked
+    from core.engine.services.mcp_servers import McpServerRow, McpTestResult
     from core.settings.schema import McpServerSettings, McpToolSettings
 
 MAX_COLLAPSED_TOOLS: Final = 6  # tools shown before the user expands the list
@@ -38,7 +37,7 @@ class McpServerCard(QFrame):
         expanded: bool = False,
     ) -> None:
         super().__init__()
-        self._look, self._row, self._wish, self._name = look, row, on_action, row.server.name
+        self._look, self._row, self._on_action, self._name = look, row, on_action, row.server.name
         self.setObjectName(f"settings.tool.{self._name}")
         self.setProperty("surface", "well")
         column = QVBoxLayout(self)
@@ -79,29 +78,30 @@ class McpServerCard(QFrame):
         on.setFont(self._look.fonts.strong)
         on.setAccessibleName(_tr("Offer the tools of {} to agents").format(self._name))
         on.setChecked(self._row.server.enabled)
-        on.toggled.connect(lambda now: self._wish("on" if now else "off", self._name, ""))
+        on.toggled.connect(lambda now: self._on_action("on" if now else "off", self._name, ""))
         head.addWidget(on, 1)
-        for text, word, spoken in (
+        for text, action, accessible_name in (
             (_tr("Test"), "test", _tr("Test {}")),
             (_tr("Show log"), "log", _tr("Show the log of {}")),
             (_tr("Remove"), "remove", _tr("Remove {}")),
         ):
-            if word != "log" or not self._row.server.url:
-                head.addWidget(self._button(text, word, spoken))
+            if action != "log" or not self._row.server.url:
+                head.addWidget(self._button(text, action, accessible_name))
         return head
 
     def _value(self, name: str, value: str) -> QHBoxLayout:
         row = QHBoxLayout()
-        lacking = name in self._row.missing_secrets
-        where = value or (_tr("not set") if lacking else _tr("in the keyring"))
+        is_missing = name in self._row.missing_secrets
+        where = value or (_tr("not set") if is_missing else _tr("in the keyring"))
         row.addWidget(
-            label(f"{visible(name)}: {visible(where)}", self._look.fonts.second, "waiting" if lacking else "second"), 1
+            label(f"{visible(name)}: {visible(where)}", self._look.fonts.second, "waiting" if is_missing else "second"),
+            1,
         )
         if not value:
-            text = _tr("Set…") if lacking else _tr("Change…")
+            text = _tr("Set…") if is_missing else _tr("Change…")
             button = Button(self._look, text, name=f"settings.tool.{self._name}.key.{name}", tone="quiet")
             button.setAccessibleName(_tr("Set {key} for {server}").format(server=self._name, key=name))
-            button.clicked.connect(lambda: self._wish("give", self._name, name))
+            button.clicked.connect(lambda: self._on_action("give", self._name, name))
             row.addWidget(button)
         return row
 
@@ -117,7 +117,7 @@ class McpServerCard(QFrame):
         why = tool_rejection(tool)
         box.setChecked(tool.enabled and not why)
         box.setEnabled(self._row.server.enabled and not why)
-        box.toggled.connect(lambda now: self._wish("on" if now else "off", self._name, tool.name))
+        box.toggled.connect(lambda now: self._on_action("on" if now else "off", self._name, tool.name))
         row.addWidget(box)
         words = " ".join(visible(tool.description).split())
         about = _tr("Not offered: {}").format(why) if why else words if len(words) <= 200 else f"{words[:199]}…"
@@ -127,10 +127,10 @@ class McpServerCard(QFrame):
             row.addWidget(note)
         return made
 
-    def _button(self, text: str, word: str, spoken: str) -> Button:
-        made = Button(self._look, text, name=f"settings.tool.{self._name}.{word}")
-        made.setAccessibleName(spoken.format(self._name))
-        made.clicked.connect(lambda: self._wish(word, self._name, ""))
+    def _button(self, text: str, action: str, accessible_name: str) -> Button:
+        made = Button(self._look, text, name=f"settings.tool.{self._name}.{action}")
+        made.setAccessibleName(accessible_name.format(self._name))
+        made.clicked.connect(lambda: self._on_action(action, self._name, ""))
         return made
 
 
@@ -157,17 +157,17 @@ def state_text(row: "McpServerRow") -> OutcomeText:
     return words[state.health], "done" if state.health == "open" else "second"
 
 
-def outcome_text(looked: "Looked") -> OutcomeText:
+def outcome_text(result: "McpTestResult") -> OutcomeText:
     """Return the result of a test, and its tone."""
-    if looked.error:
-        return visible(str(looked.error)), "failed"
-    if looked.changed:
-        changes = "\n".join(f"{name}:\n{difference}" for name, difference in looked.changed)
+    if result.error:
+        return visible(str(result.error)), "failed"
+    if result.changed:
+        changes = "\n".join(f"{name}:\n{difference}" for name, difference in result.changed)
         head = _tr("It works, but its tool descriptions have changed since you accepted them. Runs will ask you first.")
         return f"{head}\n{changes}", "waiting"
-    count = len(looked.tools)
+    count = len(result.tools)
     many = _tr("1 tool") if count == 1 else _tr("{} tools").format(count)
-    return _tr("It works: {tools}, protocol {version}.").format(tools=many, version=looked.protocol_version), "done"
+    return _tr("It works: {tools}, protocol {version}.").format(tools=many, version=result.protocol_version), "done"
 
 
 def _tr(text: str) -> str:

@@ -89,8 +89,8 @@ class McpServersPage(QWidget):
             column.addWidget(label(_tr("Found in trusted folders"), self._look.fonts.bold))
         for one in found.project:
             column.addWidget(self._found_server(one))
-        for trouble in found.errors:
-            column.addWidget(self._words(f"{trouble.message} {trouble.cause}", tone="failed"))
+        for error in found.errors:
+            column.addWidget(self._words(f"{error.message} {error.cause}", tone="failed"))
 
     def _found_server(self, one: "ProjectMcpServer") -> QWidget:
         look, made, name = self._look, styled_frame("well"), one.server.name

@@ -43,7 +43,13 @@ class ProviderCard(QFrame):
         expanded: bool = False,
     ) -> None:
         super().__init__()
-        self._look, self._row, self._wish, self._outcomes, self._chosen = look, row, on_action, outcomes, default_model
+        self._look, self._row, self._on_action, self._outcomes, self._chosen = (
+            look,
+            row,
+            on_action,
+            outcomes,
+            default_model,
+        )
         self._results: dict[str, QLabel] = {}
         self.setObjectName(f"settings.server.{row.name}")
         self.setProperty("surface", "well")
@@ -51,9 +57,9 @@ class ProviderCard(QFrame):
         column.setContentsMargins(12, 8, 8, 10)
         column.setSpacing(4)
         column.addLayout(self._head())
-        said_of = label(_state(row), look.fonts.second, "failed" if row.error else "second", wrap=True)
-        said_of.setObjectName(f"settings.server.{row.name}.state")
-        column.addWidget(said_of)
+        state = label(_state(row), look.fonts.second, "failed" if row.error else "second", wrap=True)
+        state.setObjectName(f"settings.server.{row.name}.state")
+        column.addWidget(state)
         shown = row.models if expanded else row.models[:MAX_COLLAPSED_MODELS]
         for model in shown:
             column.addWidget(self._model(model))
@@ -95,9 +101,9 @@ class ProviderCard(QFrame):
             buttons.append(("forget", _tr("Remove API key"), _tr("Remove the API key of {}")))
         if row.added_by == "you":
             buttons.append(("remove", _tr("Remove provider"), _tr("Remove the provider {}")))
-        for word, text, spoken in buttons:
-            if word != "give" or row.needs_key or row.key_from or row.added_by == "you":
-                button = self._button(text, word, row.name, spoken.format(row.title or row.name))
+        for action, text, accessible_name in buttons:
+            if action != "give" or row.needs_key or row.key_from or row.added_by == "you":
+                button = self._button(text, action, row.name, accessible_name.format(row.title or row.name))
                 head.addWidget(button, 0, Qt.AlignmentFlag.AlignTop)
         return head
 
@@ -135,10 +141,10 @@ class ProviderCard(QFrame):
         self.show_test(model.name, self._outcomes.get(model.name, ("", "")))
         return made
 
-    def _button(self, text: str, word: str, name: str, spoken: str) -> Button:
-        made = Button(self._look, text, name=f"settings.{word}.{name}")
-        made.setAccessibleName(spoken)
-        made.clicked.connect(lambda: self._wish(word, name))
+    def _button(self, text: str, action: str, name: str, accessible_name: str) -> Button:
+        made = Button(self._look, text, name=f"settings.{action}.{name}")
+        made.setAccessibleName(accessible_name)
+        made.clicked.connect(lambda: self._on_action(action, name))
         return made
 
 

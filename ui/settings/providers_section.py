@@ -98,10 +98,10 @@ class ProvidersSection(QWidget):
             self._cards.append(card)
             column.addWidget(card)
         others = [row for row in found.providers if row not in used]
-        lacking = [row for row in others if row.needs_key]
-        if lacking:
+        without_key = [row for row in others if row.needs_key]
+        if without_key:
             column.addWidget(label(_tr("Available with an API key"), self._look.fonts.bold))
-        for row in lacking:
+        for row in without_key:
             column.addLayout(self._row_without_key(row))
         if off := ", ".join(f"{row.title} ({row.url})" for row in others if not row.needs_key):
             column.addWidget(self._words(_tr("Not running on this computer: {}").format(off), "off"))
@@ -121,9 +121,9 @@ class ProvidersSection(QWidget):
         return line
 
     def _fill_notes(self, column: QVBoxLayout, found: "ProvidersOverview") -> None:
-        trouble = found.keyring_error
-        if trouble:
-            column.addWidget(self._words(str(trouble), "keyring", "waiting"))
+        error = found.keyring_error
+        if error:
+            column.addWidget(self._words(str(error), "keyring", "waiting"))
         text = _tr("Prices are those the provider reports, or else from the price table of {date} ({source}).")
         column.addWidget(self._words(text.format(date=found.prices_date, source=found.prices_source), "prices"))
         if found.unused_proxy:

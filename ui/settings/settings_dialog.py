@@ -157,9 +157,9 @@ class SettingsDialog(QDialog):
         """Show in the footer what an action has done."""
         self._show_in_footer(words, "third")
 
-    def show_error(self, trouble: ErrorDetails) -> None:
+    def show_error(self, error: ErrorDetails) -> None:
         """Show an error in the footer."""
-        self._show_in_footer(str(trouble), "failed")
+        self._show_in_footer(str(error), "failed")
 
     def _show_in_footer(self, words: str, tone: str) -> None:
         self._footer.setText(allow_breaks(words))

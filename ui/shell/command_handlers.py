@@ -37,13 +37,15 @@ class CommandContext(NamedTuple):
 
 
 class CommandHandlers(QObject):
-    """Maps command ids to handlers; `own` are the handlers that the window itself provides."""
+    """Maps command ids to handlers; `handlers` are those that the window itself provides."""
 
-    def __init__(self, look: Look, window: QWidget, state: WindowState, parts: CommandContext, own: Handlers) -> None:
+    def __init__(
+        self, look: Look, window: QWidget, state: WindowState, parts: CommandContext, handlers: Handlers
+    ) -> None:
         super().__init__(window)
         self._look, self._window, self._state, self._parts = look, window, state, parts
         self.palette = Palette(look, window)
-        self.actions = CommandActions({**own, **self._of_sessions()}, window)
+        self.actions = CommandActions({**handlers, **self._of_sessions()}, window)
 
     def restyle(self, look: Look) -> None:
         self._look = look

@@ -78,7 +78,7 @@ class MainWindow(QWidget):
         self.setObjectName("window.content")
         self._lay_out()
         parts = CommandContext(shell, self.sessions, selection, self.split_view, self.session_index.row)
-        self.commands = CommandHandlers(look, self, state, parts, self._acts())
+        self.commands = CommandHandlers(look, self, state, parts, self._actions())
         self.actions_by_id = self.commands.actions.by_id
         self._connect()
         self._unsaved = CloseGuard(look, shell, self.pages, selection)
@@ -152,8 +152,8 @@ class MainWindow(QWidget):
         if any(draft.session == shown for draft in batch.drafts):
             self.pane.show_live()
 
-    def show_error(self, trouble: ErrorDetails) -> None:
-        self.notice.show_error(trouble)
+    def show_error(self, error: ErrorDetails) -> None:
+        self.notice.show_error(error)
 
     def restyle(self, look: Look) -> None:
         self._look = look
@@ -256,7 +256,7 @@ class MainWindow(QWidget):
         self.start.form.fill(words)
         self.start.form.focus_task()
 
-    def _acts(self) -> dict[str, Callable[[], object]]:
+    def _actions(self) -> dict[str, Callable[[], object]]:
         return {
             "run.new": self.show_start,
             "run.demo": self.start.demo_requested.emit,
@@ -288,12 +288,12 @@ class MainWindow(QWidget):
     def _lay_out(self) -> None:
         self._centre = CentralArea(self.notice, self.toast, self.start, self.split_view, self.pages)
         self._columns = WindowColumns(self._look, self._state, self.sessions, self._centre, self.pane)
-        around = QVBoxLayout(self)
-        around.setContentsMargins(0, 0, 0, 0)
-        around.setSpacing(0)
-        around.addWidget(self._columns, 1)
-        around.addWidget(hairline())
-        around.addWidget(self.status)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(0)
+        layout.addWidget(self._columns, 1)
+        layout.addWidget(hairline())
+        layout.addWidget(self.status)
 
     def _connect(self) -> None:
         self._connect_side(self.split_view.active_pane)

@@ -47,8 +47,8 @@ class PageStack(QStackedWidget):
         self.setCurrentWidget(page)
         self.sidebar_fold_requested.emit(page in self._folding)  # overrides the request of the previous page
         page.activate(about)
-        held: QWidget | None = self.window().focusWidget()
-        if held is None or not page.isAncestorOf(held):
+        focused: QWidget | None = self.window().focusWidget()
+        if focused is None or not page.isAncestorOf(focused):
             last: QWidget | None = page.focusWidget()
             (page if last is None else last).setFocus(Qt.FocusReason.OtherFocusReason)
 

@@ -243,13 +243,13 @@ class SessionView(QWidget):
             RunFileChange(f.path, f.added, f.removed, f.created and f.has_contents)
             for f in past.changed_files_of_run(step.run)
         )
-        verdict = CardRating(*past.ratings.get(step.run, ("", "")))
+        rating = CardRating(*past.ratings.get(step.run, ("", "")))
         waiting = sum(self._proposed.values()) if step.run == self._row.runs else 0  # shown only at the last run
         latest = step.run == self._row.runs and not self._row.imported_from
         again = latest and self._row.status == step.status == "failed"
         model, error = self.page.model, past.errors.get(step.run)
         idle = ended_idle(model.opening(step.run))
-        return RunEnd(model.header(step.run), files, verdict, waiting, error, again, idle)
+        return RunEnd(model.header(step.run), files, rating, waiting, error, again, idle)
 
     def _open_step(self, step: Step) -> None:
         """Open the question of a waiting row as a dialog."""

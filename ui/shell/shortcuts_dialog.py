@@ -102,9 +102,9 @@ def shortcut_groups() -> list[tuple[str, list[tuple[str, str]]]]:
 
 def _lines(group: str) -> list[tuple[str, str]]:
     """Return the shortcuts of a command group; Ctrl+1 to Ctrl+9 are combined into one line."""
-    mine: list[Command] = [command for command in COMMANDS if command.group == group and command.keys]
-    lines = [(_both(command), command.text) for command in mine if command.when != HIDDEN]
-    if any(command.when == HIDDEN for command in mine):
+    commands: list[Command] = [command for command in COMMANDS if command.group == group and command.keys]
+    lines = [(_both(command), command.text) for command in commands if command.when != HIDDEN]
+    if any(command.when == HIDDEN for command in commands):
         lines.append((f"{native_shortcut('Ctrl+1')} … 9", "Go to a session in the list"))
     return lines
 

@@ -122,19 +122,19 @@ class SplitView(QWidget):
         Its old pane then shows `stays`, else its next tab, else the session of the other pane. If none of these exists,
         nothing changes and the result is False.
         """
-        here, name = self.active_pane, self.active_pane.session
-        rest = [each for each in here.tabs.permanent() if each != name]
-        comes = stays or (rest[0] if rest else self.other_session)
-        if comes in {"", name}:
+        source, name = self.active_pane, self.active_pane.session
+        rest = [each for each in source.tabs.permanent() if each != name]
+        next_session = stays or (rest[0] if rest else self.other_session)
+        if next_session in {"", name}:
             return False
         kept = self.active_has_tab
-        here.tabs.close(name)
-        there = self.other_pane or self._open()
-        here.show_session(comes)
-        there.show_session(name)
+        source.tabs.close(name)
+        target = self.other_pane or self._open()
+        source.show_session(next_session)
+        target.show_session(name)
         if kept:
-            there.tabs.open([name])
-        self.active_pane = there
+            target.tabs.open([name])
+        self.active_pane = target
         self._mark()
         self.active_view.page.focus_tab()
         return True
@@ -233,7 +233,7 @@ class SplitView(QWidget):
     def _close(self, side: SessionPane) -> None:
         """Close a pane; the remaining one takes over its tabs."""
         stays = next(each for each in self._sides if each is not side)
-        held: QWidget | None = self.window().focusWidget()
+        focused: QWidget | None = self.window().focusWidget()
         names, worked = side.tabs.permanent(), self.active_pane is side
         side.tabs.set_temporary("")
         for name in names:
@@ -242,7 +242,7 @@ class SplitView(QWidget):
         self._sides, self.active_pane = [stays, side], stays
         self._call()
         stays.tabs.open(names)
-        if held and side.isAncestorOf(held):
+        if focused and side.isAncestorOf(focused):
             self.active_view.page.focus_tab()
         side.hide()
         if worked and stays.session:
@@ -309,9 +309,9 @@ class SplitView(QWidget):
 
         It is called with a delay: when a focused widget is hidden, Qt first moves the focus to an arbitrary neighbor.
         """
-        held: QWidget | None = self.window().focusWidget()
+        focused: QWidget | None = self.window().focusWidget()
         for side in self.panes:
-            if held and side.isAncestorOf(held):
+            if focused and side.isAncestorOf(focused):
                 self._turn_to(side)
                 return
 

@@ -42,23 +42,23 @@ class StatusLine(QFrame):
         row = QHBoxLayout(self)
         row.setContentsMargins(16, 0, 10, 0)
         row.setSpacing(8)
-        self._walls = ElidedLabel("", look.fonts.second, "second", name="status.walls")
-        self._walls.hide()
+        self._sandbox = ElidedLabel("", look.fonts.second, "second", name="status.walls")
+        self._sandbox.hide()
         self._traces = ElidedLabel("", look.fonts.second, "second", name="status.traces")
         self._traces.hide()
         self._work = ElidedLabel("", look.fonts.second, "second", name="status.work")
         stop = self.tr("Cancel the import. What was read is kept, and importing again continues there")
-        self._cut = self._glyph("status.cut", self.tr("Cancel the import"), stop, self.cancel_requested.emit)
+        self._cancel = self._glyph("status.cut", self.tr("Cancel the import"), stop, self.cancel_requested.emit)
         self.show_work("")
         row.addWidget(self._data, 1)
         row.addWidget(self._work)
-        row.addWidget(self._cut)
+        row.addWidget(self._cancel)
         self._servers = Button(look, "", name="status.servers", tone="quiet")
         self._servers.clicked.connect(lambda: self.servers_requested.emit())
         self._servers.hide()
         row.addWidget(self._servers)
         row.addWidget(self._traces)
-        row.addWidget(self._walls)
+        row.addWidget(self._sandbox)
         row.addWidget(self._waiting)
         row.addWidget(self._commands)
         row.addWidget(self._help)
@@ -86,7 +86,7 @@ class StatusLine(QFrame):
         """Show background work such as an import; an empty text hides it. `cancelable` shows the cancel button."""
         self._work.setVisible(bool(words))
         self._work.show_text(words)
-        self._cut.setVisible(cancelable)
+        self._cancel.setVisible(cancelable)
 
     def show_servers(self, states: McpServerStates) -> None:
         """Show the state of the enabled MCP servers; failures take precedence."""
@@ -110,20 +110,20 @@ class StatusLine(QFrame):
 
     def show_sandbox(self, level: SandboxLevel, more: str) -> None:
         """Show how well commands are sandboxed; `more` is the tooltip and the accessible description."""
-        said = {
+        texts = {
             "verified": self.tr("Commands are sandboxed"),
             "reduced": self.tr("Commands are partly sandboxed"),
             "none": self.tr("Commands are not sandboxed: each one needs approval"),
         }[level]
-        self._walls.show_text(said)
-        self._walls.setToolTip(more)
-        self._walls.setAccessibleDescription(more)
-        self._walls.show()
+        self._sandbox.show_text(texts)
+        self._sandbox.setToolTip(more)
+        self._sandbox.setAccessibleDescription(more)
+        self._sandbox.show()
 
     def restyle(self, look: Look) -> None:
         self._look = look
         self._data.setFont(look.fonts.second)
-        self._walls.setFont(look.fonts.second)
+        self._sandbox.setFont(look.fonts.second)
         self._traces.setFont(look.fonts.second)
         self._work.setFont(look.fonts.second)
         self._waiting.restyle(look)
@@ -131,7 +131,7 @@ class StatusLine(QFrame):
         self._commands.restyle(look)
         self.setFixedHeight(look.size(HEIGHT) + 6)
         side, glyph = look.size(SIDE), look.size(GLYPH)
-        glyphs = ((self._help, "circle-question-mark"), (self._theme, "sun-moon"), (self._cut, "x"))
+        glyphs = ((self._help, "circle-question-mark"), (self._theme, "sun-moon"), (self._cancel, "x"))
         for button, name in glyphs:
             button.setFixedSize(side, side)
             button.setIconSize(QSize(glyph, glyph))

@@ -37,17 +37,17 @@ class Tray(QObject):
         super().__init__(window)
         self._app = app
         self._window, self._picture, self._waiting, self._clock, self._dot = window, picture, waiting, clock, dot
-        self._known = {asked.id for _, asked in waiting()}
-        self._told = ""
+        self._known = {request.id for _, request in waiting()}
+        self._notified = ""
         self._icon = QSystemTrayIcon(picture, self)
         self._menu = QMenu(window)
         self._menu.setObjectName("tray.menu")
         self._menu.aboutToShow.connect(self.rebuild_menu)
         self._icon.setContextMenu(self._menu)
         self._icon.activated.connect(self._on_activated)
-        self._icon.messageClicked.connect(lambda: self.show_requested.emit(self._told))
-        self._gather = QTimer(self, singleShot=True, interval=GATHER_MS)
-        self._gather.timeout.connect(self._tell)
+        self._icon.messageClicked.connect(lambda: self.show_requested.emit(self._notified))
+        self._delay = QTimer(self, singleShot=True, interval=GATHER_MS)
+        self._delay.timeout.connect(self._notify)
         self.rebuild_menu()
         self.refresh()
         if QSystemTrayIcon.isSystemTrayAvailable():
@@ -64,17 +64,17 @@ class Tray(QObject):
         self._icon.setIcon(with_badge(self._picture, number, self._dot))
         self._icon.setToolTip(self.tr("Journeyman: {} waiting for you").format(number) if number else "Journeyman")
         self._app.setBadgeNumber(number)
-        if any(asked.id not in self._known for _, asked in waiting):
-            self._gather.start()
+        if any(request.id not in self._known for _, request in waiting):
+            self._delay.start()
         else:
-            self._known = {asked.id for _, asked in waiting}
+            self._known = {request.id for _, request in waiting}
 
     def rebuild_menu(self) -> None:
         """Rebuild the menu."""
         menu, waiting = self._menu, self._waiting()
         menu.clear()
-        for row, asked in waiting[:MAX_ENTRIES]:
-            action = menu.addAction(entry_text(row, asked, self._clock()))
+        for row, request in waiting[:MAX_ENTRIES]:
+            action = menu.addAction(entry_text(row, request, self._clock()))
             action.triggered.connect(self._chooser(row.id))
         if waiting:
             menu.addSeparator()
@@ -84,17 +84,17 @@ class Tray(QObject):
         menu.addAction(self.tr("Quit")).triggered.connect(lambda: self.quit_requested.emit())
 
     def close(self) -> None:
-        self._gather.stop()
+        self._delay.stop()
         self._icon.hide()
 
-    def _tell(self) -> None:
+    def _notify(self) -> None:
         """Show a notification for new requests, unless the window is active and shows them itself."""
         waiting = self._waiting()
-        new = [(row, asked) for row, asked in waiting if asked.id not in self._known]
-        self._known = {asked.id for _, asked in waiting}
+        new = [(row, request) for row, request in waiting if request.id not in self._known]
+        self._known = {request.id for _, request in waiting}
         if not new or self._window.isActiveWindow():
             return
-        self._told = new[0][0].id
+        self._notified = new[0][0].id
         QApplication.alert(self._window)
         if self._icon.isVisible():
             self._icon.showMessage(*notification_text(new), self._picture, SHOWN_MS)
@@ -110,13 +110,13 @@ class Tray(QObject):
 
 def notification_text(new: WaitingRequests) -> tuple[str, str]:
     """Return title and text of a notification: of a single request its text, of several their number and sessions."""
-    row, asked = new[0]
+    row, request = new[0]
     if len(new) == 1:
-        said = summarize_question(asked) if isinstance(asked, Question) else summarize_permission(asked)
-        return _cut(row.title) or "Journeyman", _cut(said.bar_text)
-    sessions = list(dict.fromkeys(_cut(row.title, 40) for row, _ in new))
+        summary = summarize_question(request) if isinstance(request, Question) else summarize_permission(request)
+        return _shorten(row.title) or "Journeyman", _shorten(summary.bar_text)
+    sessions = list(dict.fromkeys(_shorten(row.title, 40) for row, _ in new))
     more = f" +{len(sessions) - 3}" if len(sessions) > 3 else ""
-    return f"Journeyman ({len(new)})", _cut(", ".join(sessions[:3]) + more)
+    return f"Journeyman ({len(new)})", _shorten(", ".join(sessions[:3]) + more)
 
 
 def with_badge(picture: QIcon, number: int, dot: QColor) -> QIcon:
@@ -145,7 +145,7 @@ def with_badge(picture: QIcon, number: int, dot: QColor) -> QIcon:
     return made
 
 
-def _cut(text: str, most: int = MAX_TEXT) -> str:
+def _shorten(text: str, max_length: int = MAX_TEXT) -> str:
     """Return the text shortened to one line, without characters that a desktop could treat as markup."""
     line = " ".join(one_line(text).split()).replace("<", "‹").replace(">", "›")
-    return line if len(line) <= most else f"{line[: most - 1]}…"
+    return line if len(line) <= max_length else f"{line[: max_length - 1]}…"

@@ -28,7 +28,7 @@ class UpdateBatch:
 
     def steps_of(self, session: str) -> list[Step]:
         """Return the new and changed steps of a session, in order."""
-        return [step for told in self.updates if told.session.id == session for step in told.steps]
+        return [step for update in self.updates if update.session.id == session for step in update.steps]
 
 
 def sort_updates(facts: Sequence[object]) -> UpdateBatch:

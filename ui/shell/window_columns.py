@@ -21,8 +21,8 @@ class WindowColumns(QSplitter):
     def __init__(self, look: Look, state: WindowState, sidebar: QWidget, middle: QWidget, pane: QWidget) -> None:
         super().__init__(Qt.Orientation.Horizontal)
         self._look, self._state, self._sidebar, self._pane = look, state, sidebar, pane
-        self._sidebar_wanted, self._folded, self._cramped = True, False, False
-        self._pane_wanted, self._pane_fits, self._double = state.text("pane", "yes") == "yes", False, False
+        self._sidebar_requested, self._folded, self._cramped = True, False, False
+        self._pane_requested, self._pane_fits, self._double = state.text("pane", "yes") == "yes", False, False
         self.setObjectName("window.columns")
         self.setHandleWidth(1)
         self.setChildrenCollapsible(False)
@@ -58,22 +58,22 @@ class WindowColumns(QSplitter):
 
     def toggle_sidebar(self) -> None:
         """Toggle the sidebar at the user's request; this overrides what a page requested with `fold_sidebar`."""
-        self._sidebar_wanted, self._folded = self._sidebar.isHidden(), False
-        self._sidebar.setVisible(self._sidebar_wanted)
+        self._sidebar_requested, self._folded = self._sidebar.isHidden(), False
+        self._sidebar.setVisible(self._sidebar_requested)
         self.fit_pane(self._pane_fits, double=self._double)
 
     def fold_sidebar(self, folded: bool) -> None:
         """Hide the sidebar because a page needs its width, or show it again unless the user has hidden it."""
         if folded != self._folded:
             self._folded = folded
-            self._sidebar.setVisible(self._sidebar_wanted and not folded)
+            self._sidebar.setVisible(self._sidebar_requested and not folded)
 
     def toggle_pane(self) -> None:
-        self.show_pane(not self._pane_wanted)
+        self.show_pane(not self._pane_requested)
 
     def show_pane(self, wanted: bool) -> None:
         """Show or hide the step pane at the user's request, and remember the choice."""
-        self._pane_wanted = wanted
+        self._pane_requested = wanted
         self._state.set_text("pane", "yes" if wanted else "no")
         self.fit_pane(self._pane_fits, double=self._double)
 
@@ -83,11 +83,11 @@ class WindowColumns(QSplitter):
         `double` means that two sessions are shown, which need more width: the sidebar is hidden if it does not fit.
         """
         size = self._look.size
-        least = size(MIN_SPLIT_CENTER if double else MIN_CENTER)
-        cramped = double and self.width() < least + size(SIDEBAR)
+        min_width = size(MIN_SPLIT_CENTER if double else MIN_CENTER)
+        cramped = double and self.width() < min_width + size(SIDEBAR)
         if cramped != self._cramped:  # only when this changes, so that the user can show the sidebar again
             self._cramped = cramped
             self.fold_sidebar(cramped)
         self._pane_fits, self._double = fits, double
         sidebar = 0 if self._sidebar.isHidden() else self._sidebar.width()
-        self._pane.setVisible(self._pane_wanted and fits and self.width() >= least + sidebar + size(STEP_PANE))
+        self._pane.setVisible(self._pane_requested and fits and self.width() >= min_width + sidebar + size(STEP_PANE))

@@ -107,8 +107,8 @@ class SaveConflictDialog(QDialog):
             (self.tr("Yours"), part.yours, "accent"),
         ):
             column.addWidget(label(title, self._look.fonts.label, token))
-            cut = "".join(lines[:MAX_LINES]).rstrip("\n") + ("\n…" if len(lines) > MAX_LINES else "")
-            column.addWidget(label(visible(cut) or "–", self._look.fonts.mono, wrap=True))
+            shortened = "".join(lines[:MAX_LINES]).rstrip("\n") + ("\n…" if len(lines) > MAX_LINES else "")
+            column.addWidget(label(visible(shortened) or "–", self._look.fonts.mono, wrap=True))
         column.addWidget(choice)
         return card
 

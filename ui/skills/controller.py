@@ -83,9 +83,9 @@ class SkillsController(ProposalController):
         found = await self._bridge.ask(lambda engine: engine.skills.diff(key, before, after))
         by_path = {each.path: each for each in found}
         for path, body in changes.items():
-            held = by_path.pop(path, None)
-            was = held.before if held else await self._text(key, path, before)
-            if isinstance(body, bytes) or (held and not held.text):
+            old = by_path.pop(path, None)
+            was = old.before if old else await self._text(key, path, before)
+            if isinstance(body, bytes) or (old and not old.text):
                 by_path[path] = SkillFileDiff(path, None, None, text=False)
             elif was != body:
                 by_path[path] = SkillFileDiff(path, was, body)
@@ -100,9 +100,9 @@ class SkillsController(ProposalController):
     async def untrust(self, key: str) -> None:
         await self._bridge.ask(lambda engine: engine.skills.distrust(key))
 
-    async def set_flag(self, what: str, key: str, on: bool) -> None:
+    async def set_flag(self, flag: str, key: str, on: bool) -> None:
         """Set (`on`) or clear a flag of a skill: pinned, disabled or archived."""
-        await self._bridge.ask(lambda engine: getattr(engine.skills, what)(key, on))
+        await self._bridge.ask(lambda engine: getattr(engine.skills, flag)(key, on))
 
     async def rename(self, key: str, name: str) -> str:
         return await self._bridge.ask(lambda engine: engine.skills.rename(key, name))
@@ -128,8 +128,8 @@ class SkillsController(ProposalController):
 
     async def import_skills(self, place: str, names: Sequence[str]) -> Sequence[ImportedSkill]:
         path = Path(place)
-        brought = await self._bridge.ask(lambda engine: engine.skills.import_skills(path, names))
-        return [each for each in brought if each.version]
+        imported = await self._bridge.ask(lambda engine: engine.skills.import_skills(path, names))
+        return [each for each in imported if each.version]
 
     async def export(self, key: str, place: str) -> None:
         path = Path(place)

@@ -60,21 +60,21 @@ class SkillDrafts:
 
 def _read(file: Path) -> SkillDraft | None:
     try:
-        held = json.loads(file.read_text("utf-8"))
+        draft = json.loads(file.read_text("utf-8"))
     except (OSError, ValueError):
         return None
-    if not isinstance(held, dict) or not isinstance(held.get("texts"), dict):
+    if not isinstance(draft, dict) or not isinstance(draft.get("texts"), dict):
         return None
     contents: dict[str, str | bytes | None] = {
-        str(path): text for path, text in held["texts"].items() if text is None or isinstance(text, str)
+        str(path): text for path, text in draft["texts"].items() if text is None or isinstance(text, str)
     }
-    names = held.get("binary")
+    names = draft.get("binary")
     for path, name in names.items() if isinstance(names, dict) else ():
         with suppress(OSError):
             body = _binary_file(file, str(name)).read_bytes()
             if _hash(body) == name:
                 contents[str(path)] = body
-    return SkillDraft(str(held.get("key", "")), int(held.get("base") or 0), contents)
+    return SkillDraft(str(draft.get("key", "")), int(draft.get("base") or 0), contents)
 
 
 def _hash(body: bytes) -> str:

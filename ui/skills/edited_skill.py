@@ -58,12 +58,12 @@ class EditedSkill:
 
     def remove(self, path: str) -> FileContents:
         """Remove a file, and return its contents, which `restore` takes to undo the removal."""
-        held = self.contents(path)
+        contents = self.contents(path)
         if path in self._files:
             self._now[path] = None
         else:
             self._now.pop(path, None)
-        return held
+        return contents
 
     def restore(self, path: str, body: FileContents) -> None:
         """Restore a removed file with these contents."""

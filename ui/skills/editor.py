@@ -95,8 +95,8 @@ class SkillEditor(LocalShortcuts):
         lines = sorted({max(0, mark.line - 1) for mark in self._marks})
         if not lines:
             return
-        here = self.source.textCursor().blockNumber()
-        self.source.go_to_line(next((line for line in lines if line > here), lines[0]))
+        current = self.source.textCursor().blockNumber()
+        self.source.go_to_line(next((line for line in lines if line > current), lines[0]))
         self.source.setFocus()
 
     def show_preview(self, shown: bool) -> None:

@@ -111,11 +111,11 @@ class FilesTab(LocalShortcuts):
         """Remove the selected file; `restore` undoes that."""
         path = self._path
         if path and not self._read_only:
-            held = self._work.remove(path)
+            contents = self._work.remove(path)
             self._path = ""
             self._fill()
             self.changed.emit()
-            self.removed.emit(path, held)
+            self.removed.emit(path, contents)
 
     def restore(self, path: str, body: object) -> None:
         self._work.restore(path, body if isinstance(body, (str, bytes)) else None)
@@ -187,9 +187,9 @@ class FilesTab(LocalShortcuts):
                 size(file.size) if file else self.tr("new"),
                 self.tr("executable") if file and file.executable else "",
             ]
-            spoken = visible(" · ".join(part for part in details if part))
-            item.setToolTip(tooltip_text(spoken))
-            item.setData(Qt.ItemDataRole.AccessibleTextRole, spoken)
+            accessible_text = visible(" · ".join(part for part in details if part))
+            item.setToolTip(tooltip_text(accessible_text))
+            item.setData(Qt.ItemDataRole.AccessibleTextRole, accessible_text)
             self._list.addItem(item)
             if path == self._path:
                 self._list.setCurrentItem(item)
@@ -222,9 +222,9 @@ class FilesTab(LocalShortcuts):
     def _open(self, path: str) -> None:
         body = self._work.contents(path)
         if not isinstance(body, str) or len(body) > TEXT_LIMIT:
-            held = len(body) if body is not None else 0
+            byte_count = len(body) if body is not None else 0
             self._show_note(
-                self.tr("This file cannot be shown because it is binary or too large: {}.").format(size(held))
+                self.tr("This file cannot be shown because it is binary or too large: {}.").format(size(byte_count))
             )
             return
         self._opening = True

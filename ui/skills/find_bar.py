@@ -73,8 +73,8 @@ class FindBar(QWidget):
         if not hits:
             return
         place = self._search.index_at(cursor.selectionStart())
-        here = place < len(hits) and hits[place].position == cursor.selectionStart() and cursor.hasSelection()
-        number = place - 1 if by < 0 else place + (1 if here else 0)
+        is_current = place < len(hits) and hits[place].position == cursor.selectionStart() and cursor.hasSelection()
+        number = place - 1 if by < 0 else place + (1 if is_current else 0)
         select_match(self._field, hits[number % len(hits)])
         self._update_count()
 
@@ -151,10 +151,10 @@ class FindBar(QWidget):
     def _mark(self) -> None:
         """Highlight the MAX_HIGHLIGHTED matches nearest to the cursor."""
         place = self._search.index_at(self._field.textCursor().position())
-        near = self._search.matches[max(0, place - MAX_HIGHLIGHTED // 2) : place + MAX_HIGHLIGHTED // 2]
+        highlighted = self._search.matches[max(0, place - MAX_HIGHLIGHTED // 2) : place + MAX_HIGHLIGHTED // 2]
         theme = self._look.theme
         marked = []
-        for hit in near:
+        for hit in highlighted:
             made = QTextEdit.ExtraSelection()
             made.cursor = self._field.textCursor()
             made.cursor.setPosition(hit.position)

@@ -53,14 +53,14 @@ class EditorGutter(QWidget):
 
     def paintEvent(self, event: QPaintEvent) -> None:
         theme, fonts, field = self._look.theme, self._look.fonts, self._field
-        size, here = self._look.size(ICON), field.textCursor().blockNumber()
+        size, current = self._look.size(ICON), field.textCursor().blockNumber()
         with QPainter(self) as painter:
             painter.fillRect(event.rect(), theme.background)
             for number, box in field.visible_lines(event.rect()):
                 line = QRect(0, box.y(), self.width() - 12, box.height())
                 if number in self.changed:
                     painter.fillRect(QRect(self.width() - BAR - 3, box.y(), BAR, box.height()), theme.accent)
-                ink = theme.second if number == here else theme.third
+                ink = theme.second if number == current else theme.third
                 first = QRect(line.x(), line.y(), line.width(), field.line_height())
                 draw_right_aligned(painter, first, str(number + 1), fonts.mono, ink)
                 if number in self.added:

@@ -25,7 +25,7 @@ class SkillHeader(QWidget):
     def __init__(self, look: Look, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._look = look
-        self._deeds: Sequence[MenuEntry] = ()
+        self._menu_entries: Sequence[MenuEntry] = ()
         self.setObjectName("skill.header")
         self._title = ElidedLabel("", look.fonts.title, name="skill.title")
         self._state = label("", look.fonts.caption, "badge", name="skill.state")
@@ -66,7 +66,7 @@ class SkillHeader(QWidget):
         self._turn(proposal=False)
 
     def show_skill(self, row: SkillRow, versions: int, about: str, menu_entries: Sequence[MenuEntry]) -> None:
-        self._deeds = menu_entries
+        self._menu_entries = menu_entries
         word, token = state_chip(row)
         self._show(row.name, state_label(row.state) if word else "", about, token)
         count = self.tr("1 version") if versions == 1 else self.tr("{} versions").format(versions)
@@ -100,7 +100,7 @@ class SkillHeader(QWidget):
         menu = QMenu(self)
         menu.setObjectName("skill.menu")
         menu.setAccessibleName(self.tr("More skill actions"))
-        for name, text in self._deeds:
+        for name, text in self._menu_entries:
             if not name:
                 menu.addSeparator()
                 continue

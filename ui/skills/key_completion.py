@@ -91,9 +91,9 @@ class FrontMatterCompletion(QListWidget):
     def _used(self) -> set[str]:
         block = self._field.document().firstBlock().next()
         found: set[str] = set()
-        here = self._field.textCursor().block()
+        current = self._field.textCursor().block()
         while block.isValid() and block.text().rstrip() != "---":
-            if block != here:
+            if block != current:
                 found.add(block.text().partition(":")[0])
             block = block.next()
         return found

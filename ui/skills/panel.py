@@ -105,16 +105,16 @@ class SkillsPanel(PanelPage, LocalShortcuts):
         self.count_changed.emit()
         if self.proposal_review.has(self.proposal_review.open_id) and not self._wanted:
             return
-        held = self.view.skill.row.key if self.view.skill else ""
+        selected = self.view.skill.row.key if self.view.skill else ""
         known = {row.key: row for row in rows}
         named = {row.name: row.key for row in reversed(rows)}
         key = self._wanted if self._wanted in known else named.get(self._wanted, "")
-        key = key or (held if held in known else self._state.text("skill"))
+        key = key or (selected if selected in known else self._state.text("skill"))
         key = key if key in known else next(iter(known), "")
         if key == self._wanted or named.get(self._wanted) == key:
             self._wanted = ""
         self._stack.setCurrentWidget(self.view if key else self._empty)
-        if key and (key != held or (self.view.skill and known[key].digest != self.view.skill.row.digest)):
+        if key and (key != selected or (self.view.skill and known[key].digest != self.view.skill.row.digest)):
             self.open(key)
         elif key and self.view.skill:
             self.view.update_row(known[key])
@@ -335,27 +335,27 @@ class SkillsPanel(PanelPage, LocalShortcuts):
         self.view.choose_tab(EDIT_AND_PREVIEW)
 
     def _connect(self) -> None:
-        desk, side = self.view, self.list_pane
+        view, side = self.view, self.list_pane
         side.list.chosen.connect(self.open)
-        side.list.menu_requested.connect(desk.header.open_menu)
+        side.list.menu_requested.connect(view.header.open_menu)
         side.new_requested.connect(self._actions.ask_new)
         side.import_requested.connect(self._actions.ask_import)
-        desk.action_requested.connect(self.run_action)
-        desk.save_draft_requested.connect(self.save_draft)
-        desk.check_requested.connect(self.check)
-        desk.diff_requested.connect(self._compare)
-        desk.compare.restore_requested.connect(self._actions.restore)
-        desk.files.file_requested.connect(self._load)
-        desk.files.file_chosen.connect(self._actions.add_file)
-        desk.files.removed.connect(self._actions.show_removed)
-        desk.usage.session_requested.connect(lambda session, _run: self._show_event(session, 0))
-        desk.tab_changed.connect(lambda tab: self.show_uses() if tab == USED and desk.skill else None)
-        desk.editor.link_clicked.connect(self._actions.open_link)
+        view.action_requested.connect(self.run_action)
+        view.save_draft_requested.connect(self.save_draft)
+        view.check_requested.connect(self.check)
+        view.diff_requested.connect(self._compare)
+        view.compare.restore_requested.connect(self._actions.restore)
+        view.files.file_requested.connect(self._load)
+        view.files.file_chosen.connect(self._actions.add_file)
+        view.files.removed.connect(self._actions.show_removed)
+        view.usage.session_requested.connect(lambda session, _run: self._show_event(session, 0))
+        view.tab_changed.connect(lambda tab: self.show_uses() if tab == USED and view.skill else None)
+        view.editor.link_clicked.connect(self._actions.open_link)
         self.local_shortcuts = {
             "Ctrl+S": self.save,
             "Ctrl+Shift+N": self._actions.ask_new,
             "F6": self._next_part,
-            **{f"Alt+{place + 1}": partial(desk.tabs.select_index, place) for place in range(5)},
+            **{f"Alt+{place + 1}": partial(view.tabs.select_index, place) for place in range(5)},
         }
 
     def _next_part(self) -> None:

@@ -59,7 +59,8 @@ class ProposalReview:
         """Remember the open proposals and return them as list items."""
         self._all = {each.id: each for each in proposals}
         return [
-            ProposalItem(each.id, self._name(each), self._what(each), self._session_text(each)) for each in proposals
+            ProposalItem(each.id, self._name(each), self._change_text(each), self._session_text(each))
+            for each in proposals
         ]
 
     def has(self, name: str) -> bool:
@@ -89,9 +90,9 @@ class ProposalReview:
             self._settle(proposal, action)
 
     def _settle(self, proposal: Proposal, how: str) -> None:
-        desk, edited = self._page.view, None
-        if how == "keep" and desk.edit.key == f"{PROPOSAL_PREFIX}{proposal.id}" and desk.unsaved_changes():
-            edited = desk.editor.text()
+        view, edited = self._page.view, None
+        if how == "keep" and view.edit.key == f"{PROPOSAL_PREFIX}{proposal.id}" and view.unsaved_changes():
+            edited = view.editor.text()
 
         async def send() -> None:
             done = await self._controller.resolve(proposal.id, how, edited)
@@ -118,7 +119,7 @@ class ProposalReview:
         """Show a proposal, compared with the current text."""
         was = before or ""
         added = [line for block in diff_texts(was, proposal.text).blocks for line in range(block.new, block.new_end)]
-        about = " · ".join(part for part in (self._what(proposal), self._quoted(proposal.reason)) if part)
+        about = " · ".join(part for part in (self._change_text(proposal), self._quoted(proposal.reason)) if part)
         self._page.view.show_proposal(
             f"{PROPOSAL_PREFIX}{proposal.id}",
             title=self._name(proposal),
@@ -134,7 +135,7 @@ class ProposalReview:
     def _name(self, proposal: Proposal) -> str:
         return proposal.target.rpartition("/")[2] or proposal.target
 
-    def _what(self, proposal: Proposal) -> str:
+    def _change_text(self, proposal: Proposal) -> str:
         names = {
             "create": self._tr("new"),
             "patch": self._tr("edit"),

@@ -160,17 +160,17 @@ class SkillActions:
             )
             return
         try:
-            held: str | bytes = body.decode("utf-8")
+            contents: str | bytes = body.decode("utf-8")
         except UnicodeDecodeError:
-            held = body
-        script = isinstance(held, str) and held.startswith("#!")
-        kind = "scripts" if script else "references" if isinstance(held, str) else "assets"
-        self._page.view.files.add(f"{kind}/{path.name}", held)
+            contents = body
+        script = isinstance(contents, str) and contents.startswith("#!")
+        kind = "scripts" if script else "references" if isinstance(contents, str) else "assets"
+        self._page.view.files.add(f"{kind}/{path.name}", contents)
 
     def show_removed(self, path: str, body: object) -> None:
-        desk = self._page.view
-        self._show_toast(self._tr("{} is removed when you save.").format(path), lambda: desk.files.restore(path, body))
-        desk.choose_tab(FILES)
+        view = self._page.view
+        self._show_toast(self._tr("{} is removed when you save.").format(path), lambda: view.files.restore(path, body))
+        view.choose_tab(FILES)
 
     def ask_export(self, row: SkillRow) -> None:
         dialog = QFileDialog(self._parent, self._tr("Export skill as zip file"))

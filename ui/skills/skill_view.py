@@ -246,14 +246,14 @@ class SkillView(QWidget):
             self.tabs.add(name, text)
         for part in (self.editor, self.compare, self.files, self.usage):
             self._stack.addWidget(part)
-        around = QVBoxLayout()
-        around.setContentsMargins(16, 0, 16, 8)
-        around.addWidget(self.notice)
+        layout = QVBoxLayout()
+        layout.setContentsMargins(16, 0, 16, 8)
+        layout.addWidget(self.notice)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
         column.addWidget(self.header)
-        column.addLayout(around)
+        column.addLayout(layout)
         column.addWidget(self.tabs)
         column.addWidget(self._stack, 1)
 

@@ -232,8 +232,8 @@ class SourceEditor(LineTextEdit):
 
 def _common_prefix(one: str, other: str) -> int:
     """Return the length of the common prefix."""
-    least = min(len(one), len(other))
-    low, high = 0, least
+    length = min(len(one), len(other))
+    low, high = 0, length
     while low < high:
         middle = (low + high + 1) // 2
         if one[low:middle] == other[low:middle]:

@@ -75,8 +75,8 @@ class SyntaxHighlighter(QObject):
         block, bottom = field.firstVisibleBlock(), field.viewport().height()
         top = field.blockBoundingGeometry(block).translated(field.contentOffset()).top()
         while block.isValid() and top < bottom:
-            held = block.userState()
-            if held < 0 or not held & 1:
+            stored = block.userState()
+            if stored < 0 or not stored & 1:
                 self._color(block)
             top += field.blockBoundingRect(block).height()
             block = block.next()
@@ -86,8 +86,8 @@ class SyntaxHighlighter(QObject):
         before = block.previous()
         if not before.isValid():
             return self._first
-        held = before.userState()
-        return self._states[held >> 1 & STATES - 1] if held >= 0 else LineState("body")
+        stored = before.userState()
+        return self._states[stored >> 1 & STATES - 1] if stored >= 0 else LineState("body")
 
     def _forget(self) -> None:
         block = self._field.document().firstBlock()
@@ -115,10 +115,10 @@ class SyntaxHighlighter(QObject):
     def _settle(self, first: QTextBlock, ends: int, grown: int) -> None:
         """Update the states of the changed lines, and of those below within the time limit."""
         begins, waits = first.blockNumber(), self._known + grown
-        reached, met = self._walk(first, ends, perf_counter() + KEY_PRESS_BUDGET_S)
+        reached, converged = self._walk(first, ends, perf_counter() + KEY_PRESS_BUDGET_S)
         if begins > self._known:  # the timer has not yet processed lines further up
-            self._sound = self._sound if met else min(self._sound, reached)
-        elif met:
+            self._sound = self._sound if converged else min(self._sound, reached)
+        elif converged:
             self._known = waits if reached < waits else self._sound
         else:
             self._known = reached
@@ -126,14 +126,14 @@ class SyntaxHighlighter(QObject):
 
     def _slice(self) -> None:
         block = self._field.document().findBlockByNumber(self._known)
-        reached, met = self._walk(block, self._known, perf_counter() + SLICE_S)
-        self._known = self._sound if met else reached
+        reached, converged = self._walk(block, self._known, perf_counter() + SLICE_S)
+        self._known = self._sound if converged else reached
         self.highlight_visible()
         if not self.done:
             self._more.start()
 
-    def _walk(self, block: QTextBlock, least: int, until: float) -> tuple[int, bool]:
-        """Compute states from a line on, at least up to line `least`.
+    def _walk(self, block: QTextBlock, min_line: int, until: float) -> tuple[int, bool]:
+        """Compute states from a line on, at least up to line `min_line`.
 
         Return the line that was reached, and whether its stored state was already correct, so that later lines need no
         update.
@@ -141,8 +141,8 @@ class SyntaxHighlighter(QObject):
         number = block.blockNumber()
         entry = self._number(self.state_before(block))
         while block.isValid():
-            held = block.userState()
-            if least < number < self._sound and held >= 0 and held >> 16 == entry:
+            stored = block.userState()
+            if min_line < number < self._sound and stored >= 0 and stored >> 16 == entry:
                 return number, True
             end = self._number(next_state(block.text(), self._states[entry]))
             block.setUserState(entry << 16 | end << 1)
@@ -169,9 +169,9 @@ class SyntaxHighlighter(QObject):
                 part.start, part.length = _units(text, span)
                 part.format = made
                 ranges.append(part)
-        held = block.userState()
-        if held >= 0:
-            block.setUserState(held | 1)
+        stored = block.userState()
+        if stored >= 0:
+            block.setUserState(stored | 1)
         else:
             number = self._number(entry)
             block.setUserState(number << 16 | self._number(next_state(text, entry)) << 1 | 1)

@@ -65,9 +65,9 @@ class TextSearch(QObject):
     def done(self) -> bool:
         return not self._next.isActive()
 
-    def start(self, wish: SearchQuery) -> None:
-        self._query, self._regex = wish, wish.compiled()
-        self._active = bool(wish.text)
+    def start(self, query: SearchQuery) -> None:
+        self._query, self._regex = query, query.compiled()
+        self._active = bool(query.text)
         self._restart()
 
     def stop(self) -> None:

@@ -49,9 +49,9 @@ class SkillUsesModel(QAbstractListModel):
         return use if role == ITEM else None
 
 
-def rating_text(source: QObject, verdict: str) -> str:
+def rating_text(source: QObject, rating: str) -> str:
     """Return the user's rating of a run as text; empty if it is not rated."""
-    return {"good": source.tr("rated good"), "bad": source.tr("rated bad")}.get(verdict, verdict)
+    return {"good": source.tr("rated good"), "bad": source.tr("rated bad")}.get(rating, rating)
 
 
 class SkillUseDelegate(QStyledItemDelegate):

@@ -64,10 +64,10 @@ class NewSessionForm(QWidget):
         self._missing = label("", look.fonts.second, "second", name="start.missing")
         self._lay_out()
         self._place.clicked.connect(self.choose_folder)
-        self._words.textChanged.connect(self._tell)
+        self._words.textChanged.connect(self._update_state)
         self._words.entered.connect(self._start)
         self._go.clicked.connect(self._start)
-        self._tell()
+        self._update_state()
 
     def set_models(self, names: Sequence[str], default: str = "") -> None:
         """List the models; the current choice is kept if it is still available."""
@@ -75,11 +75,11 @@ class NewSessionForm(QWidget):
         self._models.clear()
         self._models.addItems(list(names))
         self._models.setCurrentIndex(names.index(before) if before in names else (0 if names else -1))
-        self._tell()
+        self._update_state()
 
     def choose_model(self, name: str) -> None:
         self._models.setCurrentIndex(self._models.findText(name))
-        self._tell()
+        self._update_state()
         self.focus_task()
 
     def set_folder(self, folder: str) -> None:
@@ -89,7 +89,7 @@ class NewSessionForm(QWidget):
         shown = short_folder(folder, str(Path.home())) if folder else self.tr("Choose a folder…")
         self._place.setText(shown)
         self._place.setAccessibleName(self.tr("Folder: {}").format(shown) if folder else shown)
-        self._tell()
+        self._update_state()
         self.folder_chosen.emit(folder)
 
     @property
@@ -134,7 +134,7 @@ class NewSessionForm(QWidget):
         if self._go.isEnabled():
             self.start_requested.emit(self._words.stripped_text(), self._folder, self._models.currentText())
 
-    def _tell(self) -> None:
+    def _update_state(self) -> None:
         """Show what is still missing, and enable the Start button if nothing is."""
         missing = ""
         if not self._models.currentText():

@@ -82,17 +82,17 @@ class StartPanel(QFrame):
             if offers
             else self.tr("Looking for models…")
         )
-        here = next((offer for offer in offers if offer.is_local and offer.models), None)
-        self._local = here.models[0] if here else ""
-        self._server.setVisible(here is not None or not names)
-        self._show_local(here) if here else self._show_no_local()
-        lacking = [offer.title or offer.name for offer in offers if offer.needs_key]
-        self._key.setVisible(bool(lacking) or not names)
-        self._key.button.setEnabled(bool(lacking))
-        named = ", ".join(lacking[:MAX_NAMED])
-        if len(lacking) > MAX_NAMED:
+        local = next((offer for offer in offers if offer.is_local and offer.models), None)
+        self._local = local.models[0] if local else ""
+        self._server.setVisible(local is not None or not names)
+        self._show_local(local) if local else self._show_no_local()
+        without_key = [offer.title or offer.name for offer in offers if offer.needs_key]
+        self._key.setVisible(bool(without_key) or not names)
+        self._key.button.setEnabled(bool(without_key))
+        named = ", ".join(without_key[:MAX_NAMED])
+        if len(without_key) > MAX_NAMED:
             named = self.tr("{names} and {more} more; add other providers in Settings").format(
-                names=named, more=len(lacking) - MAX_NAMED
+                names=named, more=len(without_key) - MAX_NAMED
             )
         self._key.set_texts(self.tr("Add an API key"), named or self.tr("For a model provider"), self.tr("Add key…"))
         # Without a model, emphasize the demo, which needs no setup.
@@ -145,8 +145,8 @@ class StartPanel(QFrame):
             self.refresh_requested.emit()
 
     def _ask_key(self) -> None:
-        lacking = [(offer.name, offer.title) for offer in self._offers if offer.needs_key]
-        dialog = ApiKeyDialog(self._look, lacking, self)
+        without_key = [(offer.name, offer.title) for offer in self._offers if offer.needs_key]
+        dialog = ApiKeyDialog(self._look, without_key, self)
         dialog.submitted.connect(self.api_key_entered)
         dialog.open()
 

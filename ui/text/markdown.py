@@ -268,9 +268,9 @@ class _Writer:
         self._cursor.endEditBlock()
 
     def _paragraph(self, *, heading: int = 0, tight: bool = False) -> None:
-        begun = self._lists[-1] if self._lists and self._lists[-1].waits else None
-        boxed = begun is not None and begun.boxed
-        in_item = bool(self._lists) and (begun is None or boxed)
+        pending_list = self._lists[-1] if self._lists and self._lists[-1].waits else None
+        boxed = pending_list is not None and pending_list.boxed
+        in_item = bool(self._lists) and (pending_list is None or boxed)
         depth, quotes = len(self._lists), self._quotes
         made = self._ink.block(heading=heading, depth=depth, in_item=in_item, tight=tight, quotes=quotes, boxed=boxed)
         plain = self._ink.plain
@@ -281,13 +281,13 @@ class _Writer:
             self._cursor.insertBlock(made, plain)
         self._fresh = False
         self._heading = heading
-        if begun and not boxed:
-            begun.join(self._cursor, self._ink, depth)
-        elif (around := self._cursor.currentList()) is not None:
-            around.remove(self._cursor.block())
+        if pending_list and not boxed:
+            pending_list.join(self._cursor, self._ink, depth)
+        elif (enclosing := self._cursor.currentList()) is not None:
+            enclosing.remove(self._cursor.block())
             self._cursor.setBlockFormat(made)
-        if begun:
-            begun.waits = False
+        if pending_list:
+            pending_list.waits = False
 
     def _item(self, first: str, *, task: bool) -> None:
         self._lists[-1].waits, self._lists[-1].boxed = True, task and not self._lists[-1].ordered

@@ -16,11 +16,11 @@ def markdown_to_plain_text(text: str) -> str:
     lines: list[str] = []
     for token in parser().parse(visible(text[:MAX_CHARACTERS])):
         if token.type == "inline":
-            said = (
+            texts = (
                 visible(part.content) if part.type in SPOKEN else BREAKS.get(part.type, "")
                 for part in token.children or ()
             )
-            lines.append(" ".join("".join(said).split()))
+            lines.append(" ".join("".join(texts).split()))
         elif token.type in CODE:
             lines.append(" ".join(token.content.split()))
     return " ".join(filter(None, lines))

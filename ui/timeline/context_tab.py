@@ -106,17 +106,17 @@ class ContextItemDelegate(QStyledItemDelegate):
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: AnyIndex) -> None:
         item, box = self._model.items[index.row()], QRect(option.rect)
-        theme, fonts, sort = self.look.theme, self.look.fonts, style_of(item)
+        theme, fonts, style = self.look.theme, self.look.fonts, style_of(item)
         if QStyle.StateFlag.State_Selected in option.state:
             draw_selection(painter, box, theme)
         side = self.look.size(DOT)
         dot = QRect(box.x() + EDGE, box.y() + (box.height() - side) // 2, side, side)
-        draw_frame(painter, dot, 2, theme.color(sort.token), None)
+        draw_frame(painter, dot, 2, theme.color(style.token), None)
         inner = box.adjusted(EDGE + side + 8, 0, -EDGE, 0)
         inner.setWidth(
             inner.width() - draw_right_aligned(painter, inner, amount(item.tokens), fonts.second, theme.third) - 10
         )
-        named = translate(sort.label)
+        named = translate(style.label)
         if item.truncated:
             named += f", {translate('truncated')}"
         used = draw_line(painter, inner, named, fonts.second, theme.text) + 8
@@ -148,12 +148,12 @@ class ContextTab(QWidget):
         self._list.setModel(self._model)
         self._list.activated.connect(self._choose)
         self._list.clicked.connect(self._choose)
-        around = QVBoxLayout(self)
-        around.setContentsMargins(0, 12, 0, 8)
-        around.setSpacing(8)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 12, 0, 8)
+        layout.setSpacing(8)
         self._head.setContentsMargins(EDGE, 0, EDGE, 0)
-        around.addWidget(self._head)
-        around.addWidget(self._list, 1)
+        layout.addWidget(self._head)
+        layout.addWidget(self._list, 1)
 
     def load(self, session: str, seq: int) -> None:
         """Show the items of a request, requesting them unless they are shown already."""

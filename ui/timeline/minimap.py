@@ -28,7 +28,7 @@ REDRAW_AFTER: Final = 1_000_000  # microseconds between two redraws while a run 
 class SampleSource(Protocol):
     """The data source of the minimap; implemented by the store's reader."""
 
-    def sample(self, session: str, count: int, most: int) -> list[RowSample]: ...
+    def sample(self, session: str, count: int, limit: int) -> list[RowSample]: ...
 
 
 class Minimap(QWidget):

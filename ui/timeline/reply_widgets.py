@@ -177,7 +177,7 @@ class ReplyWidgets:
         self._follow = follow
         self._shown: dict[int, ReplyText] = {}
         self._stale: set[int] = set()
-        self._near: set[int] = set()
+        self._needed_rows: set[int] = set()
         self._spare: list[ReplyText] = []
 
     @property
@@ -198,7 +198,7 @@ class ReplyWidgets:
     def reply_height(self, row: int, width: int, words: Callable[[], str]) -> int:
         """Return the height of a reply, creating its widget and rendering its text if needed."""
         reply = self._shown.get(row)
-        self._near.add(row)
+        self._needed_rows.add(row)
         if reply is None:
             reply = self._shown[row] = self._take()
             self._stale.add(row)
@@ -215,11 +215,11 @@ class ReplyWidgets:
         for row in [row for row in self._shown if row not in boxes]:
             reply = self._shown[row]
             # Keep widgets with a selection, so that it survives scrolling.
-            if row in self._near or (row != DRAFT and reply.textCursor().hasSelection()):
+            if row in self._needed_rows or (row != DRAFT and reply.textCursor().hasSelection()):
                 reply.hide()
             else:
                 self._recycle(self._shown.pop(row))
-        self._near.clear()
+        self._needed_rows.clear()
         for row, box in boxes.items():
             reply = self._shown[row]
             if reply.geometry() != box:

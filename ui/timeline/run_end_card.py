@@ -89,7 +89,7 @@ class RunEndCard(QFrame):
         self._proposals = self._link("end.proposals")
         self._proposals.setToolTip(translate("Review what the agent proposes to keep from this run"))
         self._proposals.clicked.connect(self.review_requested)
-        self._asks = label(translate("Did it help?"), look.fonts.text, "second", name="end.asks")
+        self._prompt = label(translate("Did it help?"), look.fonts.text, "second", name="end.asks")
         self._thumbs = {word: self._thumb(word) for word in ("up", "down")}
         self._why = ElidedLabel("", look.fonts.text, name="end.why")
         self._cure = label("", look.fonts.text, "second", name="end.cure", wrap=True)
@@ -119,7 +119,7 @@ class RunEndCard(QFrame):
         first.addWidget(self._files)
         first.addWidget(self._proposals)
         first.addSpacing(8)
-        first.addWidget(self._asks)
+        first.addWidget(self._prompt)
         for thumb in self._thumbs.values():
             first.addWidget(thumb)
         self._names.setContentsMargins(0, 0, 0, 0)
@@ -191,7 +191,7 @@ class RunEndCard(QFrame):
     def restyle(self, look: Look) -> None:
         self._look = look
         self._status.setFont(look.fonts.strong)
-        for part in (self._figures, self._why, self._cure, self._asks):
+        for part in (self._figures, self._why, self._cure, self._prompt):
             part.setFont(look.fonts.text)
         self._again.restyle(look)
         self._files.setFont(look.fonts.text)
@@ -288,7 +288,7 @@ class RunEndCards:
         self._parent, self._look, self._on_created = parent, look, on_created
         self._shown: dict[int, RunEndCard] = {}
         self._spare: list[RunEndCard] = []
-        self._near: set[int] = set()
+        self._needed_rows: set[int] = set()
 
     @property
     def shown(self) -> dict[int, RunEndCard]:
@@ -296,7 +296,7 @@ class RunEndCards:
 
     def row_height(self, step: Step, end: RunEnd, width: int) -> int:
         card = self._shown.get(step.row)
-        self._near.add(step.row)
+        self._needed_rows.add(step.row)
         if card is None:
             card = self._shown[step.row] = self._spare.pop() if self._spare else self._make()
         card.show_end(step, end)
@@ -306,11 +306,11 @@ class RunEndCards:
         for row in [row for row in self._shown if row not in boxes]:
             card = self._shown[row]
             card.hide()
-            if row not in self._near:
+            if row not in self._needed_rows:
                 self._spare.append(self._shown.pop(row))
         while len(self._spare) > MAX_SPARE:
             self._spare.pop().deleteLater()
-        self._near.clear()
+        self._needed_rows.clear()
         for row, box in boxes.items():
             card = self._shown[row]
             if card.geometry() != box:

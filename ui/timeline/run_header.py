@@ -94,7 +94,7 @@ class FactLine(ThemedWidget):
         `DROP_ORDER`, and finally the folder is elided.
         """
         shown, room = list(self._facts), self.width()
-        least = self._look.size(MIN_FOLDER_WIDTH)
+        min_width = self._look.size(MIN_FOLDER_WIDTH)
 
         def over() -> int:
             widths = [width_of(fact) for fact in shown]
@@ -104,10 +104,10 @@ class FactLine(ThemedWidget):
             shown = [fact._replace(text=fact.text.rpartition("/")[2]) if fact.icon == "cpu" else fact for fact in shown]
         for name in DROP_ORDER:
             first = width_of(shown[0]) if shown else 0
-            if over() - max(0, first - least) > 0:
+            if over() - max(0, first - min_width) > 0:
                 shown = [fact for fact in shown if fact.icon != name]
-        cut = max(0, over())
-        return [(fact, width_of(fact) - (0 if index else cut)) for index, fact in enumerate(shown)]
+        excess = max(0, over())
+        return [(fact, width_of(fact) - (0 if index else excess)) for index, fact in enumerate(shown)]
 
 
 class StatusPill(ThemedWidget):

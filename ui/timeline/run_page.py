@@ -80,16 +80,16 @@ class RunPage(QWidget):
         self._connect()
 
     def _lay_out(self) -> None:
-        around = QHBoxLayout()
-        around.setContentsMargins(20, 0, 20, 8)
-        around.addWidget(self._bar)
+        outer = QHBoxLayout()
+        outer.setContentsMargins(20, 0, 20, 8)
+        outer.addWidget(self._bar)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(0)
         for part in (self._header, self._tabs, self._strip):
             layout.addWidget(part)
         layout.addWidget(self._stack, 1)
-        layout.addLayout(around)
+        layout.addLayout(outer)
         self.add_tab(STEPS_TAB, self.tr("Steps"), self._view)
         self._latest.raise_()
 

@@ -72,8 +72,12 @@ def _result(step: Step) -> str:
 
 
 def _started(step: Step, lasted: int) -> str:
-    took = duration(lasted)
-    return f"{time_of_day(step.started_at)}, {translate('took')} {took}" if took else time_of_day(step.started_at)
+    lasted_text = duration(lasted)
+    return (
+        f"{time_of_day(step.started_at)}, {translate('took')} {lasted_text}"
+        if lasted_text
+        else time_of_day(step.started_at)
+    )
 
 
 def _block(step: Step, entries: list[dict[str, Any]]) -> str:

@@ -24,7 +24,7 @@ class EventSource(StepSource, Protocol):
     """Reads rows and, by kind, the events of a session as JSON objects."""
 
     def events_of(
-        self, session: str, kinds: Iterable[str], after: int, until: int, most: int = 1_000
+        self, session: str, kinds: Iterable[str], after: int, until: int, limit: int = 1_000
     ) -> list[dict[str, Any]]: ...
 
 
@@ -35,15 +35,15 @@ def provenance_facts(rows: EventSource, session: str, step: Step) -> list[tuple[
     lines = rows.events_of(
         session, PROVENANCE_KINDS, max(0, step.first_seq - SEARCHED_EVENTS), step.first_seq, MAX_EVENTS
     )
-    mine = [line for line in lines if line["run"] == step.run]
-    facts = [(translate("Allowed by"), _allowed(mine, step.key))]
-    memories = [item for line in mine if line["kind"] == "memories_recalled" for item in line["memories"]]
+    own_lines = [line for line in lines if line["run"] == step.run]
+    facts = [(translate("Allowed by"), _allowed(own_lines, step.key))]
+    memories = [item for line in own_lines if line["kind"] == "memories_recalled" for item in line["memories"]]
     if memories:
         texts = [f"“{visible(str(item['text']))}”" for item in memories[:MAX_MEMORIES]]
         if more := len(memories) - MAX_MEMORIES:
             texts += [translate("and {} more").format(more)] * (more > 0)
         facts.append((translate("Memory"), "\n".join(texts)))
-    skills = dict.fromkeys(visible(str(line["name"])) for line in mine if line["kind"] == "skill_used")
+    skills = dict.fromkeys(visible(str(line["name"])) for line in own_lines if line["kind"] == "skill_used")
     facts.append((translate("Skills"), ", ".join(skills)))
     return [(name, text) for name, text in facts if text]
 

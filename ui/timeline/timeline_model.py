@@ -50,7 +50,7 @@ class TimelineModel(NestedRows):
 
     def _start(self, session: str, count: int) -> None:
         self._begin(session, count)
-        self._likes = ReadGroups(self._pages.page)
+        self._read_groups = ReadGroups(self._pages.page)
         self._folded: set[int] = set()
         self._headers: dict[int, int] = {}
         self._words: dict[int, str] = {}
@@ -69,7 +69,7 @@ class TimelineModel(NestedRows):
         for row in rows:
             self._pages.update(latest[row])
             self._words.pop(row, None)
-        self._likes.invalidate(rows)
+        self._read_groups.invalidate(rows)
         for row in rows:
             if row < self._count and (position := self.position_of(row)) is not None:
                 self._changed(position)
@@ -106,7 +106,9 @@ class TimelineModel(NestedRows):
             return self._family.with_progress(self.origin(step.row)[0], step)
         if step and step.kind == "fork":
             return self._family.with_fork_title(step)
-        group = self._likes.collapsed_group_of(step.row) if step and step.kind == "read" and step.row < SPAN else None
+        group = (
+            self._read_groups.collapsed_group_of(step.row) if step and step.kind == "read" and step.row < SPAN else None
+        )
         if group is None:
             return step
         return summarize_group([each for row in range(*group) if (each := self._pages.step(row))])
@@ -114,27 +116,27 @@ class TimelineModel(NestedRows):
     def group_at(self, position: int) -> tuple[ReadGroup, bool] | None:
         """Return the group of reads that starts at a position, and whether it is expanded."""
         step = self.step_at(position)
-        group = self._likes.group_of(step.row) if step and step.kind == "read" and step.row < SPAN else None
+        group = self._read_groups.group_of(step.row) if step and step.kind == "read" and step.row < SPAN else None
         if group is None or step is None or group.first != step.row:
             return None
-        return group, self._likes.collapsed_group_of(step.row) is None
+        return group, self._read_groups.collapsed_group_of(step.row) is None
 
     def is_hidden(self, position: int) -> bool:
         """Return whether the row at a position has height 0, because another row represents it."""
         step = self.step_at(position)
         if step is not None and step.row >= SPAN:
             return step.kind in HIDDEN_KINDS
-        return step is not None and step.kind == "read" and self._likes.is_hidden(step.row)
+        return step is not None and step.kind == "read" and self._read_groups.is_hidden(step.row)
 
     def toggle_group(self, group: ReadGroup) -> None:
         """Expand or collapse a group of reads."""
-        self._likes.toggle(group)
+        self._read_groups.toggle(group)
         self._emit_changed(group)
 
     def expand_group_of(self, row: int) -> None:
         """Expand the group that contains a row, so that the row becomes visible."""
-        if group := self._likes.collapsed_group_of(row):
-            self._likes.expand(group)
+        if group := self._read_groups.collapsed_group_of(row):
+            self._read_groups.expand(group)
             self._emit_changed(group)
 
     def _emit_changed(self, group: ReadGroup) -> None:

@@ -36,8 +36,8 @@ class WrappedTextCache:
     def _lay_out(self, text: str, width: int) -> WrappedText:
         shown = visible(cut_lines(text[:CHARACTERS])).strip()
         lines = shown.split("\n")
-        cut = len(text) > CHARACTERS or len(lines) > LINES
-        shown = "\u2028".join(lines[:LINES]) + ("…" if cut else "")
+        truncated = len(text) > CHARACTERS or len(lines) > LINES
+        shown = "\u2028".join(lines[:LINES]) + ("…" if truncated else "")
         layout = QTextLayout(shown, self._font)
         option = QTextOption()
         option.setWrapMode(QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere)

@@ -28,10 +28,10 @@ def ranked_models(rows: Sequence[UsageRow], measure: Measure) -> list[str]:
     return found if len(found) <= MAX_COLORED + 1 else [*found[:MAX_COLORED], OTHER_MODELS]
 
 
-def make_bars(rows: Sequence[UsageRow], first: date, last: date, most: int, models: Sequence[str]) -> list[Bar]:
-    """Return at most about `most` bars for the days from `first` to `last`, including days without usage."""
+def make_bars(rows: Sequence[UsageRow], first: date, last: date, max_bars: int, models: Sequence[str]) -> list[Bar]:
+    """Return at most about `max_bars` bars for the days from `first` to `last`, including days without usage."""
     days = (last - first).days + 1
-    span = next((span for span in SPANS if days / span <= most), SPANS[-1])
+    span = next((span for span in SPANS if days / span <= max_bars), SPANS[-1])
     starts = [first + timedelta(days=place * span) for place in range(-(-days // span))]
     groups: list[list[UsageRow]] = [[] for _ in starts]
     for row in rows:

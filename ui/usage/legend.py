@@ -39,11 +39,11 @@ class UsageLegend(ThemedWidget):
 
     def paintEvent(self, event: QPaintEvent) -> None:
         look, left = self._look, LEFT
-        most = (self.width() - LEFT) // max(1, len(self._names)) - SQUARE - 6 - GAP
+        max_width = (self.width() - LEFT) // max(1, len(self._names)) - SQUARE - 6 - GAP
         with QPainter(self) as painter:
             for place, name in enumerate(self._names):
                 painter.fillRect(left, (self.height() - SQUARE) // 2, SQUARE, SQUARE, model_color(look, place, name))
-                room = QRect(left + SQUARE + 6, 0, most, self.height())
+                room = QRect(left + SQUARE + 6, 0, max_width, self.height())
                 left = (
                     room.left()
                     + draw_line(painter, room, model_label(name), look.fonts.second, look.theme.second)

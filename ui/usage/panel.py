@@ -44,7 +44,13 @@ class UsagePanel(PanelPage):
         clock: Callable[[], int] = wall_clock,
     ) -> None:
         super().__init__()
-        self._look, self._bridge, self._start, self._tell, self._say = look, bridge, start_task, show_error, show_toast
+        self._look, self._bridge, self._start, self._show_error, self._show_toast = (
+            look,
+            bridge,
+            start_task,
+            show_error,
+            show_toast,
+        )
         self._clock = clock
         self._rows: Sequence[UsageRow] = ()
         self._title = label(self.tr("Usage"), look.fonts.title, name="usage.title")
@@ -126,9 +132,9 @@ class UsagePanel(PanelPage):
             Path(path).write_text(usage_csv(self._rows), encoding="utf-8")
         except OSError as error:
             what = self.tr("The usage could not be exported to {}.").format(path)
-            self._tell(ErrorDetails(what, f"{error.strerror or error}.", self.tr("Choose another location.")))
+            self._show_error(ErrorDetails(what, f"{error.strerror or error}.", self.tr("Choose another location.")))
         else:
-            self._say(self.tr("Exported the usage to {}.").format(path))
+            self._show_toast(self.tr("Exported the usage to {}.").format(path))
 
     def restyle(self, look: Look) -> None:
         self._look = look

@@ -156,13 +156,13 @@ class UsagePlot(ThemedWidget):
         draw_frame(painter, card, 8, theme.raised, theme.strong_line)
         for row, (order, name, words) in enumerate(lines):
             line = QRect(card.left() + PAD, card.top() + PAD + row * tall, card.width() - 2 * PAD, tall)
-            took = draw_right_aligned(painter, line, words, fonts.second, theme.text)
+            width = draw_right_aligned(painter, line, words, fonts.second, theme.text)
             left = line.left()
             if order >= 0:
                 color = model_color(look, order, self._bars[self._at].parts[order].name)
                 painter.fillRect(left, line.center().y() - 4, 8, 8, color)
                 left += 14
-            room = QRect(left, line.top(), line.right() - took - 12 - left, tall)
+            room = QRect(left, line.top(), line.right() - width - 12 - left, tall)
             draw_line(painter, room, name, fonts.second, theme.second if order >= 0 else theme.text)
 
     # Qt overrides

@@ -76,10 +76,10 @@ class ImageView(QWidget):
 
     def _fitted(self, width: int) -> QSize:
         room = QSize(width, self._look.size(MAX_HEIGHT))
-        own = self._image.size()
-        if own.width() <= room.width() and own.height() <= room.height():
-            return own
-        return own.scaled(room, Qt.AspectRatioMode.KeepAspectRatio)
+        full_size = self._image.size()
+        if full_size.width() <= room.width() and full_size.height() <= room.height():
+            return full_size
+        return full_size.scaled(room, Qt.AspectRatioMode.KeepAspectRatio)
 
     def _caption(self) -> int:
         return QFontMetrics(self._look.fonts.second).height() + 6

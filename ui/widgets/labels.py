@@ -54,7 +54,7 @@ class TextField(QPlainTextEdit):
 
     def __init__(self, font: QFont, *, max_lines: int, min_lines: int = 1, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._lines, self._least = max_lines, min_lines
+        self._lines, self._min_lines = max_lines, min_lines
         self.setProperty("bare", True)
         self.setFont(font)
         self.setFrameShape(QFrame.Shape.NoFrame)
@@ -82,7 +82,7 @@ class TextField(QPlainTextEdit):
     def fit_height(self) -> None:
         """Set the height to that of the text, up to `max_lines` lines; scroll beyond that."""
         needed = round(self.document().size().height())
-        shown = max(self._least, min(needed, self._lines))
+        shown = max(self._min_lines, min(needed, self._lines))
         over = needed > self._lines
         policy = Qt.ScrollBarPolicy.ScrollBarAsNeeded if over else Qt.ScrollBarPolicy.ScrollBarAlwaysOff
         self.setVerticalScrollBarPolicy(policy)

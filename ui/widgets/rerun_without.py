@@ -46,11 +46,11 @@ class RerunWithout(NamedTuple):
             return
         row, run = found
         title = visible(row.title)
-        said = _tr("“{}” runs again in {} without this item, with the current files. Then both runs are compared.")
-        said = said.format(title if len(title) <= TITLE else f"{title[: TITLE - 1]}…", visible(row.folder))
+        text = _tr("“{}” runs again in {} without this item, with the current files. Then both runs are compared.")
+        text = text.format(title if len(title) <= TITLE else f"{title[: TITLE - 1]}…", visible(row.folder))
         act = partial(self.start_run, item, row.id, run)
         ConfirmDialog(
-            look, _tr("Run again without this item?"), said, _tr("Run again"), act, over, tone="primary"
+            look, _tr("Run again without this item?"), text, _tr("Run again"), act, over, tone="primary"
         ).open()
 
     def start_run(self, item: str, session: str, run: int) -> None:

@@ -62,14 +62,16 @@ class FigureTabBar(QTabBar):
                 box = self.tabRect(index)
                 chosen = index == self.currentIndex()
                 ink = theme.text if chosen or (self.underMouse() and box.contains(under)) else theme.second
-                took = draw_line(painter, box.adjusted(self._padding, 0, 0, -2), self.tabText(index), fonts.strong, ink)
+                text_width = draw_line(
+                    painter, box.adjusted(self._padding, 0, 0, -2), self.tabText(index), fonts.strong, ink
+                )
                 if chosen:
                     painter.fillRect(box.x(), box.bottom() - 1, box.width(), 2, theme.accent)
                 if chosen and self.hasFocus():
                     draw_frame(painter, box.adjusted(2, 4, -2, -5), 4, None, theme.accent)
                 if figures := self._figures.get(index):
                     self._paint_figures(
-                        painter, box, box.x() + self._padding + took + GAP, figures, self._figures_width(index)
+                        painter, box, box.x() + self._padding + text_width + GAP, figures, self._figures_width(index)
                     )
 
     def _paint_figures(self, painter: QPainter, box: QRect, x: int, figures: list[TabFigure], width: int) -> None:

@@ -31,7 +31,7 @@ class TimeRuler(ThemedWidget):
     def __init__(self, look: Look, bars: WaterfallView, rows: WaterfallModel) -> None:
         super().__init__(look)
         self._bars, self._rows = bars, rows
-        self._held: float | None = None
+        self._drag_x: float | None = None
         self.setObjectName("waterfall.ruler")
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         bars.scale_changed.connect(self.update)
@@ -56,15 +56,15 @@ class TimeRuler(ThemedWidget):
                 draw_line(painter, rect, elapsed_label(at - self._rows.started_at, step), font, theme.second)
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
-        self._held = event.position().x()
+        self._drag_x = event.position().x()
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        if self._held is not None:
-            self._bars.pan((self._held - event.position().x()) / max(1, self._bars.scale.width))
-            self._held = event.position().x()
+        if self._drag_x is not None:
+            self._bars.pan((self._drag_x - event.position().x()) / max(1, self._bars.scale.width))
+            self._drag_x = event.position().x()
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
-        self._held = None
+        self._drag_x = None
 
 
 class ShortcutHints(ThemedWidget):

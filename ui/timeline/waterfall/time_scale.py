@@ -45,8 +45,8 @@ class TimeScale:
 
     def step(self, room: int) -> int:
         """Return the tick interval in microseconds: the smallest one in STEPS_S that is at least `room` pixels wide."""
-        least = (self.end - self.start) * room / max(1, self.width) / SECOND
-        return round(next((step for step in STEPS_S if step >= least), STEPS_S[-1]) * SECOND)
+        min_step = (self.end - self.start) * room / max(1, self.width) / SECOND
+        return round(next((step for step in STEPS_S if step >= min_step), STEPS_S[-1]) * SECOND)
 
     def ticks(self, step: int, zero: int) -> list[int]:
         """Return the times of the ticks, which are multiples of `step` from `zero`."""

@@ -75,8 +75,8 @@ class BarDelegate(QStyledItemDelegate):
             draw_line(painter, rect, f"{translate('Run')} {step.run}", self.look.fonts.text, theme.text)
             return
         text, fonts = translate(verb(step.kind, step.status)), self.look.fonts
-        took = draw_line(painter, rect, text, fonts.text, theme.text)
-        draw_line(painter, rect.adjusted(took + 6, 0, 0, 0), step.object, fonts.text, theme.second)
+        width = draw_line(painter, rect, text, fonts.text, theme.text)
+        draw_line(painter, rect.adjusted(width + 6, 0, 0, 0), step.object, fonts.text, theme.second)
 
     def _bar(self, painter: QPainter, box: QRect, step: Step, ground: QColor) -> None:
         theme, fonts = self.look.theme, self.look.fonts
@@ -107,8 +107,8 @@ class BarDelegate(QStyledItemDelegate):
         painter.drawText(line, Qt.AlignmentFlag.AlignVCenter | Qt.TextFlag.TextSingleLine, label)
 
     def _label(self, step: Step) -> str:
-        took = duration(self._rows.end_of(step) - step.started_at)
-        parts = [took]
+        lasted = duration(self._rows.end_of(step) - step.started_at)
+        parts = [lasted]
         if step.metrics.get("tokens"):
             parts.append(f"{amount(step.metrics['tokens'])} {translate('tok')}")
         if step.metrics.get("exit_code"):
