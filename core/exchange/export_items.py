@@ -129,9 +129,9 @@ class ExportItemBuilder:
     """
 
     def __init__(self) -> None:
-        self._held: list[ExportItem] = []
-        self._acts: dict[str, ToolCallItem] = {}
-        self._asked = 0
+        self._pending_items: list[ExportItem] = []
+        self._calls: dict[str, ToolCallItem] = {}
+        self._requested_at = 0
         self._running = False
         self._messages: list[UserMessageItem] = []
         self._model = ""
@@ -155,9 +155,9 @@ class ExportItemBuilder:
                 yield from messages
             case RequestSent(model=model, purpose=""):
                 yield from self.flush()
-                self._asked, self._model = entry.at, model
+                self._requested_at, self._model = entry.at, model
             case RequestSent(purpose="agent"):  # an external agent may still have open calls
-                self._asked = entry.at
+                self._requested_at = entry.at
             case Replied():
                 yield from self._reply(event, entry.at)
             case RunEnded(status=status, reason=reason):
@@ -170,33 +170,33 @@ class ExportItemBuilder:
 
     def flush(self) -> Iterator[ExportItem]:
         """Yield everything that is held back, complete or not."""
-        items, self._held = self._held, []
-        self._acts.clear()
+        items, self._pending_items = self._pending_items, []
+        self._calls.clear()
         yield from items
         messages, self._messages = self._messages, []
         yield from messages
 
     def _next(self, item: ExportItem) -> Iterator[ExportItem]:
         """Yield the item, or hold it back while a call is open. A reply is also held back for its own calls."""
-        if not any(act.status == "open" for act in self._acts.values()):
+        if not any(act.status == "open" for act in self._calls.values()):
             yield from self.flush()
-        if self._held or isinstance(item, ReplyItem):
-            self._held.append(item)
+        if self._pending_items or isinstance(item, ReplyItem):
+            self._pending_items.append(item)
         else:
             yield item
 
     def _reply(self, event: Replied, at: int) -> Iterator[ExportItem]:
-        acts = [ToolCallItem(at, call, object=first_line(call.arguments)) for call in event.calls]
+        calls = [ToolCallItem(at, call, object=first_line(call.arguments)) for call in event.calls]
         answered = ReplyItem(
-            at, self._asked or at, self._model, event.text.head, event.reasoning.head, event.usage, event.cost,
-            event.stop_reason, acts,
+            at, self._requested_at or at, self._model, event.text.head, event.reasoning.head, event.usage, event.cost,
+            event.stop_reason, calls,
         )  # fmt: skip
         yield from self._next(answered)
-        self._acts |= {act.call.id: act for act in acts}
+        self._calls |= {act.call.id: act for act in calls}
 
     def _update_call(self, event: SessionEvent, at: int) -> bool:
         """Update the call that the event belongs to. Return whether the event needs no note of its own."""
-        act = self._acts.get(getattr(event, "call_id", ""))
+        act = self._calls.get(getattr(event, "call_id", ""))
         if isinstance(event, PermissionRequested | PermissionDecided):
             return self._update_permission(event)
         if act is None:
@@ -228,7 +228,7 @@ class ExportItemBuilder:
         if isinstance(event, PermissionRequested):
             self._requests[event.request.id] = event.request.call_id
             return True
-        act = self._acts.get(self._requests.pop(event.request_id, ""))
+        act = self._calls.get(self._requests.pop(event.request_id, ""))
         if act:
             act.answer = "allowed by you" if event.allowed else "denied by you"
         return act is not None

@@ -104,7 +104,7 @@ class ExportRedactor:
         if isinstance(value, str):
             return value if name in ID_FIELDS else self.redact_text(value)
         if isinstance(value, Text):
-            return self._words(value, name)
+            return self._text(value, name)
         if isinstance(value, tuple):
             return tuple(self._value(item, contents) for item in value)
         if isinstance(value, Mapping):
@@ -123,7 +123,7 @@ class ExportRedactor:
                 changes[field.name] = new
         return replace(value, **changes) if changes else value
 
-    def _words(self, text: Text, name: str) -> Text:
+    def _text(self, text: Text, name: str) -> Text:
         """Redact a Text. Its head holds the full text here, so a changed one needs no blob."""
         cleaned = self.redact_json(text.head) if name == "arguments" else self.redact_text(text.head)
         return text if cleaned == text.head else Text(cleaned)

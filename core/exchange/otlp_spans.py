@@ -63,14 +63,14 @@ def fields(body: Any) -> Iterator[tuple[int, Any]]:
                 value, at = _varint(body, at)
                 yield tag >> 3, value
             case 1:
-                yield tag >> 3, int.from_bytes(_cut(body, at, 8), "little")
+                yield tag >> 3, int.from_bytes(_slice(body, at, 8), "little")
                 at += 8
             case 2:
                 size, at = _varint(body, at)
-                yield tag >> 3, _cut(body, at, size)
+                yield tag >> 3, _slice(body, at, size)
                 at += size
             case 5:
-                yield tag >> 3, int.from_bytes(_cut(body, at, 4), "little")
+                yield tag >> 3, int.from_bytes(_slice(body, at, 4), "little")
                 at += 4
             case _:
                 raise ValueError("unknown protobuf wire type")
@@ -139,7 +139,7 @@ def _plain(value: Any, depth: int) -> Any:
     for name, inner in value.items():
         match name:
             case "intValue":
-                return _whole(inner)
+                return _integer(inner)
             case "arrayValue":
                 return [_plain(item, depth + 1) for item in _list(inner, "values")]
             case "kvlistValue":
@@ -156,7 +156,7 @@ def _list(plain: Any, name: str) -> list[Any]:
     return [item for item in found if isinstance(item, dict)] if isinstance(found, list) else []
 
 
-def _whole(value: Any) -> int:
+def _integer(value: Any) -> int:
     """Return an integer, or 0 if the value is not one."""
     try:
         return int(value) if isinstance(value, int | float | str) else 0
@@ -166,7 +166,7 @@ def _whole(value: Any) -> int:
 
 def _time(value: Any) -> int:
     """Convert nanoseconds to microseconds; 0 if the value is not a valid time."""
-    nanoseconds = _whole(value)
+    nanoseconds = _integer(value)
     return nanoseconds // 1000 if 0 < nanoseconds < TIME_LIMIT else 0
 
 
@@ -178,7 +178,7 @@ def _text(body: Any) -> str:
     return body.decode("utf-8", "replace") if isinstance(body, bytes) else ""
 
 
-def _cut(body: bytes, at: int, size: int) -> bytes:
+def _slice(body: bytes, at: int, size: int) -> bytes:
     if at + size > len(body):
         raise ValueError("the message is truncated")
     return body[at : at + size]

@@ -52,10 +52,10 @@ class SessionFollower:
         with ThreadPoolExecutor(1, "watch") as thread:
             try:
                 while True:
-                    began = loop.time()
+                    started = loop.time()
                     async with self._imports.lock:
                         await await_to_completion(self._poll(thread))
-                    await asyncio.sleep(max(TICK_S, IDLE_RATIO * (loop.time() - began)))
+                    await asyncio.sleep(max(TICK_S, IDLE_RATIO * (loop.time() - started)))
             finally:
                 for path in tuple(self._followed):
                     await await_to_completion(self._unfollow(path, thread))
@@ -73,8 +73,8 @@ class SessionFollower:
             await run_in_thread(thread, self._stale.pop().close)
         for followed in self._followed.values():
             followed.quiet += 1
-        for look, importer in self._pollers:
-            for path in await run_in_thread(thread, look.changed_files):
+        for poller, importer in self._pollers:
+            for path in await run_in_thread(thread, poller.changed_files):
                 if path not in self._ignored:
                     await self._import_new(path, importer, thread)
         for path, followed in tuple(self._followed.items()):

@@ -78,8 +78,8 @@ class SessionImporter:
         called with a session that can be shown while the import continues.
         """
         with ThreadPoolExecutor(1, "import") as thread:
-            if await run_in_thread(thread, partial(_is_own, path)):
-                return await self._import_own(path, on_progress, thread)
+            if await run_in_thread(thread, partial(_is_journeyman_file, path)):
+                return await self._import_journeyman_file(path, on_progress, thread)
             return await self._import_foreign(path, on_progress, on_session, thread)
 
     async def _import_foreign(
@@ -116,19 +116,19 @@ class SessionImporter:
         finally:
             known.close()
 
-    async def _import_own(
+    async def _import_journeyman_file(
         self, path: Path, on_progress: ImportProgressCallback, thread: ThreadPoolExecutor
     ) -> SessionImportResult:
         """Import one of our own exports: check the whole file, then write it. Purge what was written if that fails."""
-        there = await run_in_thread(thread, partial(journeyman.check_file, path))
-        names = tuple(there)
+        checked = await run_in_thread(thread, partial(journeyman.check_file, path))
+        names = tuple(checked)
         rows = [row for name in names if (row := self._reader.session(name))]
         if any(not row.imported_from for row in rows) or (
-            rows and all(self._is_complete(row.id, there) for row in rows)
+            rows and all(self._is_complete(row.id, checked) for row in rows)
         ):
             return SessionImportResult(names[0], names, journeyman.AGENT, 0)
         await self._purge([row.id for row in rows])
-        size, done = (await run_in_thread(thread, path.stat)).st_size, 0
+        size, bytes_read = (await run_in_thread(thread, path.stat)).st_size, 0
         batches: Iterator[journeyman.ExportedBatch] = journeyman.read_batches(path)
         written: list[str] = []
         try:
@@ -137,14 +137,14 @@ class SessionImporter:
                     written.append(batch.session)
                 many = await run_in_thread(thread, partial(encode_batch, batch.events, batch.blobs))
                 await self._journal.append_batch(batch.session, many)
-                done += batch.bytes
-                on_progress(min(done, size), size)
+                bytes_read += batch.bytes
+                on_progress(min(bytes_read, size), size)
             for name in names:
-                await self._journal.append_timed(name, self._closing_events(name, path, there[name]))
+                await self._journal.append_timed(name, self._closing_events(name, path, checked[name]))
         except BaseException:
             await await_to_completion(self._purge_written(written))
             raise
-        return SessionImportResult(names[0], names, journeyman.AGENT, sum(there.values()))
+        return SessionImportResult(names[0], names, journeyman.AGENT, sum(checked.values()))
 
     async def _purge_written(self, sessions: Sequence[str]) -> None:
         await self._purge([name for name in sessions if self._reader.session(name)])
@@ -155,9 +155,9 @@ class SessionImporter:
         ends: list[tuple[int, SessionEvent]] = [(row.updated_at, TranscriptImported(str(path), facts))]
         return [(row.updated_at, RunEnded("stopped", STOP_REASON)), *ends] if row.status in UNFINISHED else ends
 
-    def _is_complete(self, session: str, there: dict[str, int]) -> bool:
+    def _is_complete(self, session: str, lengths: dict[str, int]) -> bool:
         last = last_import_event(self._reader, session)
-        return last is not None and last.records >= there[session]
+        return last is not None and last.records >= lengths[session]
 
 
 async def _drain(
@@ -173,7 +173,7 @@ async def _drain(
         await asyncio.wait({pending})
 
 
-def _is_own(path: Path) -> bool:
+def _is_journeyman_file(path: Path) -> bool:
     if not path.is_file():
         return False
     with path.open("rb") as file:

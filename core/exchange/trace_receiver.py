@@ -52,7 +52,7 @@ class TraceReceiver:
         self._builders: dict[str, SessionBuilder] = {}
         self._closed: dict[str, SessionBuilder] = {}
         self._ids: dict[str, str] = {}
-        self._facts: dict[str, list[PendingEvent]] = {}
+        self._pending: dict[str, list[PendingEvent]] = {}
         self._failing = False
         self._lock = asyncio.Lock()
         self.port = 0
@@ -123,16 +123,16 @@ class TraceReceiver:
         return self._ids.setdefault(key, session_id())
 
     def _add_event(self, key: str, at: int, event: SessionEvent, contents: Mapping[str, bytes]) -> None:
-        self._facts.setdefault(self._id_of(key), []).append((at, event, contents))
+        self._pending.setdefault(self._id_of(key), []).append((at, event, contents))
 
     async def _write(self) -> None:
         """Write the pending events in order, session by session. An error in one session does not affect the others."""
         first_error: BaseException | None = None
-        for session, facts in tuple(self._facts.items()):
-            blobs = {name: body for fact in facts for name, body in fact[2].items()}
+        for session, events in tuple(self._pending.items()):
+            blobs = {name: body for fact in events for name, body in fact[2].items()}
             try:
-                await self._journal.append_timed(session, [(at, event) for at, event, _ in facts], blobs=blobs)
-                del self._facts[session]
+                await self._journal.append_timed(session, [(at, event) for at, event, _ in events], blobs=blobs)
+                del self._pending[session]
             except (Problem, *MALFORMED_ERRORS) as error:
                 first_error = error if isinstance(error, Problem) else first_error or error
                 self._drop_unwritable(session, error)
@@ -141,18 +141,18 @@ class TraceReceiver:
 
     def _drop_unwritable(self, session: str, error: BaseException) -> None:
         """Drop events that can never be written: malformed ones, and those of a session that the user purged."""
-        erased = (
+        purged = (
             isinstance(error, Problem) and session in error.details.message
         )  # only the error of a purged session names it
-        if isinstance(error, Problem) and not erased:
+        if isinstance(error, Problem) and not purged:
             return
-        facts = self._facts.pop(session)
-        if erased or isinstance(facts[0][1], SessionCreated):
+        events = self._pending.pop(session)
+        if purged or isinstance(events[0][1], SessionCreated):
             for trace in [trace for trace, id in self._ids.items() if id == session]:
                 self._drop_trace(trace)
 
     def _report_once(self, problem: BaseException) -> None:
-        if self._facts and not self._failing:
+        if self._pending and not self._failing:
             self._report(problem)
             self._failing = True
 
@@ -264,11 +264,11 @@ async def _refuse(reader: StreamReader, writer: StreamWriter, refused: _HttpErro
     status, why = refused.args
     await _respond(writer, status, "text/plain", str(why).encode("utf-8", "replace"), "Connection: close\r\n")
     writer.write_eof()
-    left = DRAIN_LIMIT
+    remaining = DRAIN_LIMIT
     with suppress(TimeoutError):
         async with asyncio.timeout(DRAIN_TIMEOUT_S):
-            while left > 0 and (part := await reader.read(MAX_HEAD_BYTES)):
-                left -= len(part)
+            while remaining > 0 and (part := await reader.read(MAX_HEAD_BYTES)):
+                remaining -= len(part)
 
 
 async def _respond(writer: StreamWriter, status: str, kind: str, body: bytes, more: str = "") -> None:

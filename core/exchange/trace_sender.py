@@ -44,15 +44,15 @@ class TraceSender:
         self._has_spans = asyncio.Event()
         self._reported = False
 
-    def on_journal_update(self, told: JournalUpdate) -> None:
+    def on_journal_update(self, update: JournalUpdate) -> None:
         """Queue the spans that an event completes. Imported sessions are not sent."""
-        row = told.session
+        row = update.session
         if row.imported_from:
             return
         trace = self._traces.setdefault(row.id, self._traces.get(row.parent, row.parent or row.id))
         if row.id not in self._spans:
             self._spans[row.id] = OtlpSpanBuilder(trace, row, self._cleaner.redact_text(row.title))
-        entry = told.entry
+        entry = update.entry
         event = self._cleaner.redact_event(load_texts(entry.event, self._kept), lambda name: name)
         entry = type(entry)(entry.session, entry.seq, entry.run, entry.at, event)
         made = list(self._spans[row.id].add(entry))

@@ -125,7 +125,7 @@ class TranscriptReader:
         self._read_before = read_before
         self._builders: dict[str, SessionBuilder] = {}
         self._positions: dict[str, _ReadPosition] = {}
-        self._done = 0
+        self._bytes_read = 0
         self._size = 0
         self._pending = _PendingBatch()
         self._skipping = False
@@ -152,7 +152,7 @@ class TranscriptReader:
         self._size = _size(self._path)
         for record in self._translate_errors(self._records()):
             self._convert(record)
-            self._done = record.bytes_read or self._done
+            self._bytes_read = record.bytes_read or self._bytes_read
             pending = self._pending
             pending.bytes += len(record.raw)
             full = max(pending.count / BATCH_EVENTS, pending.bytes / BATCH_BYTES)
@@ -299,7 +299,7 @@ class TranscriptReader:
     def _take_batch(self) -> ImportBatch:
         full, self._pending = self._pending, _PendingBatch()
         packed = {session: encode_batch(facts, full.contents.get(session, {})) for session, facts in full.facts.items()}
-        return ImportBatch(self._done, self._size, full.count, packed, tuple(self.sessions))
+        return ImportBatch(self._bytes_read, self._size, full.count, packed, tuple(self.sessions))
 
 
 def _record_type(record: TranscriptRecord) -> str:

@@ -90,8 +90,8 @@ class SkillLibrary:
         files = self._version(key, version).files if version else self._current(key)[0]
         found = next((file for file in files if file.path == path), None)
         if found is None:
-            near = ", ".join(file.path for file in files[:20])
-            raise Problem(f"The skill has no file {path!r}.", "", f"Its files are: {near}.")
+            examples = ", ".join(file.path for file in files[:20])
+            raise Problem(f"The skill has no file {path!r}.", "", f"Its files are: {examples}.")
         on_disk = None if version else self._disk.find(key)
         return self._disk.read_files(on_disk)[path] if on_disk else self._store.body(found.digest)
 
@@ -148,8 +148,8 @@ class SkillLibrary:
             return head
         by = "builtin" if found.source == "builtin" else "disk"
         bodies = {blob_name(body): body for body in (await asyncio.to_thread(self._disk.read_files, found)).values()}
-        made = SkillVersion(head + 1, _named(found), self._clock(), by, found.digest, files=found.files)
-        await self._store.add(key, made, head, bodies, trust=by == "builtin")
+        version = SkillVersion(head + 1, _named(found), self._clock(), by, found.digest, files=found.files)
+        await self._store.add(key, version, head, bodies, trust=by == "builtin")
         return head + 1
 
     def diff(self, key: str, a: int, b: int) -> tuple[SkillFileDiff, ...]:
@@ -170,8 +170,8 @@ class SkillLibrary:
         """Save an old version as the latest one."""
         head = await self.save_disk_changes(key)
         was = await asyncio.to_thread(self._bodies, key, version)
-        here = await asyncio.to_thread(self._bodies, key, head)
-        files: dict[str, bytes | None] = {path: None for path in here if path != SKILL_FILE}
+        current = await asyncio.to_thread(self._bodies, key, head)
+        files: dict[str, bytes | None] = {path: None for path in current if path != SKILL_FILE}
         files |= {path: body for path, (body, _) in was.items() if path != SKILL_FILE}
         text = decode_text(was[SKILL_FILE][0])[0]
         return await self.save(key, text, files, head, author=author, reason=reason or f"as in version {version}")
@@ -261,11 +261,11 @@ class SkillLibrary:
         _require_valid_name(name)
         key = f"{LIBRARY_PREFIX}{name}"
         files = list_files(bodies)
-        made = SkillVersion(base + 1, name, self._clock(), "import", files_digest(files), reason, files=files)
+        version = SkillVersion(base + 1, name, self._clock(), "import", files_digest(files), reason, files=files)
         contents = {blob_name(body): body for body, _ in bodies.values()}
-        if not await self._store.add(key, made, base, contents, trust=False):
+        if not await self._store.add(key, version, base, contents, trust=False):
             raise Problem(f"The skill {name!r} was changed at the same time.", "", "Import it again.")
-        return made.number
+        return version.number
 
     async def _set_flags(self, key: str, **changes: int | str) -> None:
         row = await asyncio.to_thread(self._listing.row, key)
@@ -278,15 +278,15 @@ class SkillLibrary:
 
         Without a copy, the skill is copied as version 1. The version is 0 if no version of an existing copy is equal.
         """
-        own, found = f"{LIBRARY_PREFIX}{key.partition('/')[2]}", self._disk.find(key)
+        library_key, found = f"{LIBRARY_PREFIX}{key.partition('/')[2]}", self._disk.find(key)
         if found is None:
             raise Problem(f"There is no skill {key!r}.", "", "List them with `journeyman skills list`.")
-        if versions := self._store.versions(own):
-            return own, next((each.number for each in versions if each.digest == found.digest), 0)
+        if versions := self._store.versions(library_key):
+            return library_key, next((each.number for each in versions if each.digest == found.digest), 0)
         bodies = {blob_name(body): body for body in (await asyncio.to_thread(self._disk.read_files, found)).values()}
-        made = SkillVersion(1, _named(found), self._clock(), "builtin", found.digest, files=found.files)
-        await self._store.add(own, made, 0, bodies, trust=True)
-        return own, 1
+        version = SkillVersion(1, _named(found), self._clock(), "builtin", found.digest, files=found.files)
+        await self._store.add(library_key, version, 0, bodies, trust=True)
+        return library_key, 1
 
     async def _add(
         self,
@@ -304,13 +304,13 @@ class SkillLibrary:
     ) -> SkillSaved | SkillSaveConflict:
         files_now = list_files(bodies)
         name = reading.skill.name if reading.skill else _folder_of(key)
-        made = SkillVersion(base + 1, name, self._clock(), by, files_digest(files_now), why, session, files_now)
+        version = SkillVersion(base + 1, name, self._clock(), by, files_digest(files_now), why, session, files_now)
         contents = {blob_name(body): body for body, _ in bodies.values()}
-        if not await self._store.add(key, made, base, contents, trust):
+        if not await self._store.add(key, version, base, contents, trust):
             return await asyncio.to_thread(self._conflict, key, base, await self.save_disk_changes(key), text, files)
         if not key.startswith(LIBRARY_PREFIX):
             await asyncio.to_thread(_write, Path(key.partition(":")[2]), bodies, self._bodies(key, base))
-        return SkillSaved(key, made.number, reading.findings)
+        return SkillSaved(key, version.number, reading.findings)
 
     def _conflict(self, key: str, base: int, head: int, text: str, files: FileChanges) -> SkillSaveConflict:
         old, new = self._bodies(key, base or -1), self._bodies(key, head)

@@ -23,7 +23,7 @@ def diff_three_ways(base: str, yours: str, theirs: str) -> tuple[MergeHunk, ...]
             line = (old[anchor[0]],)
             found.append(MergeHunk("same", line, line, line))
         at = (anchor[0] + 1, anchor[1] + 1, anchor[2] + 1)
-    return tuple(_joined(found))
+    return tuple(_merge_adjacent(found))
 
 
 def merge_parts(parts: Sequence[MergeHunk]) -> str | None:
@@ -35,11 +35,11 @@ def merge_parts(parts: Sequence[MergeHunk]) -> str | None:
 
 def _anchors(old: list[str], left: list[str], right: list[str]) -> list[tuple[int, int, int]]:
     """Return (index in old, index in left, index in right) of the lines that all three texts share, in order."""
-    in_left, in_right = dict(_alike(old, left)), dict(_alike(old, right))
+    in_left, in_right = dict(_matching_lines(old, left)), dict(_matching_lines(old, right))
     return [(n, in_left[n], in_right[n]) for n in range(len(old)) if n in in_left and n in in_right]
 
 
-def _alike(old: list[str], new: list[str]) -> Iterator[tuple[int, int]]:
+def _matching_lines(old: list[str], new: list[str]) -> Iterator[tuple[int, int]]:
     """Yield the indexes of equal lines in two texts, in order."""
     start = _common(old, new)
     end = _common(old[start:][::-1], new[start:][::-1])
@@ -90,15 +90,17 @@ def _part(base: tuple[str, ...], yours: tuple[str, ...], theirs: tuple[str, ...]
     return MergeHunk("yours" if theirs == base else "clash", base, yours, theirs)
 
 
-def _joined(parts: list[MergeHunk]) -> Iterator[MergeHunk]:
+def _merge_adjacent(parts: list[MergeHunk]) -> Iterator[MergeHunk]:
     """Join adjacent parts of the same kind."""
-    held: MergeHunk | None = None
+    previous: MergeHunk | None = None
     for part in parts:
-        if held and held.kind == part.kind:
-            held = MergeHunk(held.kind, held.base + part.base, held.yours + part.yours, held.theirs + part.theirs)
+        if previous and previous.kind == part.kind:
+            previous = MergeHunk(
+                previous.kind, previous.base + part.base, previous.yours + part.yours, previous.theirs + part.theirs
+            )
             continue
-        if held:
-            yield held
-        held = part
-    if held:
-        yield held
+        if previous:
+            yield previous
+        previous = part
+    if previous:
+        yield previous

@@ -89,9 +89,9 @@ def _of_folder(path: Path) -> list[PackedSkill]:
     count = total = 0
     try:
         with FileBroker(path) as broker:
-            there = list(islice(walk_files(broker, "."), MAX_ENTRIES))
-            for root in _roots(name for name, _ in there):
-                inner = [(name, kind) for name, kind in there if name.startswith(root)]
+            entries = list(islice(walk_files(broker, "."), MAX_ENTRIES))
+            for root in _roots(name for name, _ in entries):
+                inner = [(name, kind) for name, kind in entries if name.startswith(root)]
                 one = _one_of(broker, root, inner, count, total)
                 found.append(one if one.folder else replace(one, folder=path.stem))
                 count, total = count + len(one.files), total + sum(map(len, one.files.values()))
@@ -118,8 +118,8 @@ def _one_of(broker: FileBroker, root: str, names: Iterable[tuple[str, str]], cou
     except Problem as problem:
         return PackedSkill(_last(root), {}, error=problem)
     except OSError as error:
-        trouble = Problem(f"{name} cannot be read.", f"{error.strerror}.", "")
-        return PackedSkill(_last(root), {}, error=trouble)
+        failure = Problem(f"{name} cannot be read.", f"{error.strerror}.", "")
+        return PackedSkill(_last(root), {}, error=failure)
     return PackedSkill(_last(root), bodies, frozenset(runs))
 
 
@@ -198,13 +198,15 @@ def _check_entry(entry: zipfile.ZipInfo, names: dict[str, str]) -> None:
     kind = stat.S_IFMT(entry.external_attr >> 16)
     if kind not in (0, stat.S_IFREG, stat.S_IFDIR):
         raise Problem(
-            f"{_shown(entry.filename)} is a link or a device.", "A skill may contain only regular files.", "Remove it."
+            f"{_display_name(entry.filename)} is a link or a device.",
+            "A skill may contain only regular files.",
+            "Remove it.",
         )
     if entry.flag_bits & 0x1:
-        raise Problem(f"{_shown(entry.filename)} is encrypted.", "", "Unpack it and choose the folder.")
+        raise Problem(f"{_display_name(entry.filename)} is encrypted.", "", "Unpack it and choose the folder.")
     plain = unicodedata.normalize("NFC", entry.filename.rstrip("/")).casefold()
     if plain in names and not (entry.is_dir() and names[plain] == entry.filename):
-        what = f"{_shown(entry.filename)} is a duplicate entry."
+        what = f"{_display_name(entry.filename)} is a duplicate entry."
         raise Problem(what, "It is unclear which of the two is meant.", "Remove one of them.")
     names[plain] = entry.filename
 
@@ -237,14 +239,14 @@ def _check_overlap(entries: list[zipfile.ZipInfo]) -> None:
 
 def _inflated(packed: zipfile.ZipFile, entry: zipfile.ZipInfo) -> bytes:
     """Return the contents of an entry. Their size is limited while reading, as the size in the entry may be wrong."""
-    most = min(MAX_FILE_BYTES, max(RATIO_FREE_BYTES, entry.compress_size * MAX_RATIO))
+    limit = min(MAX_FILE_BYTES, max(RATIO_FREE_BYTES, entry.compress_size * MAX_RATIO))
     pieces, size = [], 0
     with packed.open(entry) as file:
-        while piece := file.read(min(1 << 16, most + 1 - size)):
+        while piece := file.read(min(1 << 16, limit + 1 - size)):
             pieces.append(piece)
             size += len(piece)
-            if size > most:
-                raise _too_much(f"{_shown(entry.filename)} has more than {most:,} bytes")
+            if size > limit:
+                raise _too_much(f"{_display_name(entry.filename)} has more than {limit:,} bytes")
     return b"".join(pieces)
 
 
@@ -261,12 +263,12 @@ def _too_much(why: str) -> Problem:
 
 def _bad_name(name: str) -> Problem:
     why = "It leads outside of the skill, or is not valid on every operating system."
-    return Problem(f"{_shown(name)} is not a valid file name in a skill.", why, "Rename it.")
+    return Problem(f"{_display_name(name)} is not a valid file name in a skill.", why, "Rename it.")
 
 
 def _no_zip(path: Path, why: str) -> Problem:
     return Problem(f"{path.name} is not a zip file.", why, "Unpack it and choose the folder.")
 
 
-def _shown(name: str) -> str:
+def _display_name(name: str) -> str:
     return ascii(name[:80])

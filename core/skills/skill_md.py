@@ -79,22 +79,24 @@ def format_skill(skill: Skill, text: str = "") -> str:
 
     Fields of `text`, the previous version, that are unknown or unchanged keep their formatting.
     """
-    wanted = _wanted(skill)
+    fields = _format_fields(skill)
     lines = _lines(text)
     head = parse_front_matter(lines)
     if not head.end:
-        made = "---\n" + "".join(_line(key, value) for key, value in wanted.items() if value) + "---\n" + skill.body
+        formatted = (
+            "---\n" + "".join(_line(key, value) for key, value in fields.items() if value) + "---\n" + skill.body
+        )
     else:
-        made = _changed(lines, head, wanted) + skill.body
-    _check(made, skill, text)
-    return made
+        formatted = _edit_front_matter(lines, head, fields) + skill.body
+    _check_round_trip(formatted, skill, text)
+    return formatted
 
 
 def set_field(text: str, key: str, value: str) -> str:
     """Return the text with a front matter field set. Without front matter, the text is returned unchanged."""
     lines = _lines(text)
     head = parse_front_matter(lines)
-    return _changed(lines, head, {key: value}) + "".join(lines[head.end :]) if head.end else text
+    return _edit_front_matter(lines, head, {key: value}) + "".join(lines[head.end :]) if head.end else text
 
 
 def skill_template(name: str, description: str) -> str:
@@ -233,19 +235,21 @@ def _note(line: int, what: str, why: str) -> SkillFinding:
     return SkillFinding(line, what, why, "Describe what the skill does and when to use it.", level)
 
 
-def _wanted(skill: Skill) -> dict[str, str | tuple[tuple[str, str], ...]]:
+def _format_fields(skill: Skill) -> dict[str, str | tuple[tuple[str, str], ...]]:
     plain = {"name": skill.name, "description": skill.description, "license": skill.license}
     more = {"compatibility": skill.compatibility, "allowed-tools": " ".join(skill.tools)}
     return {**plain, **more, "metadata": skill.metadata}
 
 
-def _changed(lines: list[str], head: FrontMatter, wanted: dict[str, str | tuple[tuple[str, str], ...]]) -> str:
+def _edit_front_matter(
+    lines: list[str], head: FrontMatter, fields: dict[str, str | tuple[tuple[str, str], ...]]
+) -> str:
     """Return the front matter with only the changed fields rewritten."""
-    here = _skill(head, "")
-    current = _wanted(here)
+    current_skill = _skill(head, "")
+    current = _format_fields(current_skill)
     kept = list(lines[: head.end])
     more = ""
-    for key, value in wanted.items():
+    for key, value in fields.items():
         found = head.find(key)
         if value == current[key]:
             continue
@@ -263,9 +267,9 @@ def _line(key: str, value: str | tuple[tuple[str, str], ...]) -> str:
     return f"{key}:\n" + "".join(f"  {quote_yaml(name)}: {quote_yaml(text)}\n" for name, text in value)
 
 
-def _check(made: str, skill: Skill, before: str) -> None:
+def _check_round_trip(text: str, skill: Skill, before: str) -> None:
     """Raise Problem if the text has errors that it did not have before, or would not be parsed as the same skill."""
-    reading = parse_skill(made)
+    reading = parse_skill(text)
     had = {each.message for each in parse_skill(before).findings}
     errors = [each for each in reading.findings if each.level == "error" and each.message not in had]
     if reading.skill is None or errors or (not before and not is_valid_name(skill.name)):

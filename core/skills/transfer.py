@@ -30,15 +30,15 @@ def inspect_skills(path: Path) -> tuple[ImportedSkill, ...]:
     found = []
     for packed in read_skills(path):
         if packed.error:
-            found.append(_left_out(packed, packed.error))
+            found.append(_failed_import(packed, packed.error))
             continue
         name, findings, _ = _inspect(packed)
         found.append(ImportedSkill(name or packed.folder, "", findings))
     return tuple(found)
 
 
-def _left_out(packed: PackedSkill, trouble: Problem) -> ImportedSkill:
-    return ImportedSkill(packed.folder, "", error=str(trouble))
+def _failed_import(packed: PackedSkill, problem: Problem) -> ImportedSkill:
+    return ImportedSkill(packed.folder, "", error=str(problem))
 
 
 def _inspect(packed: PackedSkill) -> tuple[str, tuple[SkillFinding, ...], str]:
@@ -57,21 +57,21 @@ async def import_skills(
     Added skills are untrusted. If the name of a skill is taken, a number is appended; with `replace`, the skill becomes
     the next version of the existing skill instead. If a name is not found, raise Problem and add nothing.
     """
-    brought, previews = [], await asyncio.to_thread(_preview_all, library, path, replace)
-    there = {name for found, _ in previews for name in (found.name, found.key)}
-    if missing := next((name for name in names if name not in there), ""):
+    imported, previews = [], await asyncio.to_thread(_preview_all, library, path, replace)
+    existing = {name for found, _ in previews for name in (found.name, found.key)}
+    if missing := next((name for name in names if name not in existing), ""):
         has = ", ".join(found.name for found, _ in previews[:20])
         raise Problem(f"There is no skill {missing!r} in {path.name}.", f"It contains: {has}.", "Nothing was added.")
     for found, packed in previews:
         if found.error or (names and found.name not in names and found.key not in names):
-            brought.append(found)
+            imported.append(found)
             continue
         version = library.latest_version(found.key)
         if found.name_taken_by != "same":
             why = f"imported from {path.name}"
             version = await library.add_imported(found.key[len(LIBRARY_PREFIX) :], _bodies(packed), version, why)
-        brought.append(dataclasses.replace(found, version=version))
-    return tuple(brought)
+        imported.append(dataclasses.replace(found, version=version))
+    return tuple(imported)
 
 
 def export_skill(library: SkillLibrary, key: str, to: Path, version: int = 0) -> Path:
@@ -119,24 +119,24 @@ def _preview_all(library: SkillLibrary, path: Path, replace: bool) -> list[tuple
     taken: set[str] = set()
     found = []
     for packed in read_skills(path):
-        made = _one(library, packed, taken, replace)
-        taken.add(made.key)
-        found.append((made, packed))
+        preview = _one(library, packed, taken, replace)
+        taken.add(preview.key)
+        found.append((preview, packed))
     return found
 
 
 def _one(library: SkillLibrary, packed: PackedSkill, taken: set[str], replace: bool) -> ImportedSkill:
     if packed.error:
-        return _left_out(packed, packed.error)
+        return _failed_import(packed, packed.error)
     called, findings, text = _inspect(packed)
     if not called:
         why = next((each.message for each in findings if each.level == "error"), "")
         return ImportedSkill(packed.folder, "", findings, tuple(packed.files), text, error=why)
-    wanted = _name(called, packed.folder)
+    preferred = _name(called, packed.folder)
     digest = files_digest(list_files(_bodies(packed)))
-    name, number = wanted, 1
-    while (there := library.digest(f"{LIBRARY_PREFIX}{name}")) or f"{LIBRARY_PREFIX}{name}" in taken:
-        if there == digest:
+    name, number = preferred, 1
+    while (existing := library.digest(f"{LIBRARY_PREFIX}{name}")) or f"{LIBRARY_PREFIX}{name}" in taken:
+        if existing == digest:
             return ImportedSkill(
                 called, f"{LIBRARY_PREFIX}{name}", findings, tuple(packed.files), text, name_taken_by="same"
             )
@@ -145,7 +145,7 @@ def _one(library: SkillLibrary, packed: PackedSkill, taken: set[str], replace: b
                 called, f"{LIBRARY_PREFIX}{name}", findings, tuple(packed.files), text, name_taken_by="other"
             )
         number += 1
-        name = f"{wanted[: NAME_LIMIT - 4].rstrip('-')}-{number}"
+        name = f"{preferred[: NAME_LIMIT - 4].rstrip('-')}-{number}"
     return ImportedSkill(
         called,
         f"{LIBRARY_PREFIX}{name}",
@@ -158,9 +158,9 @@ def _one(library: SkillLibrary, packed: PackedSkill, taken: set[str], replace: b
 
 def _name(name: str, folder: str) -> str:
     """Return the library name of a skill: its own name, or the closest valid one."""
-    for wanted in (name, folder):
-        if is_valid_name(wanted):
-            return wanted
+    for candidate in (name, folder):
+        if is_valid_name(candidate):
+            return candidate
     plain = unicodedata.normalize("NFKD", name or folder).encode("ascii", "ignore").decode().lower()
     return re.sub(r"[^a-z0-9]+", "-", plain).strip("-")[:NAME_LIMIT].strip("-") or "skill"
 

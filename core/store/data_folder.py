@@ -64,7 +64,7 @@ def open_data_folder(folder: Path, *, synchronous: str = "FULL") -> DataFolder:
 def _prepare(path: Path) -> list[ErrorDetails]:
     """Make sure the file can be opened, salvaging it if it is damaged. Return warnings, or raise Problem."""
     marker = read_marker(path)
-    log_gone = marker is not None and not marker.closed and not wal_path(path).exists()
+    log_is_missing = marker is not None and not marker.closed and not wal_path(path).exists()
     clean = marker is not None and path.exists() and is_unchanged(path, marker) and not file_size(wal_path(path))
     health = check_health(path, thorough=not clean)
     match health.state:
@@ -78,7 +78,7 @@ def _prepare(path: Path) -> list[ErrorDetails]:
             raise newer_schema(health.version)
         case "damaged":
             return _repair(path)
-        case "good" if log_gone:
+        case "good" if log_is_missing:
             return [WAL_MISSING]
         case "good":
             return []
@@ -99,7 +99,7 @@ def _open(path: Path, synchronous: str) -> tuple[Database, list[ErrorDetails]]:
     except BaseException:
         database.close()
         raise
-    database.on_closed = lambda whole: _mark_closed(path, whole)
+    database.on_closed = lambda intact: _mark_closed(path, intact)
     return database, notes
 
 
@@ -111,9 +111,9 @@ def _mark_open(path: Path) -> None:
     write_marker(path, closed=False, events=_event_count(path))
 
 
-def _mark_closed(path: Path, whole: bool) -> bool:
+def _mark_closed(path: Path, intact: bool) -> bool:
     """Record a clean shutdown, which spares the next start a full check. Return whether it was recorded."""
-    if not whole or file_size(wal_path(path)):
+    if not intact or file_size(wal_path(path)):
         return False
     try:
         write_marker(path, closed=True, events=_event_count(path))

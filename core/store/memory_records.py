@@ -103,8 +103,8 @@ class MemoryRecords:
         limit: int = -1,
     ) -> list[Memory]:
         """Return the memories that match every filter that is set, newest first. A negative `limit` means no limit."""
-        wanted = {"m.status": status, "m.kind": kind, "m.session": session, "p.scope": scope, "p.scope_id": scope_id}
-        chosen = {name: value for name, value in wanted.items() if value}
+        filters = {"m.status": status, "m.kind": kind, "m.session": session, "p.scope": scope, "p.scope_id": scope_id}
+        chosen = {name: value for name, value in filters.items() if value}
         where = " AND ".join(f"{name} = ?" for name in chosen) or "1"
         query = f"SELECT {COLUMNS} {FROM} WHERE {where} ORDER BY m.created_at DESC, m.key DESC LIMIT ?"
         return [_memory(row) for row in self._db.execute(query, (*chosen.values(), limit))]
@@ -137,14 +137,14 @@ class MemoryRecords:
         rows = self._db.execute(f"SELECT {VERSION} FROM memory_version WHERE memory = ? ORDER BY number", (name,))
         return [_change(row) for row in rows]
 
-    def scopes(self, wanted: Iterable[tuple[str, str]]) -> list[IndexedScope]:
-        """Return the scopes among `wanted` that hold any memories."""
+    def scopes(self, names: Iterable[tuple[str, str]]) -> list[IndexedScope]:
+        """Return those of the scopes that hold any memories."""
         found = []
-        for reach, place in wanted:
+        for scope, scope_id in names:
             row = self._db.execute(
                 "SELECT number, scope, scope_id, memory_count, word_count, context_word_count FROM memory_scope"
                 " WHERE scope = ? AND scope_id = ? AND memory_count > 0",
-                (reach, place),
+                (scope, scope_id),
             ).fetchone()
             if row:
                 found.append(IndexedScope(*row))
@@ -204,8 +204,8 @@ class MemoryRecords:
         for change in changes:
             memory = fold([change])
             assert memory is not None
-            where = (memory.content.scope, memory.content.scope_id)
-            place = numbers[where] if where in numbers else numbers.setdefault(where, self.scope_number(*where))
+            scope = (memory.content.scope, memory.content.scope_id)
+            place = numbers[scope] if scope in numbers else numbers.setdefault(scope, self.scope_number(*scope))
             keys[place] = keys[place] + 1 if place in keys else self._next_key(place)
             indexed = self._index(memory.content)
             rows.append(_row(keys[place], memory, indexed, (0, 0, 0, 0, 0)))
@@ -299,9 +299,9 @@ class MemoryRecords:
             )
             self._update_totals(use.memory)
 
-    def rate_run(self, session: str, run: int, went: str) -> int:
+    def rate_run(self, session: str, run: int, rating: str) -> int:
         """Save the rating of a run, good or bad, with all memories it received. Return how many."""
-        self._db.execute("UPDATE memory_use SET run_rating = ? WHERE session = ? AND run = ?", (went, session, run))
+        self._db.execute("UPDATE memory_use SET run_rating = ? WHERE session = ? AND run = ?", (rating, session, run))
         received = self.uses(session, run)
         for use in received:
             self._update_totals(use.memory)
@@ -380,13 +380,13 @@ def _json(value: Any) -> str:
 
 def _memory(row: tuple[Any, ...]) -> Memory:
     (
-        name, kind, text, around, parts, confidence, author, session, seq, made, changed, version, evidence, pinned,
-        standing, links, recalled, used, good, bad, last, reach, place,
+        name, kind, text, context, fields, confidence, author, session, seq, created_at, changed, version, evidence,
+        pinned, status, links, recalled, used, good, bad, last, scope, scope_id,
     ) = row  # fmt: skip
-    content = MemoryContent(kind, text, reach, place, around, confidence, json.loads(parts) if parts else {})
+    content = MemoryContent(kind, text, scope, scope_id, context, confidence, json.loads(fields) if fields else {})
     uses = MemoryUsage(recalled, used, good, bad, last)
     return Memory(
-        name, content, author, made, changed, version, session, seq, evidence, bool(pinned), standing,
+        name, content, author, created_at, changed, version, session, seq, evidence, bool(pinned), status,
         tuple(json.loads(links)) if links else (), uses,
     )  # fmt: skip
 

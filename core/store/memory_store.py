@@ -47,9 +47,9 @@ class MemoryStore:
         """Run `work` in one transaction on the writing thread."""
         if self.database is None:
             raise Problem("The data folder is not writable.", "It is open read-only.", "")
-        done = await self.database.run(lambda db: work(self.records(db)))
+        result = await self.database.run(lambda db: work(self.records(db)))
         self.on_change()
-        return done
+        return result
 
     def read(self, work: Callable[[MemoryRecords], T]) -> T:
         """Run `work` on the reading connection."""
@@ -94,10 +94,10 @@ class MemoryStore:
         """Run `work`, which reads embeddings, on the reading connection."""
         return self._run_read(lambda db: work(EmbeddingStore(db)))
 
-    async def save_embeddings(self, model: str, made: Sequence[tuple[UnembeddedMemory, bytes]], at: int) -> None:
+    async def save_embeddings(self, model: str, embeddings: Sequence[tuple[UnembeddedMemory, bytes]], at: int) -> None:
         """Save embeddings made by `model`; if the data folder is read-only, do nothing."""
         if self.database is not None:
-            await self.database.run(lambda db: EmbeddingStore(db).save(model, made, at))
+            await self.database.run(lambda db: EmbeddingStore(db).save(model, embeddings, at))
 
     def close(self) -> None:
         if self._reading:

@@ -58,8 +58,8 @@ class ProposalStore:
         target: str = "",
     ) -> list[Proposal]:
         """Return the proposals that match every filter that is set, oldest first."""
-        wanted = {"state": state, "target_kind": target_kind, "session": session, "target": target}
-        named = {name: value for name, value in wanted.items() if value}
+        filters = {"state": state, "target_kind": target_kind, "session": session, "target": target}
+        named = {name: value for name, value in filters.items() if value}
         where = " AND ".join(f"{name} = ?" for name in named) or "1"
         return self._read(f"SELECT {COLUMNS} FROM proposal WHERE {where} ORDER BY created_at, id", *named.values())
 
@@ -72,10 +72,10 @@ class ProposalStore:
             raise Problem(f"There is no proposal {name!r}.", cause, "List the proposals with `journeyman proposals`.")
         return found[0]
 
-    async def create(self, wanted: Proposal) -> Proposal:
+    async def create(self, draft: Proposal) -> Proposal:
         """Save a proposal as pending under a new id, unless the same change is pending; then return that proposal."""
         proposal = replace(
-            wanted, id=_new_id(), created_at=self._clock(), state="pending", resolved_at=0, resolved_by="", result=""
+            draft, id=_new_id(), created_at=self._clock(), state="pending", resolved_at=0, resolved_by="", result=""
         )
         same = " AND ".join(f"{name} = ?" for name in IDENTITY_FIELDS)
         identity = [getattr(proposal, name) for name in IDENTITY_FIELDS]

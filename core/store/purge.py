@@ -34,8 +34,8 @@ async def purge_sessions(database: Database, sessions: Iterable[str], before_pur
             named |= found
     if not named:
         return 0
-    referenced, seen = await asyncio.to_thread(_find_referenced, database.path, named)
-    return await database.run(lambda db: delete_unreferenced_blobs(db, named - referenced, seen))
+    referenced, last_seqs = await asyncio.to_thread(_find_referenced, database.path, named)
+    return await database.run(lambda db: delete_unreferenced_blobs(db, named - referenced, last_seqs))
 
 
 def _begin(db: sqlite3.Connection, session: str, before_purge: Callable[[str], None]) -> int:
@@ -75,9 +75,9 @@ def delete_last_events(db: sqlite3.Connection, number: int) -> set[str]:
             unindex_event(db, name, load_texts(decode_event(kind, payload), lambda blob: read_blob(db, blob)))
         named.update(NAMED.findall(payload))
     if rows:
-        gone = (rows[-1][0], rows[0][0])
-        remove_from_backlog(db, *gone)
-        db.execute("DELETE FROM event WHERE id BETWEEN ? AND ?", gone)
+        deleted_range = (rows[-1][0], rows[0][0])
+        remove_from_backlog(db, *deleted_range)
+        db.execute("DELETE FROM event WHERE id BETWEEN ? AND ?", deleted_range)
     return named
 
 
@@ -97,29 +97,29 @@ def find_referenced_blobs(db: sqlite3.Connection, names: set[str]) -> tuple[set[
     """Return which of these blobs any event refers to, and the last sequence number seen, by session number."""
     db.execute("BEGIN")
     try:
-        seen: dict[int, int] = dict(db.execute("SELECT number, last_seq FROM session"))
+        last_seqs: dict[int, int] = dict(db.execute("SELECT number, last_seq FROM session"))
         found: set[str] = set()
         for (payload,) in db.execute("SELECT payload FROM event"):
             found.update(names.intersection(NAMED.findall(payload)))
-        return found, seen
+        return found, last_seqs
     finally:
         db.execute("COMMIT")
 
 
-def delete_unreferenced_blobs(db: sqlite3.Connection, names: set[str], seen: dict[int, int]) -> int:
+def delete_unreferenced_blobs(db: sqlite3.Connection, names: set[str], last_seqs: dict[int, int]) -> int:
     """Delete blobs and return how many.
 
-    A blob is kept if a skill version refers to it, or an event with a higher sequence number than `seen` has for its
-    session.
+    A blob is kept if a skill version refers to it, or an event whose sequence number is above that of its session in
+    `last_seqs`.
     """
     newer: set[str] = set()
     for number, seq in db.execute("SELECT number, last_seq FROM session").fetchall():
-        if seq > seen.get(number, 0):
-            since = (row_key(number, seen.get(number, 0)), key_range(number)[1])
+        if seq > last_seqs.get(number, 0):
+            since = (row_key(number, last_seqs.get(number, 0)), key_range(number)[1])
             for (payload,) in db.execute("SELECT payload FROM event WHERE id > ? AND id <= ?", since):
                 newer.update(NAMED.findall(payload))
     for (files,) in db.execute("SELECT files FROM skill_version"):
         newer.update(NAMED.findall(files))
-    gone = names - newer
-    db.executemany("DELETE FROM blob WHERE hash = ?", [(name,) for name in gone])
-    return len(gone)
+    unreferenced = names - newer
+    db.executemany("DELETE FROM blob WHERE hash = ?", [(name,) for name in unreferenced])
+    return len(unreferenced)

@@ -28,7 +28,7 @@ def read_queued_messages(db: sqlite3.Connection, session: int, running: bool) ->
     While a run is in progress (`running`), the messages before its start are its task and not queued.
     """
     lines = list(_since_request(db, session))
-    begun = max((seq for seq, kind, _ in lines if kind == "run_started"), default=0) if running else 0
+    run_start = max((seq for seq, kind, _ in lines if kind == "run_started"), default=0) if running else 0
     waiting: dict[int, QueuedMessage] = {}
     known: dict[int, QueuedMessage] = {}
     for seq, kind, values in reversed(lines):
@@ -41,7 +41,7 @@ def read_queued_messages(db: sqlite3.Connection, session: int, running: bool) ->
             if target in known and values["action"] in {"edited", "restored"}:
                 known[target] = known[target]._replace(text=text.get("head", ""), blob=text.get("blob", ""))
             waiting = {entry: known[entry] for entry in values.get("order", ()) if entry in known}
-    task = {seq for seq, kind, _ in lines if kind == "user_message" and seq < begun}
+    task = {seq for seq, kind, _ in lines if kind == "user_message" and seq < run_start}
     return [one for entry, one in waiting.items() if entry not in task]
 
 

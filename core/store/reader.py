@@ -242,7 +242,7 @@ class Reader:
             (kind, name, name),
         ).fetchall()
 
-    def _pending_permission(self, session: str, asked: int, payload: str) -> PendingPermissionRequest:
+    def _pending_permission(self, session: str, asked_at: int, payload: str) -> PendingPermissionRequest:
         plain = json.loads(payload)
         request = plain["request"]
         lists = {name: tuple(request.get(name, ())) for name in ("untrusted_sources", "patterns", "protected_paths")}
@@ -250,7 +250,7 @@ class Reader:
         full_arguments = self.blob(arguments["blob"]).decode("utf-8", "replace") if arguments.get("blob") else ""
         options = tuple(PermissionOption(**one) for one in request.get("options", ()))
         parsed = PermissionRequest(**{**request, **lists, "options": options})
-        return PendingPermissionRequest(session, parsed, full_arguments or arguments.get("head", ""), asked)
+        return PendingPermissionRequest(session, parsed, full_arguments or arguments.get("head", ""), asked_at)
 
     def _number(self, session: str) -> int:
         if session not in self._numbers:
@@ -261,9 +261,9 @@ class Reader:
         return self._numbers[session]
 
 
-def _question(plain: dict[str, Any], asked: int) -> Question:
+def _question(plain: dict[str, Any], asked_at: int) -> Question:
     parts = tuple(SubQuestion(**{**part, "options": _options(part)}) for part in plain.get("sub_questions", ()))
-    return Question(**{**plain, "options": _options(plain), "sub_questions": parts, "asked_at": asked})
+    return Question(**{**plain, "options": _options(plain), "sub_questions": parts, "asked_at": asked_at})
 
 
 def _options(plain: dict[str, Any]) -> tuple[QuestionOption, ...]:

@@ -35,25 +35,25 @@ def rebuild(db: sqlite3.Connection, names: Mapping[int, str] = NO_NAMES) -> Rebu
     for table in ("pending_request", "skill_use", "step", "session", "search_backlog"):
         db.execute(f"DELETE FROM {table}")
     db.execute("INSERT INTO event_search (event_search) VALUES ('delete-all')")
-    done = RebuildResult()
+    result = RebuildResult()
     number = 0
     while found := db.execute(
         "SELECT id FROM event WHERE id > ? ORDER BY id LIMIT 1", (key_range(number)[1],)
     ).fetchone():
         number = session_of(found[0])
-        _rebuild_session(db, number, names.get(number, ""), done)
-    return done
+        _rebuild_session(db, number, names.get(number, ""), result)
+    return result
 
 
-def _rebuild_session(db: sqlite3.Connection, number: int, name: str, done: RebuildResult) -> None:
+def _rebuild_session(db: sqlite3.Connection, number: int, name: str, result: RebuildResult) -> None:
     outline = Outline()
     row: SessionRow | None = None
     rows: dict[int, Step] = {}
     for entry in _entries(db, number, name):
         if row is None:
             row = _begin(db, number, name, entry)
-        done.gaps += entry.seq - row.last_seq - 1
-        done.events += 1
+        result.gaps += entry.seq - row.last_seq - 1
+        result.events += 1
         entry = replace(entry, session=row.id)
         changed = fold(entry, outline)
         rows.update((step.row, step) for step in changed)
@@ -67,7 +67,7 @@ def _rebuild_session(db: sqlite3.Connection, number: int, name: str, done: Rebui
     if row is not None:
         write_steps(db, number, rows.values())
         update_session(db, number, row)
-        done.sessions += 1
+        result.sessions += 1
 
 
 def _begin(db: sqlite3.Connection, number: int, name: str, entry: EventRecord) -> SessionRow:

@@ -30,10 +30,10 @@ def sample_rows(db: sqlite3.Connection, session: int, count: int, limit: int) ->
     """
     if count <= limit:
         return read_rows(db, session, 0, count)
-    wanted = sorted({round(n * (count - 1) / (limit - 1)) for n in range(limit)})
+    positions = sorted({round(n * (count - 1) / (limit - 1)) for n in range(limit)})
     rows = db.execute(
         f"SELECT {_COLUMNS} FROM step WHERE id IN (SELECT value FROM json_each(?)) ORDER BY id",
-        (json.dumps([row_key(session, row) for row in wanted]),),
+        (json.dumps([row_key(session, row) for row in positions]),),
     )
     return _samples(rows)
 

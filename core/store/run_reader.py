@@ -66,7 +66,7 @@ class RunReader:
             "SELECT payload FROM event WHERE id BETWEEN ? AND ? AND kind = 'replied' ORDER BY id DESC LIMIT ?",
             (*self._span(session), REPLIES),
         )
-        return "\n".join(word for (payload,) in rows for word in _words(json.loads(payload)))
+        return "\n".join(word for (payload,) in rows for word in _texts(json.loads(payload)))
 
     def events(self, session: str, kinds: tuple[str, ...]) -> list[tuple[str, dict[str, Any]]]:
         """Return the kind and payload of the events of these kinds, in order."""
@@ -106,6 +106,6 @@ class RunReader:
         return key_range(found[0]) if found else (0, 0)
 
 
-def _words(reply: dict[str, Any]) -> list[str]:
+def _texts(reply: dict[str, Any]) -> list[str]:
     calls = [call.get("arguments", {}).get("head", "") for call in reply.get("calls", ())]
     return [reply.get("text", {}).get("head", ""), reply.get("reasoning", {}).get("head", ""), *calls]

@@ -76,10 +76,12 @@ def _build(db: sqlite3.Connection, path: Path, saved: SalvageResult) -> None:
     if saved.backup:
         with _migrated(saved.backup.path) as backup:
             saved.from_backup = _add_from_backup(db, backup, ends)
-    done = rebuild(db, {number: name for number, (name, _) in ends.items()})
+    rebuilt = rebuild(db, {number: name for number, (name, _) in ends.items()})
     db.execute("COMMIT")
-    saved.sessions = done.sessions
-    saved.lost = max(done.gaps + _count_cut_ends(db, ends), _recorded_count(path) - saved.events - saved.from_backup)
+    saved.sessions = rebuilt.sessions
+    saved.lost = max(
+        rebuilt.gaps + _count_missing_ends(db, ends), _recorded_count(path) - saved.events - saved.from_backup
+    )
 
 
 def _recorded_count(path: Path) -> int:
@@ -233,10 +235,10 @@ def _differ(db: sqlite3.Connection, rows: list[tuple[Value, ...]]) -> bool:
     return False
 
 
-def _count_cut_ends(db: sqlite3.Connection, ends: dict[int, tuple[str, int]]) -> int:
+def _count_missing_ends(db: sqlite3.Connection, ends: dict[int, tuple[str, int]]) -> int:
     """Count the events missing at the end of each session, according to the event count that the session row claims."""
-    lost = 0
+    missing = 0
     for number, (_, length) in ends.items():
         last = db.execute("SELECT max(id) FROM event WHERE id BETWEEN ? AND ?", key_range(number)).fetchone()[0]
-        lost += max(0, length - (offset_of(last) if last else 0))
-    return lost
+        missing += max(0, length - (offset_of(last) if last else 0))
+    return missing

@@ -53,10 +53,10 @@ class ScheduleStore:
     async def update(self, schedule: Schedule) -> bool:
         """Update a schedule if it still exists, and return whether it did."""
         row = [getattr(schedule, name) for name in (*NAMES[1:], NAMES[0])]
-        sets = ", ".join(f"{name} = ?" for name in NAMES[1:])
+        assignments = ", ".join(f"{name} = ?" for name in NAMES[1:])
 
         def write(db: sqlite3.Connection) -> bool:
-            return db.execute(f"UPDATE schedule SET {sets} WHERE id = ?", row).rowcount == 1
+            return db.execute(f"UPDATE schedule SET {assignments} WHERE id = ?", row).rowcount == 1
 
         return await self._writer().run(write)
 

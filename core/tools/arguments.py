@@ -25,9 +25,9 @@ def schema_of(reader: "TypeAdapter[Any]") -> dict[str, Any]:
     To save tokens it has only what helps a model to write a call: no titles, defaults, limits or closed objects. The
     arguments are checked against all of that nevertheless, and the error names the limit.
     """
-    whole = reader.json_schema()
-    named = whole.pop("$defs", {})
-    plain = _plain(whole, named)
+    schema = reader.json_schema()
+    named = schema.pop("$defs", {})
+    plain = _plain(schema, named)
     assert isinstance(plain, dict)
     return plain
 
@@ -127,8 +127,8 @@ def _depths(node: Any, depth: int = 0) -> Iterator[int]:
 def _explain(detail: "ErrorDetails", reader: "TypeAdapter[Any]") -> str:
     place = ".".join(map(str, detail["loc"])) or "arguments"
     if detail["type"] in ("unexpected_keyword_argument", "extra_forbidden"):
-        near = get_close_matches(str(detail["loc"][-1]), _keys(schema_of(reader)), n=1)
-        return f"{place}: unknown parameter" + (f", did you mean {near[0]!r}?" if near else "")
+        suggestion = get_close_matches(str(detail["loc"][-1]), _keys(schema_of(reader)), n=1)
+        return f"{place}: unknown parameter" + (f", did you mean {suggestion[0]!r}?" if suggestion else "")
     if detail["type"] == "missing":
         return f"{place}: required"
     found = type(detail["input"]).__name__

@@ -45,10 +45,10 @@ class AskUserArguments:
 
 def to_question(parameters: AskUserArguments, name: str) -> Question:
     """Return the question that the event log records, under the id `name`."""
-    given = parameters.questions or (
+    sub_questions = parameters.questions or (
         QuestionArguments(parameters.question, parameters.options, parameters.free_text, parameters.multi_select),
     )
-    parts = tuple(map(_part, given))
+    parts = tuple(map(_part, sub_questions))
     first = parts[0]
     if len(parts) == 1:
         return Question(
@@ -59,6 +59,8 @@ def to_question(parameters: AskUserArguments, name: str) -> Question:
     return Question(name, text, parameters.why, sub_questions=parts, default_answer=parameters.default)
 
 
-def _part(asked: QuestionArguments) -> SubQuestion:
-    options = tuple(QuestionOption(o.label, o.description, o.recommended) for o in asked.options)
-    return SubQuestion(asked.question, options, asked.free_text or not options, asked.multi_select and bool(options))
+def _part(question: QuestionArguments) -> SubQuestion:
+    options = tuple(QuestionOption(o.label, o.description, o.recommended) for o in question.options)
+    return SubQuestion(
+        question.question, options, question.free_text or not options, question.multi_select and bool(options)
+    )

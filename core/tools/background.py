@@ -70,12 +70,12 @@ class BackgroundCommands:
     def __init__(self) -> None:
         self._all: dict[str, BackgroundCommand] = {}
         self._spawn: SpawnTask | None = None
-        self._tell: Callable[[CommandEnd], Awaitable[None]] | None = None
+        self._on_end: Callable[[CommandEnd], Awaitable[None]] | None = None
         self._closed = False
 
-    def connect(self, spawn: SpawnTask, tell: Callable[[CommandEnd], Awaitable[None]]) -> None:
-        """Set how follower tasks are started (`spawn`) and how the end of a command is recorded (`tell`)."""
-        self._spawn, self._tell = spawn, tell
+    def connect(self, spawn: SpawnTask, on_end: Callable[[CommandEnd], Awaitable[None]]) -> None:
+        """Set how follower tasks are started (`spawn`) and how the end of a command is recorded (`on_end`)."""
+        self._spawn, self._on_end = spawn, on_end
 
     def check_capacity(self) -> None:
         """Raise a Problem if no further command can be started."""
@@ -108,8 +108,8 @@ class BackgroundCommands:
     async def record_stopped(self, call: str, changes: tuple[ScannedChange, ...]) -> None:
         """Record the file changes of a foreground command whose call was stopped."""
         self.note_foreign_changes((change.path, change.after) for change in changes)
-        if self._tell and changes:
-            await self._tell(CommandEnd(call, changes))
+        if self._on_end and changes:
+            await self._on_end(CommandEnd(call, changes))
 
     async def close(self) -> None:
         """Kill the remaining commands and wait until the end of each is recorded."""
@@ -123,14 +123,16 @@ class BackgroundCommands:
             task.result()
 
     async def _follow(self, call: str, one: BackgroundCommand) -> None:
-        done = await one.running.wait_or_kill()
+        finished = await one.running.wait_or_kill()
         changes, note = await run_to_completion(one.scan_changes)
-        done = replace(done, output=done.output + note)
-        if self._tell:
-            await self._tell(CommandEnd(call, tuple(_own(changes, one.foreign_changes)), done, one.command))
+        finished = replace(finished, output=finished.output + note)
+        if self._on_end:
+            await self._on_end(
+                CommandEnd(call, tuple(_own_changes(changes, one.foreign_changes)), finished, one.command)
+            )
 
 
-def _own(changes: tuple[ScannedChange, ...], noted: dict[str, bytes | None]) -> Iterable[ScannedChange]:
+def _own_changes(changes: tuple[ScannedChange, ...], noted: dict[str, bytes | None]) -> Iterable[ScannedChange]:
     """Yield the changes that were not made by other calls of the run."""
     for change in changes:
         before = noted.get(change.path, change.before)

@@ -29,10 +29,10 @@ async def run(parameters: CheckArguments, place: ToolContext) -> ToolResult:
 
 
 def _state(one: BackgroundCommand, name: str) -> str:
-    done = one.running.finished
-    if done is None:
+    finished = one.running.finished
+    if finished is None:
         return f"\n[{name} is still running]"
-    return f"\n[{name} has ended: {done.killed_because or f'exit code {done.exit_code}'}]"
+    return f"\n[{name} has ended: {finished.killed_because or f'exit code {finished.exit_code}'}]"
 
 
 CHECK = Tool(

@@ -31,8 +31,8 @@ class CheckedEdit:
     digest: str = ""
 
 
-def with_known_digest(parameters: EditArguments, seen: Mapping[str, str]) -> CheckedEdit:
-    return CheckedEdit(parameters, seen.get(normalized_path(parameters.path), ""))
+def with_known_digest(parameters: EditArguments, digests: Mapping[str, str]) -> CheckedEdit:
+    return CheckedEdit(parameters, digests.get(normalized_path(parameters.path), ""))
 
 
 async def run(parameters: EditArguments | CheckedEdit, place: ToolContext) -> ToolResult:
@@ -72,9 +72,9 @@ def apply_edit(text: str, parameters: EditArguments) -> str:
 
 def _nearest(text: str, old: str) -> str:
     """Name a line that equals the first line of the searched text but for leading and trailing spaces."""
-    wanted = next((line.strip() for line in old.splitlines() if line.strip()), "")
+    first_line = next((line.strip() for line in old.splitlines() if line.strip()), "")
     for number, line in enumerate(text.splitlines(), 1):
-        if wanted and line.strip() == wanted:
+        if first_line and line.strip() == first_line:
             return f"Line {number} starts like it: {line[:200]!r}."
     return ""
 

@@ -127,13 +127,13 @@ async def _ask(place: SplitResult, addresses: Addresses) -> FetchedPage:
     """Send one HTTP/1.0 request with a Host header; the body then ends with the connection."""
     path = urlunsplit(("", "", place.path or "/", place.query, ""))
     path = "".join(sign if sign.isascii() else "".join(f"%{byte:02X}" for byte in sign.encode()) for sign in path)
-    asked = (
+    request = (
         f"GET {path} HTTP/1.0\r\nHost: {place.netloc}\r\nUser-Agent: Journeyman\r\n"
         "Accept: text/html, text/*, application/json, */*;q=0.1\r\nAccept-Encoding: identity\r\n"
         "Connection: close\r\n\r\n"
     )
     async with _connection(place, addresses) as (reader, writer):
-        writer.write(asked.encode("ascii"))
+        writer.write(request.encode("ascii"))
         await writer.drain()
         status, headers = _head(await reader.readuntil(b"\r\n\r\n"))
         moved = headers.get("location", "") if status in (301, 302, 303, 307, 308) else ""
@@ -141,8 +141,8 @@ async def _ask(place: SplitResult, addresses: Addresses) -> FetchedPage:
             return FetchedPage(status, "", b"", moved)
         if headers.get("content-encoding", "identity") != "identity" or "transfer-encoding" in headers:
             raise Problem("The server used an encoding that was not asked for.", "", "Try another page.")
-        body, cut = await _body(reader, headers.get("content-length", ""))
-    return FetchedPage(status, headers.get("content-type", "text/plain"), body, truncated=cut)
+        body, truncated = await _body(reader, headers.get("content-length", ""))
+    return FetchedPage(status, headers.get("content-type", "text/plain"), body, truncated=truncated)
 
 
 def _head(head: bytes) -> tuple[int, dict[str, str]]:
@@ -156,9 +156,9 @@ def _head(head: bytes) -> tuple[int, dict[str, str]]:
 
 async def _body(reader: asyncio.StreamReader, length: str) -> tuple[bytes, bool]:
     """Return the body up to the size limit, and whether there was more."""
-    wanted = int(length) if length.isdigit() and len(length) < 16 else None
+    expected = int(length) if length.isdigit() and len(length) < 16 else None
     body = bytearray()
-    while len(body) <= SIZE and (wanted is None or len(body) < wanted):
+    while len(body) <= SIZE and (expected is None or len(body) < expected):
         piece = await reader.read(65_536)
         if not piece:
             break

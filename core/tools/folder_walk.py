@@ -24,7 +24,7 @@ class FolderWalk:
 
     root: Path
     incomplete: str = ""
-    _left: int = ENTRIES
+    _remaining: int = ENTRIES
     _until: float = 0.0
     _broker: FileBroker = field(init=False)
 
@@ -58,10 +58,12 @@ class FolderWalk:
         try:
             with self._broker.open_folder("/".join(folder) or ".") as descriptor, os.scandir(descriptor) as entries:
                 for entry in entries:
-                    self._left -= 1
-                    if self._left < 0 or (self._left % 256 == 0 and time.monotonic() > self._until):
+                    self._remaining -= 1
+                    if self._remaining < 0 or (self._remaining % 256 == 0 and time.monotonic() > self._until):
                         self.incomplete = (
-                            f"stopped after {ENTRIES:,} files" if self._left < 0 else f"stopped after {SECONDS:g} s"
+                            f"stopped after {ENTRIES:,} files"
+                            if self._remaining < 0
+                            else f"stopped after {SECONDS:g} s"
                         )
                         break
                     is_folder = entry.is_dir(follow_symlinks=False)

@@ -72,7 +72,9 @@ def schema_error(schema: Any, place: str = "schema", depth: int = 0) -> str:
         return f"{place} is nested more than {DEEPEST} levels deep"
     if strange := sorted(set(schema) - SUPPORTED_KEYWORDS):
         return f"{place} uses {', '.join(strange)}, which is not supported"
-    if strange := sorted(word for word, fits in KEYWORD_CHECKS.items() if word in schema and not fits(schema[word])):
+    if strange := sorted(
+        keyword for keyword, fits in KEYWORD_CHECKS.items() if keyword in schema and not fits(schema[keyword])
+    ):
         return f"{place} has an invalid value for {', '.join(strange)}"
     types = schema.get("type", [])
     for name in [types] if isinstance(types, str) else types:
@@ -108,11 +110,11 @@ def _inner(schema: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     properties = schema.get("properties", {})
     if isinstance(properties, dict):
         yield from ((f"properties.{name}", inner) for name, inner in properties.items())
-    for word in ("items", "not", "additionalProperties"):
-        if word in schema:
-            yield word, schema[word]
-    for word in ("anyOf", "oneOf", "allOf"):
-        yield from ((f"{word}[{place}]", inner) for place, inner in enumerate(schema.get(word, ())))
+    for keyword in ("items", "not", "additionalProperties"):
+        if keyword in schema:
+            yield keyword, schema[keyword]
+    for keyword in ("anyOf", "oneOf", "allOf"):
+        yield from ((f"{keyword}[{place}]", inner) for place, inner in enumerate(schema.get(keyword, ())))
 
 
 def validation_errors(value: Any, schema: Any, place: str = "the value") -> list[str]:
@@ -136,7 +138,9 @@ def _choices(value: Any, schema: Mapping[str, Any], place: str) -> Iterator[str]
         yield f"{place} must be one of {json.dumps(schema['enum'], ensure_ascii=False)}"
     if "const" in schema and not _same(value, schema["const"]):
         yield f"{place} must be {json.dumps(schema['const'], ensure_ascii=False)}"
-    fitting = [sum(not validation_errors(value, one) for one in schema.get(word, ())) for word in ("anyOf", "oneOf")]
+    fitting = [
+        sum(not validation_errors(value, one) for one in schema.get(keyword, ())) for keyword in ("anyOf", "oneOf")
+    ]
     if "anyOf" in schema and not fitting[0]:
         yield f"{place} matches none of the allowed schemas"
     if "oneOf" in schema and fitting[1] != 1:
@@ -148,23 +152,23 @@ def _choices(value: Any, schema: Mapping[str, Any], place: str) -> Iterator[str]
 
 
 def _sizes(value: Any, schema: Mapping[str, Any], place: str) -> Iterator[str]:
-    for least, most, kind in SIZES:
+    for minimum, maximum, kind in SIZES:
         if isinstance(value, kind):
-            if len(value) < schema.get(least, 0):
-                yield f"{place} must have a length of at least {schema[least]}"
-            if most in schema and len(value) > schema[most]:
-                yield f"{place} must have a length of at most {schema[most]}"
+            if len(value) < schema.get(minimum, 0):
+                yield f"{place} must have a length of at least {schema[minimum]}"
+            if maximum in schema and len(value) > schema[maximum]:
+                yield f"{place} must have a length of at most {schema[maximum]}"
     if isinstance(value, str) and "pattern" in schema and not _pattern(schema["pattern"]).isinstance_python(value):
         yield f"{place} must match {schema['pattern']}"
     if isinstance(value, int | float) and not isinstance(value, bool):
-        for word, holds, phrase in BOUNDS:
-            if word in schema and not holds(value, schema[word]):
-                yield f"{place} must be {phrase} {schema[word]}"
+        for keyword, holds, phrase in BOUNDS:
+            if keyword in schema and not holds(value, schema[keyword]):
+                yield f"{place} must be {phrase} {schema[keyword]}"
         if schema.get("multipleOf") and not _is_multiple(value, schema["multipleOf"]):
             yield f"{place} must be a multiple of {schema['multipleOf']}"
     if isinstance(value, list) and schema.get("uniqueItems"):
-        seen = [json.dumps(item, sort_keys=True) for item in value]
-        if len(set(seen)) < len(seen):
+        serialized = [json.dumps(item, sort_keys=True) for item in value]
+        if len(set(serialized)) < len(serialized):
             yield f"{place} contains an item twice"
 
 

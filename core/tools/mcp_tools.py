@@ -60,15 +60,15 @@ def mcp_tool(name: str) -> Tool:
             raise Problem("MCP servers are not available.", "Journeyman was started with --safe.", "")
 
         async def hear(progress: float, total: float | None, message: str | None) -> None:
-            if tell := place.output_listener():
+            if listener := place.output_listener():
                 of = f"/{total:g}" if total else ""
-                tell(f"{progress:g}{of} {message or ''}".strip().encode() + b"\n")
+                listener(f"{progress:g}{of} {message or ''}".strip().encode() + b"\n")
 
         answer = await place.servers.call_tool(
             parameters.server, parameters.tool, dict(parameters.arguments), hear, place.ask
         )
-        shown = tuple(MediaContent(*picture) for picture in answer.images)
-        return ToolResult(answer.text, failed=answer.failed, media=shown)
+        media = tuple(MediaContent(*picture) for picture in answer.images)
+        return ToolResult(answer.text, failed=answer.failed, media=media)
 
     return Tool(
         name=name, description="", parameters=McpCall, kind="tool", access="network",

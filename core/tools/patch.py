@@ -34,10 +34,10 @@ def _patch(parameters: PatchArguments, place: ToolContext) -> ToolResult:
     changes = [_change(file, place) for file in files]
     if has_same_file_twice(place, [change.path for change in changes]):
         raise Problem("Two names in the diff are the same file.", "", "Put all its hunks under one name.")
-    changes = _put_all(place, changes)
-    done = ", ".join(f"{_verb(change)} {change.path}" for change in changes)
-    seen = tuple((change.path, content_digest(change.after)) for change in changes if change.after is not None)
-    return ToolResult(f"Patched: {done}.", changes=tuple(changes), known_files=seen)
+    changes = _write_all(place, changes)
+    summary = ", ".join(f"{_verb(change)} {change.path}" for change in changes)
+    digests = tuple((change.path, content_digest(change.after)) for change in changes if change.after is not None)
+    return ToolResult(f"Patched: {summary}.", changes=tuple(changes), known_files=digests)
 
 
 def _change(file: FilePatch, place: ToolContext) -> FileChange:
@@ -59,18 +59,18 @@ def _change(file: FilePatch, place: ToolContext) -> FileChange:
     return FileChange(file.path, before, after.encode())
 
 
-def _put_all(place: ToolContext, changes: list[FileChange]) -> list[FileChange]:
+def _write_all(place: ToolContext, changes: list[FileChange]) -> list[FileChange]:
     """Write every file and return the changes with their modes. If one cannot be written, restore the others."""
-    done: list[FileChange] = []
+    written: list[FileChange] = []
     try:
         for change in changes:
             modes = replace_file(place, change.path, change.after)
-            done.append(replace(change, modes=modes))
+            written.append(replace(change, modes=modes))
     except (OSError, Problem) as error:
-        for change in reversed(done):
+        for change in reversed(written):
             replace_file(place, change.path, change.before, change.modes[0])
         raise Problem("A file could not be written; nothing was changed.", f"{error}.", "") from error
-    return done
+    return written
 
 
 def _verb(change: FileChange) -> str:

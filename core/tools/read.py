@@ -47,14 +47,14 @@ def _result(parameters: ReadArguments, body: bytes) -> ToolResult:
         return _show(parameters.path, kind, body)
     if b"\0" in body[:8192]:
         return ToolResult(f"{parameters.path} is not a text file ({len(body):,} bytes).", failed=True)
-    seen = ((parameters.path, content_digest(body)),)
+    digests = ((parameters.path, content_digest(body)),)
     # Only the requested lines are decoded: long runs read long files in small pieces.
-    wanted = b"".join(islice(BytesIO(body), parameters.start - 1, parameters.end or None))
-    if not wanted and parameters.start > 1:
+    selected = b"".join(islice(BytesIO(body), parameters.start - 1, parameters.end or None))
+    if not selected and parameters.start > 1:
         lines = body.count(b"\n") + (not body.endswith(b"\n") and bool(body))
         if parameters.start > max(lines, 1):
             return ToolResult(f"{parameters.path} has {lines:,} lines.", failed=True)
-    return ToolResult(wanted.decode("utf-8", "replace"), known_files=seen)
+    return ToolResult(selected.decode("utf-8", "replace"), known_files=digests)
 
 
 def _seen_as(body: bytes) -> str:

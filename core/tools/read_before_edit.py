@@ -19,9 +19,9 @@ def normalized_path(path: str) -> str:
     return posixpath.normpath(path)
 
 
-def updated_digests(seen: Mapping[str, str], result: ToolResult) -> dict[str, str]:
+def updated_digests(digests: Mapping[str, str], result: ToolResult) -> dict[str, str]:
     """Return the digests by path after a call, updated with what it read and wrote itself."""
-    known = {**seen, **{normalized_path(path): mark for path, mark in result.known_files}}
+    known = {**digests, **{normalized_path(path): mark for path, mark in result.known_files}}
     for change in result.changes:
         if change.after is None:
             known.pop(normalized_path(change.path), None)

@@ -73,7 +73,7 @@ async def search(parameters: SearchArguments, place: ToolContext, ripgrep: str |
         shares = [paths[n::PROCESSES] for n in range(PROCESSES)] if len(paths) > 200 else [paths]
         async with asyncio.TaskGroup() as tasks:
             for share in shares:
-                tasks.create_task(_look(program, parameters.pattern, root, share, found))
+                tasks.create_task(_run_search(program, parameters.pattern, root, share, found))
         if program:  # ripgrep opens files by path, in which a folder may have been replaced by a link
             found.lines = await asyncio.to_thread(_confirmed, found, place.broker)
     return _result_of(found)
@@ -104,16 +104,16 @@ def _files(parameters: SearchArguments, place: ToolContext) -> tuple[Path, list[
     return root, [path for path in kept if not is_secret("/".join(path))], walk.incomplete
 
 
-async def _look(
+async def _run_search(
     program: list[str], pattern: str, root: Path, paths: Sequence[tuple[str, ...]], found: SearchMatches
 ) -> None:
     if program:
         await _with_ripgrep(program[0], pattern, root, paths, found)
     else:
         ours = [sys.executable, "-IS", str(Path(__file__).with_name("searcher.py"))]
-        asked = {"pattern": pattern, "root": str(root), "hits": MAX_MATCHES + 1, "size": FILE_SIZE, "line": LINE * 4}
+        request = {"pattern": pattern, "root": str(root), "hits": MAX_MATCHES + 1, "size": FILE_SIZE, "line": LINE * 4}
         names = b"\0".join(os.fsencode("/".join(path)) for path in paths)
-        output, ended = await _bounded(ours, json.dumps(asked).encode() + b"\n" + names, root)
+        output, ended = await _bounded(ours, json.dumps(request).encode() + b"\n" + names, root)
         _collect(output, ended, found)
 
 
@@ -151,12 +151,12 @@ def _clear(text: bytes) -> str:
     return text.decode("utf-8", "replace").rstrip("\r")
 
 
-def _batches(names: list[str], most: int = 100_000) -> list[list[str]]:
+def _batches(names: list[str], max_size: int = 100_000) -> list[list[str]]:
     """Divide the names into groups that fit on a command line."""
     batches: list[list[str]] = [[]]
     size = 0
     for name in names:
-        if size + len(name.encode("utf-8", "surrogateescape")) > most or len(batches[-1]) >= 2_000:
+        if size + len(name.encode("utf-8", "surrogateescape")) > max_size or len(batches[-1]) >= 2_000:
             batches.append([])
             size = 0
         batches[-1].append(f"./{name}")

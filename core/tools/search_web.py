@@ -25,11 +25,11 @@ async def run(parameters: SearchWebArguments, place: ToolContext) -> ToolResult:
     if place.web is None:
         raise Problem("No search engine is set up.", "", "Continue without one, or ask the user to set one up.")
     hits = await place.web.search(parameters.query, parameters.count)
-    shown = [
+    lines = [
         f"{number}. {_line(hit.title)}\n   {_line(hit.url)}\n   {_line(hit.excerpt)}".rstrip()
         for number, hit in enumerate(hits, 1)
     ]
-    return ToolResult("\n\n".join(shown) or f"No results for {parameters.query!r}.")
+    return ToolResult("\n\n".join(lines) or f"No results for {parameters.query!r}.")
 
 
 def _line(words: str) -> str:

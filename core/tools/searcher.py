@@ -12,18 +12,18 @@ import sys
 
 
 def main() -> None:
-    asked = json.loads(sys.stdin.buffer.readline())
+    request = json.loads(sys.stdin.buffer.readline())
     paths = sys.stdin.buffer.read().split(b"\0")
-    pattern = re.compile(asked["pattern"], re.MULTILINE)
-    root = os.fsencode(asked["root"])
-    left = int(asked["hits"])
+    pattern = re.compile(request["pattern"], re.MULTILINE)
+    root = os.fsencode(request["root"])
+    remaining = int(request["hits"])
     for path in filter(None, paths):
-        text = read(root, path, int(asked["size"])).decode("utf-8", "replace").replace("\r\n", "\n")
-        for number, line in hits(text, pattern, left):
-            left -= 1
-            sys.stdout.buffer.write(b"%s\0%d\0%s\n" % (path, number, line[: int(asked["line"])].encode()))
+        text = read(root, path, int(request["size"])).decode("utf-8", "replace").replace("\r\n", "\n")
+        for number, line in hits(text, pattern, remaining):
+            remaining -= 1
+            sys.stdout.buffer.write(b"%s\0%d\0%s\n" % (path, number, line[: int(request["line"])].encode()))
         sys.stdout.buffer.flush()
-        if left <= 0:
+        if remaining <= 0:
             return
 
 
@@ -56,11 +56,11 @@ def open_beneath(root: bytes, parts: list[bytes]) -> int:
         os.close(folder)
 
 
-def hits(body: str, pattern: "re.Pattern[str]", most: int) -> list[tuple[int, str]]:
+def hits(body: str, pattern: "re.Pattern[str]", limit: int) -> list[tuple[int, str]]:
     """Return the number and text of each matching line, once. One search over the text, as most files have no match."""
     found: list[tuple[int, str]] = []
     at = number = counted = 0
-    while len(found) < most and at < len(body):
+    while len(found) < limit and at < len(body):
         hit = pattern.search(body, at)
         if hit is None:
             break

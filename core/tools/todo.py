@@ -39,9 +39,9 @@ async def run(parameters: TodoArguments, place: ToolContext) -> ToolResult:
 
 def timeline_text(parameters: TodoArguments) -> str:
     """Return the progress and the current item, as the timeline shows them."""
-    done = sum(item.status == "completed" for item in parameters.items)
+    completed = sum(item.status == "completed" for item in parameters.items)
     now = next((item.text for item in parameters.items if item.status == "in_progress"), "")
-    return f"{done} of {len(parameters.items)} done" + (f": {now}" if now else "")
+    return f"{completed} of {len(parameters.items)} done" + (f": {now}" if now else "")
 
 
 TODO = Tool(

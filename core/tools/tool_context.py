@@ -137,13 +137,13 @@ def open_context(
     except OSError as error:
         what, do = f"The folder {folder} cannot be opened.", "Restore it, or start a session in another folder."
         raise Problem(what, f"{error.strerror}.", do) from error
-    walls = LazySandbox(choose_sandbox or partial(machine_sandbox, data / SANDBOX_PROOF_FILE))
+    sandbox = LazySandbox(choose_sandbox or partial(machine_sandbox, data / SANDBOX_PROOF_FILE))
     return ToolContext(
         folder,
         data,
         broker,
         FolderScan(folder, broker=broker),
-        walls,
+        sandbox,
         NetworkAccess(),
         BackgroundCommands(),
         on_output,

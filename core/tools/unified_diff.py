@@ -122,29 +122,29 @@ def _take(line: str, hunk: PatchHunk, last: str) -> None:
 def apply_diff(file: FilePatch, text: str) -> str:
     """Return the text after all hunks. Each must match at its line, or else in exactly one other place."""
     lines = split_lines(text)
-    shift = done = 0
+    shift = next_line = 0
     for number, hunk in enumerate(file.hunks, 1):
         expected = max(hunk.start - 1 if hunk.old else hunk.start, 0) + shift
-        at = _place(lines, hunk.old, expected, done)
+        at = _place(lines, hunk.old, expected, next_line)
         if at is None:
-            wanted = "".join(hunk.old[:3]).rstrip()
+            excerpt = "".join(hunk.old[:3]).rstrip()
             raise Problem(
                 f"Hunk {number} does not apply to {file.path}; nothing was changed.",
-                f"Expected near line {hunk.start}:\n{wanted}",
+                f"Expected near line {hunk.start}:\n{excerpt}",
                 "Read the file and make the diff from its current text.",
             )
         lines[at : at + len(hunk.old)] = hunk.new
         shift = at - expected + shift + len(hunk.new) - len(hunk.old)
-        done = at + len(hunk.new)
+        next_line = at + len(hunk.new)
     return "".join(lines)
 
 
-def _place(lines: list[str], old: list[str], expected: int, done: int) -> int | None:
+def _place(lines: list[str], old: list[str], expected: int, next_line: int) -> int | None:
     if not old:
-        return expected if done <= expected <= len(lines) else None
-    if expected >= done and lines[expected : expected + len(old)] == old:
+        return expected if next_line <= expected <= len(lines) else None
+    if expected >= next_line and lines[expected : expected + len(old)] == old:
         return expected
-    places = (at for at in range(done, len(lines) - len(old) + 1) if lines[at] == old[0])
+    places = (at for at in range(next_line, len(lines) - len(old) + 1) if lines[at] == old[0])
     fitting = [at for at in places if lines[at : at + len(old)] == old]
     return fitting[0] if len(fitting) == 1 else None
 

@@ -76,31 +76,31 @@ def _reply(item: ReplyItem) -> Iterator[str]:
     if item.text.strip():
         yield safe_markdown(item.text) + "\n\n"
     for act in item.calls:
-        yield from _act(act)
+        yield from _call(act)
 
 
-def _act(act: ToolCallItem) -> Iterator[str]:
-    if act.question:
-        yield f"**Asked you:** {plain_line(act.question)}\n\n" + (
-            block_quote(act.answer) + "\n\n" if act.answer else ""
+def _call(call: ToolCallItem) -> Iterator[str]:
+    if call.question:
+        yield f"**Asked you:** {plain_line(call.question)}\n\n" + (
+            block_quote(call.answer) + "\n\n" if call.answer else ""
         )
         return
-    name, what = verb(act.kind, "done"), act.object or act.call.tool
-    figures = [f"+{added} −{removed} {code_span(path)}" for path, (added, removed) in act.files.items()]
-    state = {"failed": "failed", "refused": "not run", "open": "no result"}.get(act.status, "")
-    code = f"exit {act.exit_code}" if act.exit_code else ""
-    took = (act.ended - act.at) / SECOND if act.ended else 0
-    seconds = f"{took:.1f} s" if took >= 0.1 else ""
-    more = ", ".join(filter(None, [state, code, seconds, *figures, plain_line(act.answer)]))
+    name, what = verb(call.kind, "done"), call.object or call.call.tool
+    figures = [f"+{added} −{removed} {code_span(path)}" for path, (added, removed) in call.files.items()]
+    state = {"failed": "failed", "refused": "not run", "open": "no result"}.get(call.status, "")
+    code = f"exit {call.exit_code}" if call.exit_code else ""
+    elapsed = (call.ended - call.at) / SECOND if call.ended else 0
+    seconds = f"{elapsed:.1f} s" if elapsed >= 0.1 else ""
+    more = ", ".join(filter(None, [state, code, seconds, *figures, plain_line(call.answer)]))
     yield f"- **{name}** {code_span(what)}{f' ({more})' if more else ''}\n\n"
-    if act.child_session:
-        yield f"  [What {plain_line(act.subagent) or 'the sub-agent'} did](#{quote(act.child_session)})\n\n"
-    arguments = call_arguments(act.call)
+    if call.child_session:
+        yield f"  [What {plain_line(call.subagent) or 'the sub-agent'} did](#{quote(call.child_session)})\n\n"
+    arguments = call_arguments(call.call)
     long = {key: value for key, value in arguments.items() if isinstance(value, str) and len(value) > 200}
     for key, value in long.items():
         yield _folded(key, visible(value))
-    if act.output.strip():
-        yield _folded("Output", visible(strip_colors(act.output)))
+    if call.output.strip():
+        yield _folded("Output", visible(strip_colors(call.output)))
 
 
 def _folded(title: str, text: str) -> str:

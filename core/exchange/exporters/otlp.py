@@ -53,7 +53,7 @@ class OtlpSpanBuilder:
         self._row = row
         self._title = title
         self._story = ExportItemBuilder()
-        self._spoken: list[Plain] = []
+        self._messages: list[Plain] = []
         self._results: list[Plain] = []
         self._run: Plain | None = None
         self._run_id = ""
@@ -80,7 +80,7 @@ class OtlpSpanBuilder:
                 yield from self._close(at, "")
                 self._begin(at, model)
             case UserMessageItem(at=at, text=text):
-                self._spoken.append({"role": "user", "parts": [{"type": "text", "content": text}]})
+                self._messages.append({"role": "user", "parts": [{"type": "text", "content": text}]})
             case ReplyItem():
                 if self._run is None:
                     self._begin(item.requested_at, item.model)
@@ -121,7 +121,7 @@ class OtlpSpanBuilder:
         }  # fmt: skip
         values: Plain = {
             "gen_ai.operation.name": "chat", "gen_ai.request.model": item.model, "gen_ai.conversation.id": self._row.id,
-            "gen_ai.response.finish_reasons": [stop], "gen_ai.input.messages": _json([*self._results, *self._spoken]),
+            "gen_ai.response.finish_reasons": [stop], "gen_ai.input.messages": _json([*self._results, *self._messages]),
             "gen_ai.output.messages": _json([self._answer]),
             **{f"gen_ai.usage.{name}": count for name, count in usage.items() if count},
             **({} if item.cost is None else {"operation.cost": float(item.cost)}),
@@ -130,7 +130,7 @@ class OtlpSpanBuilder:
         yield self._ended(
             self._span(id, self._run_id, f"chat {item.model}", CLIENT, item.requested_at, values), item.at
         )
-        self._results, self._spoken = [], []
+        self._results, self._messages = [], []
         for act in item.calls:
             yield self._act(act, item.at)
 

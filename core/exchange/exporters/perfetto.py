@@ -30,30 +30,30 @@ def _events(source: ExportSource, row: SessionRow, process: int) -> Iterator[dic
     for step in source.steps(row):
         if step.kind == "end":
             continue
-        began, ended = step.started_at, max(step.ended_at or row.updated_at, step.started_at)
-        lane = 0 if step.kind == "run" else _lane(ends, began, ended) + 1
+        started, ended = step.started_at, max(step.ended_at or row.updated_at, step.started_at)
+        lane = 0 if step.kind == "run" else _lane(ends, started, ended) + 1
         if lane and len(ends) == lane and ends[lane - 1] == ended:
             named = {"name": "steps" if lane == 1 else f"steps {lane}"}
             yield {"ph": "M", "pid": process, "tid": lane, "name": "thread_name", "args": named}
-        yield _slice(step, row, process, lane, began, ended)
+        yield _slice(step, row, process, lane, started, ended)
     yield {"ph": "M", "pid": process, "tid": 0, "name": "thread_name", "args": {"name": "runs"}}
 
 
-def _slice(step: Step, row: SessionRow, process: int, lane: int, began: int, ended: int) -> dict[str, Any]:
+def _slice(step: Step, row: SessionRow, process: int, lane: int, started: int, ended: int) -> dict[str, Any]:
     words = f"{verb(step.kind, step.status)} {step.object}".strip()
     args: dict[str, Any] = {"status": step.status, "session": row.id, "events": f"{step.first_seq} to {step.last_seq}"}
     args |= {"step": step.number} if step.number else {}
     args |= {"tokens": step.tokens} if step.tokens else {}
     args |= {"cost_usd": step.cost} if step.cost else {}
     args |= dict(step.metrics)
-    place = {"pid": process, "tid": lane, "cat": step.kind, "name": words or step.kind, "ts": began}
-    return {"ph": "X", **place, "dur": ended - began, "args": args}
+    place = {"pid": process, "tid": lane, "cat": step.kind, "name": words or step.kind, "ts": started}
+    return {"ph": "X", **place, "dur": ended - started, "args": args}
 
 
-def _lane(ends: list[int], began: int, ended: int) -> int:
-    """Return the first lane that is free at `began`, as the slices of a lane must not overlap."""
+def _lane(ends: list[int], started: int, ended: int) -> int:
+    """Return the first lane that is free at `started`, as the slices of a lane must not overlap."""
     for lane, end in enumerate(ends):
-        if end <= began:
+        if end <= started:
             ends[lane] = ended
             return lane
     if len(ends) < MAX_LANES:

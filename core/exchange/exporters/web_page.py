@@ -96,37 +96,37 @@ class WebPageExporter:
         if item.text.strip():
             yield f"<section class=agent>\n{self._markup(visible(item.text))}\n</section>\n"
         for act in item.calls:
-            yield from _act(act)
+            yield from _call(act)
 
 
-def _act(act: ToolCallItem) -> Iterator[str]:
-    if act.question:
-        markup = f"<blockquote>{escape_line(act.answer)}</blockquote>" if act.answer else ""
-        yield f"<section class=asked><p class=who>Asked you</p><p>{escape_line(act.question)}</p>{markup}</section>\n"
+def _call(call: ToolCallItem) -> Iterator[str]:
+    if call.question:
+        markup = f"<blockquote>{escape_line(call.answer)}</blockquote>" if call.answer else ""
+        yield f"<section class=asked><p class=who>Asked you</p><p>{escape_line(call.question)}</p>{markup}</section>\n"
         return
-    state = {"failed": "failed", "refused": "not run", "open": "no result"}.get(act.status, "")
-    took = (act.ended - act.at) / SECOND if act.ended else 0
+    state = {"failed": "failed", "refused": "not run", "open": "no result"}.get(call.status, "")
+    elapsed = (call.ended - call.at) / SECOND if call.ended else 0
     figures = [
         f"<span class=bad>{state}</span>" if state else "",
-        f"<span class=bad>exit {act.exit_code}</span>" if act.exit_code else "",
-        *(_file(path, *counts) for path, counts in list(act.files.items())[:8]),
-        escape_line(act.answer),
-        f"{took:,.1f} s" if took >= 0.1 else "",
+        f"<span class=bad>exit {call.exit_code}</span>" if call.exit_code else "",
+        *(_file(path, *counts) for path, counts in list(call.files.items())[:8]),
+        escape_line(call.answer),
+        f"{elapsed:,.1f} s" if elapsed >= 0.1 else "",
     ]
-    markup = f"<b>{verb(act.kind, 'done')}</b> <code>{escape_line(act.object or act.call.tool)}</code>"
-    yield f"<details class='act {escape(act.kind)}'><summary>{markup}<span class=figures>"
+    markup = f"<b>{verb(call.kind, 'done')}</b> <code>{escape_line(call.object or call.call.tool)}</code>"
+    yield f"<details class='act {escape(call.kind)}'><summary>{markup}<span class=figures>"
     yield " ".join(filter(None, figures)) + "</span></summary>\n"
-    if act.child_session:
+    if call.child_session:
         yield (
-            f'<p><a href="#{escape(act.child_session)}">What'
-            f" {escape_line(act.subagent) or 'the sub-agent'} did</a></p>\n"
+            f'<p><a href="#{escape(call.child_session)}">What'
+            f" {escape_line(call.subagent) or 'the sub-agent'} did</a></p>\n"
         )
-    for name, value in call_arguments(act.call).items():
+    for name, value in call_arguments(call.call).items():
         text = value if isinstance(value, str) else repr(value)
-        if text.strip() and escape_line(text) != escape_line(act.object):
+        if text.strip() and escape_line(text) != escape_line(call.object):
             yield f"<p class=name>{escape_line(name)}</p>{_block(text)}\n"
-    if act.output.strip():
-        yield f"<p class=name>output</p>{_block(strip_colors(act.output))}\n"
+    if call.output.strip():
+        yield f"<p class=name>output</p>{_block(strip_colors(call.output))}\n"
     yield "</details>\n"
 
 

@@ -30,9 +30,9 @@ class AtifImporter:
         return b'"schema_version"' in head and b'"ATIF-v' in head
 
     def read_records(self, path: Path) -> Iterator[TranscriptRecord]:
-        whole = read_document(path)
-        key = str(whole.get("trajectory_id") or whole.get("session_id") or derive_key(path))
-        yield from _trajectory(whole, key, path.stat().st_size)
+        document = read_document(path)
+        key = str(document.get("trajectory_id") or document.get("session_id") or derive_key(path))
+        yield from _trajectory(document, key, path.stat().st_size)
 
     def convert(self, record: TranscriptRecord, builder: SessionBuilder, open_session: OpenSession) -> bool:
         data = record.value
@@ -52,16 +52,16 @@ class AtifImporter:
         return True
 
 
-def _trajectory(whole: Any, key: str, size: int, parent: str = "") -> Iterator[TranscriptRecord]:
-    steps = whole.get("steps") if isinstance(whole, dict) else None
-    head = {name: whole[name] for name in ("agent", "notes", "extra", "final_metrics") if whole.get(name)}
+def _trajectory(document: Any, key: str, size: int, parent: str = "") -> Iterator[TranscriptRecord]:
+    steps = document.get("steps") if isinstance(document, dict) else None
+    head = {name: document[name] for name in ("agent", "notes", "extra", "final_metrics") if document.get(name)}
     times = (step.get("timestamp") for step in steps or () if isinstance(step, dict))
-    began = next(filter(None, times), None)
+    started_at = next(filter(None, times), None)
     yield from list_records(
-        key, [{**head, "steps_below": len(steps or ()), "parent": parent, "began": began}], 0, ["head"]
+        key, [{**head, "steps_below": len(steps or ()), "parent": parent, "began": started_at}], 0, ["head"]
     )
     yield from list_records(key, steps if isinstance(steps, list) else [], size)
-    for below in whole.get("subagent_trajectories") or ():
+    for below in document.get("subagent_trajectories") or ():
         if isinstance(below, dict):
             yield from _trajectory(below, f"{key}/{below.get('trajectory_id')}", size, key)
 

@@ -125,9 +125,9 @@ def _result(part: dict[str, Any], more: Any, at: int, builder: SessionBuilder) -
     if isinstance(more, dict):
         if agent := more.get("agentId"):
             tasks: dict[str, tuple[Any, dict[str, Any]]] = builder.state.get("tasks", {})
-            asked = next((input for id, input in tasks.values() if id == call), {})
-            child, called = f"{builder.key.split('/')[0]}/{agent}", str(asked.get("subagent_type") or "agent")
-            builder.start_subagent(call, child, called, str(asked.get("prompt") or ""))
+            arguments = next((input for id, input in tasks.values() if id == call), {})
+            child, called = f"{builder.key.split('/')[0]}/{agent}", str(arguments.get("subagent_type") or "agent")
+            builder.start_subagent(call, child, called, str(arguments.get("prompt") or ""))
             builder.state.setdefault("agents", {})[str(agent)] = (builder.call_id(call), called)
             builder.end_subagent(call, child, str(more.get("status") or "completed"))
         _changed(call, more, builder)
@@ -166,9 +166,9 @@ def _sidechain(data: dict[str, Any], main: SessionBuilder, open_session: OpenSes
     if key is None:
         key = f"{main.key}/{data.get('uuid')}"
         prompt = plain_text(message.get("content")) if isinstance(message, dict) else ""
-        id, asked = main.state.get("tasks", {}).get(prompt, ("", {}))
+        id, arguments = main.state.get("tasks", {}).get(prompt, ("", {}))
         side = open_session(key)
-        called = str(asked.get("subagent_type") or "agent")
+        called = str(arguments.get("subagent_type") or "agent")
         side.set_parent(main.key, main.call_id(id) if id else "", called)
         if id:
             main.start_subagent(id, key, called, prompt)

@@ -50,11 +50,11 @@ def call_object(call: ForeignCall) -> str:
         plain = json.loads(call.arguments) if call.arguments else {}
     except (ValueError, RecursionError):
         plain = call.arguments
-    words = _words(plain)
-    return first_line(words if STEP_KINDS.get(call.tool.lower()) else f"{call.tool}: {words}" if words else call.tool)
+    text = _text(plain)
+    return first_line(text if STEP_KINDS.get(call.tool.lower()) else f"{call.tool}: {text}" if text else call.tool)
 
 
-def _words(plain: Any) -> str:
+def _text(plain: Any) -> str:
     if isinstance(plain, str):
         return plain
     if not isinstance(plain, dict):

@@ -51,16 +51,16 @@ class InspectImporter:
         if path.suffix == ".eval":
             yield from _zipped(path)
             return
-        whole = read_document(path)
-        for sample in whole.get("samples") or ():
-            yield from _sample(sample, whole.get("eval") or {}, path)
+        log = read_document(path)
+        for sample in log.get("samples") or ():
+            yield from _sample(sample, log.get("eval") or {}, path)
 
     def convert(self, record: TranscriptRecord, builder: SessionBuilder, open_session: OpenSession) -> bool:
         message = record.value
         if not isinstance(message, dict):
             return False
         if "sample" in message:
-            _about(message["sample"], builder)
+            _set_details(message["sample"], builder)
             return True
         if "ended" in message:
             _end(message["ended"], builder)
@@ -78,8 +78,8 @@ class InspectImporter:
                 )  # fmt: skip
             case "tool":
                 error = message.get("error")
-                words = error.get("message") if isinstance(error, dict) else ""
-                output = "\n".join(filter(None, (plain_text(content), words)))
+                text = error.get("message") if isinstance(error, dict) else ""
+                output = "\n".join(filter(None, (plain_text(content), text)))
                 builder.add_result(str(message.get("tool_call_id")), output, at=at, failed=bool(error))
             case _:
                 return False
@@ -90,7 +90,7 @@ def _is_thought(part: Any) -> bool:
     return isinstance(part, dict) and part.get("type") == "reasoning"
 
 
-def _about(sample: dict[str, Any], builder: SessionBuilder) -> None:
+def _set_details(sample: dict[str, Any], builder: SessionBuilder) -> None:
     model = str(sample.get("model") or "")
     builder.set_details(title=f"{sample.get('task') or 'sample'}: {sample.get('id')}", model=model)
     builder.latest = max(builder.latest, parse_time(sample.get("created")))
@@ -107,23 +107,23 @@ def _end(ended: dict[str, Any], builder: SessionBuilder) -> None:
         builder.complete_run(message)
 
 
-def _sample(sample: Any, about: dict[str, Any], path: Path) -> Iterator[TranscriptRecord]:
+def _sample(sample: Any, header: dict[str, Any], path: Path) -> Iterator[TranscriptRecord]:
     """Yield the head of a sample, its messages with usage and times from its events, and how it ended."""
     if not isinstance(sample, dict):
         return
-    key = f"{about.get('eval_id') or about.get('run_id') or path.stem}/{sample.get('id')}/{sample.get('epoch', 1)}"
+    key = f"{header.get('eval_id') or header.get('run_id') or path.stem}/{sample.get('id')}/{sample.get('epoch', 1)}"
     attached = sample.get("attachments") if isinstance(sample.get("attachments"), dict) else {}
     known = _known(sample.get("events"))
     head = {
-        "task": about.get("task"),
+        "task": header.get("task"),
         "id": sample.get("id"),
-        "model": about.get("model"),
-        "created": about.get("created"),
+        "model": header.get("model"),
+        "created": header.get("created"),
     }
     yield from list_records(key, [{"sample": head}])
     messages = [
-        {**_whole(message, attached or {}), **known.get(_name(message) if message.get("role") == "assistant"
-                                                     else str(message.get("tool_call_id")), {})}
+        {**_resolve_attachments(message, attached or {}),
+         **known.get(_name(message) if message.get("role") == "assistant" else str(message.get("tool_call_id")), {})}
         for message in sample.get("messages") or ()
         if isinstance(message, dict)
     ]  # fmt: skip
@@ -170,14 +170,14 @@ def _usage(usage: Any) -> Usage:
     return Usage(input, output, cached, written, parse_count(usage.get("reasoning_tokens")))
 
 
-def _whole(value: Any, attached: dict[str, Any]) -> Any:
+def _resolve_attachments(value: Any, attached: dict[str, Any]) -> Any:
     """Replace references to attachments, which hold long texts and images, by their contents."""
     if isinstance(value, str) and value.startswith(ATTACHMENT_PREFIX):
         return attached.get(value.removeprefix(ATTACHMENT_PREFIX), value)
     if isinstance(value, list):
-        return [_whole(item, attached) for item in value]
+        return [_resolve_attachments(item, attached) for item in value]
     if isinstance(value, dict):
-        return {name: _whole(item, attached) for name, item in value.items()}
+        return {name: _resolve_attachments(item, attached) for name, item in value.items()}
     return value
 
 

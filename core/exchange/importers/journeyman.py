@@ -51,23 +51,23 @@ def recognizes(head: bytes) -> bool:
 def check_file(path: Path) -> dict[str, int]:
     """Check a file. Return its sessions with their number of events. Raises Problem that names the first bad line."""
     with path.open("rb") as file:
-        seen: _CheckState | None = None
+        state: _CheckState | None = None
         for number, line in enumerate(iter(lambda: file.readline(MAX_LINE_BYTES), b""), 1):
             try:
                 plain = _plain(line)
-                if seen is None:
-                    seen = _CheckState(_sessions(plain))
+                if state is None:
+                    state = _CheckState(_sessions(plain))
                 else:
-                    _check(plain, seen)
+                    _check(plain, state)
             except _LineError as error:
                 raise _bad(path, number, str(error)) from error
-    if seen is None:
+    if state is None:
         raise _bad(path, 1, "expected the header of an exported session, found an empty file")
-    if not seen.ended:
+    if not state.ended:
         raise _bad(path, number + 1, "expected the footer, found the end of the file: a part of it is missing")
-    if missing := [name for name in seen.sessions if name not in seen.seqs]:
+    if missing := [name for name in state.sessions if name not in state.seqs]:
         raise _bad(path, number, f"expected events of the session {missing[0]}, which the header names, found none")
-    return seen.seqs
+    return state.seqs
 
 
 def read_batches(path: Path) -> Iterator[ExportedBatch]:
@@ -141,22 +141,22 @@ def _sessions(head: dict[str, Any]) -> list[str]:
     return names
 
 
-def _check(plain: dict[str, Any], seen: _CheckState) -> None:
-    if seen.ended:
+def _check(plain: dict[str, Any], state: _CheckState) -> None:
+    if state.ended:
         raise _LineError("expected nothing after the footer")
     if "end" in plain:
         counted = (plain.get("facts"), plain.get("contents"))
-        if counted != (seen.facts, seen.contents):
+        if counted != (state.facts, state.contents):
             raise _LineError(
-                f"expected {seen.facts} events and {seen.contents} blobs, found {counted[0]} and {counted[1]}"
+                f"expected {state.facts} events and {state.contents} blobs, found {counted[0]} and {counted[1]}"
             )
-        seen.ended = True
+        state.ended = True
     elif "contents" in plain and "base64" in plain:
         _check_contents(plain)
-        seen.contents += 1
+        state.contents += 1
     else:
-        _check_fact(plain, seen)
-        seen.facts += 1
+        _check_event(plain, state)
+        state.facts += 1
 
 
 def _check_contents(plain: dict[str, Any]) -> None:
@@ -168,15 +168,15 @@ def _check_contents(plain: dict[str, Any]) -> None:
         raise _LineError("expected a blob whose SHA-256 is its name; its contents were changed")
 
 
-def _check_fact(plain: dict[str, Any], seen: _CheckState) -> None:
+def _check_event(plain: dict[str, Any], state: _CheckState) -> None:
     session, seq, at, kind = (plain.get(name) for name in ("session", "seq", "at", "kind"))
-    if not isinstance(session, str) or session not in seen.sessions:
+    if not isinstance(session, str) or session not in state.sessions:
         raise _LineError(f"expected an event of a session that the header names, found {session!r}")
-    if session in seen.seqs and session != seen.last:
+    if session in state.seqs and session != state.last:
         raise _LineError(f"expected the events of {session} together")
-    wanted = seen.seqs.get(session, 0) + 1
-    if seq != wanted:
-        raise _LineError(f"expected event {wanted} of {session}, found {seq!r}")
+    expected = state.seqs.get(session, 0) + 1
+    if seq != expected:
+        raise _LineError(f"expected event {expected} of {session}, found {seq!r}")
     if not isinstance(at, int) or isinstance(at, bool) or not 0 <= at < MAX_TIME:
         raise _LineError(f'expected "at" in microseconds, found {at!r}')
     if not isinstance(kind, str) or kind not in EVENT_CLASSES:
@@ -186,11 +186,11 @@ def _check_fact(plain: dict[str, Any], seen: _CheckState) -> None:
     except ValueError as error:  # pydantic.ValidationError
         raise _LineError(f"expected an event of the kind {kind}: {_first(error)}") from error
     opened = isinstance(event, SessionCreated)
-    if opened != (wanted == 1) or (isinstance(event, SessionCreated) and event.session_id != session):
+    if opened != (expected == 1) or (isinstance(event, SessionCreated) and event.session_id != session):
         raise _LineError(f"expected the session {session} to be created once, by its first event and under its own id")
-    if isinstance(event, SessionCreated) and session != seen.sessions[0] and event.parent not in seen.seqs:
+    if isinstance(event, SessionCreated) and session != state.sessions[0] and event.parent not in state.seqs:
         raise _LineError(f"expected the parent of {session} before it, found {event.parent!r}")
-    seen.seqs[session], seen.last = wanted, session
+    state.seqs[session], state.last = expected, session
 
 
 def _first(error: ValueError) -> str:

@@ -32,12 +32,12 @@ class MiniSweAgentImporter:
         return b'"mini-swe-agent-' in head or path.name.endswith(".traj.json")
 
     def read_records(self, path: Path) -> Iterator[TranscriptRecord]:
-        whole = read_document(path)
-        messages = whole.get("messages") if isinstance(whole, dict) else whole
-        info = whole.get("info") if isinstance(whole, dict) else None
+        document = read_document(path)
+        messages = document.get("messages") if isinstance(document, dict) else document
+        info = document.get("info") if isinstance(document, dict) else None
         found = [message for message in messages if isinstance(message, dict)] if isinstance(messages, list) else []
         key = derive_key(path, path.name.removesuffix(".json").removesuffix(".traj"))
-        if isinstance(whole, dict):
+        if isinstance(document, dict):
             times = (message["extra"].get("timestamp") for message in found if isinstance(message.get("extra"), dict))
             yield from list_records(key, [{"info": info or {}, "at": next(filter(None, times), 0)}], 0, ["info"])
         yield from list_records(key, _with_actions(found), path.stat().st_size, found)
@@ -48,7 +48,7 @@ class MiniSweAgentImporter:
             return False
         if "info" in message:
             builder.latest = max(builder.latest, parse_time(message.get("at")))
-            _about(message["info"], builder)
+            _set_details(message["info"], builder)
             return True
         extra = message.get("extra") if isinstance(message.get("extra"), dict) else {}
         assert isinstance(extra, dict)
@@ -87,7 +87,7 @@ def _with_action(message: dict[str, Any]) -> dict[str, Any]:
     return {**message, "extra": {"actions": blocks}} if len(blocks) == 1 else message
 
 
-def _about(info: dict[str, Any], builder: SessionBuilder) -> None:
+def _set_details(info: dict[str, Any], builder: SessionBuilder) -> None:
     config = info.get("config") if isinstance(info.get("config"), dict) else {}
     model = (config or {}).get("model")
     place = (config or {}).get("environment")

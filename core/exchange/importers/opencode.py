@@ -45,10 +45,10 @@ class OpenCodeImporter:
         with path.open("rb") as file:
             database = file.read(len(MAGIC)) == MAGIC
         if not database:
-            whole = read_document(path)
-            key = str(whole["info"].get("id") or path.stem)
-            messages = whole.get("messages")
-            rows: Iterator[dict[str, Any]] = iter([{"info": whole["info"], "session": key}])
+            document = read_document(path)
+            key = str(document["info"].get("id") or path.stem)
+            messages = document.get("messages")
+            rows: Iterator[dict[str, Any]] = iter([{"info": document["info"], "session": key}])
             found = messages if isinstance(messages, list) else []
             rows = chain(rows, ({"message": message, "session": key} for message in found))
         else:
@@ -61,17 +61,17 @@ class OpenCodeImporter:
         if not isinstance(info, dict):
             return False
         if "parts" not in entry:
-            _about(info, builder, open_session)
+            _set_details(info, builder, open_session)
             return True
         parts = [part for part in entry["parts"] if isinstance(part, dict)]
         at = parse_time((info.get("time") or {}).get("created"))
         if info.get("role") == "user":
-            words = "\n".join(
+            text = "\n".join(
                 str(part["text"]) for part in parts if part.get("type") == "text" and not part.get("synthetic")
             )
-            if words:
-                builder.add_user_message(words, at)
-            return bool(words)
+            if text:
+                builder.add_user_message(text, at)
+            return bool(text)
         if info.get("role") != "assistant":
             return False
         _assistant(info, parts, at, builder)
@@ -95,7 +95,7 @@ def _unfinished(value: dict[str, Any]) -> bool:
     return info.get("role") == "assistant" and not (info.get("time") or {}).get("completed") and not info.get("error")
 
 
-def _about(info: dict[str, Any], builder: SessionBuilder, open_session: OpenSession) -> None:
+def _set_details(info: dict[str, Any], builder: SessionBuilder, open_session: OpenSession) -> None:
     builder.set_details(folder=str(info.get("directory") or ""), title=str(info.get("title") or ""))
     builder.latest = max(
         builder.latest, parse_time(info.get("time_created") or (info.get("time") or {}).get("created"))
@@ -108,21 +108,21 @@ def _about(info: dict[str, Any], builder: SessionBuilder, open_session: OpenSess
 def _assistant(info: dict[str, Any], parts: list[dict[str, Any]], at: int, builder: SessionBuilder) -> None:
     """Add the replies of a message. Each turn in it ends with a `step-finish` part."""
     model = "/".join(filter(None, (str(info.get("providerID") or ""), str(info.get("modelID") or ""))))
-    gathered: list[dict[str, Any]] = []
+    pending: list[dict[str, Any]] = []
     for part in parts:
-        gathered.append(part)
+        pending.append(part)
         if part.get("type") == "step-finish":
-            _turn(gathered, part, model, at, builder)
-            gathered = []
-    if any(part.get("type") in ("text", "reasoning", "tool") for part in gathered):
-        _turn(gathered, {"tokens": info.get("tokens"), "cost": info.get("cost")}, model, at, builder)
+            _turn(pending, part, model, at, builder)
+            pending = []
+    if any(part.get("type") in ("text", "reasoning", "tool") for part in pending):
+        _turn(pending, {"tokens": info.get("tokens"), "cost": info.get("cost")}, model, at, builder)
     if isinstance(error := info.get("error"), dict):
         data = error.get("data") if isinstance(error.get("data"), dict) else {}
         builder.fail_run(str((data or {}).get("message") or error.get("name") or "an error"))
 
 
 def _turn(parts: list[dict[str, Any]], end: dict[str, Any], model: str, at: int, builder: SessionBuilder) -> None:
-    def words(kind: str) -> str:
+    def join_texts(kind: str) -> str:
         return "\n".join(str(part["text"]) for part in parts if part.get("type") == kind and part.get("text"))
 
     tools = [part for part in parts if part.get("type") == "tool" and isinstance(part.get("state"), dict)]
@@ -134,10 +134,10 @@ def _turn(parts: list[dict[str, Any]], end: dict[str, Any], model: str, at: int,
     assert isinstance(cache, dict)
     read, wrote, cost = parse_count(cache.get("read")), parse_count(cache.get("write")), end.get("cost")
     builder.add_reply(
-        words("text"),
+        join_texts("text"),
         requested_at=max(at, builder.latest),
         at=max([at, *texts, *times[:1]]),
-        reasoning=words("reasoning"),
+        reasoning=join_texts("reasoning"),
         calls=[
             ForeignCall(
                 str(part.get("callID")), str(part.get("tool") or "tool"), arguments_json(part["state"].get("input"))

@@ -35,27 +35,29 @@ class OpenHandsImporter:
 
     def read_records(self, path: Path) -> Iterator[TranscriptRecord]:
         if path.name != "base_state.json":
-            whole = read_document(path)
-            yield from list_records(derive_key(path), whole if isinstance(whole, list) else [], path.stat().st_size)
+            document = read_document(path)
+            yield from list_records(
+                derive_key(path), document if isinstance(document, list) else [], path.stat().st_size
+            )
             return
-        key, done = path.parent.name, 0
+        key, bytes_read = path.parent.name, 0
         yield from list_records(key, [{"state": read_document(path)}], 0, ["state"])
         for file in sorted((path.parent / "events").glob("event-*.json")):
             if (size := file.stat().st_size) <= MAX_DOCUMENT_BYTES:
-                done += size
-                yield TranscriptRecord(key, *parse_line(file.read_text("utf-8", "replace").encode()), done)
+                bytes_read += size
+                yield TranscriptRecord(key, *parse_line(file.read_text("utf-8", "replace").encode()), bytes_read)
 
     def convert(self, record: TranscriptRecord, builder: SessionBuilder, open_session: OpenSession) -> bool:
         event = record.value
         if not isinstance(event, dict):
             return False
         if "state" in event:
-            return _about(event["state"], builder)
+            return _set_details(event["state"], builder)
         at = parse_time(event.get("timestamp"))
         return _event(event, at, builder) if "kind" in event else _first(event, at, builder)
 
 
-def _about(state: Any, builder: SessionBuilder) -> bool:
+def _set_details(state: Any, builder: SessionBuilder) -> bool:
     if isinstance(state, dict):
         agent, place = state.get("agent"), state.get("workspace")
         model = agent.get("llm") if isinstance(agent, dict) else None
@@ -85,12 +87,13 @@ def _event(event: dict[str, Any], at: int, builder: SessionBuilder) -> bool:
                 calls=[ForeignCall(id, str(event.get("tool_name") or "tool"), arguments_json(arguments))],
             )  # fmt: skip
         case "ObservationEvent":
-            seen = event.get("observation") if isinstance(event.get("observation"), dict) else {}
-            assert isinstance(seen, dict)
-            code = seen.get("exit_code")
+            observation = event.get("observation") if isinstance(event.get("observation"), dict) else {}
+            assert isinstance(observation, dict)
+            code = observation.get("exit_code")
             builder.add_result(
-                str(event.get("tool_call_id") or event.get("action_id")), plain_text(seen.get("content")), at=at,
-                failed=seen.get("is_error") is True or bool(code), exit_code=code if isinstance(code, int) else None,
+                str(event.get("tool_call_id") or event.get("action_id")), plain_text(observation.get("content")), at=at,
+                failed=observation.get("is_error") is True or bool(code),
+                exit_code=code if isinstance(code, int) else None,
             )  # fmt: skip
         case "AgentErrorEvent":
             builder.add_result(str(event.get("tool_call_id")), str(event.get("error")), at=at, failed=True)
@@ -110,7 +113,7 @@ def _first(event: dict[str, Any], at: int, builder: SessionBuilder) -> bool:
     """Convert an event of version 0. Actions have no call id; `cause` of an observation is the id of its action."""
     args = event.get("args") if isinstance(event.get("args"), dict) else {}
     assert isinstance(args, dict)
-    action, seen = event.get("action"), event.get("observation")
+    action, observation = event.get("action"), event.get("observation")
     if action == "message":
         text = str(args.get("content") or event.get("message") or "")
         if event.get("source") == "user":
@@ -128,12 +131,12 @@ def _first(event: dict[str, Any], at: int, builder: SessionBuilder) -> bool:
         builder.state.setdefault("acts", set()).add(id)
         builder.add_reply(str(args.get("thought") or ""), at=at, calls=[ForeignCall(id, action, arguments_json(args))])
         return True
-    if isinstance(seen, str) and f"e{event.get('cause')}" in builder.state.get("acts", ()):
+    if isinstance(observation, str) and f"e{event.get('cause')}" in builder.state.get("acts", ()):
         extras = event.get("extras") if isinstance(event.get("extras"), dict) else {}
         assert isinstance(extras, dict)
         code = (extras.get("metadata") or {}).get("exit_code", extras.get("exit_code"))
         builder.add_result(
-            f"e{event['cause']}", str(event.get("content") or ""), at=at, failed=seen == "error" or bool(code),
+            f"e{event['cause']}", str(event.get("content") or ""), at=at, failed=observation == "error" or bool(code),
             exit_code=code if isinstance(code, int) else None,
         )  # fmt: skip
         return True

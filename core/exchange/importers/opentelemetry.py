@@ -127,9 +127,9 @@ def _operation(span: OtlpSpan) -> str:
     named = span.name.split(" ")[0]
     if named in OPERATIONS and any(name.startswith("gen_ai.") for name in attributes):
         return named
-    words = any(name in attributes for name in MESSAGE_ATTRIBUTES)
+    has_messages = any(name in attributes for name in MESSAGE_ATTRIBUTES)
     used = any(name in attributes for name in USAGE_ATTRIBUTES) and any(name in attributes for name in MODEL_ATTRIBUTES)
-    return "chat" if (words or used) and "gen_ai.agent.name" not in attributes else ""
+    return "chat" if (has_messages or used) and "gen_ai.agent.name" not in attributes else ""
 
 
 def _chat(span: OtlpSpan, builder: SessionBuilder) -> None:
@@ -156,11 +156,11 @@ def _chat(span: OtlpSpan, builder: SessionBuilder) -> None:
         builder.fail_run(span.status_message or "the request failed", span.end)
 
 
-def _keep_instructions(words: Any, builder: SessionBuilder) -> None:
+def _keep_instructions(instructions: Any, builder: SessionBuilder) -> None:
     """Keep system instructions as an unrecognized record, each text once."""
-    raw = words if isinstance(words, str) else arguments_json(words)
+    raw = instructions if isinstance(instructions, str) else arguments_json(instructions)
     known: set[str] = builder.state.setdefault("system", set())
-    if words and _mark(raw) not in known:
+    if instructions and _mark(raw) not in known:
         known.add(_mark(raw))
         builder.keep_unrecognized("system", raw)
 
@@ -247,17 +247,17 @@ def _add_result(
     builder.add_result(id, output, at=at, failed=failed, exit_code=exit_code)
 
 
-def messages(attributes: dict[str, Any], which: str) -> list[TraceMessage]:
+def messages(attributes: dict[str, Any], direction: str) -> list[TraceMessage]:
     """Return the messages of a request (`input`) or reply (`output`) in either convention."""
-    given = attributes.get(f"gen_ai.{which}.messages")
-    if isinstance(given, str):
+    value = attributes.get(f"gen_ai.{direction}.messages")
+    if isinstance(value, str):
         try:
-            given = json.loads(given)
+            value = json.loads(value)
         except (ValueError, RecursionError):
-            given = None
-    if isinstance(given, list):
-        return [_message_from_parts(message) for message in given if isinstance(message, dict)]
-    return _flattened(attributes, f"llm.{which}_messages.")
+            value = None
+    if isinstance(value, list):
+        return [_message_from_parts(message) for message in value if isinstance(message, dict)]
+    return _flattened(attributes, f"llm.{direction}_messages.")
 
 
 def _message_from_parts(message: dict[str, Any]) -> TraceMessage:

@@ -77,7 +77,7 @@ class SessionBuilder:
         self.latest = 0
         self.fallback_time = 0
         self.state: dict[str, Any] = {}
-        self._tell = emit
+        self._emit_event = emit
         self._name = session_id_of
         self._opening: SessionCreated | None = SessionCreated(
             session_id_of(key), "", "", imported_from=f"{agent}:{key}"
@@ -268,7 +268,7 @@ class SessionBuilder:
     def _emit(self, event: SessionEvent, contents: Mapping[str, bytes] = NO_BLOBS) -> None:
         if self._unrecognized:
             self._flush_unrecognized()
-        self._tell(self.key, self.latest, event, contents)
+        self._emit_event(self.key, self.latest, event, contents)
 
     def _flush_unrecognized(self) -> None:
         """Write the unrecognized records gathered so far.
@@ -282,7 +282,7 @@ class SessionBuilder:
         if self._opening:
             self._held_back.append(kept)
         else:
-            self._tell(self.key, self.latest, kept, NO_BLOBS)
+            self._emit_event(self.key, self.latest, kept, NO_BLOBS)
 
     def _create_session(self, text: str) -> None:
         """Create the session at its first event; the text is its title if it has none."""
@@ -301,10 +301,10 @@ class SessionBuilder:
             self._running, self._answered, self._turn = True, False, 0
             self._emit(RunStarted(self._model or "unknown", mode="ask-all"))
 
-    def _end_run(self, status: Any, reason: str = "", trouble: ErrorDetails | None = None) -> None:
+    def _end_run(self, status: Any, reason: str = "", error: ErrorDetails | None = None) -> None:
         self._running = False
         self._open.clear()
-        self._emit(RunEnded(status, reason, trouble))
+        self._emit(RunEnded(status, reason, error))
 
     def _flush_reply(self) -> None:
         """Write the reply that was gathered, with its request and its calls."""

@@ -32,15 +32,15 @@ class SweAgentImporter:
         return path.suffix == ".traj" or (b'"trajectory"' in head and b'"history"' in head)
 
     def read_records(self, path: Path) -> Iterator[TranscriptRecord]:
-        whole = read_document(path)
-        steps = whole.get("trajectory") if isinstance(whole, dict) else None
-        history = whole.get("history") if isinstance(whole, dict) else None
-        words = [entry for entry in history if isinstance(entry, dict)] if isinstance(history, list) else []
-        first = next((place for place, entry in enumerate(words) if entry.get("role") == "assistant"
-                      and not entry.get("is_demo")), len(words))  # fmt: skip
-        info = whole.get("info") if isinstance(whole, dict) else None
-        done = steps if isinstance(steps, list) else _steps(words[first:])
-        parts = [*({"said": entry} for entry in words[:first]), *done]
+        document = read_document(path)
+        steps = document.get("trajectory") if isinstance(document, dict) else None
+        history = document.get("history") if isinstance(document, dict) else None
+        messages = [entry for entry in history if isinstance(entry, dict)] if isinstance(history, list) else []
+        first = next((place for place, entry in enumerate(messages) if entry.get("role") == "assistant"
+                      and not entry.get("is_demo")), len(messages))  # fmt: skip
+        info = document.get("info") if isinstance(document, dict) else None
+        done = steps if isinstance(steps, list) else _steps(messages[first:])
+        parts = [*({"said": entry} for entry in messages[:first]), *done]
         values = [*parts[:-1], {**parts[-1], "info": info}] if parts and isinstance(parts[-1], dict) else parts
         yield from list_records(derive_key(path), values, path.stat().st_size, parts)
 
@@ -63,19 +63,19 @@ def _step(entry: dict[str, Any], builder: SessionBuilder) -> bool:
     action = str(entry.get("action") or "").strip()
     calls = [ForeignCall(f"a{count}", "bash", arguments_json({"command": action}))] if action else []
     thought, reply = str(entry.get("thought") or ""), str(entry.get("response") or "")
-    took, (usage, cost) = entry.get("execution_time"), _spent(entry.get("info"))
+    seconds, (usage, cost) = entry.get("execution_time"), _final_usage(entry.get("info"))
     builder.add_reply(thought or reply, calls=calls, at=builder.latest, usage=usage, cost=cost)
-    if isinstance(took, int | float):
-        builder.latest += parse_count(took * SECOND)
-    seen = str(entry.get("observation") or "")
+    if isinstance(seconds, int | float):
+        builder.latest += parse_count(seconds * SECOND)
+    observation = str(entry.get("observation") or "")
     if calls:
-        builder.add_result(f"a{count}", seen, at=builder.latest)
-    elif seen:  # An observation without an action is an error message for the model.
-        builder.keep_unrecognized("observation", seen)
+        builder.add_result(f"a{count}", observation, at=builder.latest)
+    elif observation:  # An observation without an action is an error message for the model.
+        builder.keep_unrecognized("observation", observation)
     return True
 
 
-def _spent(info: Any) -> tuple[Usage | None, float | None]:
+def _final_usage(info: Any) -> tuple[Usage | None, float | None]:
     """Return the usage and cost of the whole trajectory from its last step; (None, None) for other steps."""
     stats = info.get("model_stats") if isinstance(info, dict) and info.get("exit_status") else None
     if not isinstance(stats, dict):
