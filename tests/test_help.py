@@ -33,11 +33,11 @@ def commands(command: argparse.ArgumentParser, name: str = "journeyman") -> Iter
         for word, inner in action.choices.items():
             groups = [one for one in inner._actions if isinstance(one, argparse._SubParsersAction)]
             if not any(one.required for one in groups):
-                yield f"- `{name} {word}{given(inner)}`: {inner.description}"
+                yield f"- `{name} {word}{minimal_arguments(inner)}`: {inner.description}"
             yield from commands(inner, f"{name} {word}")
 
 
-def given(command: argparse.ArgumentParser) -> str:
+def minimal_arguments(command: argparse.ArgumentParser) -> str:
     """The arguments in the usage line of a command, with the first of those of which one is required."""
     required = [group._group_actions[0] for group in command._mutually_exclusive_groups if group.required]
     words = ""

@@ -10,11 +10,11 @@ from core.engine.services.sandbox_status import sandbox_status
 from core.workspace.bubblewrap import Bubblewrap
 from core.workspace.landlock import Landlock
 from core.workspace.sandbox import choose_sandbox
-from tests.core.workspace.commands import walls
+from tests.core.workspace.commands import open_sandbox
 
 
 def test_working_sandbox_is_reported() -> None:
-    with walls("bubblewrap"), contextlib.closing(choose_sandbox(launchers=[Bubblewrap])) as made:
+    with open_sandbox("bubblewrap"), contextlib.closing(choose_sandbox(launchers=[Bubblewrap])) as made:
         assert (
             check_sandbox(sandbox_status(made)).ok
             and check_sandbox(sandbox_status(made)).result == "bubblewrap, verified"
@@ -22,7 +22,7 @@ def test_working_sandbox_is_reported() -> None:
 
 
 def test_reduced_sandbox_lists_what_is_open(monkeypatch: pytest.MonkeyPatch) -> None:
-    with walls("landlock"), contextlib.closing(choose_sandbox(launchers=[Landlock])) as made:
+    with open_sandbox("landlock"), contextlib.closing(choose_sandbox(launchers=[Landlock])) as made:
         found = check_sandbox(sandbox_status(made))
         monkeypatch.setenv("PATH", "/nowhere")
         without = check_sandbox(sandbox_status(made))
@@ -38,6 +38,6 @@ def test_failing_or_missing_sandbox_is_reported() -> None:
         found = check_sandbox(sandbox_status(none))
         assert not found.ok and "no sandbox" in found.result and "bubblewrap" in found.fix
     weak = Bubblewrap(weaken=lambda words: [*words, "--bind", gettempdir(), gettempdir()])
-    with walls("bubblewrap"), contextlib.closing(choose_sandbox(launchers=[lambda: weak])) as made:
+    with open_sandbox("bubblewrap"), contextlib.closing(choose_sandbox(launchers=[lambda: weak])) as made:
         found = check_sandbox(sandbox_status(made))
         assert not found.ok and "write outside the folder" in found.result

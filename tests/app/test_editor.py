@@ -55,13 +55,13 @@ class Client:
         return [(e["kind"], e["title"]) for e in self.updates if e["sessionUpdate"] == "tool_call"]
 
 
-def played(home: Path, *replies: dict[str, Any]) -> None:
+def play_script(home: Path, *replies: dict[str, Any]) -> None:
     """Write the script that the model plays."""
     home.mkdir(exist_ok=True)
     (home / "script.json").write_text(json.dumps({"replies": list(replies)}), "utf-8")
 
 
-def calling(tool: str, **arguments: Any) -> dict[str, Any]:
+def call_reply(tool: str, **arguments: Any) -> dict[str, Any]:
     return {"text": "I act. ", "calls": [{"name": tool, "arguments": arguments}]}
 
 
@@ -93,9 +93,9 @@ def edited(home: Path, client: Client, talk: Any, *, forms: bool = False, mode: 
 
 
 def test_a_prompt_runs_with_updates_and_a_permission_request(tmp_path: Path) -> None:
-    played(
+    play_script(
         tmp_path,
-        calling("write", path="a.txt", content="hello\n"),
+        call_reply("write", path="a.txt", content="hello\n"),
         {"text": "Done.", "usage": {"input": 9, "output": 2}},
     )
     client = Client("allow_once", "allow_once")
@@ -123,7 +123,7 @@ def test_a_prompt_runs_with_updates_and_a_permission_request(tmp_path: Path) -> 
 
 def test_a_cancel_stops_the_run_and_a_denial_is_applied(tmp_path: Path) -> None:
     slow = {"text": "x" * 2000, "chunks": 2000, "delay_s": 0.05}
-    played(tmp_path, calling("write", path="a.txt", content="x"), slow)
+    play_script(tmp_path, call_reply("write", path="a.txt", content="x"), slow)
     client = Client("Deny")
 
     async def talk(conn: Any, session: str) -> None:
@@ -140,8 +140,8 @@ def test_a_cancel_stops_the_run_and_a_denial_is_applied(tmp_path: Path) -> None:
 
 def test_questions_become_forms_options_or_text(tmp_path: Path) -> None:
     options = [{"label": "Red"}, {"label": "Blue"}]
-    asks = calling("ask_user", question="Which?", options=options)
-    played(tmp_path, asks, {"text": "It is {{answer}}."})
+    asks = call_reply("ask_user", question="Which?", options=options)
+    play_script(tmp_path, asks, {"text": "It is {{answer}}."})
 
     def talk(client: Client) -> Any:
         async def say(conn: Any, session: str) -> None:
@@ -155,7 +155,7 @@ def test_questions_become_forms_options_or_text(tmp_path: Path) -> None:
     client = Client("Blue")
     edited(tmp_path, client, talk(client))
     assert client.asked[0][1] == ["Red", "Blue", "Decline to answer"]
-    played(tmp_path, calling("ask_user", question="What else?"), {"text": "It is {{answer}}."})
+    play_script(tmp_path, call_reply("ask_user", question="What else?"), {"text": "It is {{answer}}."})
     client = Client()
 
     async def words(conn: Any, session: str) -> None:
@@ -168,7 +168,7 @@ def test_questions_become_forms_options_or_text(tmp_path: Path) -> None:
 
 
 def test_errors_have_a_message(tmp_path: Path) -> None:
-    played(tmp_path, {"fault": "server_error"}, {"fault": "server_error"})
+    play_script(tmp_path, {"fault": "server_error"}, {"fault": "server_error"})
 
     async def talk(conn: Any, session: str) -> None:
         for wrong in (
@@ -194,7 +194,7 @@ def test_an_editor_works_through_the_running_journeyman(tmp_path: Path) -> None:
     terminal = Terminal(tmp_path)
     try:
         _, first = owner(terminal)
-        played(terminal.home, calling("write", path="a.txt", content="hello\n"), {"text": "Done."})
+        play_script(terminal.home, call_reply("write", path="a.txt", content="hello\n"), {"text": "Done."})
         client = Client("allow_once")
 
         async def talk(conn: Any, session: str) -> None:

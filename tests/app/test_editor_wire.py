@@ -16,7 +16,7 @@ from tests.e2e.terminal import BOUND_S
 PARSE, REQUEST, PARAMS, NOT_FOUND = -32700, -32600, -32602, -32002
 
 
-class Wire:
+class EditorProcess:
     """The editor's side of the connection: sends requests one after the other, and collects the updates."""
 
     def __init__(self, process: "subprocess.Popen[bytes]") -> None:
@@ -74,7 +74,7 @@ class Wire:
 
 
 @contextmanager
-def wired(folder: Path, *replies: dict[str, Any]) -> Iterator[Wire]:
+def open_connection(folder: Path, *replies: dict[str, Any]) -> Iterator[EditorProcess]:
     (folder / "work").mkdir()
     (folder / "script.json").write_text(json.dumps({"replies": replies}), "utf-8")
     process = subprocess.Popen(
@@ -85,7 +85,7 @@ def wired(folder: Path, *replies: dict[str, Any]) -> Iterator[Wire]:
     bound = Timer(BOUND_S, process.kill)
     bound.start()
     try:
-        yield Wire(process)
+        yield EditorProcess(process)
     finally:
         bound.cancel()
         if process.poll() is None:
@@ -98,7 +98,7 @@ def text(words: str) -> list[dict[str, str]]:
 
 
 def test_a_missing_folder_is_refused_at_once(tmp_path: Path) -> None:
-    with wired(tmp_path) as wire:
+    with open_connection(tmp_path) as wire:
         gone = tmp_path / "gone"
         assert str(gone) in wire.refused(PARAMS, "session/new", cwd=str(gone), mcpServers=[])
         for wrong in (str(tmp_path / "script.json"), "/" + "x" * 5000, "/nul\0", "relative", ""):
@@ -109,7 +109,7 @@ def test_a_missing_folder_is_refused_at_once(tmp_path: Path) -> None:
 
 
 def test_an_unknown_session_is_refused(tmp_path: Path) -> None:
-    with wired(tmp_path, {"text": "Done."}) as wire:
+    with open_connection(tmp_path, {"text": "Done."}) as wire:
         assert "none" in wire.refused(NOT_FOUND, "session/load", sessionId="none", cwd="/", mcpServers=[])
         session = wire.new(tmp_path / "work")
         assert wire.ask("session/prompt", sessionId=session, prompt=text("Go."))["result"]["stopReason"] == "end_turn"
@@ -121,7 +121,7 @@ def test_an_unknown_session_is_refused(tmp_path: Path) -> None:
 
 
 def test_an_empty_prompt_sends_no_request(tmp_path: Path) -> None:
-    with wired(tmp_path, {"text": "Done."}) as wire:
+    with open_connection(tmp_path, {"text": "Done."}) as wire:
         session = wire.new(tmp_path / "work")
         for empty in ([], text(""), text(" \n"), "words", None, [5]):
             assert wire.refused(PARAMS, "session/prompt", sessionId=session, prompt=empty)
@@ -131,7 +131,7 @@ def test_an_empty_prompt_sends_no_request(tmp_path: Path) -> None:
 
 
 def test_an_invalid_message_is_answered(tmp_path: Path) -> None:
-    with wired(tmp_path) as wire:
+    with open_connection(tmp_path) as wire:
         for line, code in ((b"{not json", PARSE), (b"\xff\xfe", PARSE), (b"[1]", REQUEST)):
             wire.line(line)
             answer = wire.read()
@@ -140,7 +140,7 @@ def test_an_invalid_message_is_answered(tmp_path: Path) -> None:
 
 
 def test_received_messages_are_answered_before_exit(tmp_path: Path) -> None:
-    with wired(tmp_path) as wire:
+    with open_connection(tmp_path) as wire:
         wire.send("initialize", protocolVersion=1)
         wire.send("session/new", cwd=str(tmp_path / "work"), mcpServers=[])
         wire.send("session/list")
@@ -153,7 +153,7 @@ def test_received_messages_are_answered_before_exit(tmp_path: Path) -> None:
 @pytest.mark.parametrize("going", [True, False], ids=["going", "just sent"])
 def test_exit_cancels_the_turn(tmp_path: Path, going: bool) -> None:
     asks = {"text": "I act.", "calls": [{"name": "write", "arguments": {"path": "a.txt", "content": "x"}}]}
-    with wired(tmp_path, asks) as wire:
+    with open_connection(tmp_path, asks) as wire:
         prompt = wire.send("session/prompt", sessionId=wire.new(tmp_path / "work"), prompt=text("Go."))
         if going:
             assert wire.read()["method"] == "session/request_permission"
@@ -166,7 +166,7 @@ def test_exit_cancels_the_turn(tmp_path: Path, going: bool) -> None:
 def test_mcp_servers_of_the_editor_are_reported(tmp_path: Path, named: list[str]) -> None:
     given = [{"name": name, "command": "/bin/false", "args": [], "env": [{"name": "K", "value": "s3cret"}]}
              for name in named]  # fmt: skip
-    with wired(tmp_path, {"text": "Done."}, {"text": "Done."}) as wire:
+    with open_connection(tmp_path, {"text": "Done."}, {"text": "Done."}) as wire:
         session = wire.new(tmp_path / "work", mcpServers=given)
         wire.ask("session/prompt", sessionId=session, prompt=text("Go."))
         said = wire.said()

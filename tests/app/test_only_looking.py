@@ -33,7 +33,7 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the folder is c
 
 
 @pytest.fixture
-def kept(home: Path) -> Iterator[Path]:
+def read_only_folder(home: Path) -> Iterator[Path]:
     """A data folder with sessions, closed cleanly, in which no file can be created."""
     home.mkdir(exist_ok=True)
     shutil.copy(max(GOLDEN.glob("v*.db")), home / DATABASE_FILE)
@@ -43,7 +43,7 @@ def kept(home: Path) -> Iterator[Path]:
     home.chmod(0o700)
 
 
-def look(home: Path, *lines: str) -> dict[str, list[str]]:
+def run_read_only(home: Path, *lines: str) -> dict[str, list[str]]:
     """Run each line in a process that may not write to the folder; return its exit code and its output."""
     command = [sys.executable, "-P", "-c", TYPING, *lines]
     if os.geteuid() == 0:  # root may write anywhere but to a read-only mount
@@ -61,16 +61,16 @@ def look(home: Path, *lines: str) -> dict[str, list[str]]:
     return told
 
 
-def test_read_only_commands_work_and_change_nothing(kept: Path) -> None:
-    before = {file.name: file.read_bytes() for file in kept.iterdir() if file.is_file()}
-    for line, (code, said) in look(kept, *READING).items():
+def test_read_only_commands_work_and_change_nothing(read_only_folder: Path) -> None:
+    before = {file.name: file.read_bytes() for file in read_only_folder.iterdir() if file.is_file()}
+    for line, (code, said) in run_read_only(read_only_folder, *READING).items():
         assert code == "0" and "Internal error" not in said, (line, said)
         assert "The data is read-only." in said, (line, said)
-    assert {file.name: file.read_bytes() for file in kept.iterdir() if file.is_file()} == before
+    assert {file.name: file.read_bytes() for file in read_only_folder.iterdir() if file.is_file()} == before
 
 
-def test_writing_commands_are_refused(kept: Path) -> None:
-    for line, (code, said) in look(kept, f"fork {NAME}", f"rate {NAME} good", "demo").items():
+def test_writing_commands_are_refused(read_only_folder: Path) -> None:
+    for line, (code, said) in run_read_only(read_only_folder, f"fork {NAME}", f"rate {NAME} good", "demo").items():
         assert (
             code == "1" and (said.count("warning:"), said.count("error:")) == (1, 1) and "Internal error" not in said
         ), (line, said)

@@ -33,7 +33,7 @@ async def _add(book: RuleStore, folder: str) -> None:
     )
 
 
-def typed(home: Path, *words: str) -> int:
+def run_command(home: Path, *words: str) -> int:
     return main(["--data-dir", str(home), *words])
 
 
@@ -50,7 +50,7 @@ def test_rules_are_listed_tested_and_revoked(
     asyncio.run(_add(RuleStore(opened.path, opened.database), str(folder.resolve())))
     opened.database.close()
 
-    assert typed(home, "rules", "list") == DONE
+    assert run_command(home, "rules", "list") == DONE
     listed = capsys.readouterr().out.splitlines()
     assert [line.split("  ")[:2] for line in listed] == [
         ["abc234", "allow run: git log *"], ["def567", "deny run: git tag *"],
@@ -59,18 +59,18 @@ def test_rules_are_listed_tested_and_revoked(
 
     told = {}
     for command in ("git log -3", "git tag v1", "git push", "ls > x", "git status"):
-        typed(home, "doctor", "--json", "--rule", command)
+        run_command(home, "doctor", "--json", "--rule", command)
         told[command] = json.loads(capsys.readouterr().out)
     assert [each["decision"] for each in told.values()] == ["allowed", "denied", "asks", "asks", "asks"]
     assert told["git tag v1"]["rule_id"] == "def567" and "cannot be undone" in told["git push"]["reason"]
     assert "with >" in told["ls > x"]["reason"] and told["git status"]["patterns"] == ["git status *"]
-    typed(home, "doctor", "--rule", "git log --oneline")
+    run_command(home, "doctor", "--rule", "git log --oneline")
     assert capsys.readouterr().out == "allowed: your rule: allow run: git log * [abc234]\n"
 
-    assert typed(home, "rules", "revoke", "abc234") == DONE
-    assert typed(home, "rules", "revoke", "abc234") == FAILED
+    assert run_command(home, "rules", "revoke", "abc234") == DONE
+    assert run_command(home, "rules", "revoke", "abc234") == FAILED
     assert "There is no rule" in capsys.readouterr().err
-    typed(home, "doctor", "--rule", "git log --oneline")
+    run_command(home, "doctor", "--rule", "git log --oneline")
     assert capsys.readouterr().out.startswith("asks: ")
 
 
@@ -82,7 +82,7 @@ def test_a_command_is_evaluated_in_a_folder_and_mode_with_the_sandbox_of_this_ma
     monkeypatch.chdir(tmp_path)
 
     def tried(*words: str) -> dict[str, str]:
-        assert typed(home, "rules", "test", "--json", *words) == DONE
+        assert run_command(home, "rules", "test", "--json", *words) == DONE
         return dict(json.loads(capsys.readouterr().out))
 
     level = machine_sandbox(home / SANDBOX_PROOF_FILE).level
@@ -94,5 +94,5 @@ def test_a_command_is_evaluated_in_a_folder_and_mode_with_the_sandbox_of_this_ma
     assert trusting["decision"] == ("allowed" if level == "verified" else "asks")
     assert list(folder.iterdir()) == []
 
-    assert typed(home, "rules", "test", "ls", "-C", "nowhere") == FAILED
+    assert run_command(home, "rules", "test", "ls", "-C", "nowhere") == FAILED
     assert "There is no folder" in capsys.readouterr().err

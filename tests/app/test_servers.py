@@ -44,7 +44,7 @@ def tool(name: object, description: object = "Says it.", **schema: object) -> di
     return {"name": name, "description": description, "inputSchema": {"type": "object", **schema}}
 
 
-def typed(home: Path, *words: str) -> int:
+def run_mcp_command(home: Path, *words: str) -> int:
     return main(["--data-dir", str(home), "mcp", *words])
 
 
@@ -52,25 +52,25 @@ def test_a_server_is_added_listed_tested_accepted_and_removed(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     home, mark = tmp_path / "home", tmp_path / "mark"
-    assert typed(home, "list") == DONE and "No MCP servers" in capsys.readouterr().out
-    assert typed(home, "add", "box", sys.executable, str(PROGRAM), str(mark)) == DONE
+    assert run_mcp_command(home, "list") == DONE and "No MCP servers" in capsys.readouterr().out
+    assert run_mcp_command(home, "add", "box", sys.executable, str(PROGRAM), str(mark)) == DONE
     said = capsys.readouterr().out
     assert "box: 6 tools" in said and "box__add  Adds two numbers." in said and "not offered" in said
-    assert typed(home, "test", "box") == DONE and "as you accepted them" in capsys.readouterr().out
+    assert run_mcp_command(home, "test", "box") == DONE and "as you accepted them" in capsys.readouterr().out
     mark.write_text("Adds and tells.", "utf-8")
-    assert typed(home, "test", "box") == DONE
+    assert run_mcp_command(home, "test", "box") == DONE
     said = capsys.readouterr().out
     assert "Changed: add" in said and "-Adds two numbers." in said and "+Adds and tells." in said
-    assert typed(home, "accept", "box") == DONE
-    assert typed(home, "disable", "box", "die") == DONE
+    assert run_mcp_command(home, "accept", "box") == DONE
+    assert run_mcp_command(home, "disable", "box", "die") == DONE
     capsys.readouterr()
-    assert typed(home, "list", "--json") == DONE
+    assert run_mcp_command(home, "list", "--json") == DONE
     kept = {tool["name"]: tool for tool in json.loads(capsys.readouterr().out)["tools"]}
     assert kept["add"]["description"] == "Adds and tells." and not kept["die"]["enabled"] and kept["add"]["enabled"]
     main(["--data-dir", str(home), "doctor"])
     assert "MCP server box: 6 tools" in capsys.readouterr().out
-    assert typed(home, "remove", "box") == DONE
-    assert typed(home, "test", "box") == FAILED and "There is no MCP server" in capsys.readouterr().err
+    assert run_mcp_command(home, "remove", "box") == DONE
+    assert run_mcp_command(home, "test", "box") == FAILED and "There is no MCP server" in capsys.readouterr().err
 
 
 def test_the_mcp_library_is_loaded_only_if_a_server_is_configured(tmp_path: Path) -> None:
@@ -81,7 +81,7 @@ def test_the_mcp_library_is_loaded_only_if_a_server_is_configured(tmp_path: Path
 
 
 def test_other_output_of_a_server_goes_to_its_bounded_log(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    assert typed(tmp_path, "add", "noisy", sys.executable, "-c", NOISY, json.dumps([tool("echo\n")])) == DONE
+    assert run_mcp_command(tmp_path, "add", "noisy", sys.executable, "-c", NOISY, json.dumps([tool("echo\n")])) == DONE
     said = capfd.readouterr()
     assert "noisy: 1 tool," in said.out and said.err == "" and "noisy__echo⟦U+000A⟧  (not offered" in said.out
     log = tmp_path / "servers" / "noisy.test.log"
@@ -90,26 +90,26 @@ def test_other_output_of_a_server_goes_to_its_bounded_log(tmp_path: Path, capfd:
 
 
 def test_a_protocol_violation_is_reported_with_its_location(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    assert typed(tmp_path, "add", "noisy", sys.executable, "-c", NOISY, "7") == FAILED
+    assert run_mcp_command(tmp_path, "add", "noisy", sys.executable, "-c", NOISY, "7") == FAILED
     assert "It violates the protocol at tools:" in capfd.readouterr().err
 
 
 def test_an_invalid_tool_does_not_affect_the_others(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     bare: dict[str, object] = {"name": "bare"}
     tools = [tool("bad", properties=7), tool("good"), 7, tool(5), bare, {**bare, "name": "free", "inputSchema": {}}]
-    assert typed(tmp_path, "add", "box", sys.executable, "-c", NOISY, json.dumps(tools)) == DONE
+    assert run_mcp_command(tmp_path, "add", "box", sys.executable, "-c", NOISY, json.dumps(tools)) == DONE
     said = capfd.readouterr().out
     unlike = "(not offered: its schema violates the protocol)"
     assert f"box__bad  {unlike}  Says it." in said and f"box__bare  {unlike}" in said
     assert "box__good  Says it." in said and "box__free  \n" in said and "'' is not a valid name" in said
-    assert typed(tmp_path, "test", "box") == DONE and "as you accepted them" in capfd.readouterr().out
+    assert run_mcp_command(tmp_path, "test", "box") == DONE and "as you accepted them" in capfd.readouterr().out
 
 
 def test_the_first_of_two_tools_with_one_name_is_offered_and_the_second_is_reported(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     tools = json.dumps([tool("send", "Sends a letter."), tool("send", "Sends everything."), tool("send")])
-    assert typed(tmp_path, "add", "box", sys.executable, "-c", NOISY, tools) == DONE
+    assert run_mcp_command(tmp_path, "add", "box", sys.executable, "-c", NOISY, tools) == DONE
     said = capfd.readouterr().out
     assert "box__send  Sends a letter." in said
     assert "box__send (again)  (not offered: another tool of this server has the same name)  Sends everything." in said

@@ -6,26 +6,26 @@ from pathlib import Path
 import pytest
 
 from app.process.exit_codes import DONE
-from tests.app.test_ruling import typed
+from tests.app.test_ruling import run_command
 from tests.core.store.test_usage import fill
 
 
 def test_usage_is_totaled_and_an_unknown_cost_is_null(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert typed(home, "usage") == DONE
+    assert run_command(home, "usage") == DONE
     assert "No usage." in capsys.readouterr().out
     fill(home / "journeyman.db")
-    assert typed(home, "usage", "--by", "model", "--json") == DONE
+    assert run_command(home, "usage", "--by", "model", "--json") == DONE
     lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert [(line["model"], line["cost"], line["unpriced"]) for line in lines] == [
         ("a/big", 0.75, 0),
         ("b/small", None, 1),
     ]
-    assert typed(home, "usage", "--by", "folder") == DONE
+    assert run_command(home, "usage", "--by", "folder") == DONE
     shown = capsys.readouterr().out.splitlines()
     assert shown[0].startswith("/tmp/x") and "$0.2500 + unknown" in shown[0] and shown[-1].startswith("all ")
-    assert typed(home, "usage", "--csv") == DONE
+    assert run_command(home, "usage", "--csv") == DONE
     assert capsys.readouterr().out.startswith("day,model,folder")
-    assert typed(home, "usage", "--days", "3") == DONE
+    assert run_command(home, "usage", "--days", "3") == DONE
     assert "No usage." in capsys.readouterr().out
-    assert typed(home, "usage", "--days", "999999999", "--csv") == DONE, "as long as there are days"
+    assert run_command(home, "usage", "--days", "999999999", "--csv") == DONE, "as long as there are days"
     assert "a/big" in capsys.readouterr().out

@@ -4,13 +4,13 @@ from collections.abc import Iterator
 
 from core.domain.modes import MODES
 from tests.bench.benchmark import Measurement
-from tests.core.engine.test_everyday_approvals import MOST, RULES, TASKS, WITH_RULES, asked
+from tests.core.engine.test_everyday_approvals import MOST, RULES, TASKS, WITH_RULES, count_approvals
 
 
 def count_permission_requests() -> Iterator[Measurement]:
     """Count the requests with no saved rules and with those a user would save in a few weeks."""
     for mode in MODES:
-        without, kept = asked(mode, ()), asked(mode, RULES)
+        without, kept = count_approvals(mode, ()), count_approvals(mode, RULES)
         good = without["asked"] <= MOST[mode] and kept["asked"] <= WITH_RULES[mode]
         values = {
             "tasks": len(TASKS),

@@ -24,7 +24,7 @@ from tests.bench.benchmark import Measurement, scratch_folder
 from tests.core.engine.test_model_faults import BROKEN
 from tests.servers.scripted_server import ServerAction, answer, chunk, stream
 from tests.ui.test_desktop import until
-from tests.ui.test_faults_in_window import FLOOD, HEAD, broken, has_ended
+from tests.ui.test_faults_in_window import FLOOD, HEAD, faulty_server, has_ended
 from ui.base.window_loop import WindowLoop
 from ui.base.window_state import WindowState
 from ui.shell.window_frame import WindowFrame
@@ -104,7 +104,7 @@ async def _stream(program: DesktopApp, work: Path) -> None:
 async def _met(
     program: DesktopApp, work: Path, longest: StallMeter, name: str, answers: list[ServerAction], drip: bytes
 ) -> Measurement:
-    with broken(answers, drip) as url:
+    with faulty_server(answers, drip) as url:
         await program.engine.ask(partial(_changed, Provider(name="box", url=url)))
         began = RunStarted("box/m", 5, mode="auto", interactive=True)
         session = await program.engine.ask(lambda engine: engine.start("Go.", work, began))

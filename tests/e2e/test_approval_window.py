@@ -18,7 +18,7 @@ def waiting(home: Path) -> list[str]:
         reader.close()
 
 
-def given(home: Path) -> list[dict[str, Any]]:
+def decisions_of(home: Path) -> list[dict[str, Any]]:
     """Return the decisions, in order."""
     reader = Reader(home / "journeyman.db")
     try:
@@ -43,7 +43,7 @@ def test_requests_are_decided_with_the_keyboard(display: Screen, tmp_path: Path)
         display.keys("a", "Return", "space")
         display.keys("d", "n", "o", "Return")
         wait_until(lambda: waiting(home) == [], "the second is denied")
-        yes, no = given(home)
+        yes, no = decisions_of(home)
         assert yes["allowed"] and yes["scope"] == "run" and yes["patterns"] == "ruff format *\npytest *"
         assert not no["allowed"] and no["reason"]["head"] == "no"
         program.kill()

@@ -15,7 +15,7 @@ RUN = {"calls": [{"name": "run", "arguments": {"command": "echo hi; touch made"}
 SAY = {"text": "You said: {{answer}}"}
 
 
-def asked(lines: list[dict[str, Any]]) -> list[str]:
+def printed_request_ids(lines: list[dict[str, Any]]) -> list[str]:
     """Return the IDs of the questions and requests that were printed."""
     return [
         (line.get("question") or line["request"])["id"]
@@ -32,9 +32,9 @@ def waiting(terminal: Terminal) -> list[str]:
 def test_exit_code_3_lists_pending_requests_of_sub_agents(terminal: Terminal, call: dict[str, Any], mode: str) -> None:
     terminal.script(DELEGATE, {"text": "done"}, roles={"agent:reader": [call, {"text": "read"}]})
     done = terminal("run", "Go.", "--script", "script.json", "--mode", mode, "--json")
-    assert done.code == 3 and asked(done.lines) == waiting(terminal) != []
+    assert done.code == 3 and printed_request_ids(done.lines) == waiting(terminal) != []
     again = terminal("resume", done.lines[0]["session"], "--json")
-    assert again.code == 3 and asked(again.lines) == asked(done.lines)
+    assert again.code == 3 and printed_request_ids(again.lines) == printed_request_ids(done.lines)
 
 
 @pytest.mark.parametrize(("call", "mode"), [(ASK, "auto"), (RUN, "ask-all")])
@@ -43,9 +43,9 @@ def test_exit_code_3_of_a_resumed_run_lists_pending_requests(
 ) -> None:
     terminal.script(call, SAY)
     done = terminal("run", "Go.", "--script", "script.json", "--mode", mode, "--json")
-    assert done.code == 3 and len(asked(done.lines)) == 1
+    assert done.code == 3 and len(printed_request_ids(done.lines)) == 1
     again = terminal("resume", done.lines[0]["session"], "--json")
-    assert again.code == 3 and asked(again.lines) == asked(done.lines) == waiting(terminal)
+    assert again.code == 3 and printed_request_ids(again.lines) == printed_request_ids(done.lines) == waiting(terminal)
 
 
 @pytest.mark.parametrize(("call", "mode"), [(ASK, "auto"), (RUN, "ask-all")])
@@ -58,7 +58,7 @@ def test_a_hook_of_the_user_finishes_before_exit(terminal: Terminal, call: dict[
     terminal.script(call, SAY)
     done = terminal("run", "Go.", "--script", "script.json", "--mode", mode, "--json")
     assert done.code == 3 and done.kinds()[-1] == "hook_ran"
-    assert [json.loads(told.read_text())["question"]["id"]] == asked(done.lines)
+    assert [json.loads(told.read_text())["question"]["id"]] == printed_request_ids(done.lines)
 
 
 def test_an_expiring_question_is_waited_for(terminal: Terminal) -> None:

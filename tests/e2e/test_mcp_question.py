@@ -28,7 +28,7 @@ def display(tmp_path: Path) -> Iterator[Screen]:
         yield made
 
 
-def typed(home: Path, *words: str) -> subprocess.CompletedProcess[str]:
+def run_command(home: Path, *words: str) -> subprocess.CompletedProcess[str]:
     """Run a command line, whether or not a window is open on the data folder."""
     command = [sys.executable, "-m", "app", "--data-dir", str(home), *words]
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
@@ -37,21 +37,21 @@ def typed(home: Path, *words: str) -> subprocess.CompletedProcess[str]:
 def test_a_question_of_an_mcp_server_is_answered_in_its_dialog(display: Screen, tmp_path: Path, home: Path) -> None:
     script = tmp_path / "script.json"
     script.write_text(json.dumps({"replies": REPLIES}))
-    added = typed(home, "mcp", "add", "who", sys.executable, str(PROGRAM))
+    added = run_command(home, "mcp", "add", "who", sys.executable, str(PROGRAM))
     assert added.returncode == 0, added.stderr
     with running_program(display, home) as program:
         (folder := tmp_path / "work").mkdir()
         run = ("run", "Ask me", "--script", str(script), "-C", str(folder), "--allow", "who__word", "--json")
-        began = typed(home, *run)
+        began = run_command(home, *run)
         assert began.returncode == 3, began.stderr
         wait_until(lambda: display.titles() == ["(1) Journeyman"], "the question in the title")
-        asked = json.loads(typed(home, "pending", "--json").stdout)
+        asked = json.loads(run_command(home, "pending", "--json").stdout)
         assert asked["mcp_server"] == "who" and asked["text"] == "Which word?"
         display.keys("ctrl+j")
         display.keys("1", "m", "o", "s", "s", "Return")
         program.wait_for_status("done")
-        shown = typed(home, "show", asked["session"], "--json").stdout
+        shown = run_command(home, "show", asked["session"], "--json").stdout
         assert "The word is moss." in shown
-        unknown = typed(home, "run", "Again", "--script", str(script), "--allow", "who__nothing")
+        unknown = run_command(home, "run", "Again", "--script", str(script), "--allow", "who__nothing")
         assert unknown.returncode == 1 and "There is no tool 'who__nothing' to allow." in unknown.stderr
         program.kill()

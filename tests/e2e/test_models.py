@@ -42,19 +42,19 @@ def add(terminal: Terminal, wire: str, url: str) -> None:
     assert (done.code, done.err) == (0, ""), done
 
 
-def travel(terminal: Terminal, model: str, key: str = KEY) -> list[str]:
+def run_session(terminal: Terminal, model: str, key: str = KEY) -> list[str]:
     """Run a task with a tool call and a question, check that the API key does not leak; return its event kinds."""
     (terminal.folder / "a.txt").write_text("one\ntwo\n", encoding="utf-8")
     (terminal.folder / "b.txt").write_text("three\n", encoding="utf-8")
     done = terminal("run", TASK, "--model", model, "--answer", "No.", "--json", BOX_KEY=key)
     assert done.code == 0, (done.out[-2000:], done.err)
-    nowhere(terminal, done.out + done.err, key)
+    assert_key_absent(terminal, done.out + done.err, key)
     assert [line["text"] for line in done.lines if line["kind"] == "replied"][-1] == "There are 3 lines."
     assert [line["answer"]["text"] for line in done.lines if line["kind"] == "question_answered"] == ["No."]
     return done.kinds()
 
 
-def nowhere(terminal: Terminal, said: str, key: str = KEY) -> None:
+def assert_key_absent(terminal: Terminal, said: str, key: str = KEY) -> None:
     """Check that the API key is neither in the output nor in any file of the data folder."""
     assert key not in said
     files = [path for path in terminal.home.rglob("*") if path.is_file()]
@@ -66,7 +66,7 @@ def nowhere(terminal: Terminal, said: str, key: str = KEY) -> None:
 def test_s1_a_complete_run_against_aimock(wire: str, aimock: str, terminal: Terminal) -> None:
     """Read two files at once, ask a question, finish; the API key from the environment does not leak."""
     add(terminal, wire, aimock + ROOTS[wire])
-    kinds = travel(terminal, "box/gpt-4o")
+    kinds = run_session(terminal, "box/gpt-4o")
     assert kinds.count("tool_returned") == 2 and kinds.count("request_sent") == 3 and kinds[-1] == "run_ended"
 
 
@@ -81,7 +81,7 @@ def test_a_model_is_checked_and_selected(aimock: str, terminal: Terminal) -> Non
     (terminal.folder / "a.txt").write_text("one\ntwo\n", encoding="utf-8")
     (terminal.folder / "b.txt").write_text("three\n", encoding="utf-8")
     assert "There are 3 lines." in terminal("run", TASK, "--answer", "No.").out
-    nowhere(terminal, done.out + shown.out)
+    assert_key_absent(terminal, done.out + shown.out)
 
 
 def test_the_list_names_key_sources_and_never_a_key(aimock: str, terminal: Terminal) -> None:
@@ -121,7 +121,7 @@ def test_s2_without_a_keyring_a_key_is_not_written_to_disk(key: str, terminal: T
         check=False,
     )
     assert done.returncode == 1 and "until Journeyman exits" in done.stdout and "keyring" in done.stderr
-    nowhere(terminal, done.stdout + done.stderr)
+    assert_key_absent(terminal, done.stdout + done.stderr)
 
 
 def test_s9_the_settings_are_readable_by_their_owner_only(terminal: Terminal) -> None:
@@ -172,7 +172,7 @@ def test_another_model_continues_a_session(aimock: str, terminal: Terminal) -> N
 def test_a_complete_run_against_llamacpp(wire: str, llamacpp: str, terminal: Terminal) -> None:
     """A real server streams, with its own chat template and its own parsing of tool calls."""
     add(terminal, wire, llamacpp + ROOTS[wire])
-    assert travel(terminal, "box/scripted").count("tool_returned") == 1
+    assert run_session(terminal, "box/scripted").count("tool_returned") == 1
 
 
 @pytest.fixture(scope="module")
@@ -191,7 +191,7 @@ def litellm(aimock: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[t
 @pytest.mark.parametrize("wire", ["anthropic", "chat", "responses"])
 def test_a_complete_run_against_litellm(wire: str, litellm: tuple[str, str], terminal: Terminal) -> None:
     add(terminal, wire, litellm[0] + ROOTS[wire])
-    assert travel(terminal, "box/up", litellm[1]).count("tool_returned") == 2
+    assert run_session(terminal, "box/up", litellm[1]).count("tool_returned") == 2
 
 
 @real

@@ -24,7 +24,7 @@ def text(home: Path, version: int) -> str:
         return ""  # the program has not created its tables yet
 
 
-def typed(on: Screen, words: str) -> None:
+def type_text(on: Screen, words: str) -> None:
     on.xdotool("type", "--delay", "15", words)
 
 
@@ -34,14 +34,14 @@ def test_a_skill_is_written_with_the_keyboard_alone(
     with closing(AccessibilityTree(accessibility_bus)) as tree, running_program(display, home) as program:
         begin(display, SimulatedUser(display, program, tree))
         display.keys("ctrl+End")
-        typed(display, "\nCount (twice")
+        type_text(display, "\nCount (twice")
         wait_until(lambda: "Count (twice)" in str(SkillDrafts(home).load(KEY)), "the draft, with every typed character")
         display.keys("ctrl+s")
         wait_until(lambda: "Count (twice)" in text(home, 2), "version 2")
         display.keys("ctrl+h")
-        typed(display, "twice")
+        type_text(display, "twice")
         display.keys("Tab")
-        typed(display, "thrice")
+        type_text(display, "thrice")
         display.keys("Return", "Escape", "ctrl+s")
         wait_until(lambda: "Count (thrice)" in text(home, 3), "version 3, with a word replaced")
         display.keys("ctrl+z", "ctrl+s")
@@ -55,7 +55,7 @@ def begin(display: Screen, walker: SimulatedUser) -> None:
     for keys, part, words in (("ctrl+k", "palette.field", "skills"), ("ctrl+shift+n", "skill.name.field", "weekly")):
         display.keys(keys)
         walker.wait_for_focus(part)
-        typed(display, words)
+        type_text(display, words)
         display.keys("Return")
         walker.wait_until_gone(part)
         walker.wait_for("page.skills")

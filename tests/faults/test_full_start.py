@@ -28,7 +28,7 @@ def small_disks() -> None:
         pytest.skip("mounting a small file system needs user namespaces, which this machine does not allow")
 
 
-def typed(home: Path, left: int, lines: tuple[str, ...]) -> dict[str, list[str]]:
+def run_commands(home: Path, left: int, lines: tuple[str, ...]) -> dict[str, list[str]]:
     """Run command lines on a copy of `home` on a disk with `left` bytes free; return exit code and output of each."""
     (home / "journeyman.ballast").unlink(missing_ok=True)
     (disk := home.parent / "disk").mkdir()
@@ -47,7 +47,7 @@ def test_a_full_disk_is_named_and_sessions_can_be_viewed(home: Path, left: int) 
     home.mkdir(exist_ok=True)
     shutil.copy(max(GOLDEN.glob("v*.db")), home / DATABASE_FILE)
     assert main(["--data-dir", str(home), "sessions"]) == 0
-    for line, (code, said) in typed(home, left, (*READING, "demo")).items():
+    for line, (code, said) in run_commands(home, left, (*READING, "demo")).items():
         assert "The data is read-only" in said and "full" in said and "Free some space" in said, (line, said)
         assert "Check the disk" not in said and "Change its permissions" not in said, (line, said)
         assert "Internal error" not in said, (line, said)
@@ -56,5 +56,5 @@ def test_a_full_disk_is_named_and_sessions_can_be_viewed(home: Path, left: int) 
 
 def test_a_full_disk_without_data_is_named(home: Path) -> None:
     home.mkdir(exist_ok=True)
-    ((code, said),) = typed(home, 0, ("sessions",)).values()
+    ((code, said),) = run_commands(home, 0, ("sessions",)).values()
     assert code == "1" and "full" in said and "Free some space" in said and "Internal error" not in said, said

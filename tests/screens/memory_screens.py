@@ -6,7 +6,7 @@ from pathlib import Path
 from PySide6.QtWidgets import QWidget
 
 from core.store.reader import Reader
-from tests.screens.sample_memory import SHOWN, looked
+from tests.screens.sample_memory import SHOWN, memory_page_data
 from ui.memory.memory_lines import ALL, PROPOSAL_PREFIX, PROPOSED
 from ui.memory.panel import MemoryPanel
 from ui.shell.main_window import MainWindow
@@ -19,7 +19,7 @@ def memory_pages(window: MainWindow, home: Path, reader: Reader) -> Iterator[tup
     assert isinstance(page, MemoryPanel)
     page.show_all([], [])
     yield "memory-empty", window.window()
-    listed, shown, waiting = looked(home, reader)
+    listed, shown, waiting = memory_page_data(home, reader)
     page.show_all(listed, waiting)
     page.show_memory(shown[SHOWN])
     page.list.mark_open(shown[SHOWN].listed.memory.id)

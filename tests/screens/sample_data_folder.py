@@ -14,7 +14,7 @@ from core.store.database import Database
 from core.store.journal import Journal
 from core.store.reader import Reader
 from tests.screens import sample_memory, sample_skills
-from tests.screens.sample_events import Made, with_calls
+from tests.screens.sample_events import SampleSession, with_calls
 from tests.screens.sample_sessions import BODIES, sessions
 
 HELPS: Final = (SubagentStarted, SubagentEnded)
@@ -41,7 +41,7 @@ class _Clock:
         return self.time
 
 
-async def _write(journal: Journal, clock: _Clock, made: Made) -> None:
+async def _write(journal: Journal, clock: _Clock, made: SampleSession) -> None:
     lasts = sum(at.after for at in (*made.facts, *made.helper))
     clock.time = clock.start - int((made.ago + lasts) * SECOND)
     name = await journal.create_session(str(Path.home() / made.folder), made.title)
@@ -55,7 +55,7 @@ async def _write(journal: Journal, clock: _Clock, made: Made) -> None:
                 await _help(journal, clock, made, name, event)
 
 
-async def _help(journal: Journal, clock: _Clock, made: Made, parent: str, given: SubagentStarted) -> None:
+async def _help(journal: Journal, clock: _Clock, made: SampleSession, parent: str, given: SubagentStarted) -> None:
     """Write the session of a sub-agent while the parent session waits."""
     folder = str(Path.home() / made.folder)
     title = given.task.head

@@ -33,7 +33,7 @@ class At(NamedTuple):
     events: tuple[SessionEvent, ...]
 
 
-class Made(NamedTuple):
+class SampleSession(NamedTuple):
     title: str
     folder: str
     ago: float
@@ -42,7 +42,7 @@ class Made(NamedTuple):
     """The events of the sub-agent that the session delegated to, if any."""
 
 
-def asked(task: str) -> At:
+def user_task(task: str) -> At:
     return At(0, (UserMessage(Text(task)), RunStarted(MODEL, 60)))
 
 

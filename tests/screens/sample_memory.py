@@ -29,7 +29,7 @@ PUMPS: Final = "Compare three heat pumps"
 SHOWN: Final = "Always attach dated evidence to formal letters."
 
 
-class Made(NamedTuple):
+class SampleMemory(NamedTuple):
     """A sample memory. `went` has the rating of each use, oldest first: good, bad or, if unrated, empty."""
 
     text: str
@@ -45,23 +45,24 @@ class Made(NamedTuple):
 
 
 MEMORIES: Final = (
-    Made("Running the full test suite with -n 8 starves the test database.", "anti-pattern", 26, "review", FLAKY, 20,
-         ("good", "bad", "good", "bad", "bad"), "src/shop"),
-    Made("Receipts before 2019 are in the blue folder.", "knowledge", 210, "agent", INVOICES, 9),
-    Made("Never push to main; open a pull request instead.", "preference", 21, "user", went=("good",) * 9),
-    Made("Ask for the tone before writing a final letter.", "heuristic", 19, "review", went=("good",) * 3,
+    SampleMemory("Running the full test suite with -n 8 starves the test database.", "anti-pattern", 26, "review",
+         FLAKY, 20, ("good", "bad", "good", "bad", "bad"), "src/shop"),
+    SampleMemory("Receipts before 2019 are in the blue folder.", "knowledge", 210, "agent", INVOICES, 9),
+    SampleMemory("Never push to main; open a pull request instead.", "preference", 21, "user", went=("good",) * 9),
+    SampleMemory("Ask for the tone before writing a final letter.", "heuristic", 19, "review", went=("good",) * 3,
          parts=(("when", "a final letter is written"), ("do", "ask for the tone"))),
-    Made("Dependency audit: the lock upgrade took six minutes and passed.", "outcome", 14, "run", AUDIT, 4, ("good",)),
-    Made("The shop test database is reset every night at 02:00.", "knowledge", 11, "agent", FLAKY, 12,
+    SampleMemory("Dependency audit: the lock upgrade took six minutes and passed.", "outcome", 14, "run", AUDIT, 4,
+         ("good",)),
+    SampleMemory("The shop test database is reset every night at 02:00.", "knowledge", 11, "agent", FLAKY, 12,
          ("good", "good", "bad", "good"), "src/shop"),
-    Made(SHOWN, "heuristic", 9, "review", LETTER, 31, ("good", "good", "", "good", "bad", "good"),
+    SampleMemory(SHOWN, "heuristic", 9, "review", LETTER, 31, ("good", "good", "", "good", "bad", "good"),
          parts=(("when", "writing to a landlord, shop or authority"), ("do", "attach dated evidence"))),
-    Made("Invoices from Nordwerk carry the date as DD.MM.YYYY.", "knowledge", 1, "agent", INVOICES, 14,
+    SampleMemory("Invoices from Nordwerk carry the date as DD.MM.YYYY.", "knowledge", 1, "agent", INVOICES, 14,
          ("good", "bad")),
-    Made("Do not call pandoc without checking that it is installed.", "anti-pattern", 0, "agent", LETTER, 20,
+    SampleMemory("Do not call pandoc without checking that it is installed.", "anti-pattern", 0, "agent", LETTER, 20,
          ("good",), parts=(("what", "call pandoc without checking that it is installed"),
                            ("instead", "fall back to python-docx"))),
-    Made("Write dates as 20 November 2026 in letters.", "preference", 0, "user", went=("good",) * 4),
+    SampleMemory("Write dates as 20 November 2026 in letters.", "preference", 0, "user", went=("good",) * 4),
 )  # fmt: skip
 
 
@@ -83,7 +84,9 @@ async def make(database: Database, journal: Journal, reader: Reader) -> None:
     await _propose(ProposalStore(database.path, database, journal), memories, sessions)
 
 
-def looked(home: Path, reader: Reader) -> tuple[Sequence[MemoryListing], dict[str, MemoryDetails], Sequence[Proposal]]:
+def memory_page_data(
+    home: Path, reader: Reader
+) -> tuple[Sequence[MemoryListing], dict[str, MemoryDetails], Sequence[Proposal]]:
     """Return what the memory page shows: the list, each memory by its text, and the pending proposals."""
     path = data_folder.database_path(home)
     waiting = ProposalStore(path, None, Journal(None, reader))
@@ -101,7 +104,7 @@ class _Clock:
         return self.time
 
 
-def _uses(name: str, made: Made, began: int, sessions: Sequence[str]) -> list[MemoryUse]:
+def _uses(name: str, made: SampleMemory, began: int, sessions: Sequence[str]) -> list[MemoryUse]:
     step = made.days * DAY // (len(made.went) + 1)
     return [
         MemoryUse(sessions[at % len(sessions)], at + 1, name, 1, began + (at + 1) * step, 1.0, 1, went)

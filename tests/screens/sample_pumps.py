@@ -4,7 +4,7 @@ from typing import Final
 
 from core.domain.events import CallStarted, RunEnded, SubagentEnded, SubagentStarted, ToolReturned
 from core.domain.text import Text
-from tests.screens.sample_events import At, asked, did, thought
+from tests.screens.sample_events import At, did, thought, user_task
 
 HELPER: Final = "p2"  # ID of the delegating call
 NAME: Final = "quote-reader"
@@ -14,7 +14,7 @@ FOUND: Final = "Nordwerk 14,200 €, Alpin 12,900 €, Sole 15,600 €; ten year
 
 def pumps() -> list[At]:
     """Return a session in which a sub-agent reads the files to compare."""
-    facts = [asked("Which heat pump costs least over ten years?")]
+    facts = [user_task("Which heat pump costs least over ten years?")]
     facts += thought(1, "Three quotes of many pages: somebody else may read them.", 2.6, 2_400)
     facts.append(At(0.1, (CallStarted(HELPER, "delegate", "delegate", f"{NAME} · 3 quotes"),)))
     facts.append(At(0.1, (SubagentStarted(HELPER, "", NAME, Text(TASK)),)))
@@ -27,7 +27,7 @@ def pumps() -> list[At]:
 
 def reading() -> list[At]:
     """Return the session of the sub-agent."""
-    facts = [asked(TASK)]
+    facts = [user_task(TASK)]
     facts += thought(1, "One quote after the other.", 3.1, 1_300)
     for name, seconds in (("nordwerk", 0.3), ("alpin", 0.4), ("sole", 0.4)):
         facts += did(f"q-{name}", "read", "read", f"quotes/{name}.pdf", seconds, "Price, warranty, use.\n" * 60)

@@ -20,7 +20,7 @@ from core.domain.session_metadata import SessionArchived, SessionPinned, Session
 from core.domain.text import Attachment, Text
 from core.store.blobs import blob_hash
 from tests.screens.sample_checkout import failed, mended
-from tests.screens.sample_events import At, Made, asked, did, name_of, picture, thought
+from tests.screens.sample_events import At, SampleSession, did, name_of, picture, thought, user_task
 from tests.screens.sample_pumps import pumps, reading
 
 HOUR: Final = 3600
@@ -126,7 +126,7 @@ SEEN: Final = Attachment("photos/overview.png", "image/png", blob_hash(PICTURE),
 def _letter() -> list[At]:
     changed = FileChanged("c5", "complaint.md", "", name_of(DRAFT), DRAFT.count("\n"))
     return [
-        asked("Write the letter to the landlord about the mould. My notes are in this folder."),
+        user_task("Write the letter to the landlord about the mould. My notes are in this folder."),
         *thought(1, "First I read what there is: the notes, then the agreement.", 4.2, 2_100,
                   "I will read your notes and the agreement first."),
         *did("c1", "read", "read", "notes.md", 0.012, NOTES),
@@ -164,7 +164,7 @@ def _answered() -> list[At]:
 
 
 def _short(task: str, what: str, end: SessionEvent | None, rounds: int = 3) -> list[At]:
-    facts = [asked(task)]
+    facts = [user_task(task)]
     for number in range(1, rounds + 1):
         facts += thought(number, f"Next: {what}.", 2.5, 1_800 * number)
         facts += did(f"c{number}", "run", "command", what, 1.4, "ok\n", 0)
@@ -173,7 +173,7 @@ def _short(task: str, what: str, end: SessionEvent | None, rounds: int = 3) -> l
 
 def _upgrade() -> list[At]:
     """Return a session that is waiting for approval of two commands."""
-    facts = [asked("Make the billing service run on Python 3.12.")]
+    facts = [user_task("Make the billing service run on Python 3.12.")]
     facts += thought(1, "First I see which Python the service asks for.", 2.5, 1_800)
     facts += did("u1", "read", "read", "pyproject.toml", 0.02, 'requires-python = ">=3.11"\n')
     facts += thought(2, "The type hints can use the syntax of 3.12. Do the tests pass as they are?", 4.1, 3_600)
@@ -186,12 +186,12 @@ def _wanted() -> tuple[SessionEvent, ...]:
     """Return two permission requests: one that can be saved as a rule, and one for an irreversible command."""
     folder = str(Path.home() / "src/billing")
     why = "No saved rule allows this command, so it needs your approval."
-    asked = (
+    commands = (
         ("cw1", "ruff format src && pytest -q", why, ("ruff format *", "pytest *")),
         ("cw2", "rm -rf .venv-3.11", "rm deletes files permanently.", ()),
     )
     events: list[SessionEvent] = []
-    for call, command, why, patterns in asked:
+    for call, command, why, patterns in commands:
         told = canonical_json({"command": command, "timeout_s": 600.0})
         mark = fingerprint("run", told, folder, "verified", ())
         request = PermissionRequest(
@@ -205,7 +205,7 @@ def _wanted() -> tuple[SessionEvent, ...]:
 def _tickets() -> list[At]:
     """Return a long run whose context was compacted."""
     areas = ("billing", "login", "search", "export", "mobile", "email", "reports", "import")
-    facts = [asked("Summarize the support tickets of the third quarter: what hurts most, and what can we do?")]
+    facts = [user_task("Summarize the support tickets of the third quarter: what hurts most, and what can we do?")]
     total = 0
     for number in range(1, 25):
         after = number - (0 if number < 17 else 14)
@@ -245,7 +245,7 @@ def _tickets() -> list[At]:
 
 
 def _minutes() -> list[At]:
-    facts = [asked("Write the minutes of Monday's meeting from my notes.")]
+    facts = [user_task("Write the minutes of Monday's meeting from my notes.")]
     facts += thought(1, "The notes leave some things open.", 3.0, 2_000)
     facts += did("m1", "read", "read", "notes/monday.md", 0.02, "Budget agreed. Venue open.\n")
     facts += thought(2, "Who gets them, and how much should they hold?", 2.2, 2_900)
@@ -260,44 +260,45 @@ def _edit_wanted() -> list[At]:
     request = PermissionRequest(
         "ce1-may", "ce1", "edit", path, folder, "verified", mark, "This session asks before edits.", access="write",
     )  # fmt: skip
-    facts = [asked("The script must not overwrite an invoice that has the same name.")]
+    facts = [user_task("The script must not overwrite an invoice that has the same name.")]
     facts += thought(1, "I look at the script first.", 2.4, 1_900)
     facts += did("e1", "read", "read", path, 0.02, OLD_CODE)
     facts += thought(2, "Path.rename replaces silently on Linux. I check first, and count up.", 5.2, 2_700)
     return [*facts, At(0.1, (PermissionRequested(request, Text(told)),))]
 
 
-def sessions() -> list[Made]:
+def sessions() -> list[SampleSession]:
     started = CallStarted("c9", "run", "command", "rsync -a ~/Pictures /mnt/archive")
     cut = RunInterrupted("Journeyman ended while the run was going.", ("c9",))
     done = RunEnded("completed")
     kept = [
-        Made("Mould complaint to landlord", "letters", 130, [*_letter(), At(0.02, (QuestionAsked(TONE, "c7"),))]),
-        Made("Upgrade billing service to 3.12", "src/billing", 660,
+        SampleSession("Mould complaint to landlord", "letters", 130,
+             [*_letter(), At(0.02, (QuestionAsked(TONE, "c7"),))]),
+        SampleSession("Upgrade billing service to 3.12", "src/billing", 660,
              _upgrade()),
-        Made("Tidy the invoice script", "src/invoices", 95, _edit_wanted()),
-        Made("Minutes of Monday's meeting", "work", 70, _minutes()),
-        Made("Weekly dependency audit", "src/shop", 4,
+        SampleSession("Tidy the invoice script", "src/invoices", 95, _edit_wanted()),
+        SampleSession("Minutes of Monday's meeting", "work", 70, _minutes()),
+        SampleSession("Weekly dependency audit", "src/shop", 4,
              _short("Which of our libraries have known holes?", "pip-audit --format json", None, 7)),
-        Made("Letter about the mould", "letters", HOUR, _answered()),
-        Made("Back up the photo archive", "Pictures", 2 * HOUR,
+        SampleSession("Letter about the mould", "letters", HOUR, _answered()),
+        SampleSession("Back up the photo archive", "Pictures", 2 * HOUR,
              [*_short("Copy the photos to the archive disk.", "du -sh ~/Pictures", None, 2),
               At(0.1, (started,)), At(31, (cut,))]),
-        Made("Fix flaky checkout test", "src/shop", 3 * HOUR,
+        SampleSession("Fix flaky checkout test", "src/shop", 3 * HOUR,
              failed()),
-        Made("Fix flaky checkout test, again", "src/shop", 3 * HOUR - 1200, mended()),
-        Made("Rename invoices by date", "Documents", 4 * HOUR,
+        SampleSession("Fix flaky checkout test, again", "src/shop", 3 * HOUR - 1200, mended()),
+        SampleSession("Rename invoices by date", "Documents", 4 * HOUR,
              _short("Name the invoices by their date.", "ls invoices", done, 9)),
-        Made("Summarize Q3 support tickets", "data/tickets", 5 * HOUR, _tickets()),
-        Made("Port charts to Plotly", "src/dash", 22 * HOUR,
+        SampleSession("Summarize Q3 support tickets", "data/tickets", 5 * HOUR, _tickets()),
+        SampleSession("Port charts to Plotly", "src/dash", 22 * HOUR,
              _short("Use Plotly for the charts.", "npm test", RunEnded("stopped", "stopped by you"))),
-        Made("Compare three heat pumps", "house", 26 * HOUR,
+        SampleSession("Compare three heat pumps", "house", 26 * HOUR,
              [*pumps(), At(5, (SessionPinned(True),))], reading()),
     ]  # fmt: skip
     tasks = ("Summarize the tickets", "Sort the scans", "Check the links", "Draft the minutes", "Count the words")
     away: dict[int, SessionEvent] = {3: SessionArchived(True), 7: SessionArchived(True), 11: SessionTrashed(True)}
     old = [
-        Made(f"{tasks[n % len(tasks)]} of week {40 - n}", "work", (50 + 25 * n) * HOUR,
+        SampleSession(f"{tasks[n % len(tasks)]} of week {40 - n}", "work", (50 + 25 * n) * HOUR,
              [*_short("The same as last week.", "wc -l *.md", done, 2), *([At(9, (away[n],))] if n in away else [])])
         for n in range(30)
     ]  # fmt: skip

@@ -71,7 +71,7 @@ async def make(home: Path, database: Database, journal: Journal, reader: Reader)
     await ProposalStore(database.path, database, journal).create(wanted)
 
 
-def looked(home: Path, reader: Reader) -> tuple[Sequence[SkillRow], dict[str, OpenSkill], Sequence[Proposal]]:
+def skills_page_data(home: Path, reader: Reader) -> tuple[Sequence[SkillRow], dict[str, OpenSkill], Sequence[Proposal]]:
     """Return what the skills page shows: the list, each skill by its key, and the pending proposals."""
     library, folder = _library(home, None), home.parent / SHOP
     rows = library.list(folder)

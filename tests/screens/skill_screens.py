@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QWidget
 
 from core.domain.skill import SKILL_FILE, OpenSkill, SkillFileDiff
 from core.store.reader import Reader
-from tests.screens.sample_skills import SHOP, looked
+from tests.screens.sample_skills import SHOP, skills_page_data
 from ui.shell.main_window import MainWindow
 from ui.skills.controller import check_text
 from ui.skills.panel import SkillsPanel
@@ -15,7 +15,7 @@ from ui.skills.panel import SkillsPanel
 
 def skill_pages(window: MainWindow, home: Path, reader: Reader) -> Iterator[tuple[str, QWidget]]:
     """Show sample data directly, because there is no engine to load it."""
-    rows, opened, waiting = looked(home, reader)
+    rows, opened, waiting = skills_page_data(home, reader)
     window.selection.choose_page("skills")
     page = window.pages.page("skills")
     assert isinstance(page, SkillsPanel)

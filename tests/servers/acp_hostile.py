@@ -22,7 +22,7 @@ def ask(name: Any, method: str, **params: Any) -> None:
     send(id=name, method=method, params={"sessionId": "s", **params})
 
 
-def heard() -> dict[str, Any]:
+def read_message() -> dict[str, Any]:
     line = sys.stdin.readline()
     if not line:
         sys.exit(0)
@@ -56,7 +56,7 @@ def behave(prompt: int) -> None:
             for number, path in enumerate(("/etc/hostname", "../../escape", ".env", "/proc/self/environ")):
                 ask(number, "fs/read_text_file", path=path)
                 ask(number + 10, "fs/write_text_file", path=path, content="gotcha")
-            answers = [heard() for _ in range(8)]
+            answers = [read_message() for _ in range(8)]
             said = " ".join(sorted("no" if "error" in one else "YES" for one in answers))
             update(sessionUpdate="agent_message_chunk", content={"type": "text", "text": said})
             send(id=prompt, result={"stopReason": "end_turn"})
@@ -94,7 +94,7 @@ def strange() -> None:
     ask("q", "session/request_permission", toolCall={"toolCallId": "c"}, options=[])
     ask("r", "terminal/output", terminalId="none")
     ask("s", "no/such/method")
-    answers = [heard() for _ in range(4)]
+    answers = [read_message() for _ in range(4)]
     said = "refused" if all("error" in one for one in answers) else str(answers)
     update(sessionUpdate="agent_message_chunk", content={"type": "text", "text": said})
 
@@ -109,14 +109,14 @@ def reuse() -> None:
     options = [{"optionId": "a", "name": "Yes", "kind": "allow_once"}]
     ask(1, "session/request_permission", toolCall=call, options=options)
     ask(1, "session/request_permission", toolCall=call, options=options)
-    answers = [heard(), heard()]
+    answers = [read_message(), read_message()]
     said = f"{sum('error' in one for one in answers)} refused"
     update(sessionUpdate="agent_message_chunk", content={"type": "text", "text": said})
 
 
 def main() -> None:
     while True:
-        match heard():
+        match read_message():
             case {"method": "initialize", "id": name}:
                 if HOW == "mute":
                     continue

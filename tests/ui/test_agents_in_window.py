@@ -15,7 +15,7 @@ from ui.settings.settings_dialog import AGENTS, SettingsDialog
 AGENT = Path(__file__).parents[1] / "servers" / "acp_agent.py"
 
 
-def gone(page: ExternalAgentsPage) -> bool:
+def is_removed(page: ExternalAgentsPage) -> bool:
     """Return whether no added agent is listed."""
     return not [b for b in page.findChildren(QPushButton, "settings.agent.box.remove") if b.isVisible()]
 
@@ -29,7 +29,7 @@ async def knows(person: Person, agent: ExternalAgentSettings) -> None:
     await person.program.engine.ask(add)
 
 
-async def begun(person: Person, task: str, name: str) -> None:
+async def start_session(person: Person, task: str, name: str) -> None:
     """Start a session with this agent on the start screen."""
     window = person.window
     (folder := person.home / "work").mkdir(exist_ok=True)
@@ -57,7 +57,7 @@ def test_an_agent_is_chosen_approved_with_the_mouse_and_writes_a_file(qapp: QApp
     async def act(person: Person) -> None:
         await until(person.window.start.isVisible, "the start screen")
         await knows(person, ExternalAgentSettings(name="box", command=sys.executable, args=(str(AGENT),)))
-        await begun(person, "edit", "agent/box")
+        await start_session(person, "edit", "agent/box")
         card = await until(lambda: person.window.view.asking.card, "the agent asks")
         names = [b.text() for b in card.findChildren(QPushButton) if b.objectName().startswith("consent.option.")]
         assert names == ["Allow once", "Always allow edits", "Reject", "Never again"]
@@ -85,6 +85,6 @@ def test_agents_are_added_tested_and_removed_in_the_settings(qapp: QApplication,
         said = find(page, QLabel, "settings.agent.box.result")
         await until(lambda: "Scripted Agent 1.2 responds" in said.text(), "it answers")
         click(find(page, QPushButton, "settings.agent.box.remove"))
-        await until(lambda: gone(page), "it was removed")
+        await until(lambda: is_removed(page), "it was removed")
 
     live(qapp, home, act)

@@ -33,7 +33,7 @@ async def wait_for_consent(person: Person, *requests: PendingPermission) -> str:
     return session
 
 
-async def given(person: Person, session: str) -> list[PermissionDecided]:
+async def decisions_of(person: Person, session: str) -> list[PermissionDecided]:
     async def read(engine: object) -> list[SessionEvent]:
         return [entry.event async for entry in engine.events(session)]  # type: ignore[attr-defined]
 
@@ -58,7 +58,7 @@ def test_a_request_is_shown_everywhere_and_allowed_by_key(qapp: QApplication, ho
         await until(lambda: find(card(), QPushButton, "consent.allow").isEnabled(), "the button is enabled")
         press(card().form, Qt.Key.Key_A)
         await until(lambda: person.shell.windowTitle() == "Journeyman", "no request is waiting")
-        [word] = await given(person, session)
+        [word] = await decisions_of(person, session)
         assert word.allowed and word.scope == "once" and word.decided_by == "user"
         assert not window.view.asking.isVisible() and person.notice() == ""
 
@@ -79,7 +79,7 @@ def test_similar_requests_are_allowed_together_each_by_its_id(qapp: QApplication
         await until(button.isEnabled, "the text was scrolled to its end")
         click(button)
         await until(lambda: person.shell.windowTitle() == "Journeyman", "no request is waiting")
-        words = await given(person, session)
+        words = await decisions_of(person, session)
         assert {word.request_id for word in words} == {twin.id for twin in TWINS}
         assert person.notice() == ""
 
@@ -96,7 +96,7 @@ def test_a_denial_carries_its_reason(qapp: QApplication, home: Path) -> None:
         write(field, "use a venv")
         press(field, Qt.Key.Key_Return)
         await until(lambda: person.shell.windowTitle() == "Journeyman", "no request is waiting")
-        [word] = await given(person, session)
+        [word] = await decisions_of(person, session)
         assert not word.allowed and word.reason.head == "use a venv"
 
     live(qapp, home, act)

@@ -32,7 +32,7 @@ FAULTS: Sequence[tuple[Sequence[ServerAction], bytes]] = (
 
 
 @contextmanager
-def broken(answers: Sequence[ServerAction], drip: bytes) -> Iterator[str]:
+def faulty_server(answers: Sequence[ServerAction], drip: bytes) -> Iterator[str]:
     """Run a misbehaving provider in a thread and yield its URL."""
     ready, over = threading.Event(), threading.Event()
     played: list[ScriptedServer] = []
@@ -60,7 +60,7 @@ def test_the_window_stays_responsive_while_providers_misbehave(qapp: QApplicatio
         folder = home / "work"
         folder.mkdir()
         for answers, drip in FAULTS:
-            with broken(answers, drip) as url:
+            with faulty_server(answers, drip) as url:
                 box = Provider(name="box", url=url)
                 await engine.ask(partial(_changed, box))
                 session = await engine.ask(partial(_begun, folder))

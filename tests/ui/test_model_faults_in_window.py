@@ -20,7 +20,7 @@ from core.domain.problems import Problem
 from core.engine.api.engine import Engine
 from core.models import retry
 from core.settings.schema import Provider
-from tests.core.engine.test_model_faults import BROKEN, GOOD, KEY, LIST, asks, read
+from tests.core.engine.test_model_faults import BROKEN, GOOD, KEY, LIST, call_stream, read
 from tests.core.models.replies import GOLDEN
 from tests.servers.scripted_server import ScriptedServer, ServerAction, answer, chunk, scripted_server, stream
 from tests.ui.hands import click, find
@@ -40,7 +40,7 @@ class Met:
 
 
 def odd(*arguments: str, name: str = "read", same_id: bool = False) -> list[ServerAction]:
-    return asks(*((name, each) for each in arguments), same_id=same_id)
+    return call_stream(*((name, each) for each in arguments), same_id=same_id)
 
 
 MET = {case: Met(each.answers, each.status, each.words, each.drip) for case, each in BROKEN.items()} | {
@@ -52,7 +52,7 @@ MET = {case: Met(each.answers, each.status, each.words, each.drip) for case, eac
     "M19": Met([answer(stream(chunk(content="a\ud800b\0c"), chunk("stop")))], "done", "a"),
     "M21": Met([answer(stream(chunk(content="x1"), {**chunk("stop"), "usage": {"prompt_tokens": -4}}))], "done", "x1"),
     "M22": Met([answer(stream(chunk(content="one "), chunk("stop"), chunk(content="two")))], "done", "one two"),
-    "M23": Met([asks(read())] * 40, "waiting", "repeating"),
+    "M23": Met([call_stream(read())] * 40, "waiting", "repeating"),
     "M25": Met([answer(stream(chunk(content="[FINAL] [ASK_USER]"), chunk("stop")))], "done", "[FINAL]"),
     "M26": Met([GOOD], "done", "All done."),
     "M27": Met([GOOD], "failed", "certificate"),
@@ -107,17 +107,19 @@ def test_the_window_shows_the_status_and_its_reason(
                 url = {"M1": "http://127.0.0.1:9/v1", "M28": f"http://me:secret@127.0.0.1:{server.port}/v1"}
                 try:
                     await engine.ask(partial(changed, url.get(case, server.url)))
-                    session = await engine.ask(partial(begun, home / "work"))
+                    session = await engine.ask(partial(start_session, home / "work"))
                 except Problem as refused:
                     assert case == "M28" and "secret" not in str(refused), case
                     continue
                 window.show_session(session)
-                met = met if case not in (*BROKEN, "M27") else replace(met, words=await until_it_rests(person, session))
+                met = (
+                    met if case not in (*BROKEN, "M27") else replace(met, words=await wait_until_idle(person, session))
+                )
                 for _ in range(3):  # retry on a busy computer; each attempt is bounded
                     with contextlib.suppress(AssertionError):
-                        await until(partial(told, window, session, met), "the row and its words")
+                        await until(partial(shows_error, window, session, met), "the row and its words")
                         break
-                assert told(window, session, met), f"{case}: {seen(window, session)}"
+                assert shows_error(window, session, met), f"{case}: {seen(window, session)}"
                 assert KEY not in seen(window, session) and "secret" not in seen(window, session)
                 assert proxy.connections == 0
 
@@ -155,7 +157,7 @@ def test_a_failed_run_shows_cause_and_fix_and_is_retried(
     live(qapp, home, act)
 
 
-async def until_it_rests(person: Person, session: str) -> str:
+async def wait_until_idle(person: Person, session: str) -> str:
     """Return the error recorded in the event log."""
 
     async def what(engine: Engine) -> str:
@@ -169,7 +171,7 @@ async def until_it_rests(person: Person, session: str) -> str:
     return said
 
 
-def told(window: MainWindow, session: str, met: Met) -> bool:
+def shows_error(window: MainWindow, session: str, met: Met) -> bool:
     said = seen(window, session)
     return said.startswith(f"{met.status}:") and met.words in said
 
@@ -186,5 +188,5 @@ async def changed(url: str, engine: Engine) -> None:
     engine.settings.change(providers=(box,), first_token_timeout_s=1.0, idle_timeout_s=1.0)
 
 
-async def begun(folder: Path, engine: Engine) -> str:
+async def start_session(folder: Path, engine: Engine) -> str:
     return await engine.start("Go.", folder, RunStarted("box/m", 30, mode="auto", interactive=True))

@@ -11,7 +11,7 @@ from tests.servers import real_agents
 from tests.servers.aimock import NODE, serve_aimock
 from tests.servers.real import ENABLED, REASON
 from tests.ui.hands import click, find, press
-from tests.ui.test_agents_in_window import begun, knows
+from tests.ui.test_agents_in_window import knows, start_session
 from tests.ui.test_desktop import Person, live, until
 
 pytestmark = pytest.mark.skipif(not ENABLED, reason=REASON)
@@ -49,7 +49,7 @@ def test_a_real_agent_asks_writes_and_is_stopped(
 
         async def act(person: Person) -> None:
             await knows(person, agent)
-            await begun(person, real_agents.ASKED, f"agent/{name}")
+            await start_session(person, real_agents.ASKED, f"agent/{name}")
             view = person.window.view
             card = await until(lambda: view.asking.card, "the agent asks")
             names = [b for b in card.findChildren(QPushButton) if b.objectName().startswith("consent.option.")]

@@ -23,7 +23,7 @@ def number(case: object) -> int:
     return int(str(case)[1:])
 
 
-def said(text: str) -> Check:
+def prints(text: str) -> Check:
     return lambda result, folder: text in result.output.head or text in KEPT.get(result.output.blob, "")
 
 
@@ -32,39 +32,42 @@ FILLS = f'python3 -c "{FILL}"'
 
 
 CASES: dict[str, tuple[dict[str, Any], Check]] = {
-    "T1": ({"command": "yes"}, said("MB of output")),
-    "T2": ({"command": "head -c 200000000 /dev/zero | tr '\\0' x"}, said("MB of output")),
+    "T1": ({"command": "yes"}, prints("MB of output")),
+    "T2": ({"command": "head -c 200000000 /dev/zero | tr '\\0' x"}, prints("MB of output")),
     "T3": ({"command": "exec >&- 2>&-; sleep 0.2; touch late"}, lambda result, folder: (folder / "late").exists()),
-    "T4": ({"command": f"(sleep {MARK} &); echo on"}, said("on")),
-    "T5": ({"command": f"setsid sh -c 'sleep {MARK}' & (setsid setsid sleep {MARK} &); echo on"}, said("on")),
-    "T6": ({"command": f"trap '' TERM INT HUP; echo on; sleep {MARK}", "timeout_s": 0.5}, said("stopped after 0.5 s")),
+    "T4": ({"command": f"(sleep {MARK} &); echo on"}, prints("on")),
+    "T5": ({"command": f"setsid sh -c 'sleep {MARK}' & (setsid setsid sleep {MARK} &); echo on"}, prints("on")),
+    "T6": (
+        {"command": f"trap '' TERM INT HUP; echo on; sleep {MARK}", "timeout_s": 0.5},
+        prints("stopped after 0.5 s"),
+    ),
     "T7": (
         {"command": f"i=0; while [ $i -lt 200 ]; do sleep {MARK} & i=$((i+1)); done; wait", "timeout_s": 2},
         lambda result, folder: result.failed,
     ),
-    "T8": ({"command": FILLS}, said("filled 1073741824")),
+    "T8": ({"command": FILLS}, prints("filled 1073741824")),
     "T9": (
         {"command": "truncate -s 10G sparse; head -c 50000000 /dev/zero > big; ls"},
         lambda result, folder: "not recorded" in result.output.head or not (folder / "sparse").exists(),
     ),
-    "T10": ({"command": "cat; read x; echo $?"}, said("1")),
-    "T11": ({"command": "(read x < /dev/tty) 2>/dev/null || echo no terminal"}, said("no terminal")),
+    "T10": ({"command": "cat; read x; echo $?"}, prints("1")),
+    "T11": ({"command": "(read x < /dev/tty) 2>/dev/null || echo no terminal"}, prints("no terminal")),
     "T12": ({"command": "kill -SEGV $$"}, lambda result, folder: result.exit_code not in (0, None)),
-    "T13": ({"command": "printf '\\377\\000a\\033[2J'"}, said("a")),
-    "T14": ({"command": "echo on; rm -rf \"$PWD\" ../work; cd /; ls > /dev/null"}, said("on")),
-    "T15": ({"command": "mkdir d && touch d/f && chmod 000 d/f d; echo on"}, said("on")),
-    "T18": ({"command": "ln -s . loop; ln -s self self; ln -s ../.. up; echo on"}, said("on")),
+    "T13": ({"command": "printf '\\377\\000a\\033[2J'"}, prints("a")),
+    "T14": ({"command": "echo on; rm -rf \"$PWD\" ../work; cd /; ls > /dev/null"}, prints("on")),
+    "T15": ({"command": "mkdir d && touch d/f && chmod 000 d/f d; echo on"}, prints("on")),
+    "T18": ({"command": "ln -s . loop; ln -s self self; ln -s ../.. up; echo on"}, prints("on")),
 }  # fmt: skip
 
 
 @pytest.fixture(autouse=True)
-def nobody_left() -> Iterator[None]:
+def no_process_left() -> Iterator[None]:
     """Check that no process of a command outlives its run."""
     yield
-    assert wait_until(lambda: not left()), left()
+    assert wait_until(lambda: not remaining_commands()), remaining_commands()
 
 
-def left() -> list[str]:
+def remaining_commands() -> list[str]:
     found = []
     for place in Path("/proc").glob("[0-9]*/cmdline"):
         try:

@@ -10,7 +10,7 @@ import pytest
 
 from core.domain.events import CallRefused, ToolReturned
 from tests.core.engine.harness import EngineHarness, open_engine, run_bounded, scripted_replies
-from tests.core.workspace.ground import CANARY, Ground, lay, odd_spellings, traversals
+from tests.core.workspace.ground import CANARY, Ground, create_ground, odd_spellings, traversals
 
 Lay = Callable[[Ground], Sequence[str]]
 
@@ -105,7 +105,7 @@ async def obeyed(scene: EngineHarness, ground: Ground, names: Sequence[str], *, 
 
 @pytest.mark.parametrize("case", sorted(LAID, key=number))
 def test_no_path_leads_outside(case: str, tmp_path: Path) -> None:
-    ground = lay(tmp_path)
+    ground = create_ground(tmp_path)
     names = LAID[case](ground)
 
     async def test() -> None:
@@ -121,7 +121,7 @@ def test_no_path_leads_outside(case: str, tmp_path: Path) -> None:
 
 def test_p9_a_hard_link_is_written_as_a_separate_file(tmp_path: Path) -> None:
     """The file outside keeps its contents; the link may be read, because it is inside the folder."""
-    ground = lay(tmp_path)
+    ground = create_ground(tmp_path)
     names = hard(ground)
 
     async def test() -> None:
@@ -135,13 +135,13 @@ def test_p9_a_hard_link_is_written_as_a_separate_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize("case", sorted(PROTECTED))
 def test_protected_files_stay_unchanged(case: str, tmp_path: Path) -> None:
     """The files are written, edited, changed by commands or moved into place, and every request is denied."""
-    ground = lay(tmp_path)
+    ground = create_ground(tmp_path)
     for place in (ground.folder, ground.folder / "sub"):
         subprocess.run(["git", "init", "-q", place], check=True)
 
     async def test() -> None:
         async with open_engine(tmp_path / "home", ground.folder) as scene:
-            before = held(ground.folder)
+            before = file_contents(ground.folder)
             names = PROTECTED[case]
             said = await obeyed(scene, ground, names, commands=False)
             moves = [f"echo evil > made; mkdir -p $(dirname '{name}') && mv made '{name}'" for name in names]
@@ -150,22 +150,26 @@ def test_protected_files_stay_unchanged(case: str, tmp_path: Path) -> None:
             )
             session = await scene.start(script, mode="auto")
             await scene.engine.wait_idle(session)
-            left = {name: body for name, body in held(ground.folder).items() if body == b"evil\n" and name != "made"}
+            left = {
+                name: body
+                for name, body in file_contents(ground.folder).items()
+                if body == b"evil\n" and name != "made"
+            }
             wanted = {name for name in left if name in names}
             assert wanted <= {name for name in names if not name.isascii() or name != name.lower()}, left
-            assert {name: body for name, body in held(ground.folder).items() if name in before} == before, said
+            assert {name: body for name, body in file_contents(ground.folder).items() if name in before} == before, said
 
     run_bounded(test())
 
 
-def held(folder: Path) -> dict[str, bytes]:
+def file_contents(folder: Path) -> dict[str, bytes]:
     """Return the contents of all files by path, without the objects of git."""
     found = [path for path in folder.rglob("*") if path.is_file() and "/.git/objects" not in str(path)]
     return {str(path.relative_to(folder)): path.read_bytes() for path in found}
 
 
 def test_p16_a_replaced_folder_is_not_used(tmp_path: Path) -> None:
-    ground = lay(tmp_path)
+    ground = create_ground(tmp_path)
 
     async def test() -> None:
         async with open_engine(tmp_path / "home", ground.folder) as scene:
@@ -196,7 +200,7 @@ while True:
 
 def test_p8_a_folder_swapped_with_a_link_leaks_nothing(tmp_path: Path) -> None:
     """A folder and a link are swapped during four hundred calls; the unit tests race for longer."""
-    ground = lay(tmp_path)
+    ground = create_ground(tmp_path)
     (ground.folder / "real" / "canary").write_text("harmless")
     (ground.folder / "swap").symlink_to(ground.outside)
 

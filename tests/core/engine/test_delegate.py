@@ -21,7 +21,7 @@ from core.domain.text import Text
 from core.engine.history.replay import replay_session
 from core.store.journal_update import JournalUpdate
 from tests.core.engine.harness import EngineHarness, call_reply, crash, open_engine, run_bounded, scripted_replies
-from tests.core.engine.test_model_faults import asks, travelled
+from tests.core.engine.test_model_faults import call_stream, run_with_answers
 from tests.servers.scripted_server import answer, chunk, failure, stream
 
 SLOW = {"text": "counting", "chunks": 2, "delay_s": 600}
@@ -219,9 +219,9 @@ def test_a_response_schema_is_sent_only_after_an_invalid_reply(tmp_path: Path) -
     refused = failure("400 Bad", {"error": {"message": "json_schema is not supported"}})
 
     async def test() -> None:
-        _, events, server = await travelled(
+        _, events, server = await run_with_answers(
             tmp_path,
-            asks(("delegate", json.dumps({"task": "Count.", "schema": shape}))),
+            call_stream(("delegate", json.dumps({"task": "Count.", "schema": shape}))),
             answer(stream(chunk(content="It is 5."), chunk("stop"))),
             refused,
             answer(stream(chunk(content='{"n": 5}'), chunk("stop"))),

@@ -71,7 +71,7 @@ def calls(task: str) -> list[ProposedCall]:
     return made
 
 
-def asked(mode: Mode, rules: Sequence[PermissionRule]) -> Counter[str]:
+def count_approvals(mode: Mode, rules: Sequence[PermissionRule]) -> Counter[str]:
     """Count the calls that needed approval or were denied, with every approval given once only."""
     found: Counter[str] = Counter()
     for task in TASKS:
@@ -93,7 +93,7 @@ WITH_RULES = {"ask-all": 69, "ask": 37, "accept-edits": 7, "plan": 0, "auto": 3}
 @pytest.mark.parametrize("mode", MODES)
 def test_a_benign_day_needs_few_approvals(mode: Mode) -> None:
     assert len(TASKS) == 40
-    without, kept = asked(mode, ()), asked(mode, RULES)
+    without, kept = count_approvals(mode, ()), count_approvals(mode, RULES)
     assert without["asked"] <= MOST[mode], without
     assert kept["asked"] <= WITH_RULES[mode], kept
     assert mode == "plan" or not without["denied"]

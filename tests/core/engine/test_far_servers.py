@@ -11,7 +11,15 @@ from core.domain.problems import Problem
 from core.domain.question import Answer
 from core.settings.schema import McpServerSettings, McpVariable
 from tests.core.engine.harness import EngineHarness, call_reply, open_engine, run_bounded
-from tests.core.engine.test_mcp_questions import ERAS, PROGRAM, QUINN, asked, begun, ran, said
+from tests.core.engine.test_mcp_questions import (
+    ERAS,
+    PROGRAM,
+    QUINN,
+    outputs_of,
+    run_calls,
+    start_calls,
+    wait_for_question,
+)
 from tests.servers.process import serving
 
 KEY = "Bearer moss"
@@ -41,8 +49,8 @@ def test_calls_progress_and_questions_work_over_http_with_the_key(tmp_path: Path
                 heard: list[bytes] = []
                 scene.engine.subscribe_live_updates(lambda draft: heard.append(draft.output) if draft.output else None)
                 calls = (call_reply("who__count", to=2), call_reply("who__greet"))
-                events = await ran(scene, *calls, replies=(QUINN,))
-                assert said(events) == ["Counted to 2.", "Quinn, 30, large, True."]
+                events = await run_calls(scene, *calls, replies=(QUINN,))
+                assert outputs_of(events) == ["Counted to 2.", "Quinn, 30, large, True."]
                 assert heard == [b"1/2 number 1\n", b"2/2 number 2\n"]
                 assert "moss" not in (tmp_path / "settings.json").read_text("utf-8")
                 assert [state.health for state in scene.services.servers.states().servers] == ["open"]
@@ -55,10 +63,10 @@ def test_a_server_that_ends_during_a_call_fails_it_and_is_left_alone(tmp_path: P
         with served(tmp_path) as url:
             async with open_engine(tmp_path) as scene:
                 await added(scene, url)
-                session = await begun(scene, call_reply("who__word"), call_reply("who__echo", word="x"))
-                await scene.engine.answer((await asked(scene)).id, Answer(text="die"))
+                session = await start_calls(scene, call_reply("who__word"), call_reply("who__echo", word="x"))
+                await scene.engine.answer((await wait_for_question(scene)).id, Answer(text="die"))
                 await scene.engine.wait_idle(session)
-                died, after = said(await scene.events(session))
+                died, after = outputs_of(await scene.events(session))
                 assert "The MCP server who ended during the call." in died
                 assert "The MCP server who cannot be reached." in after  # an exiting server may still accept
                 (state,) = scene.services.servers.states().servers

@@ -35,7 +35,7 @@ ASK = call_reply("ask_user", question="Which?", options=[{"label": "A"}, {"label
 LONG = "word " * 2000
 
 
-async def worked(scene: EngineHarness) -> str:
+async def finished_session(scene: EngineHarness) -> str:
     """Run a session with a question, a long text, a failed call, a retry and two runs."""
     script = scripted_replies(
         {"text": LONG, **ASK},
@@ -58,7 +58,7 @@ async def worked(scene: EngineHarness) -> str:
 def test_a_fork_at_every_event_folds_and_continues(tmp_path: Path) -> None:
     async def main() -> None:
         async with open_engine(tmp_path) as scene:
-            session = await worked(scene)
+            session = await finished_session(scene)
             history = scene.engine.history
             before = [entry async for entry in scene.engine.events(session)]
             for seq in range(1, len(before) + 1):

@@ -32,7 +32,7 @@ SCRIPTED, HOSTILE = SERVERS / "acp_agent.py", SERVERS / "acp_hostile.py"
 
 
 @asynccontextmanager
-async def visited(home: Path, *hostile: str) -> AsyncIterator[EngineHarness]:
+async def open_with_agent(home: Path, *hostile: str) -> AsyncIterator[EngineHarness]:
     """Open a data folder in which the scripted agent, or a hostile one, is configured as `box`."""
     async with open_engine(home) as scene:
         args = (str(HOSTILE), *hostile) if hostile else (str(SCRIPTED),)
@@ -68,7 +68,7 @@ def alive(pid: int) -> bool:
 
 def test_activity_becomes_events_and_questions_offer_the_options_of_the_agent(tmp_path: Path) -> None:
     async def test() -> None:
-        async with visited(tmp_path) as scene:
+        async with open_with_agent(tmp_path) as scene:
             (scene.folder / "old.txt").write_text("old", "utf-8")
             session = await started(scene, "edit this")
             asked = (await scene.until(PermissionRequested)).event
@@ -110,7 +110,7 @@ def test_activity_becomes_events_and_questions_offer_the_options_of_the_agent(tm
 @pytest.mark.parametrize(("how", "said"), [("no", "no"), ("never", "never"), ("deny", "no"), ("allow", "yes")])
 def test_an_approval_is_sent_as_the_matching_option(tmp_path: Path, how: str, said: str) -> None:
     async def test() -> None:
-        async with visited(tmp_path) as scene:
+        async with open_with_agent(tmp_path) as scene:
             session = await started(scene, "ask")
             asked = (await scene.until(PermissionRequested)).event
             assert isinstance(asked, PermissionRequested)
@@ -130,7 +130,7 @@ def test_an_approval_is_sent_as_the_matching_option(tmp_path: Path, how: str, sa
 
 def test_modes_and_rules_answer_for_the_user(tmp_path: Path) -> None:
     async def test() -> None:
-        async with visited(tmp_path) as scene:
+        async with open_with_agent(tmp_path) as scene:
             events, last = await ended(scene, "ask", "accept-edits")
             assert last.status == "completed" and not of(events, PermissionRequested)
             assert [event.reason for event in events if isinstance(event, CallAllowed)] == ["mode: accept-edits"]
@@ -143,7 +143,7 @@ def test_modes_and_rules_answer_for_the_user(tmp_path: Path) -> None:
 
 def test_files_go_through_our_broker_and_nothing_outside_is_read(tmp_path: Path) -> None:
     async def test() -> None:
-        async with visited(tmp_path) as scene:
+        async with open_with_agent(tmp_path) as scene:
             events, last = await ended(scene, "files", "accept-edits")
             assert last.status == "completed"
             assert (scene.folder / "by_client.txt").read_text() == "one\ntwo\n"
@@ -156,7 +156,7 @@ def test_files_go_through_our_broker_and_nothing_outside_is_read(tmp_path: Path)
 
 def test_commands_need_our_approval_and_run_in_our_sandbox(tmp_path: Path) -> None:
     async def test() -> None:
-        async with visited(tmp_path) as scene:
+        async with open_with_agent(tmp_path) as scene:
             session = await started(scene, "terminal")
             asked = (await scene.until(PermissionRequested)).event
             assert isinstance(asked, PermissionRequested) and asked.request.tool == "run"
@@ -174,7 +174,7 @@ def test_commands_need_our_approval_and_run_in_our_sandbox(tmp_path: Path) -> No
 
 def test_a_stop_leaves_no_process_and_keeps_the_output(tmp_path: Path) -> None:
     async def test() -> None:
-        async with visited(tmp_path) as scene:
+        async with open_with_agent(tmp_path) as scene:
             session = await started(scene, "wait")
             call = (await scene.until(CallStarted)).event
             assert isinstance(call, CallStarted)
@@ -193,7 +193,7 @@ def test_a_stop_leaves_no_process_and_keeps_the_output(tmp_path: Path) -> None:
 
 def test_the_next_message_goes_to_the_same_process_and_one_sent_now_interrupts_the_turn(tmp_path: Path) -> None:
     async def test() -> None:
-        async with visited(tmp_path) as scene:
+        async with open_with_agent(tmp_path) as scene:
             session = await started(scene, "hello")
             await scene.engine.wait_idle(session)
             first = scene.services.guests.get(session)
@@ -213,7 +213,7 @@ def test_the_next_message_goes_to_the_same_process_and_one_sent_now_interrupts_t
 
 def test_death_of_the_agent_ends_the_run_with_an_error(tmp_path: Path) -> None:
     async def test() -> None:
-        async with visited(tmp_path) as scene:
+        async with open_with_agent(tmp_path) as scene:
             events, last = await ended(scene, "die")
             assert last.status == "failed" and last.error is not None
             assert "exited with code 3" in last.error.cause and "my last words" in last.error.cause
@@ -229,7 +229,7 @@ def test_a_question_survives_a_crash_and_the_agent_loads_its_session(
     monkeypatch.setenv("ACP_MEMORY", str(memory))
 
     async def test() -> None:
-        async with visited(tmp_path) as scene:
+        async with open_with_agent(tmp_path) as scene:
             session = await started(scene, "ask")
             asked = (await scene.until(PermissionRequested)).event
             assert isinstance(asked, PermissionRequested)
@@ -254,7 +254,7 @@ def test_a_question_survives_a_crash_and_the_agent_loads_its_session(
 
 def test_settings_of_an_agent_are_shown_and_set(tmp_path: Path) -> None:
     async def test() -> None:
-        async with visited(tmp_path) as scene:
+        async with open_with_agent(tmp_path) as scene:
             session = await started(scene, "hello")
             await scene.engine.wait_idle(session)
             shown = await scene.engine.external_agents.session_settings(session)
@@ -275,7 +275,7 @@ def test_settings_of_an_agent_are_shown_and_set(tmp_path: Path) -> None:
 )  # fmt: skip
 def test_a_hostile_agent_ends_with_an_error(tmp_path: Path, how: str, said: str) -> None:
     async def test() -> None:
-        async with visited(tmp_path, how) as scene:
+        async with open_with_agent(tmp_path, how) as scene:
             events, last = await ended(scene, "Go.")
             assert last.status == "failed" and last.error is not None and said in last.error.cause, last
             assert of(events, UserMessage)
@@ -289,7 +289,7 @@ def test_a_hostile_agent_ends_with_an_error(tmp_path: Path, how: str, said: str)
 )
 def test_forbidden_actions_of_a_hostile_agent_are_refused(tmp_path: Path, how: str, said: str) -> None:
     async def test() -> None:
-        async with visited(tmp_path, how) as scene:
+        async with open_with_agent(tmp_path, how) as scene:
             session = await started(scene, "Go.", "auto")
             while scene.engine.is_active(session):
                 await scene.when(

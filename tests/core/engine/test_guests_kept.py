@@ -8,11 +8,11 @@ from core.domain.events import CallStarted, Replied, RequestSent, RunEnded, Tool
 from core.domain.messages import Message
 from core.domain.permissions import PermissionRequested
 from tests.core.engine.harness import EngineHarness, crash, open_engine, run_bounded
-from tests.core.engine.test_guests import of, started, visited
-from tests.core.engine.test_replay import play
+from tests.core.engine.test_guests import of, open_with_agent, started
+from tests.core.engine.test_replay import replay
 
 
-async def told(scene: EngineHarness, session: str) -> list[Message]:
+async def sent_messages(scene: EngineHarness, session: str) -> list[Message]:
     """Return the messages a model would be sent."""
     return (await scene.services.runs.conversation(session)).messages
 
@@ -28,10 +28,10 @@ def in_order(messages: list[Message]) -> bool:
 
 def test_overlapping_calls_have_one_result_each(tmp_path: Path) -> None:
     async def test() -> None:
-        async with visited(tmp_path) as scene:
+        async with open_with_agent(tmp_path) as scene:
             session = await started(scene, "both turned")
             await scene.engine.wait_idle(session)
-            messages = await told(scene, session)
+            messages = await sent_messages(scene, session)
             assert in_order(messages), messages
             results = [message.text.head for message in messages if message.role == "tool"]
             assert results == ["found by t6", "found by t7"]
@@ -45,7 +45,7 @@ def test_after_a_crash_every_open_call_gets_an_end(tmp_path: Path, monkeypatch: 
     monkeypatch.setenv("ACP_MEMORY", str(memory))
 
     async def test() -> None:
-        async with visited(tmp_path) as scene:
+        async with open_with_agent(tmp_path) as scene:
             session = await started(scene, "both ask")
             asked = (await scene.until(PermissionRequested)).event
             assert isinstance(asked, PermissionRequested)
@@ -59,7 +59,7 @@ def test_after_a_crash_every_open_call_gets_an_end(tmp_path: Path, monkeypatch: 
                 begun = {event.call_id for event in events if isinstance(event, CallStarted)}
                 ended = [event.call_id for event in events if isinstance(event, ToolReturned)]
                 assert begun <= set(ended) and len(ended) == len(set(ended)) == 3
-                assert in_order(await told(again, session))
+                assert in_order(await sent_messages(again, session))
                 assert events[-1] == RunEnded("completed")
                 open_rows = [
                     step.kind
@@ -73,7 +73,7 @@ def test_after_a_crash_every_open_call_gets_an_end(tmp_path: Path, monkeypatch: 
 
 def test_thinking_between_calls_is_visible(tmp_path: Path) -> None:
     async def test() -> None:
-        async with visited(tmp_path) as scene:
+        async with open_with_agent(tmp_path) as scene:
             session = await started(scene, "edit")
             asked = (await scene.until(PermissionRequested)).event
             assert isinstance(asked, PermissionRequested)
@@ -94,12 +94,12 @@ def test_thinking_between_calls_is_visible(tmp_path: Path) -> None:
 
 def test_a_fork_continues_with_another_model_and_a_replay_works(tmp_path: Path) -> None:
     async def test() -> None:
-        async with visited(tmp_path) as scene:
+        async with open_with_agent(tmp_path) as scene:
             session = await started(scene, "both turned files", "accept-edits")
             await scene.engine.wait_idle(session)
             fork = await scene.engine.history.fork(session)
-            assert in_order(await told(scene, fork))
-            heard, done = await play(tmp_path, session)
+            assert in_order(await sent_messages(scene, fork))
+            heard, done = await replay(tmp_path, session)
             assert [entry.event for entry in heard] == await scene.events(session)
             assert done.differing == [] and not done.regenerated
 
@@ -109,7 +109,7 @@ def test_a_fork_continues_with_another_model_and_a_replay_works(tmp_path: Path) 
 @pytest.mark.parametrize("form", ["md", "html", "json", "atif", "otlp", "perfetto"])
 def test_an_export_contains_its_actions(tmp_path: Path, form: str) -> None:
     async def test() -> None:
-        async with visited(tmp_path) as scene:
+        async with open_with_agent(tmp_path) as scene:
             session = await started(scene, "both turned")
             await scene.engine.wait_idle(session)
             await scene.engine.exchange.export(session, form, tmp_path / "out")

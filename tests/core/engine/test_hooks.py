@@ -22,7 +22,7 @@ def write(home: Path, *made: dict[str, Any]) -> None:
     (home / "hooks.toml").write_text("\n".join(lines), encoding="utf-8")
 
 
-def ran(events: list[Any]) -> list[HookRan]:
+def hook_runs(events: list[Any]) -> list[HookRan]:
     return [event for event in events if isinstance(event, HookRan)]
 
 
@@ -35,8 +35,8 @@ def test_each_hook_event_is_sent_as_json(tmp_path: Path) -> None:
             (scene.folder / "a.txt").write_text("hello")
             session = await scene.run(scripted_replies(READ, {"text": "done"}))
             events = await scene.events(session)
-            assert [one.trigger for one in ran(events)] == list(moments)
-            assert all(one.exit_code == 0 and not one.blocked for one in ran(events))
+            assert [one.trigger for one in hook_runs(events)] == list(moments)
+            assert all(one.exit_code == 0 and not one.blocked for one in hook_runs(events))
             rows = [step for step in scene.engine.timeline_steps(scene.engine.session(session)) if step.kind == "hook"]
             assert len(rows) == 5 and rows[0].object.startswith("run_start: cat") and rows[0].status == "done"
             assert scene.status(session) == "done" and not scene.bugs
@@ -70,7 +70,7 @@ def test_a_hook_denies_a_call_with_its_reason(tmp_path: Path) -> None:
             (refused,) = [event for event in events if isinstance(event, CallRefused)]
             assert refused.tool == "write" and "not on a Friday" in refused.reason.head
             assert sum(isinstance(event, CallStarted) for event in events) == 1
-            assert [one.blocked for one in ran(events)] == [True] and not (scene.folder / "b.txt").exists()
+            assert [one.blocked for one in hook_runs(events)] == [True] and not (scene.folder / "b.txt").exists()
 
     run_bounded(main())
 
@@ -84,7 +84,7 @@ def test_a_hook_that_times_out_is_ended_and_denies(tmp_path: Path) -> None:
         )
         async with open_engine(tmp_path) as scene:
             session = await scene.run(scripted_replies(READ, {"text": "done"}))
-            (hook,) = ran(await scene.events(session))
+            (hook,) = hook_runs(await scene.events(session))
             assert hook.blocked and hook.exit_code is None and hook.reason == "stopped after 0.2 s"
             assert not any(isinstance(event, ToolReturned) for event in await scene.events(session))
 
@@ -97,7 +97,7 @@ def test_other_exit_codes_deny_nothing(tmp_path: Path) -> None:
         async with open_engine(tmp_path) as scene:
             (scene.folder / "a.txt").write_text("hello")
             session = await scene.run(scripted_replies(READ, {"text": "done"}))
-            assert [one.exit_code for one in ran(await scene.events(session))] == [127, 1]
+            assert [one.exit_code for one in hook_runs(await scene.events(session))] == [127, 1]
             assert scene.status(session) == "done"
 
     run_bounded(main())
@@ -122,7 +122,7 @@ def test_a_stopped_run_sends_its_end_too(tmp_path: Path) -> None:
             session = await scene.start(scripted_replies({"fault": "silence", "seconds": 600}))
             await scene.until(RequestSent)
             await scene.engine.stop(session)
-            (hook,) = ran(await scene.events(session))
+            (hook,) = hook_runs(await scene.events(session))
             assert json.loads(hook.output.head)["status"] == "stopped" and scene.status(session) == "stopped"
 
     run_bounded(main())

@@ -14,7 +14,7 @@ from tests.core.engine.harness import EngineHarness, call_reply, open_engine, ru
 SLOW = {"text": "one two three four", "chunks": 4, "delay_s": 600}
 
 
-async def waits(scene: EngineHarness, session: str) -> list[str]:
+async def queued_texts(scene: EngineHarness, session: str) -> list[str]:
     """Return the queued texts, and check that the window, which reads the end of the event log, shows the same."""
     said = [(one.seq, one.text.head) for one in await scene.engine.queue.list(session)]
     goes_on = scene.status(session) in UNFINISHED
@@ -22,7 +22,7 @@ async def waits(scene: EngineHarness, session: str) -> list[str]:
     return [text for _, text in said]
 
 
-async def heard(scene: EngineHarness, session: str) -> list[str]:
+async def user_messages(scene: EngineHarness, session: str) -> list[str]:
     """Return the user messages that the model was sent."""
     talk = fold_events([entry async for entry in scene.engine.events(session)])
     return [message.text.head for message in talk.messages if message.role == "user"]
@@ -45,13 +45,13 @@ def test_queued_messages_are_edited_and_sent_in_their_new_order(tmp_path: Path) 
             await queue.move(session, three, 0)
             await queue.edit(session, two, "TWO")
             place = await queue.remove(session, one)
-            assert await waits(scene, session) == ["three", "TWO"] and place == 1
+            assert await queued_texts(scene, session) == ["three", "TWO"] and place == 1
             await queue.restore(session, one, place)
-            assert await waits(scene, session) == ["three", "one", "TWO"]
+            assert await queued_texts(scene, session) == ["three", "one", "TWO"]
             await queue.send_now(session, two)
             await scene.until(RequestSent, 2)
-            assert await heard(scene, session) == ["Go.", "TWO", "three", "one"]
-            assert await waits(scene, session) == []
+            assert await user_messages(scene, session) == ["Go.", "TWO", "three", "one"]
+            assert await queued_texts(scene, session) == []
             await scene.engine.stop(session)
 
     run_bounded(main())
@@ -64,7 +64,7 @@ def test_a_removed_message_is_not_sent(tmp_path: Path) -> None:
             await scene.engine.queue.remove(session, two)
             await scene.engine.queue.send_now(session, one)
             await scene.until(RequestSent, 2)
-            assert await heard(scene, session) == ["Go.", "one", "three"]
+            assert await user_messages(scene, session) == ["Go.", "one", "three"]
             with pytest.raises(Problem, match="no longer queued"):
                 await scene.engine.queue.remove(session, one)
             with pytest.raises(Problem, match="no longer queued"):
@@ -82,13 +82,13 @@ def test_neither_a_stop_nor_a_restart_loses_the_queue(tmp_path: Path) -> None:
             session, (one, *_) = await with_three(scene)
             await scene.engine.queue.move(session, one, 9)
             await scene.engine.stop(session)
-            assert await waits(scene, session) == ["two", "three", "one"]
+            assert await queued_texts(scene, session) == ["two", "three", "one"]
         async with open_engine(tmp_path) as scene:
-            assert await waits(scene, session) == ["two", "three", "one"]
+            assert await queued_texts(scene, session) == ["two", "three", "one"]
             await scene.engine.queue.edit(session, one, "ONE")
             await scene.engine.queue.send_now(session, one)
             await scene.until(RequestSent)
-            assert await heard(scene, session) == ["Go.", "ONE", "two", "three"]
+            assert await user_messages(scene, session) == ["Go.", "ONE", "two", "three"]
             await scene.engine.stop(session)
 
     run_bounded(main())
@@ -122,7 +122,7 @@ def test_a_run_continued_for_a_message_ends_when_it_is_removed(tmp_path: Path) -
             await scene.engine.queue.remove(session, waiting.seq)
             (tmp_path / "work" / "go").touch()
             await scene.until(RequestSent, 2)
-            assert "also this" not in await heard(scene, session)
+            assert "also this" not in await user_messages(scene, session)
             await scene.engine.stop(session)
             assert [type(e) for e in await scene.events(session)].count(RunEnded) == 1
 
@@ -163,7 +163,7 @@ def test_send_now_interrupts_the_reply(tmp_path: Path) -> None:
             await asyncio.gather(*(scene.engine.queue.send_now(session, one) for _ in range(3)), return_exceptions=True)
             await scene.until(RequestSent, 2)
             assert not any(isinstance(e, Replied) for e in await scene.events(session))
-            assert await heard(scene, session) == ["Go.", "one", "two", "three"]
+            assert await user_messages(scene, session) == ["Go.", "one", "two", "three"]
             await scene.engine.stop(session)
 
     run_bounded(main())

@@ -20,7 +20,7 @@ WRITE = call_reply("write", path="a.txt", content="written")
 DONE = {"text": "Done: {{result}}"}
 
 
-async def asked(scene: EngineHarness, count: int = 1) -> PermissionRequest:
+async def wait_for_request(scene: EngineHarness, count: int = 1) -> PermissionRequest:
     event = (await scene.until(PermissionRequested, count)).event
     assert isinstance(event, PermissionRequested)
     return event.request
@@ -38,7 +38,7 @@ def test_nothing_happens_before_approval_and_the_request_is_listed_with_the_ques
     async def main() -> None:
         async with open_engine(tmp_path) as scene:
             session = await scene.start(scripted_replies(WRITE, DONE), mode="ask")
-            request = await asked(scene)
+            request = await wait_for_request(scene)
             row, waiting = scene.engine.permission_requests()[0]
             assert (row.id, row.status, row.pending_requests, row.mode) == (session, "waiting", 1, "ask")
             assert waiting.request == request and '"content":"written"' in waiting.arguments and not wrote(scene)
@@ -82,7 +82,7 @@ def test_the_model_reads_the_reason_of_a_denial(tmp_path: Path) -> None:
     async def main() -> None:
         async with open_engine(tmp_path) as scene:
             session = await scene.start(scripted_replies(WRITE, DONE), mode="ask")
-            await scene.engine.deny((await asked(scene)).id, "Not on a Friday.")
+            await scene.engine.deny((await wait_for_request(scene)).id, "Not on a Friday.")
             await scene.engine.wait_idle(session)
             (refused,) = await events_of(scene, session, CallRefused)
             assert "Not on a Friday." in refused.reason.head and not wrote(scene)
@@ -95,7 +95,7 @@ def test_an_approval_counts_once(tmp_path: Path) -> None:
     async def main() -> None:
         async with open_engine(tmp_path) as scene:
             session = await scene.start(scripted_replies(WRITE, DONE), mode="ask")
-            name = (await asked(scene)).id
+            name = (await wait_for_request(scene)).id
             both = await asyncio.gather(
                 scene.engine.allow(name), scene.engine.deny(name), return_exceptions=True
             )  # fmt: skip
@@ -111,7 +111,7 @@ def test_an_approval_for_a_stopped_run_is_too_late(tmp_path: Path) -> None:
     async def main() -> None:
         async with open_engine(tmp_path) as scene:
             session = await scene.start(scripted_replies(WRITE, DONE), mode="ask")
-            name = (await asked(scene)).id
+            name = (await wait_for_request(scene)).id
             await scene.engine.stop(session)
             assert not scene.engine.permission_requests() and scene.status(session) == "stopped"
             with pytest.raises(Problem, match="not open"):
@@ -126,7 +126,7 @@ def test_a_crash_loses_neither_the_request_nor_the_answer(tmp_path: Path, answer
     async def main() -> None:
         async with open_engine(tmp_path) as scene:
             session = await scene.start(scripted_replies(WRITE, DONE), mode="ask")
-            request = await asked(scene)
+            request = await wait_for_request(scene)
             if answered == "before":
                 await scene.services.runs._journal.append(session, PermissionDecided(request.id, True))
                 await crash(scene)
@@ -153,7 +153,7 @@ def test_closing_the_window_leaves_the_request_pending(tmp_path: Path) -> None:
     async def main() -> None:
         async with open_engine(tmp_path) as scene:
             session = await scene.start(scripted_replies(WRITE, DONE), mode="ask")
-            name = (await asked(scene)).id
+            name = (await wait_for_request(scene)).id
         async with open_engine(tmp_path) as scene:
             assert scene.status(session) == "waiting"
             await scene.engine.allow(name, resume=True)
@@ -170,7 +170,7 @@ def test_a_new_mode_decides_pending_requests(tmp_path: Path, mode: Mode, happens
     async def main() -> None:
         async with open_engine(tmp_path) as scene:
             session = await scene.start(scripted_replies(WRITE, DONE), mode="ask")
-            name = (await asked(scene)).id
+            name = (await wait_for_request(scene)).id
             await scene.engine.set_mode(session, mode)
             if happens is None:
                 await scene.until(ModeChanged)
@@ -249,10 +249,10 @@ def test_writes_are_requested_in_order(tmp_path: Path) -> None:
         async with open_engine(tmp_path) as scene:
             calls = [{"name": "write", "arguments": {"path": f"{n}.txt", "content": ""}} for n in range(2)]
             session = await scene.start(scripted_replies({"calls": calls}, DONE), mode="ask")
-            first = await asked(scene)
+            first = await wait_for_request(scene)
             assert len(scene.engine.permission_requests()) == 1
             await scene.engine.allow(first.id)
-            await scene.engine.allow((await asked(scene, 2)).id)
+            await scene.engine.allow((await wait_for_request(scene, 2)).id)
             await scene.engine.wait_idle(session)
             assert {path.name for path in scene.folder.iterdir()} == {"0.txt", "1.txt"}
 
@@ -263,7 +263,7 @@ def test_an_approval_does_not_cover_a_changed_call(tmp_path: Path) -> None:
     async def main() -> None:
         async with open_engine(tmp_path) as scene:
             session = await scene.start(scripted_replies(call_reply("run", command="ls"), DONE), mode="ask")
-            request = await asked(scene)
+            request = await wait_for_request(scene)
             await scene.services.runs._live[session].context.journal.append(
                 session, *(_tainted(), PermissionDecided(request.id, True))
             )
@@ -284,7 +284,7 @@ def test_a_deny_rule_precedes_an_approval(tmp_path: Path) -> None:
     async def main() -> None:
         async with open_engine(tmp_path) as scene:
             session = await scene.start(scripted_replies(call_reply("run", command="git status"), DONE), mode="ask")
-            request = await asked(scene)
+            request = await wait_for_request(scene)
             rule = new_rule("abc234", "deny", "run", "command", "git status *", scope="always")
             await scene.services.rule_book.add([rule])
             await scene.engine.allow(request.id)
@@ -302,7 +302,7 @@ def test_what_was_allowed_at_the_start_needs_no_approval_and_nothing_else_does(t
                 WRITE, call_reply("run", command="git status -s"), call_reply("run", command="git log"), DONE
             )
             session = await scene.start(script, mode="ask", allow=("write", "run:git status *"))
-            request = await asked(scene)
+            request = await wait_for_request(scene)
             assert request.object == "git log" and wrote(scene)
             causes = [event.reason for event in await events_of(scene, session, CallAllowed)]
             assert causes == ["allowed when the run began: write", "your rule: allow run: git status *"]
@@ -319,7 +319,7 @@ def test_a_protected_file_is_written_only_after_approval(tmp_path: Path) -> None
         async with open_engine(tmp_path) as scene:
             script = scripted_replies(call_reply("write", path=".vscode/tasks.json", content="{}"), DONE)
             session = await scene.start(script, mode="auto")
-            request = await asked(scene)
+            request = await wait_for_request(scene)
             assert "execute or follow" in request.reason and not request.patterns
             await scene.engine.allow(request.id)
             await scene.engine.wait_idle(session)
@@ -334,8 +334,8 @@ def test_a_replay_asks_for_no_approval(tmp_path: Path) -> None:
         async with open_engine(tmp_path) as scene:
             script = scripted_replies(WRITE, call_reply("run", command="ls"), call_reply("read", path="a.txt"), DONE)
             session = await scene.start(script, mode="ask")
-            await scene.engine.allow((await asked(scene)).id)
-            await scene.engine.deny((await asked(scene, 2)).id, "no")
+            await scene.engine.allow((await wait_for_request(scene)).id)
+            await scene.engine.deny((await wait_for_request(scene, 2)).id, "no")
             await scene.engine.wait_idle(session)
             (tmp_path / "again").mkdir()
             heard: list[EventRecord] = []
@@ -357,7 +357,7 @@ def test_waiting_for_the_user_does_not_count_as_run_time(tmp_path: Path) -> None
     async def main() -> None:
         async with open_engine(tmp_path) as scene:
             session = await scene.start(scripted_replies(WRITE, DONE), mode="ask")
-            name = (await asked(scene)).id
+            name = (await wait_for_request(scene)).id
             talk = scene.services.runs._live[session].context.conversation
             before = talk.spent["minutes"]
             await asyncio.sleep(0.3)
@@ -374,7 +374,7 @@ def test_a_call_that_may_have_run_is_not_repeated_by_its_old_approval(tmp_path: 
             session = await scene.start(
                 scripted_replies(call_reply("run", command="echo x >> effects; sleep 60"), DONE), mode="ask"
             )
-            await scene.engine.allow((await asked(scene)).id)
+            await scene.engine.allow((await wait_for_request(scene)).id)
             await scene.until(CallStarted)
             await crash(scene)
         async with open_engine(tmp_path) as scene:
@@ -407,7 +407,7 @@ def test_questions_and_permission_requests_are_not_confused(tmp_path: Path) -> N
         async with open_engine(tmp_path) as scene:
             both = [*WRITE["calls"], *call_reply("ask_user", question="Which?", options=[{"label": "A"}])["calls"]]
             session = await scene.start(scripted_replies({"calls": both}, DONE), mode="ask")
-            name = (await asked(scene)).id
+            name = (await wait_for_request(scene)).id
             with pytest.raises(Problem):
                 await scene.engine.answer(name, Answer(option="A"))
             await scene.engine.allow(name)
@@ -427,13 +427,13 @@ def test_a_rule_revoked_during_a_run_allows_nothing_more(tmp_path: Path) -> None
         async with open_engine(tmp_path) as scene:
             pause = call_reply("ask_user", question="Go on?")
             session = await scene.start(scripted_replies(WRITE, pause, WRITE, DONE), mode="ask")
-            await scene.engine.allow((request := await asked(scene)).id, "folder", request.patterns)
+            await scene.engine.allow((request := await wait_for_request(scene)).id, "folder", request.patterns)
             question = (await scene.until(QuestionAsked)).event
             assert isinstance(question, QuestionAsked)
             (rule,) = scene.engine.rules().rules or ()
             await scene.engine.revoke(rule.id)
             await scene.engine.answer(question.question.id, Answer(text="go"))
-            await asked(scene, 2)
+            await wait_for_request(scene, 2)
             assert scene.status(session) == "waiting"
 
     run_bounded(main())
@@ -448,12 +448,12 @@ def test_nothing_sends_data_unapproved_after_untrusted_content(tmp_path: Path) -
             session = await scene.start(scripted_replies(fetch, DONE, fetch, DONE), mode="auto", allow=("fetch",))
             run = scene.services.runs._live[session].context
             await run.record(UntrustedContentRead("r0c0", "web: https://evil.example"))
-            request = await asked(scene)
+            request = await wait_for_request(scene)
             assert request.untrusted_sources == ("web: https://evil.example",) and not request.patterns
             await scene.engine.deny(request.id)
             await scene.engine.wait_idle(session)
             await scene.engine.send_message(session, "Again.")
-            again = await asked(scene, 2)
+            again = await wait_for_request(scene, 2)
             assert again.untrusted_sources == request.untrusted_sources
             await scene.engine.deny(again.id)
             await scene.engine.wait_idle(session)

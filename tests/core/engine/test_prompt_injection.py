@@ -101,7 +101,7 @@ def listener() -> Iterator[Listener]:
     made.close()
 
 
-def lay(scene: EngineHarness) -> Path:
+def create_canaries(scene: EngineHarness) -> Path:
     """Create a folder with a secret in it and a canary next to it. Return the folder of the canary."""
     (scene.folder / ".env").write_text(f"API_KEY={CANARY}\n")
     (scene.folder / "hidden.txt").write_text(f"hello{TAGS}\n")
@@ -120,7 +120,7 @@ def test_nothing_leaves_the_machine_and_nothing_outside_changes(
 
     async def main() -> None:
         async with open_engine(tmp_path / "home", tmp_path / "work") as scene:
-            outside = lay(scene)
+            outside = create_canaries(scene)
             rules = ("run:git log *", "run:git status *", "run:git commit *", "run:make *")
             asked: list[EventRecord] = []
             scene.engine.subscribe(

@@ -12,7 +12,7 @@ from core.domain.events import ToolReturned
 from core.domain.question import Answer, SubAnswer
 from core.settings.schema import McpServerSettings, McpVariable
 from tests.core.engine.harness import EngineHarness, call_reply, open_engine, run_bounded
-from tests.core.engine.test_mcp_questions import asked, begun, ran, said
+from tests.core.engine.test_mcp_questions import outputs_of, run_calls, start_calls, wait_for_question
 from tests.servers.process import serving
 from tests.servers.real import ENABLED, REASON
 from tests.servers.real_tools import program
@@ -39,7 +39,7 @@ def test_files_are_written_and_read_by_the_filesystem_server(tmp_path: Path) -> 
                 call_reply("filesystem__read_text_file", path=path),
                 call_reply("filesystem__read_text_file", path="/etc/hostname"),
             )
-            events = await ran(scene, *calls)
+            events = await run_calls(scene, *calls)
             _, read, outside = [event for event in events if isinstance(event, ToolReturned)]
             assert read.output.head == "moss" and file.read_text("utf-8") == "moss"
             assert outside.failed and "Access denied" in outside.output.head
@@ -56,9 +56,9 @@ def test_entries_of_the_memory_server_are_there_in_the_next_run(tmp_path: Path) 
             look = await scene.engine.mcp_servers.add(server, {"MEMORY_FILE_PATH": str(tmp_path / "kept.jsonl")})
             assert look.error is None
             fern = [{"name": "fern", "entityType": "plant", "observations": ["likes shade"]}]
-            await ran(scene, call_reply("memory__create_entities", entities=fern))
-            events = await ran(scene, call_reply("memory__read_graph"))
-            assert "likes shade" in said(events)[0] and "fern" in (tmp_path / "kept.jsonl").read_text("utf-8")
+            await run_calls(scene, call_reply("memory__create_entities", entities=fern))
+            events = await run_calls(scene, call_reply("memory__read_graph"))
+            assert "likes shade" in outputs_of(events)[0] and "fern" in (tmp_path / "kept.jsonl").read_text("utf-8")
 
     run_bounded(test())
 
@@ -76,14 +76,14 @@ def test_every_tool_of_everything_is_called_shown_and_reported(tmp_path: Path) -
                 call_reply("everything__trigger-elicitation-request"),
                 call_reply("everything__trigger-url-elicitation", url="https://a.example/x", errorPath=True),
             )
-            session = await begun(scene, *calls)
-            question = await asked(scene)
+            session = await start_calls(scene, *calls)
+            question = await wait_for_question(scene)
             assert question.mcp_server == "everything" and len(question.sub_questions) > 10
             names = [name for name, part in zip(FILLED, question.sub_questions, strict=False) if not part.optional]
             parts = tuple(FILLED[name] for name in names)
             await scene.engine.answer(question.id, Answer(sub_answers=parts))
             for reply in ("Open the page", "Done, call again", "Open the page"):
-                page = await asked(scene)
+                page = await wait_for_question(scene)
                 assert page.mcp_server == "everything"
                 await scene.engine.answer(page.id, Answer(option=reply))
             await scene.engine.wait_idle(session)
@@ -101,13 +101,13 @@ def test_a_server_killed_during_a_call_fails_it_and_is_restarted_by_the_next_cal
         async with open_engine(tmp_path) as scene:
             await added(scene, "everything")
             long = call_reply("everything__trigger-long-running-operation", duration=2_000, steps=10_000)
-            session = await begun(scene, long, call_reply("everything__echo", message="moss"))
+            session = await start_calls(scene, long, call_reply("everything__echo", message="moss"))
             running = asyncio.Event()
             scene.engine.subscribe_live_updates(lambda draft: running.set() if draft.output else None)
             await running.wait()  # It has reported its first step, so the call is in progress.
             os.kill(child("everything"), signal.SIGKILL)
             await scene.engine.wait_idle(session)
-            killed, after = said(await scene.events(session))
+            killed, after = outputs_of(await scene.events(session))
             assert "ended during the call" in killed and "moss" in after
 
     run_bounded(test())
@@ -123,8 +123,8 @@ def test_everything_works_over_http(tmp_path: Path) -> None:
                 url = f"http://127.0.0.1:{at}/mcp"
                 look = await scene.engine.mcp_servers.add(McpServerSettings(name="far", url=url))
                 assert look.error is None, look.error
-                events = await ran(scene, call_reply("far__get-sum", a=2, b=3))
-                assert "5" in said(events)[0]
+                events = await run_calls(scene, call_reply("far__get-sum", a=2, b=3))
+                assert "5" in outputs_of(events)[0]
 
     run_bounded(test())
 

@@ -37,11 +37,11 @@ ASK = call_reply("ask_user", question="Which?", options=[{"label": "A"}, {"label
 FROM_OUTSIDE = {"session_created", "user_message", "run_started", "sandbox_tested", "question_answered"}
 
 
-async def at_once(entry: EventRecord) -> None:
+async def no_delay(entry: EventRecord) -> None:
     """Do not pace the replay."""
 
 
-async def play(home: Path, session: str) -> tuple[list[EventRecord], ReplayResult]:
+async def replay(home: Path, session: str) -> tuple[list[EventRecord], ReplayResult]:
     """Replay a session of a data folder. Return the events received and the result."""
     folder = home / "replay"
     folder.mkdir()
@@ -49,7 +49,7 @@ async def play(home: Path, session: str) -> tuple[list[EventRecord], ReplayResul
     heard: list[EventRecord] = []
     try:
         async with asyncio.timeout(20):
-            done = await replay_session(reader, session, folder, lambda told: heard.append(told.entry), at_once)
+            done = await replay_session(reader, session, folder, lambda told: heard.append(told.entry), no_delay)
     finally:
         reader.close()
     return heard, done
@@ -57,7 +57,7 @@ async def play(home: Path, session: str) -> tuple[list[EventRecord], ReplayResul
 
 async def same_again(scene: EngineHarness, home: Path, session: str) -> ReplayResult:
     """Replay the session and compare event by event, then row by row."""
-    heard, done = await play(home, session)
+    heard, done = await replay(home, session)
     recorded = [entry async for entry in scene.engine.events(session)]
     for one, other in zip(heard, recorded, strict=True):
         assert one == other
@@ -212,7 +212,7 @@ def test_a_stopped_and_resumed_run_replays_identically(tmp_path: Path, script: s
     run_bounded(main())
 
 
-def left_by_a_crash(home: Path) -> str:
+def interrupted_session(home: Path) -> str:
     """Create a session whose process was killed while a call was running."""
     script = scripted_replies(call_reply("run", command="true"), {"text": "Done"})
     call = ToolCall("r1c1", "run", Text('{"command": "true"}'))
@@ -231,7 +231,7 @@ def left_by_a_crash(home: Path) -> str:
 @pytest.mark.parametrize("settle", ["retry", "skip", "abort"])
 def test_a_run_interrupted_by_a_crash_replays_identically(tmp_path: Path, settle: Any) -> None:
     async def main() -> None:
-        session = await asyncio.to_thread(left_by_a_crash, tmp_path)
+        session = await asyncio.to_thread(interrupted_session, tmp_path)
         async with open_engine(tmp_path) as scene:
             await scene.engine.resume(session, settle)
             await scene.engine.wait_idle(session)
@@ -249,7 +249,7 @@ def test_events_the_engine_would_write_differently_are_reported(tmp_path: Path) 
             place = next(i for i, (_, event) in enumerate(facts) if isinstance(event, CallStarted))
             facts[place] = (facts[place][0], CallStarted("r1c1", "read", "read", "as it was called in older days"))
             name = await scene.services.runs._journal.append_timed("older222", facts)
-            heard, done = await play(tmp_path, name.session)
+            heard, done = await replay(tmp_path, name.session)
             assert [entry.event for entry in heard] == [event for _, event in facts]
             assert done.differing == [place + 1]
 
@@ -303,6 +303,6 @@ def test_a_session_without_its_first_event_is_refused(tmp_path: Path) -> None:
     async def main() -> None:
         async with open_engine(tmp_path):
             with pytest.raises(Problem, match="cannot be replayed"):
-                await play(tmp_path, "nobody22")
+                await replay(tmp_path, "nobody22")
 
     run_bounded(main())

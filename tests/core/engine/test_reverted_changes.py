@@ -29,7 +29,7 @@ COMMANDS = {
 }
 
 
-def lay(folder: Path) -> None:
+def create_files(folder: Path) -> None:
     for name, text in FILES.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(text)
@@ -57,7 +57,7 @@ def test_a_reverted_change_is_listed(name: str, tmp_path: Path) -> None:
     command, touched = COMMANDS[name]
     folder = tmp_path / "work"
     folder.mkdir()
-    lay(folder)
+    create_files(folder)
     before = state(folder)
 
     async def main() -> None:

@@ -23,7 +23,7 @@ HOUR = 3600 * SECOND
 DONE = scripted_replies({"text": "Looked."})
 
 
-class Turned:
+class ManualClock:
     """A clock that the test sets."""
 
     def __init__(self) -> None:
@@ -33,7 +33,7 @@ class Turned:
         return self.at
 
 
-def watch_of(scene: EngineHarness, clock: Callable[[], int]) -> Scheduler:
+def open_scheduler(scene: EngineHarness, clock: Callable[[], int]) -> Scheduler:
     services = scene.services
     book = ScheduleStore(services.opened.path, services.opened.database)
     return Scheduler(book, lambda: scene.engine.settings.current, scene.engine.start, services.reader.session, clock)
@@ -44,7 +44,7 @@ async def add(schedules: Scheduler, scene: EngineHarness, **more: Any) -> Schedu
     return await schedules.add(replace(wish, **more))
 
 
-async def met(schedules: Scheduler, scene: EngineHarness) -> DueResult:
+async def start_due(schedules: Scheduler, scene: EngineHarness) -> DueResult:
     [found] = await schedules.start_due()
     if found.session:
         await scene.engine.wait_idle(found.session)
@@ -55,8 +55,8 @@ async def met(schedules: Scheduler, scene: EngineHarness) -> DueResult:
 def test_each_session_may_use_its_own_worktree(tmp_path: Path) -> None:
     async def main() -> None:
         async with open_engine(tmp_path) as scene:
-            clock = Turned()
-            schedules = watch_of(scene, clock)
+            clock = ManualClock()
+            schedules = open_scheduler(scene, clock)
             with pytest.raises(Problem, match="not in a usable git repository"):
                 await add(schedules, scene, worktree=True)
             git(scene.folder, "init", "-q", "-b", "main")
@@ -64,7 +64,7 @@ def test_each_session_may_use_its_own_worktree(tmp_path: Path) -> None:
             made = await add(schedules, scene, worktree=True)
             assert schedules.all() == [made]
             clock.at = made.due + SECOND
-            began = scene.engine.session((await met(schedules, scene)).session)
+            began = scene.engine.session((await start_due(schedules, scene)).session)
             [held] = await scene.engine.worktrees.in_repository(scene.folder)
             assert began.folder == held.tree.folder != str(scene.folder)
 
@@ -74,12 +74,12 @@ def test_each_session_may_use_its_own_worktree(tmp_path: Path) -> None:
 def test_a_due_schedule_starts_once_and_records_why(tmp_path: Path) -> None:
     async def main() -> None:
         async with open_engine(tmp_path) as scene:
-            clock = Turned()
-            schedules = watch_of(scene, clock)
+            clock = ManualClock()
+            schedules = open_scheduler(scene, clock)
             made = await add(schedules, scene)
             assert await schedules.start_due() == [] and scene.engine.sessions() == []
             clock.at = made.due + SECOND
-            found = await met(schedules, scene)
+            found = await start_due(schedules, scene)
             assert await schedules.start_due() == []
             assert found.schedule == schedules.all()[0] and found.schedule.due == made.due + HOUR
             assert (found.schedule.last_session, found.schedule.error) == (found.session, "")
@@ -99,13 +99,13 @@ def test_missed_times_follow_the_rule_of_the_schedule(tmp_path: Path, missed: st
     """After five missed times, one session (`run`) or none (`skip`) starts. The next event says how many it missed."""
 
     async def main() -> None:
-        clock = Turned()
+        clock = ManualClock()
         async with open_engine(tmp_path) as scene:
-            made = await add(watch_of(scene, clock), scene, missed=missed)
+            made = await add(open_scheduler(scene, clock), scene, missed=missed)
         clock.at = made.due + 4 * HOUR + HOUR // 2
         async with open_engine(tmp_path) as scene:
-            schedules = watch_of(scene, clock)
-            found = await met(schedules, scene)
+            schedules = open_scheduler(scene, clock)
+            found = await start_due(schedules, scene)
             assert bool(found.session) == (missed == "run") and found.schedule.due == made.due + 5 * HOUR
             if missed == "run":
                 assert (await scene.events(found.session))[1] == ScheduleTriggered(
@@ -114,7 +114,7 @@ def test_missed_times_follow_the_rule_of_the_schedule(tmp_path: Path, missed: st
                 return
             assert found.schedule.missed_count == 5 and scene.engine.sessions() == []
             clock.at = found.schedule.due
-            again = await met(schedules, scene)
+            again = await start_due(schedules, scene)
             assert (await scene.events(again.session))[1] == ScheduleTriggered(made.id, clock.at, "1h", 5)
             assert again.schedule.missed_count == 0
 
@@ -126,8 +126,8 @@ def test_one_session_of_a_schedule_at_a_time(tmp_path: Path) -> None:
 
     async def main() -> None:
         async with open_engine(tmp_path) as scene:
-            clock = Turned()
-            schedules = watch_of(scene, clock)
+            clock = ManualClock()
+            schedules = open_scheduler(scene, clock)
             made = await add(
                 schedules, scene, script=scripted_replies(call_reply("ask_user", question="Which?"), {"text": "So."})
             )
@@ -150,19 +150,19 @@ def test_one_session_of_a_schedule_at_a_time(tmp_path: Path) -> None:
 def test_a_failed_start_is_reported_and_retried_at_the_next_time(tmp_path: Path) -> None:
     async def main() -> None:
         async with open_engine(tmp_path) as scene:
-            clock = Turned()
-            schedules = watch_of(scene, clock)
+            clock = ManualClock()
+            schedules = open_scheduler(scene, clock)
             made = await add(schedules, scene, model="", script="")
             clock.at = made.due
-            found = await met(schedules, scene)
+            found = await start_due(schedules, scene)
             assert found.session == "" and "No model is set up" in schedules.all()[0].error
             scene.folder.rmdir()
             scene.engine.settings.change(model="nope/x")
             clock.at += HOUR
-            assert "There is no folder" in (await met(schedules, scene)).schedule.error
+            assert "There is no folder" in (await start_due(schedules, scene)).schedule.error
             scene.folder.mkdir()
             clock.at += HOUR
-            assert "no provider 'nope'" in (await met(schedules, scene)).schedule.error
+            assert "no provider 'nope'" in (await start_due(schedules, scene)).schedule.error
             assert schedules.all()[0].missed_count == 3 and scene.engine.sessions() == []
 
     run_bounded(main())
@@ -170,9 +170,9 @@ def test_a_failed_start_is_reported_and_retried_at_the_next_time(tmp_path: Path)
 
 def test_a_crash_during_a_start_makes_no_second_session_and_is_reported(tmp_path: Path) -> None:
     async def main() -> None:
-        clock = Turned()
+        clock = ManualClock()
         async with open_engine(tmp_path) as scene:
-            schedules = watch_of(scene, clock)
+            schedules = open_scheduler(scene, clock)
             made = await add(schedules, scene, at="", every="1h")
             clock.at = made.due
 
@@ -183,7 +183,7 @@ def test_a_crash_during_a_start_makes_no_second_session_and_is_reported(tmp_path
             with pytest.raises(asyncio.CancelledError):
                 await schedules.start_due()
         async with open_engine(tmp_path) as scene:
-            schedules = watch_of(scene, clock)
+            schedules = open_scheduler(scene, clock)
             assert await schedules.start_due() == [] and schedules.all()[0].error == CUT
 
     run_bounded(main())
@@ -192,7 +192,7 @@ def test_a_crash_during_a_start_makes_no_second_session_and_is_reported(tmp_path
 def test_invalid_schedules_are_refused_before_they_are_stored(tmp_path: Path) -> None:
     async def main() -> None:
         async with open_engine(tmp_path) as scene:
-            schedules = watch_of(scene, Turned())
+            schedules = open_scheduler(scene, ManualClock())
             for wrong in (
                 {"task": " "},
                 {"every": "", "at": ""},
@@ -217,8 +217,8 @@ def test_the_watcher_notices_a_new_schedule_at_once(tmp_path: Path) -> None:
 
     async def main() -> None:
         async with open_engine(tmp_path) as scene:
-            clock, told = Turned(), asyncio.Queue[DueResult]()
-            schedules = watch_of(scene, clock)
+            clock, told = ManualClock(), asyncio.Queue[DueResult]()
+            schedules = open_scheduler(scene, clock)
             async with asyncio.TaskGroup() as tasks:
                 tasks.create_task(schedules.run(told.put_nowait, scene.bugs.append))
                 made = await add(schedules, scene)

@@ -13,7 +13,7 @@ from core.engine.policy.secret_files import matching_files, secret_files
 from core.workspace.folder_scan import FolderScan
 from core.workspace.launcher import CommandRequest
 from tests.core.engine.policy_calls import FACTS, act, rule, verdict
-from tests.core.workspace.commands import await_, walls
+from tests.core.workspace.commands import await_, open_sandbox
 
 SECRET = "canary-7f31"
 FILES = (
@@ -170,7 +170,7 @@ def test_bubblewrap_asks_only_about_what_it_does_not_hide(folder: Path) -> None:
 def test_what_a_sandbox_shows_is_what_the_policy_asks_about(backend: str, folder: Path) -> None:
     """The real sandbox runs `grep -r`; each file with secrets that it prints is one that the policy asks about."""
     (folder / "plain-name").unlink()
-    with walls(backend) as sandbox:
+    with open_sandbox(backend) as sandbox:
         found = FolderScan(folder).scan_before()
         asked = CommandRequest("grep -r X .", folder, protected=found.protected, hidden=found.hidden)
         done = await_(sandbox.run(asked))

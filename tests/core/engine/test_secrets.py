@@ -19,12 +19,12 @@ LIST = answer(b'{"data": [{"id": "m", "context_length": 64000}]}', "application/
 SEES = "env; cat /proc/*/environ | tr '\\0' '\\n'; cat /proc/*/cmdline | tr '\\0' ' '; true"
 
 
-def calling(tool: str, **arguments: Any) -> list[ServerAction]:
+def call_stream(tool: str, **arguments: Any) -> list[ServerAction]:
     call = {"index": 0, "id": "c1", "function": {"name": tool, "arguments": json.dumps(arguments)}}
     return answer(stream(chunk(tool_calls=[call]), chunk("tool_calls")))
 
 
-def saying(*pieces: str) -> list[ServerAction]:
+def text_stream(*pieces: str) -> list[ServerAction]:
     return answer(stream(*(chunk(content=piece) for piece in pieces), chunk("stop")))
 
 
@@ -55,7 +55,7 @@ def test_s1_the_key_is_sent_to_its_provider_and_appears_nowhere_else(
 
     async def test() -> None:
         async with (
-            scripted_server(LIST, calling("run", command="sh see.sh"), saying("Seen.")) as server,
+            scripted_server(LIST, call_stream("run", command="sh see.sh"), text_stream("Seen.")) as server,
             open_engine(tmp_path) as scene,
         ):
             (scene.folder / "see.sh").write_text(SEES)
@@ -91,7 +91,7 @@ def test_s4_a_key_echoed_in_two_pieces_is_in_no_draft_and_no_event(
     monkeypatch.setenv("BOX_KEY", KEY)
 
     async def test() -> None:
-        parts = saying(f"It is {KEY[:cut]}", f"{KEY[cut:]}, you know.")
+        parts = text_stream(f"It is {KEY[:cut]}", f"{KEY[cut:]}, you know.")
         async with scripted_server(LIST, parts) as server, open_engine(tmp_path) as scene:
             drafts: list[str] = []
             scene.engine.subscribe_live_updates(lambda draft: drafts.append(draft.text))
@@ -109,7 +109,7 @@ def test_s5_a_key_in_a_file_that_is_read_is_not_sent(tmp_path: Path, monkeypatch
 
     async def test() -> None:
         async with (
-            scripted_server(LIST, calling("read", path="a.md"), saying("Read.")) as server,
+            scripted_server(LIST, call_stream("read", path="a.md"), text_stream("Read.")) as server,
             open_engine(tmp_path) as scene,
         ):
             (scene.folder / "a.md").write_text(f"Before.\nour key {THEIRS} and\nafter.\n")
@@ -126,7 +126,7 @@ def test_s9_files_of_a_run_are_readable_by_their_owner_only(tmp_path: Path, monk
     home, work = tmp_path / "home", tmp_path / "work"
 
     async def test() -> None:
-        async with scripted_server(LIST, saying("Done.")) as server:
+        async with scripted_server(LIST, text_stream("Done.")) as server:
             async with open_engine(home, work) as scene:
                 await travel(scene, server)
                 closed_to_others(home)

@@ -17,7 +17,7 @@ from core.tools.tool_context import ToolContext, open_context
 from core.workspace.bubblewrap import Bubblewrap
 from core.workspace.sandbox import choose_sandbox
 from tests.core.engine.harness import EngineHarness, call_reply, open_engine, run_bounded, scripted_replies
-from tests.core.workspace.commands import walls
+from tests.core.workspace.commands import open_sandbox
 
 
 def kept_places(scene: EngineHarness) -> list[ToolContext]:
@@ -76,7 +76,7 @@ def test_t21_a_sandbox_that_fails_its_test_disables_commands(tmp_path: Path) -> 
                 rows = scene.engine.timeline_steps(scene.engine.session(session))
                 assert any(row.kind == "notice" and "commands are disabled" in row.object for row in rows)
 
-    with walls("bubblewrap"):
+    with open_sandbox("bubblewrap"):
         run_bounded(main())
 
 

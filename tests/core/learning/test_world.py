@@ -11,7 +11,7 @@ from core.domain.memory import Memory
 from core.domain.recall_events import MemoriesRecalled
 from core.settings.schema import LearningPolicy, Provider
 from tests.core.engine.harness import EngineHarness, call_reply, open_engine, run_bounded, scripted_replies
-from tests.core.learning.world import DOORS, OPENS, lay_out, world
+from tests.core.learning.world import DOORS, OPENS, create_greenhouse, scripted_provider
 from tests.servers.search_server import search_server
 
 TASKS = 30
@@ -30,8 +30,8 @@ async def watered(scene: EngineHarness, bed: int, turns: int) -> str:
 async def thirty(home: Path, learning: LearningPolicy) -> tuple[int, int, list[Memory]]:
     """Run thirty tasks. Return how many succeeded, in how many turns, and the memories other than outcomes."""
     good = turns = 0
-    async with world() as served, open_engine(home) as scene:
-        lay_out(scene.folder)
+    async with scripted_provider() as served, open_engine(home) as scene:
+        create_greenhouse(scene.folder)
         box = Provider(name="box", url=served.url)
         scene.engine.settings.change(
             providers=(box,), learning=learning, review_after_calls=len(DOORS), memory=learning != "off"

@@ -29,7 +29,7 @@ MODELS = answer(b'{"data": [{"id": "m", "context_length": 64000}]}', "applicatio
 Message = Mapping[str, Any]
 
 
-def lay_out(folder: Path) -> None:
+def create_greenhouse(folder: Path) -> None:
     """Create the files of the greenhouse."""
     (folder / "doors").mkdir(parents=True)
     (folder / "doors" / OPENS).write_text("It opens.")
@@ -40,7 +40,7 @@ def reply(messages: Sequence[Message]) -> dict[str, Any]:
     texts = [_text(one) for one in messages]
     results = [text for one, text in zip(messages, texts, strict=True) if one["role"] == "tool"]
     if any("Review this session" in text for text in texts):
-        return _looking_back("\n".join(texts), done=bool(results))
+        return _review_reply("\n".join(texts), done=bool(results))
     if any("It opens." in text for text in results):
         return {"text": "The bed is watered."}
     known = next((found[1] for text in texts if (found := KNOWN.search(text))), "")
@@ -50,10 +50,10 @@ def reply(messages: Sequence[Message]) -> dict[str, Any]:
     return {"call": "read", "arguments": {"path": f"doors/{doors[len(results)]}"}}
 
 
-def _looking_back(told: str, *, done: bool) -> dict[str, Any]:
+def _review_reply(transcript: str, *, done: bool) -> dict[str, Any]:
     """Propose a lesson only if the transcript shows it."""
-    opened = f"doors/{OPENS}" in told and "It opens." in told
-    if done or not opened or KNOWN.search(told):
+    opened = f"doors/{OPENS}" in transcript and "It opens." in transcript
+    if done or not opened or KNOWN.search(transcript):
         return {"text": "Nothing more to keep."}
     return {"call": "remember", "arguments": LESSON | {"reason": "five doors were tried in vain"}}
 
@@ -63,7 +63,7 @@ def _text(message: Message) -> str:
     return content if isinstance(content, str) else "".join(part.get("text", "") for part in content)
 
 
-class World(ScriptedServer):
+class ScriptedProvider(ScriptedServer):
     """A provider whose replies depend only on the request."""
 
     def answer_to(self, asked: ReceivedRequest, place: int) -> Sequence[ServerAction]:
@@ -78,7 +78,7 @@ class World(ScriptedServer):
 
 
 @asynccontextmanager
-async def world() -> AsyncIterator[World]:
-    async with scripted_server(kind=World) as served:
-        assert isinstance(served, World)
+async def scripted_provider() -> AsyncIterator[ScriptedProvider]:
+    async with scripted_server(kind=ScriptedProvider) as served:
+        assert isinstance(served, ScriptedProvider)
         yield served

@@ -19,7 +19,7 @@ START = 1_700_000_000_000_000
 
 
 @dataclass(slots=True)
-class Days:
+class ManualClock:
     """A clock that only advances when a test says so."""
 
     at: int = START
@@ -32,18 +32,18 @@ class Days:
 
 
 @contextmanager
-def memories_at(folder: Path, clock: Days | None = None, *, quick: bool = False) -> Iterator[Memories]:
+def memories_at(folder: Path, clock: ManualClock | None = None, *, quick: bool = False) -> Iterator[Memories]:
     """Yield the memories of a folder. If `quick` is set, writes are not synced to the disk."""
     database = Database(folder / "journeyman.db", synchronous="OFF" if quick else "FULL")
     book = MemoryStore(folder / "journeyman.db", database, index_terms)
     try:
-        yield Memories(book, clock or Days())
+        yield Memories(book, clock or ManualClock())
     finally:
         book.close()
         database.close()
 
 
-def done(work: Awaitable[T]) -> T:
+def run_now(work: Awaitable[T]) -> T:
     """Run a coroutine to completion and return its result."""
 
     async def main() -> T:
@@ -52,7 +52,7 @@ def done(work: Awaitable[T]) -> T:
     return asyncio.run(main())
 
 
-def keep(
+def save_memory(
     memories: Memories,
     text: str,
     kind: MemoryKind = "knowledge",
@@ -62,10 +62,10 @@ def keep(
     session: str = "",
 ) -> SaveResult:
     """Save a sentence as a memory."""
-    return done(memories.save(MemoryContent(kind, text, reach, place), MemorySource(by, session)))
+    return run_now(memories.save(MemoryContent(kind, text, reach, place), MemorySource(by, session)))
 
 
-def within(work: Callable[[Memories], T], folder: Path) -> T:
+def with_memories(work: Callable[[Memories], T], folder: Path) -> T:
     """Open the memories, run `work` and close them."""
     with memories_at(folder) as memories:
         return work(memories)

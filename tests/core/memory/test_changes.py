@@ -13,44 +13,44 @@ from core.memory.memories import EVERYWHERE, Memories, with_text
 from core.memory.saving import MemorySource
 from core.store.memory_records import MemoryRecords, MemoryUse
 from core.store.salvage import salvage
-from tests.core.memory.made import Days, done, keep, memories_at
+from tests.core.memory.made import ManualClock, memories_at, run_now, save_memory
 from tests.core.store.made import fill
 
 
 def test_every_change_can_be_undone_and_redone(tmp_path: Path) -> None:
     with memories_at(tmp_path) as memories:
-        name = keep(memories, "The port is 8080.").memory.id
-        changed = done(memories.edit(name, with_text(memories.get(name), "The port is 9090.")))
+        name = save_memory(memories, "The port is 8080.").memory.id
+        changed = run_now(memories.edit(name, with_text(memories.get(name), "The port is 9090.")))
         assert (changed.content.text, changed.version, changed.author) == ("The port is 9090.", 2, "agent")
-        done(memories.pin(name))
-        done(memories.undo(name, 2))
+        run_now(memories.pin(name))
+        run_now(memories.undo(name, 2))
         assert (memories.get(name).content.text, memories.get(name).pinned) == ("The port is 8080.", True)
-        done(memories.undo(name, 4))
+        run_now(memories.undo(name, 4))
         assert memories.get(name).content.text == "The port is 9090."
-        assert done(memories.undo(name, 1)) is None and memories.listed(standing=None) == []
-        done(memories.undo(name, 6))
+        assert run_now(memories.undo(name, 1)) is None and memories.listed(standing=None) == []
+        run_now(memories.undo(name, 6))
         assert memories.get(name).content.text == "The port is 9090."
         assert [one.number for one in memories.changes(name)] == [1, 2, 3, 4, 5, 6, 7]
 
 
 def test_undo_reverts_the_last_effective_change(tmp_path: Path) -> None:
     with memories_at(tmp_path) as memories:
-        name = keep(memories, "The port is 8080.").memory.id
-        done(memories.pin(name))
-        done(memories.archive(name))
-        assert (restored := done(memories.undo(name))) and (restored.status, restored.pinned) == ("active", True)
-        assert (unpinned := done(memories.undo(name))) and not unpinned.pinned
-        assert done(memories.undo(name)) is None
+        name = save_memory(memories, "The port is 8080.").memory.id
+        run_now(memories.pin(name))
+        run_now(memories.archive(name))
+        assert (restored := run_now(memories.undo(name))) and (restored.status, restored.pinned) == ("active", True)
+        assert (unpinned := run_now(memories.undo(name))) and not unpinned.pinned
+        assert run_now(memories.undo(name)) is None
         with pytest.raises(Problem):
-            done(memories.undo(name))
+            run_now(memories.undo(name))
 
 
 def test_an_edit_of_a_changed_memory_overwrites_nothing(tmp_path: Path) -> None:
     with memories_at(tmp_path) as memories:
-        memory = keep(memories, "The port is 8080.").memory
-        done(memories.edit(memory.id, with_text(memory, "The port is 9090."), base=1))
+        memory = save_memory(memories, "The port is 8080.").memory
+        run_now(memories.edit(memory.id, with_text(memory, "The port is 9090."), base=1))
         with pytest.raises(Problem) as moved:
-            done(memories.edit(memory.id, with_text(memory, "The port is 7070."), base=1))
+            run_now(memories.edit(memory.id, with_text(memory, "The port is 7070."), base=1))
         assert "version 2, not 1" in moved.value.details.cause
         assert memories.get(memory.id).content.text == "The port is 9090."
 
@@ -58,43 +58,43 @@ def test_an_edit_of_a_changed_memory_overwrites_nothing(tmp_path: Path) -> None:
 def test_rarity_of_words_is_weighed_over_all_scopes(tmp_path: Path) -> None:
     with memories_at(tmp_path) as memories:
         for number in range(2, 12):
-            keep(memories, f"Talk number {number}. It completed.", "outcome", reach="folder", place="/work")
-        exact = keep(memories, "The fact number 2", "preference").memory.id
-        keep(memories, "The fact number 1", "preference")
+            save_memory(memories, f"Talk number {number}. It completed.", "outcome", reach="folder", place="/work")
+        exact = save_memory(memories, "The fact number 2", "preference").memory.id
+        save_memory(memories, "The fact number 1", "preference")
         assert memories.find("The fact number 2")[0].memory.id == exact
 
 
 def test_an_edit_is_checked_like_a_new_memory(tmp_path: Path) -> None:
     with memories_at(tmp_path) as memories:
-        memory = keep(memories, "The port is 8080.").memory
+        memory = save_memory(memories, "The port is 8080.").memory
         with pytest.raises(Problem):
-            done(memories.edit(memory.id, with_text(memory, "The password is hunter2")))
+            run_now(memories.edit(memory.id, with_text(memory, "The password is hunter2")))
 
 
 def test_archived_or_forgotten_memories_are_not_found_and_can_be_restored(tmp_path: Path) -> None:
     with memories_at(tmp_path) as memories:
-        name = keep(memories, "The collector runs on the old machine.").memory.id
+        name = save_memory(memories, "The collector runs on the old machine.").memory.id
 
         def is_found() -> bool:
             return bool(memories.find("collector")) or bool(memories.recall("collector machine", [EVERYWHERE]).items)
 
         assert is_found()
         for leave, standing in ((memories.archive, "archived"), (memories.forget, "forgotten")):
-            done(leave(name))
+            run_now(leave(name))
             assert not is_found() and memories.get(name).status == standing
             assert (
-                keep(memories, "The collector runs on the old machine.").did == "created"
+                save_memory(memories, "The collector runs on the old machine.").did == "created"
             )  # Archived memories do not count as known.
-            done(memories.undo(memories.listed()[0].id))
-            done(memories.restore(name))
+            run_now(memories.undo(memories.listed()[0].id))
+            run_now(memories.restore(name))
             assert is_found()
 
 
 def test_erasing_removes_everything_recorded(tmp_path: Path) -> None:
     with memories_at(tmp_path) as memories:
-        name = keep(memories, "The zeppelin lands at noon.").memory.id
-        done(memories.record_uses([MemoryUse("s", 1, name, 1, 5, 1.0)]))
-        done(memories.erase(name))
+        name = save_memory(memories, "The zeppelin lands at noon.").memory.id
+        run_now(memories.record_uses([MemoryUse("s", 1, name, 1, 5, 1.0)]))
+        run_now(memories.erase(name))
         with pytest.raises(Problem):
             memories.get(name)
         assert (memories.changes(name), memories.uses(name), memories.find("zeppelin")) == ([], [], [])
@@ -110,23 +110,23 @@ def _live(folder: Path) -> bytes:
 
 def test_forgetting_a_session_or_folder_keeps_what_the_user_wrote(tmp_path: Path) -> None:
     with memories_at(tmp_path) as memories:
-        keep(memories, "Learnt here by the agent.", session="s1")
-        keep(memories, "Written down by the user in there.", by="user", session="s1")
-        keep(memories, "Learnt elsewhere entirely.", session="s2", reach="folder", place="/w")
-        assert len(done(memories.forget_all(session="s1"))) == 1 and len(memories.listed()) == 2
-        assert len(done(memories.forget_all(folder="/w"))) == 1
+        save_memory(memories, "Learnt here by the agent.", session="s1")
+        save_memory(memories, "Written down by the user in there.", by="user", session="s1")
+        save_memory(memories, "Learnt elsewhere entirely.", session="s2", reach="folder", place="/w")
+        assert len(run_now(memories.forget_all(session="s1"))) == 1 and len(memories.listed()) == 2
+        assert len(run_now(memories.forget_all(folder="/w"))) == 1
         assert [one.author for one in memories.listed()] == ["user"]
         with pytest.raises(Problem):
-            done(memories.forget_all())
+            run_now(memories.forget_all())
 
 
 def test_helpful_uses_are_counted_by_run_outcomes(tmp_path: Path) -> None:
     with memories_at(tmp_path) as memories:
-        name = keep(memories, "The port is 8080.").memory.id
-        done(memories.record_uses([MemoryUse("s", n, name, 1, 10 + n, 0.9, int(n != 3)) for n in (1, 2, 3)]))
+        name = save_memory(memories, "The port is 8080.").memory.id
+        run_now(memories.record_uses([MemoryUse("s", n, name, 1, 10 + n, 0.9, int(n != 3)) for n in (1, 2, 3)]))
 
         def judge(run: int, went: str) -> None:
-            done(memories.store.write(lambda rows: rows.rate_run("s", run, went)))
+            run_now(memories.store.write(lambda rows: rows.rate_run("s", run, went)))
 
         judge(1, "good")
         judge(2, "bad")
@@ -145,17 +145,17 @@ def test_helpful_uses_are_counted_by_run_outcomes(tmp_path: Path) -> None:
 
 
 def test_unused_memories_decay_into_the_archive_unless_the_user_wrote_them(tmp_path: Path) -> None:
-    clock = Days()
+    clock = ManualClock()
     with memories_at(tmp_path, clock) as memories:
-        faded = keep(memories, "The build takes nine minutes.").memory.id
-        used = keep(memories, "The cache lies beside the sources.").memory.id
-        keep(memories, "Mine, and it stays forever.", by="user")
-        done(memories.pin(keep(memories, "Pinned and therefore kept.").memory.id))
+        faded = save_memory(memories, "The build takes nine minutes.").memory.id
+        used = save_memory(memories, "The cache lies beside the sources.").memory.id
+        save_memory(memories, "Mine, and it stays forever.", by="user")
+        run_now(memories.pin(save_memory(memories, "Pinned and therefore kept.").memory.id))
         clock.pass_by(200)
-        done(memories.record_uses([MemoryUse("s", 1, used, 1, clock(), 1.0, 1)]))
-        assert done(memories.archive_decayed()) == []
+        run_now(memories.record_uses([MemoryUse("s", 1, used, 1, clock(), 1.0, 1)]))
+        assert run_now(memories.archive_decayed()) == []
         clock.pass_by(200)
-        assert done(memories.archive_decayed()) == [faded]
+        assert run_now(memories.archive_decayed()) == [faded]
         assert memories.get(faded).status == "archived" and len(memories.listed()) == 3
         assert "relevance" in memories.changes(faded)[-1].reason and memories.changes(faded)[-1].author == "run"
 
@@ -188,7 +188,7 @@ def test_rows_are_always_the_fold_of_the_changes(
 
 def _do(memories: Memories, did: str, which: int, number: int) -> None:
     if did == "keep":
-        keep(memories, TEXTS[which], by="user" if number == 1 else "agent", reach="folder", place=f"/{number}")
+        save_memory(memories, TEXTS[which], by="user" if number == 1 else "agent", reach="folder", place=f"/{number}")
         return
     known = sorted(memories.listed(standing=None), key=lambda one: one.created_at)
     if not known:
@@ -204,7 +204,7 @@ def _do(memories: Memories, did: str, which: int, number: int) -> None:
         "erase": lambda: memories.erase(memory.id),
         "undo": lambda: memories.undo(memory.id, min(number, memory.version)),
     }
-    done(acts[did]())
+    run_now(acts[did]())
 
 
 def problems(memories: Memories) -> list[str]:
@@ -243,8 +243,8 @@ def replace_uses(memory: Memory | None) -> Memory | None:
 @pytest.mark.parametrize("bug", ["a row", "the index", "the count", "a change"])
 def test_a_planted_bug_is_detected(tmp_path: Path, bug: str) -> None:
     with memories_at(tmp_path) as memories:
-        name = keep(memories, TEXTS[0]).memory.id
-        done(memories.pin(name))
+        name = save_memory(memories, TEXTS[0]).memory.id
+        run_now(memories.pin(name))
         assert problems(memories) == []
         planted = {
             "a row": "UPDATE memory SET pinned = 0",
@@ -253,7 +253,7 @@ def test_a_planted_bug_is_detected(tmp_path: Path, bug: str) -> None:
             "a change": "UPDATE memory_version SET action = 'archived' WHERE number = 2",
         }[bug]
         assert memories.store.database is not None
-        done(memories.store.database.run(lambda db: db.execute(planted)))
+        run_now(memories.store.database.run(lambda db: db.execute(planted)))
         assert problems(memories) != []
 
 
@@ -266,29 +266,29 @@ def test_a_fold_without_a_first_change_is_empty() -> None:
 def test_rows_are_rebuilt_from_changes(tmp_path: Path) -> None:
     """A salvage leaves versions and uses, but no rows and no index."""
     with memories_at(tmp_path) as memories:
-        name = keep(memories, TEXTS[0]).memory.id
-        done(memories.pin(name))
+        name = save_memory(memories, TEXTS[0]).memory.id
+        run_now(memories.pin(name))
         before = memories.get(name)
         assert memories.store.database is not None
         for table in ("memory", "memory_scope"):
-            done(memories.store.database.run(lambda db, table=table: db.execute(f"DELETE FROM {table}")))  # type: ignore[misc]
-        done(
+            run_now(memories.store.database.run(lambda db, table=table: db.execute(f"DELETE FROM {table}")))  # type: ignore[misc]
+        run_now(
             memories.store.database.run(
                 lambda db: db.execute("INSERT INTO memory_search (memory_search) VALUES ('delete-all')")
             )
         )
     with memories_at(tmp_path) as memories:
-        assert done(memories.rebuild_missing()) == 1 and memories.get(name) == before and problems(memories) == []
-        assert done(memories.rebuild_missing()) == 0
+        assert run_now(memories.rebuild_missing()) == 1 and memories.get(name) == before and problems(memories) == []
+        assert run_now(memories.rebuild_missing()) == 0
 
 
 def test_a_salvaged_file_keeps_its_memories(tmp_path: Path) -> None:
     fill(tmp_path / "journeyman.db", 3)
     with memories_at(tmp_path) as memories:
-        name = keep(memories, TEXTS[0], reach="folder", place="/w").memory.id
-        done(memories.record_uses([MemoryUse("s", 1, name, 1, 5, 1.0, 1)]))
+        name = save_memory(memories, TEXTS[0], reach="folder", place="/w").memory.id
+        run_now(memories.record_uses([MemoryUse("s", 1, name, 1, 5, 1.0, 1)]))
         before = memories.get(name)
     saved = salvage(tmp_path / "journeyman.db")
     assert (saved.sessions, saved.lost) == (1, 0)
     with memories_at(tmp_path) as memories:
-        assert done(memories.rebuild_missing()) == 1 and memories.get(name) == before and problems(memories) == []
+        assert run_now(memories.rebuild_missing()) == 1 and memories.get(name) == before and problems(memories) == []

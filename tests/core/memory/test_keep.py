@@ -9,7 +9,7 @@ from core.domain.memory import MemoryContent
 from core.domain.problems import Problem
 from core.memory.saving import LearningLimits, MemorySource
 from core.memory.tokenizer import tokenize
-from tests.core.memory.made import done, keep, memories_at
+from tests.core.memory.made import memories_at, run_now, save_memory
 
 
 def test_a_memory_records_author_time_and_source(tmp_path: Path) -> None:
@@ -17,7 +17,7 @@ def test_a_memory_records_author_time_and_source(tmp_path: Path) -> None:
         said = MemoryContent(
             "heuristic", "", "folder", "/w", "around it", 0.7, {"when": "tests fail", "do": "read the log"}
         )
-        kept = done(memories.save(said, MemorySource("agent", "s1", 41, "it helped"))).memory
+        kept = run_now(memories.save(said, MemorySource("agent", "s1", 41, "it helped"))).memory
         assert memories.get(kept.id) == kept and memories.get(kept.id[:4]) == kept
         assert kept.content.text == "When tests fail: read the log."
         assert (kept.author, kept.session, kept.seq, kept.evidence) == ("agent", "s1", 41, 1)
@@ -32,8 +32,8 @@ def test_a_memory_records_author_time_and_source(tmp_path: Path) -> None:
 )
 def test_the_same_sentence_is_evidence_and_no_second_row(tmp_path: Path, again: str) -> None:
     with memories_at(tmp_path) as memories:
-        first = keep(memories, "Deploy with make release.")
-        second = keep(memories, again)
+        first = save_memory(memories, "Deploy with make release.")
+        second = save_memory(memories, again)
         assert (second.did, second.memory.id, second.memory.evidence) == ("reinforced", first.memory.id, 2)
         assert second.memory.content.confidence > first.memory.content.confidence
         assert len(memories.listed()) == 1
@@ -41,22 +41,25 @@ def test_the_same_sentence_is_evidence_and_no_second_row(tmp_path: Path, again: 
 
 def test_near_duplicates_merge_and_different_memories_do_not(tmp_path: Path) -> None:
     with memories_at(tmp_path) as memories:
-        keep(memories, "The staging server listens on port 8080 behind the old proxy.")
-        assert keep(memories, "The staging server is listening on port 8080, behind an old proxy").did == "reinforced"
+        save_memory(memories, "The staging server listens on port 8080 behind the old proxy.")
+        assert (
+            save_memory(memories, "The staging server is listening on port 8080, behind an old proxy").did
+            == "reinforced"
+        )
         for other in (
             "The staging server listens on port 9090 behind the old proxy.",
             "The staging server never listens on port 8080 behind the old proxy.",
             "The production server listens on port 8080 behind the old proxy.",
         ):
-            assert keep(memories, other).did == "created", other
+            assert save_memory(memories, other).did == "created", other
         assert len(memories.listed()) == 4
 
 
 def test_another_scope_or_kind_is_another_memory(tmp_path: Path) -> None:
     with memories_at(tmp_path) as memories:
-        keep(memories, "Run the linter before committing.")
-        assert keep(memories, "Run the linter before committing.", reach="folder", place="/w").did == "created"
-        assert keep(memories, "Run the linter before committing.", kind="preference").did == "created"
+        save_memory(memories, "Run the linter before committing.")
+        assert save_memory(memories, "Run the linter before committing.", reach="folder", place="/w").did == "created"
+        assert save_memory(memories, "Run the linter before committing.", kind="preference").did == "created"
 
 
 @pytest.mark.parametrize(
@@ -70,8 +73,8 @@ def test_another_scope_or_kind_is_another_memory(tmp_path: Path) -> None:
 )
 def test_contradicting_memories_are_linked(tmp_path: Path, old: str, new: str) -> None:
     with memories_at(tmp_path) as memories:
-        first = keep(memories, old, kind="preference").memory
-        kept = keep(memories, new, kind="preference")
+        first = save_memory(memories, old, kind="preference").memory
+        kept = save_memory(memories, new, kind="preference")
         assert (kept.did, [one.id for one in kept.conflicts]) == ("created", [first.id])
         assert memories.get(first.id).conflicts == (kept.memory.id,)
         assert memories.get(kept.memory.id).conflicts == (first.id,)
@@ -79,9 +82,9 @@ def test_contradicting_memories_are_linked(tmp_path: Path, old: str, new: str) -
 
 def test_the_same_topic_is_no_contradiction(tmp_path: Path) -> None:
     with memories_at(tmp_path) as memories:
-        keep(memories, "The staging port is 8080.")
-        assert keep(memories, "The staging server is restarted on Mondays.").conflicts == ()
-        assert keep(memories, "Production logs go to the collector.").conflicts == ()
+        save_memory(memories, "The staging port is 8080.")
+        assert save_memory(memories, "The staging server is restarted on Mondays.").conflicts == ()
+        assert save_memory(memories, "Production logs go to the collector.").conflicts == ()
 
 
 SECRETS = (
@@ -101,10 +104,10 @@ SECRETS = (
 def test_secrets_and_personal_numbers_are_refused_with_the_reason(tmp_path: Path, text: str) -> None:
     with memories_at(tmp_path) as memories:
         with pytest.raises(Problem) as refused:
-            keep(memories, text, by="user")
+            save_memory(memories, text, by="user")
         assert refused.value.details.cause.startswith("It contains")
         with pytest.raises(Problem):
-            done(memories.save(MemoryContent("knowledge", "harmless", context=text), MemorySource("user")))
+            run_now(memories.save(MemoryContent("knowledge", "harmless", context=text), MemorySource("user")))
         assert not memories.has_any
 
 
@@ -120,7 +123,7 @@ def test_secrets_and_personal_numbers_are_refused_with_the_reason(tmp_path: Path
 )
 def test_text_that_only_resembles_a_secret_is_kept(tmp_path: Path, text: str) -> None:
     with memories_at(tmp_path) as memories:
-        assert keep(memories, text).did == "created"
+        assert save_memory(memories, text).did == "created"
 
 
 def test_ascii_words_are_found_like_all_others() -> None:
@@ -145,7 +148,7 @@ def test_meaningless_or_too_long_text_is_refused(tmp_path: Path) -> None:
             MemoryContent("opinion", "of no kind"),  # type: ignore[arg-type]
         ):
             with pytest.raises(Problem):
-                done(memories.save(said, MemorySource("user")))
+                run_now(memories.save(said, MemorySource("user")))
 
 
 def test_a_profile_limits_what_is_learned_and_forbidden_wins(tmp_path: Path) -> None:
@@ -153,7 +156,7 @@ def test_a_profile_limits_what_is_learned_and_forbidden_wins(tmp_path: Path) -> 
     with memories_at(tmp_path) as memories:
 
         def learn(said: MemoryContent) -> str:
-            return done(memories.save(said, MemorySource("agent"), limits)).did
+            return run_now(memories.save(said, MemorySource("agent"), limits)).did
 
         assert learn(MemoryContent("knowledge", "Deploy on Tuesdays only.")) == "created"
         assert learn(MemoryContent("preference", "They like short answers.")) == "created"
@@ -172,7 +175,7 @@ def test_many_memories_at_once_are_checked_too(tmp_path: Path) -> None:
             (MemoryContent("knowledge", f"Fact number {n} of the list.", "folder", f"/{n % 3}"), MemorySource("import"))
             for n in range(50)
         ]
-        assert done(memories.add_all_unmatched(many)) == 50 and len(memories.listed()) == 50
+        assert run_now(memories.add_all_unmatched(many)) == 50 and len(memories.listed()) == 50
         assert [one.memory.content.text for one in memories.find("fact 17 list")][:1] == ["Fact number 17 of the list."]
         with pytest.raises(Problem):
-            done(memories.add_all_unmatched([(MemoryContent("knowledge", SECRETS[0]), MemorySource("import"))]))
+            run_now(memories.add_all_unmatched([(MemoryContent("knowledge", SECRETS[0]), MemorySource("import"))]))

@@ -13,7 +13,7 @@ from core.memory.saving import MemorySource
 from core.store.journal import Journal
 from core.store.proposal_store import ProposalStore
 from core.store.reader import Reader
-from tests.core.memory.made import done, keep, memories_at
+from tests.core.memory.made import memories_at, run_now, save_memory
 
 
 def ended(n: int, task: str, tried: str, verdict: str = "", status: str = "completed", error: str = "") -> Memory:
@@ -58,10 +58,10 @@ def test_other_approaches_and_scopes_are_not_similar() -> None:
 
 def test_near_duplicate_pairs_without_contradictions(tmp_path: Path) -> None:
     with memories_at(tmp_path) as memories:
-        keep(memories, "The release script of the site needs a clean working tree to start.")
-        mine = keep(memories, "The release script of the site needs a clean tree.", by="user").memory
-        keep(memories, "The release script of the site never needs a clean working tree to start.")
-        keep(memories, "Bread is baked on Mondays.")
+        save_memory(memories, "The release script of the site needs a clean working tree to start.")
+        mine = save_memory(memories, "The release script of the site needs a clean tree.", by="user").memory
+        save_memory(memories, "The release script of the site never needs a clean working tree to start.")
+        save_memory(memories, "Bread is baked on Mondays.")
         found = find_duplicates(memories.listed())
         assert [one.id for one, _ in found] == [mine.id] and len(found) == 1
 
@@ -78,37 +78,37 @@ def test_consolidation_proposes_once_and_accepting_and_undoing_are_changes(tmp_p
     with memories_at(tmp_path) as memories:
         for one in deploys(3):
             keep_outcome(memories, one)
-        first = keep(memories, "The release script of the site needs a clean working tree to start.").memory
-        second = keep(memories, "The release script of the site needs a clean tree.").memory
+        first = save_memory(memories, "The release script of the site needs a clean working tree to start.").memory
+        second = save_memory(memories, "The release script of the site needs a clean tree.").memory
         tray, proposals = tray_at(tmp_path, memories)
-        _, made = done(run_daily_maintenance(memories, proposals))
+        _, made = run_now(run_daily_maintenance(memories, proposals))
         assert sorted(one.action for one in made) == ["create", "merge"]
-        assert done(run_daily_maintenance(memories, proposals))[1] == []
+        assert run_now(run_daily_maintenance(memories, proposals))[1] == []
         merge = next(one for one in made if one.action == "merge")
-        kept = done(tray.accept(merge.id))
+        kept = run_now(tray.accept(merge.id))
         assert len(kept.result.split()) == 2
         standings = {memories.get(one.id).status for one in (first, second)}
         assert standings == {"active", "archived"}
         assert {memories.get(one.id).content.text for one in (first, second)} >= {first.content.text}
-        done(tray.undo(merge.id))
+        run_now(tray.undo(merge.id))
         assert [memories.get(one.id).content.text for one in (first, second)] == [
             first.content.text,
             second.content.text,
         ]
         assert {memories.get(one.id).status for one in (first, second)} == {"active"}
         lesson = next(one for one in made if one.action == "create")
-        done(tray.accept(lesson.id, "When a site is deployed: make release."))
+        run_now(tray.accept(lesson.id, "When a site is deployed: make release."))
         assert [one.content.text for one in memories.listed(kind="heuristic")] == [
             "When a site is deployed: make release."
         ]
-        done(tray.undo(lesson.id))
+        run_now(tray.undo(lesson.id))
         assert memories.listed(kind="heuristic", standing=None) == []
 
 
 def keep_outcome(memories: Memories, outcome: Memory) -> None:
     from core.memory.saving import MemorySource
 
-    done(memories.save(outcome.content, MemorySource("run", outcome.session)))
+    run_now(memories.save(outcome.content, MemorySource("run", outcome.session)))
 
 
 def test_a_rejected_lesson_is_not_proposed_again_after_each_new_outcome(tmp_path: Path) -> None:
@@ -118,13 +118,13 @@ def test_a_rejected_lesson_is_not_proposed_again_after_each_new_outcome(tmp_path
         for number in range(6):
             error = f"Port {8000 + number} of the site is taken"
             outcome = ended(number, f"Deploy the site number {number}", "command make release", "", "failed", error)
-            done(memories.save(outcome.content, MemorySource("run", f"s{number}")))
-            _, made = done(run_daily_maintenance(memories, proposals))
+            run_now(memories.save(outcome.content, MemorySource("run", f"s{number}")))
+            _, made = run_now(run_daily_maintenance(memories, proposals))
             assert len(made) == (number == 2), "the same lesson was proposed again"
             for one in made:
-                done(proposals.resolve(one.id, "rejected", text="Deploy at night."))  # as if edited before
+                run_now(proposals.resolve(one.id, "rejected", text="Deploy at night."))  # as if edited before
         for number in range(3):
             outcome = ended(number, "Write the letters of the week", "command make letters", "", "failed", "No paper")
-            done(memories.save(outcome.content, MemorySource("run", f"t{number}")))
-        assert len(done(run_daily_maintenance(memories, proposals))[1]) == 1, "another lesson is still proposed"
+            run_now(memories.save(outcome.content, MemorySource("run", f"t{number}")))
+        assert len(run_now(run_daily_maintenance(memories, proposals))[1]) == 1, "another lesson is still proposed"
         reader.close()

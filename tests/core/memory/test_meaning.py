@@ -26,7 +26,7 @@ from core.store.database import Database, connect
 from core.store.embedding_store import SLICE
 from core.store.memory_store import MemoryStore
 from tests.core.engine.harness import BOUND_S, open_engine, run_bounded, scripted_replies
-from tests.core.memory.made import Days
+from tests.core.memory.made import ManualClock
 from tests.core.memory.small_model import HEADS, WIDTH, random_model, small_model
 
 BOAT = "The boat leaves at dawn."
@@ -41,7 +41,7 @@ class Shelf:
         self.database = Database(folder / "journeyman.db", synchronous="OFF")
         book = MemoryStore(folder / "journeyman.db", self.database, index_terms)
         self.meaning = SemanticSearch(book, lambda: self.chosen, BOUND_S)
-        self.memories = Memories(book, Days(), self.meaning)
+        self.memories = Memories(book, ManualClock(), self.meaning)
 
     async def keep(self, text: str, place: str = "", around: str = "") -> SaveResult:
         said = MemoryContent("knowledge", text, "folder" if place else "everywhere", place, around)

@@ -12,7 +12,7 @@ from core.domain.problems import Problem
 from core.engine.services.memory_service import MemoryService
 from core.memory.serialization import from_json, from_markdown
 from tests.core.engine.harness import open_engine, run_bounded
-from tests.core.memory.made import Days, done, keep, memories_at
+from tests.core.memory.made import ManualClock, memories_at, run_now, save_memory
 
 LIST = """# Notes
 
@@ -93,10 +93,10 @@ def test_a_file_is_imported_in_one_write_and_deduplicated(tmp_path: Path) -> Non
     told = {"journeyman": "memories", "version": 1, "memories": [{"text": text} for text in texts]}
     file.write_text(json.dumps(told))
     with memories_at(tmp_path) as memories:
-        known = keep(memories, "They like tea.").memory.id
+        known = save_memory(memories, "They like tea.").memory.id
         seen: list[int] = []
         memories.store.on_change = lambda: seen.append(len(memories.listed()))
-        imported = done(MemoryService(memories, None, None).import_file(file))  # type: ignore[arg-type]  # it reads memories only
+        imported = run_now(MemoryService(memories, None, None).import_file(file))  # type: ignore[arg-type]  # it reads memories only
         assert seen == [4]
         made = imported.saved
         assert [kept.did for kept in made] == ["created", "reinforced", "created", "created", "reinforced"]
@@ -200,15 +200,15 @@ def test_memories_of_alma_are_imported(tmp_path: Path) -> None:
 
 def test_the_learning_history_is_grouped_by_day(tmp_path: Path) -> None:
     """The newest day comes first; outcomes are only counted, and memories that were forgotten later are included."""
-    clock = Days()
+    clock = ManualClock()
     with memories_at(tmp_path, clock) as memories:
-        keep(memories, "They like tea.", kind="preference")
-        gone = keep(memories, "The shed is green.").memory.id
+        save_memory(memories, "They like tea.", kind="preference")
+        gone = save_memory(memories, "The shed is green.").memory.id
         clock.pass_by(2)
-        keep(memories, "Write the letter. It was done.", kind="outcome")
-        keep(memories, "Letters leave at noon.")
-        done(memories.forget(gone))
-        days = done(MemoryService(memories, None, None).learned_by_day())  # type: ignore[arg-type]  # it reads memories only
+        save_memory(memories, "Write the letter. It was done.", kind="outcome")
+        save_memory(memories, "Letters leave at noon.")
+        run_now(memories.forget(gone))
+        days = run_now(MemoryService(memories, None, None).learned_by_day())  # type: ignore[arg-type]  # it reads memories only
     assert [([one.content.text for one in day.learned], day.runs) for day in days] == [
         (["Letters leave at noon."], 1),
         (["The shed is green.", "They like tea."], 0),

@@ -16,7 +16,7 @@ from core.domain.proposal import Proposal, ProposalState
 from core.engine.services.proposal_queue import ProposalQueue
 from core.memory.memories import Memories
 from core.memory.serialization import to_proposal_details
-from tests.core.memory.made import done, memories_at
+from tests.core.memory.made import memories_at, run_now
 from tests.core.memory.test_changes import problems
 from tests.core.memory.test_lessons import tray_at
 
@@ -150,5 +150,5 @@ def test_a_planted_bug_is_detected(tmp_path: Path, bug: str) -> None:
             "settled": "UPDATE proposal SET state = 'rejected' WHERE rowid = 2",
         }[bug]
         assert memories.store.database is not None
-        done(memories.store.database.run(lambda db: db.execute(planted)))
+        run_now(memories.store.database.run(lambda db: db.execute(planted)))
         assert model.wrong(memories, tray) != []

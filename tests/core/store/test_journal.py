@@ -34,7 +34,7 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "journeyman.db"
 
 
-def said(text: str) -> UserMessage:
+def user_message(text: str) -> UserMessage:
     return UserMessage(Text(text))
 
 
@@ -44,7 +44,7 @@ def test_events_are_read_back_unchanged(path: Path) -> None:
         journal.listen(told.append)
         name = await journal.create_session("/tmp", "Say hi")
         long = "x" * 10_000
-        await journal.append(name, said("hi"), RunStarted("scripted"))
+        await journal.append(name, user_message("hi"), RunStarted("scripted"))
         await journal.append(name, CallStarted("r1c1", "run", "command", "ls"))
         await journal.append(name, ToolReturned("r1c1", Text(long)))
         await journal.append(name, Replied(Text("broken \ud800 half")))
@@ -100,7 +100,7 @@ def test_events_queued_together_share_a_commit_and_keep_their_order(path: Path) 
         gate = Gate(database)
         await gate.held()
         before = commits(path)
-        waiting = [asyncio.ensure_future(journal.append(name, said(str(n)))) for n in range(100)]
+        waiting = [asyncio.ensure_future(journal.append(name, user_message(str(n)))) for n in range(100)]
         await asyncio.sleep(0)
         await gate.open()
         entries = await asyncio.gather(*waiting)
@@ -115,9 +115,9 @@ def test_events_of_one_loop_iteration_share_a_commit(path: Path) -> None:
     async def work(journal: Journal, reader: Reader, _: Database) -> None:
         name = await journal.create_session("/tmp", "t")
         before = commits(path)
-        first = journal.start_append(name, said("first"))
+        first = journal.start_append(name, user_message("first"))
         threading.Event().wait(0.05)  # There is enough time for the writing thread to take the job, but it must not.
-        second = journal.start_append(name, said("second"))
+        second = journal.start_append(name, user_message("second"))
         assert [(await each).seq for each in (first, second)] == [2, 3]
         assert commits(path) == before + 1
 
@@ -127,7 +127,7 @@ def test_events_of_one_loop_iteration_share_a_commit(path: Path) -> None:
 def test_jobs_queued_just_before_close_are_written(path: Path) -> None:
     async def work(journal: Journal, reader: Reader, database: Database) -> None:
         name = await journal.create_session("/tmp", "t")
-        journal.append_in_background(name, said("farewell"))
+        journal.append_in_background(name, user_message("farewell"))
         database.close()
         assert [line[0] for line in reader.raw_events(name)] == [1, 2]
 
@@ -140,11 +140,11 @@ def test_a_failing_job_affects_no_other(path: Path) -> None:
         gate = Gate(database)
         await gate.held()
         jobs: list[Coroutine[Any, Any, Any]] = [
-            journal.append(name, said("before")),
-            journal.append("nobody", said("lost")),
+            journal.append(name, user_message("before")),
+            journal.append("nobody", user_message("lost")),
             database.run(lambda db: 1 // 0),
             database.run(lambda db: db.execute("INSERT INTO event VALUES (1 << 32 | 1, 1, 1, 'x', 'x')")),
-            journal.append(name, said("after")),
+            journal.append(name, user_message("after")),
         ]
         waiting = [asyncio.ensure_future(job) for job in jobs]
         await asyncio.sleep(0)
@@ -163,8 +163,8 @@ def test_events_appended_together_are_all_stored_or_none(path: Path) -> None:
     async def work(journal: Journal, reader: Reader, _: Database) -> None:
         name = await journal.create_session("/tmp", "t")
         with pytest.raises(OverflowError):
-            await journal.append(name, said("one"), RunStarted("m", max_turns=2**70))
-        assert (await journal.append(name, said("two"))).seq == 2
+            await journal.append(name, user_message("one"), RunStarted("m", max_turns=2**70))
+        assert (await journal.append(name, user_message("two"))).seq == 2
         assert [hit.seq for hit in reader.search("one")] == []
 
     play(path, work)
@@ -177,13 +177,13 @@ def test_a_canceled_wait_still_notifies_the_listeners(path: Path) -> None:
         journal.listen(told.append)
         gate = Gate(database)
         await gate.held()
-        waiting = asyncio.ensure_future(journal.append(name, said("stop me")))
+        waiting = asyncio.ensure_future(journal.append(name, user_message("stop me")))
         await asyncio.sleep(0)
         waiting.cancel()
         await gate.open()
         with pytest.raises(asyncio.CancelledError):
             await waiting
-        await journal.append(name, said("next"))
+        await journal.append(name, user_message("next"))
         assert [each.entry.seq for each in told] == [2, 3]
 
     play(path, work)
@@ -198,7 +198,7 @@ def test_a_failing_listener_does_not_affect_others(path: Path) -> None:
         journal.listen(told.append)
         name = await journal.create_session("/tmp", "t")
         forget()
-        await journal.append(name, said("hi"))
+        await journal.append(name, user_message("hi"))
         assert len(told) == 2 and [type(report["exception"]) for report in reports] == [ZeroDivisionError]
 
     play(path, work)
@@ -207,7 +207,7 @@ def test_a_failing_listener_does_not_affect_others(path: Path) -> None:
 def test_concurrent_appends_of_many_sessions_leave_no_gap(path: Path) -> None:
     async def work(journal: Journal, reader: Reader, _: Database) -> None:
         names = [await journal.create_session("/tmp", str(n)) for n in range(4)]
-        await asyncio.gather(*(journal.append(names[n % 4], said(str(n))) for n in range(100)))
+        await asyncio.gather(*(journal.append(names[n % 4], user_message(str(n))) for n in range(100)))
         for name in names:
             assert [line[0] for line in reader.raw_events(name)] == list(range(1, 27))
 
@@ -220,7 +220,7 @@ def test_a_clock_that_goes_backwards_does_not_affect_the_event_log(path: Path) -
     async def work(journal: Journal, reader: Reader, _: Database) -> None:
         name = await journal.create_session("/tmp", "t")
         for text in "abcd":
-            await journal.append(name, said(text))
+            await journal.append(name, user_message(text))
         assert [line[2] for line in reader.raw_events(name)] == [100, 100, 100, 2_592_000_000_000, 2_592_000_000_000]
 
     play(path, work, lambda: next(times))
@@ -244,7 +244,7 @@ def test_any_text_is_stored(path: Path, text: str, kept: str) -> None:
         told: list[JournalUpdate] = []
         journal.listen(told.append)
         name = await journal.create_session("/tmp\ud800", "t")
-        await journal.append(name, said(text))
+        await journal.append(name, user_message(text))
         assert reader.full_text(name, 2) == kept
         assert [reader.full_text(name, 2, limit=most) for most in (0, 1, 9_999)] == [kept[:0], kept[:1], kept[:9_999]]
         assert [entry async for entry in journal.read(name)] == [each.entry for each in told]
@@ -257,7 +257,7 @@ def test_the_start_of_a_very_long_text_is_read_without_the_rest(path: Path) -> N
 
     async def work(journal: Journal, reader: Reader, _: Database) -> None:
         name = await journal.create_session("/tmp", "t")
-        await journal.append(name, said("x" * (16 << 20)))
+        await journal.append(name, user_message("x" * (16 << 20)))
         tracemalloc.start()
         try:
             assert reader.full_text(name, 2, limit=20_000) == "x" * 20_000
@@ -275,7 +275,7 @@ def test_many_sessions_are_written_and_few_are_cached(path: Path) -> None:
         names = [await journal.create_session("/tmp", f"t{number}") for number in range(MAX_CACHED_SESSIONS + 6)]
         for turn in range(2):
             for name in names:
-                await journal.append(name, RunStarted("scripted"), said(f"words {turn}"))
+                await journal.append(name, RunStarted("scripted"), user_message(f"words {turn}"))
                 await journal.append(name, CallStarted("c", "run", "command", "sleep"))
             for name in names:
                 await journal.append(name, ToolReturned("c", Text("done")), RunEnded("completed"))
@@ -292,7 +292,7 @@ def test_contents_are_stored_once(path: Path) -> None:
     async def work(journal: Journal, reader: Reader, database: Database) -> None:
         name = await journal.create_session("/tmp", "t")
         for _ in range(3):
-            await journal.append(name, said("the same " * 1000), blobs={"a" * 64: b"bytes"})
+            await journal.append(name, user_message("the same " * 1000), blobs={"a" * 64: b"bytes"})
         found = await database.run(lambda db: db.execute("SELECT size FROM blob ORDER BY size").fetchall())
         assert found == [(5,), (9000,)] and reader.blob("a" * 64) == b"bytes"
 
@@ -321,7 +321,7 @@ def test_readers_meet_no_lock_while_a_thousand_events_are_written(path: Path) ->
             thread.start()
         try:
             for part in range(20):
-                await asyncio.gather(*(journal.append(name, said(f"word {part} {n}")) for n in range(50)))
+                await asyncio.gather(*(journal.append(name, user_message(f"word {part} {n}")) for n in range(50)))
         finally:
             ended.set()
             for thread in threads:
@@ -358,7 +358,7 @@ def test_open_questions_are_listed_until_they_are_answered(path: Path) -> None:
 def test_a_session_needs_its_first_event(path: Path) -> None:
     async def work(journal: Journal, reader: Reader, _: Database) -> None:
         with pytest.raises(Problem, match="There is no session abcd"):
-            await journal.append("abcd", said("hi"))
+            await journal.append("abcd", user_message("hi"))
         assert (await journal.append("abcd", SessionCreated("abcd", "/tmp", "t"))).seq == 1
 
     play(path, work)
@@ -403,7 +403,7 @@ def test_a_removed_file_is_not_written_to(path: Path) -> None:
         name = asyncio.run(journal.create_session("/tmp", "t"))
         path.rename(path.with_name("away"))
         with pytest.raises(Problem, match="removed while Journeyman was open"):
-            asyncio.run(journal.append(name, said("where to?")))
+            asyncio.run(journal.append(name, user_message("where to?")))
         assert not path.exists()
         path.with_name("away").rename(path)
-        assert asyncio.run(journal.append(name, said("back"))).seq == 2
+        assert asyncio.run(journal.append(name, user_message("back"))).seq == 2

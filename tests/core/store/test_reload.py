@@ -34,7 +34,7 @@ from tests.core.store.made import dump, fill, journal_at
 FEW = settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 
 
-class Bench:
+class JournalHarness:
     """Runs the journal's write path on this thread, with a database in memory."""
 
     def __init__(self, forgets: bool) -> None:
@@ -55,15 +55,15 @@ class Bench:
 
 
 @contextmanager
-def bench(*, forgets: bool = False) -> Iterator[Bench]:
-    made = Bench(forgets)
+def open_journal(*, forgets: bool = False) -> Iterator[JournalHarness]:
+    made = JournalHarness(forgets)
     try:
         yield made
     finally:
         made.db.close()
 
 
-def write_all(to: Bench, entries: list[EventRecord]) -> None:
+def write_all(to: JournalHarness, entries: list[EventRecord]) -> None:
     to.write(SessionCreated("s", "/tmp", "t"), 1)
     for entry in entries:
         to.write(entry.event, entry.at)
@@ -71,7 +71,7 @@ def write_all(to: Bench, entries: list[EventRecord]) -> None:
 
 def check_what_is_stored(entries: list[EventRecord]) -> None:
     """Compare the state in memory with the file after each event."""
-    with bench() as live:
+    with open_journal() as live:
         live.write(SessionCreated("s", "/tmp", "t"), 1)
         for entry in entries:
             live.write(entry.event, entry.at)
@@ -93,7 +93,7 @@ def test_after_every_event_the_file_equals_memory(entries: list[EventRecord]) ->
 @FEW
 @given(journals(25))
 def test_a_journal_without_a_cache_writes_the_same(entries: list[EventRecord]) -> None:
-    with bench() as live, bench(forgets=True) as forgetful:
+    with open_journal() as live, open_journal(forgets=True) as forgetful:
         write_all(live, entries)
         write_all(forgetful, entries)
         assert list(live.db.iterdump()) == list(forgetful.db.iterdump())
@@ -102,7 +102,7 @@ def test_a_journal_without_a_cache_writes_the_same(entries: list[EventRecord]) -
 @FEW
 @given(journals(25))
 def test_rebuild_restores_everything(entries: list[EventRecord]) -> None:
-    with bench() as live:
+    with open_journal() as live:
         write_all(live, entries)
         tables = [f"SELECT * FROM {table} ORDER BY 1" for table in ("session", "step", "pending_request", "event")]
         before = [live.db.execute(table).fetchall() for table in tables]

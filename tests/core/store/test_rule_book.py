@@ -14,7 +14,7 @@ from core.store.database import Database
 from core.store.rule_store import LoadedRules, RuleStore, new_rule_id
 
 
-def kept(path: Path, *work: Callable[[RuleStore], object]) -> LoadedRules:
+def rules_after(path: Path, *work: Callable[[RuleStore], object]) -> LoadedRules:
     """Return the rules in a store after some work on it."""
     database = Database(path)
 
@@ -36,24 +36,24 @@ def log(name: str = "abc234", **more: object) -> PermissionRule:
 
 def test_a_rule_is_stored_with_author_time_and_source(tmp_path: Path) -> None:
     rules = (log(), log("b", scope="folder", scope_id="/w", created_at=6))
-    assert kept(tmp_path / "a.db", lambda book: book.add(rules)) == LoadedRules(rules)
+    assert rules_after(tmp_path / "a.db", lambda book: book.add(rules)) == LoadedRules(rules)
     assert rules[0].matches == ("git log -p", "git log") and (rules[0].author, rules[0].session) == ("user", "s")
 
 
 def test_a_revoked_rule_has_no_effect_and_stays_listed(tmp_path: Path) -> None:
     path = tmp_path / "a.db"
-    assert kept(path, lambda book: book.add([log()]), lambda book: book.revoke("abc234")) == LoadedRules(())
+    assert rules_after(path, lambda book: book.add([log()]), lambda book: book.revoke("abc234")) == LoadedRules(())
     with closing(sqlite3.connect(path)) as db:
         assert db.execute("SELECT id, revoked_at FROM rule").fetchall() == [("abc234", 99)]
     with pytest.raises(Problem):
-        kept(path, lambda book: book.revoke("abc234"))
+        rules_after(path, lambda book: book.revoke("abc234"))
 
 
 def test_a_rule_that_does_not_match_its_examples_is_not_stored(tmp_path: Path) -> None:
     wrong = PermissionRule("a", "allow", "run", "command", "git log *", matches=("git diff",), misses=("ls",))
     with pytest.raises(Problem):
-        kept(tmp_path / "a.db", lambda book: book.add([log("b"), wrong]))
-    assert kept(tmp_path / "a.db") == LoadedRules(())
+        rules_after(tmp_path / "a.db", lambda book: book.add([log("b"), wrong]))
+    assert rules_after(tmp_path / "a.db") == LoadedRules(())
 
 
 @pytest.mark.parametrize(
@@ -74,7 +74,7 @@ def test_a_rule_that_does_not_match_its_examples_is_not_stored(tmp_path: Path) -
 )
 def test_one_bad_rule_invalidates_the_file(tmp_path: Path, change: str) -> None:
     path = tmp_path / "a.db"
-    kept(path, lambda book: book.add([log(), log("good")]))
+    rules_after(path, lambda book: book.add([log(), log("good")]))
     with closing(sqlite3.connect(path)) as db, db:
         db.execute(change)
     book = RuleStore(path, None).read()

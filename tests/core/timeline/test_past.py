@@ -11,7 +11,7 @@ def line(kind: str, seq: int, run: int = 1, **values: Any) -> dict[str, Any]:
     return {"seq": seq, "run": run, "at": seq * 1000, "kind": kind, **values}
 
 
-def heard(*lines: dict[str, Any]) -> SessionActivity:
+def activity_of(*lines: dict[str, Any]) -> SessionActivity:
     past = SessionActivity()
     past.apply(lines)
     return past
@@ -36,7 +36,7 @@ def test_every_golden_event_can_be_read() -> None:
 
 
 def test_a_file_has_its_history() -> None:
-    past = heard(
+    past = activity_of(
         line("file_changed", 1, path="a", before="", after="x", added=3),
         line("file_changed", 2, 2, path="a", before="x", after="y", added=1, removed=2),
         line("file_changed", 3, 2, path="b", before="q", after="", removed=9),
@@ -61,7 +61,7 @@ def test_a_file_has_its_history() -> None:
 def test_line_counts_of_a_file_match_its_diff() -> None:
     """A file is created, edited and then rewound; its counts are net changes, per run and per session."""
     bodies = {"made": b"one\ntwo\n", "edited": b"one\n2\nthree\n"}
-    past = heard(
+    past = activity_of(
         line("file_changed", 1, path="a", before="", after="made", added=2),
         line("file_changed", 2, path="a", before="made", after="edited", added=2, removed=1),
         line("file_changed", 3, path="b", before="", after="gone", added=4),
@@ -81,7 +81,7 @@ def test_line_counts_of_a_file_match_its_diff() -> None:
 
 
 def test_a_question_and_its_answer_are_one_decision() -> None:
-    past = heard(
+    past = activity_of(
         line("permission_requested", 1, request={"id": "r1", "tool": "run", "object": "make", "reason": "no rule"}),
         line("question_asked", 2, question={"id": "q1", "text": "Which?", "options": [{"label": "A"}]}),
         line("permission_decided", 3, request_id="r1", allowed=True, scope="folder"),
@@ -102,7 +102,7 @@ def test_an_unanswered_request_is_not_pending_after_its_run_ended() -> None:
     asked = line("question_asked", 1, question={"id": "q1", "text": "Which?"})
     wanted = line("permission_requested", 2, request={"id": "r1", "tool": "write", "object": "a"})
     nobody = {"expired": True, "answered_by": "nobody"}
-    past = heard(asked, wanted, line("question_answered", 3, question_id="q1", answer=nobody))
+    past = activity_of(asked, wanted, line("question_answered", 3, question_id="q1", answer=nobody))
     assert [(each.status, each.cause) for each in past.decisions] == [("stopped", "nobody"), ("waiting", "")]
     past.apply([line("run_ended", 4, status="failed", error={"message": "It failed.", "cause": "500", "fix": "Wait."})])
     assert [each.status for each in past.decisions] == ["stopped", "stopped"]
@@ -111,12 +111,12 @@ def test_an_unanswered_request_is_not_pending_after_its_run_ended() -> None:
 
 def test_similar_approvals_are_one_row() -> None:
     allows = [line("call_allowed", seq, call_id=f"c{seq}", reason="reads only") for seq in range(1, 1001)]
-    past = heard(*allows, line("call_allowed", 1001, call_id="c", reason="a rule", rule_id="r1"))
+    past = activity_of(*allows, line("call_allowed", 1001, call_id="c", reason="a rule", rule_id="r1"))
     assert [(each.count, each.rule) for each in past.decisions] == [(1000, ""), (1, "r1")]
 
 
 def test_the_last_rating_of_the_user_counts() -> None:
-    past = heard(
+    past = activity_of(
         line("run_rated", 1, run_number=2, rating="up", note={"head": "fine"}),
         line("run_rated", 2, run_number=2, rating="down", by="check"),
         line("run_rated", 3, run_number=1, rating=""),

@@ -27,7 +27,7 @@ def call(workspace: Path, name: str, seen: Mapping[str, str] | None = None, **ar
 
 
 @asynccontextmanager
-async def placed(
+async def opened_context(
     folder: Path, sandbox: Sandbox | None = None, hear: CallOutputListener | None = None
 ) -> AsyncIterator[ToolContext]:
     """Open the context of a run."""
@@ -40,7 +40,7 @@ async def placed(
 
 async def use(tool: Tool, parameters: Any, folder: Path, sandbox: Sandbox | None = None) -> ToolResult:
     """Run a tool with parameters that were read already."""
-    async with placed(folder, sandbox) as place:
+    async with opened_context(folder, sandbox) as place:
         return await tool.run(parameters, place)
 
 
@@ -49,13 +49,13 @@ def seen(workspace: Path, *names: str) -> dict[str, str]:
     return {name: content_digest((workspace / name).read_bytes()) for name in names}
 
 
-def lay(folder: Path, **files: str | bytes) -> None:
+def create_files(folder: Path, **files: str | bytes) -> None:
     """Create files in a folder; `__` in a keyword stands for a slash, `_dot_` for a dot."""
     for keyword, body in files.items():
-        put(folder, keyword.replace("__", "/").replace("_dot_", "."), body)
+        create_file(folder, keyword.replace("__", "/").replace("_dot_", "."), body)
 
 
-def put(folder: Path, name: str, body: str | bytes) -> None:
+def create_file(folder: Path, name: str, body: str | bytes) -> None:
     path = folder / name
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(body if isinstance(body, bytes) else body.encode())

@@ -6,11 +6,11 @@ import pytest
 
 from core.tools.read_before_edit import updated_digests
 from core.tools.tool import FileChange, ToolResult
-from tests.core.tools.calls import call, put, seen
+from tests.core.tools.calls import call, create_file, seen
 
 
 def test_the_only_match_is_replaced(tmp_path: Path) -> None:
-    put(tmp_path, "a.txt", "one\ntwo\nthree\n")
+    create_file(tmp_path, "a.txt", "one\ntwo\nthree\n")
     done = call(tmp_path, "edit", seen(tmp_path, "a.txt"), path="./a.txt", old_string="two", new_string="2")
     assert not done.failed and (tmp_path / "a.txt").read_text() == "one\n2\nthree\n"
     assert done.changes == (FileChange("./a.txt", b"one\ntwo\nthree\n", b"one\n2\nthree\n"),)
@@ -19,16 +19,16 @@ def test_the_only_match_is_replaced(tmp_path: Path) -> None:
 
 
 def test_a_file_that_was_not_read_is_shown_and_not_edited(tmp_path: Path) -> None:
-    put(tmp_path, "a.txt", "x" * 5_000)
+    create_file(tmp_path, "a.txt", "x" * 5_000)
     done = call(tmp_path, "edit", path="a.txt", old_string="x", new_string="y")
     assert done.failed and "was not read" in done.output and "3,500 bytes more" in done.output
     assert len(done.output) < 2_000 and (tmp_path / "a.txt").read_text() == "x" * 5_000
 
 
 def test_a_file_changed_since_it_was_read_is_not_edited(tmp_path: Path) -> None:
-    put(tmp_path, "a.txt", "mine")
+    create_file(tmp_path, "a.txt", "mine")
     known = seen(tmp_path, "a.txt")
-    put(tmp_path, "a.txt", "yours")
+    create_file(tmp_path, "a.txt", "yours")
     done = call(tmp_path, "edit", known, path="a.txt", old_string="yours", new_string="ours")
     assert done.failed and "has changed since" in done.output and "yours" in done.output
 
@@ -44,13 +44,13 @@ def test_a_file_changed_since_it_was_read_is_not_edited(tmp_path: Path) -> None:
     ],
 )
 def test_an_ambiguous_edit_is_refused(tmp_path: Path, text: str, old: str, new: str, said: str) -> None:
-    put(tmp_path, "a.txt", text)
+    create_file(tmp_path, "a.txt", text)
     done = call(tmp_path, "edit", seen(tmp_path, "a.txt"), path="a.txt", old_string=old, new_string=new)
     assert done.failed and said in done.output and (tmp_path / "a.txt").read_text() == text
 
 
 def test_line_endings_are_kept(tmp_path: Path) -> None:
-    put(tmp_path, "a.txt", b"one\r\ntwo\r\nthree\r\n")
+    create_file(tmp_path, "a.txt", b"one\r\ntwo\r\nthree\r\n")
     assert not call(
         tmp_path, "edit", seen(tmp_path, "a.txt"), path="a.txt", old_string="one\ntwo", new_string="1\n2"
     ).failed
@@ -59,7 +59,7 @@ def test_line_endings_are_kept(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("body", [b"a\0b", b"\xff\xfe\xfa"])
 def test_binary_files_are_not_edited(tmp_path: Path, body: bytes) -> None:
-    put(tmp_path, "a.bin", body)
+    create_file(tmp_path, "a.bin", body)
     done = call(tmp_path, "edit", seen(tmp_path, "a.bin"), path="a.bin", old_string="a", new_string="b")
     assert done.failed and (tmp_path / "a.bin").read_bytes() == body
 
@@ -68,7 +68,7 @@ def test_binary_files_are_not_edited(tmp_path: Path, body: bytes) -> None:
 def test_nothing_outside_is_edited(tmp_path: Path, name: str) -> None:
     folder = tmp_path / "inner"
     folder.mkdir()
-    put(tmp_path, "out.txt", "canary")
+    create_file(tmp_path, "out.txt", "canary")
     (folder / "link").symlink_to(tmp_path / "out.txt")
     assert call(folder, "edit", path=name, old_string="canary", new_string="gone").failed
     assert call(folder, "patch", diff=f"--- {name}\n+++ {name}\n@@ -1 +1 @@\n-canary\n+gone\n").failed
@@ -76,7 +76,7 @@ def test_nothing_outside_is_edited(tmp_path: Path, name: str) -> None:
 
 
 def test_files_shown_by_read_and_write_can_be_edited(tmp_path: Path) -> None:
-    put(tmp_path, "a.txt", "one\ntwo\n")
+    create_file(tmp_path, "a.txt", "one\ntwo\n")
     for name, more in (("read", {"start": 2}), ("write", {"content": "two\n"})):
         first = call(tmp_path, name, path="a.txt", **more)
         assert not call(

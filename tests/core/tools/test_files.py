@@ -20,12 +20,12 @@ from core.tools.write import WRITE, WriteArguments
 from core.workspace.broker import READ_LIMIT, SMALL
 from core.workspace.paths import check_workspace
 from core.workspace.threads import run_to_completion
-from tests.core.tools.calls import placed
+from tests.core.tools.calls import opened_context
 
 
 def acted(tool: Tool, parameters: Any, folder: Path) -> tuple[ToolReturned, list[FileChanged], dict[str, bytes]]:
     async def once() -> tuple[list[SessionEvent], dict[str, bytes]]:
-        async with placed(folder) as place:
+        async with opened_context(folder) as place:
             return await execute_call(tool, "c1", parameters, place, {})
 
     events, blobs = asyncio.run(once())
@@ -51,7 +51,7 @@ def test_a_file_is_read_completely_or_in_part(tmp_path: Path) -> None:
 
 def test_only_large_files_are_read_in_a_thread(tmp_path: Path) -> None:
     async def test() -> None:
-        async with placed(tmp_path) as place:
+        async with opened_context(tmp_path) as place:
             for size, at_once in ((SMALL, True), (SMALL + 1, False)):
                 (tmp_path / "a").write_bytes(b"x" * size)
                 reading = asyncio.ensure_future(READ.run(ReadArguments("a"), place))

@@ -8,7 +8,7 @@ import pytest
 from core.domain.globs import matches, pattern_parts
 from core.tools.folder_walk import FolderWalk
 from core.tools.gitignore import is_ignored, parse_gitignore
-from tests.core.tools.calls import call, put
+from tests.core.tools.calls import call, create_file
 
 
 def found(folder: Path, pattern: str, path: str = ".") -> list[str]:
@@ -17,7 +17,7 @@ def found(folder: Path, pattern: str, path: str = ".") -> list[str]:
 
 def test_names_and_paths(tmp_path: Path) -> None:
     for name in ("a.py", "src/b.py", "src/deep/c.py", "src/deep/c.txt", ".git/config", ".hidden"):
-        put(tmp_path, name, "")
+        create_file(tmp_path, name, "")
     assert found(tmp_path, "*.py") == ["a.py", "src/b.py", "src/deep/c.py"]
     assert found(tmp_path, "src/*.py") == ["src/b.py"]
     assert found(tmp_path, "src/**/*.py") == ["src/b.py", "src/deep/c.py"]
@@ -39,19 +39,19 @@ def test_ignored_files_are_omitted(tmp_path: Path) -> None:
         "src/top",
         "src/n/q",
     ):
-        put(tmp_path, name, "")
-    put(tmp_path, ".gitignore", "# logs\n*.log\n!keep.log\nbuild/\n/top\nsrc/*/q\n")
-    put(tmp_path, "src/.gitignore", "*.me\n!a.log\n")
+        create_file(tmp_path, name, "")
+    create_file(tmp_path, ".gitignore", "# logs\n*.log\n!keep.log\nbuild/\n/top\nsrc/*/q\n")
+    create_file(tmp_path, "src/.gitignore", "*.me\n!a.log\n")
     assert found(tmp_path, "**") == [
         ".gitignore", "keep.log", "src/.gitignore", "src/a.log", "src/build", "src/top",
     ]  # fmt: skip
 
 
 def test_links_pipes_and_bad_names(tmp_path: Path) -> None:
-    put(tmp_path, "outer/secret.py", "")
+    create_file(tmp_path, "outer/secret.py", "")
     folder = tmp_path / "inner"
-    put(folder, "a\nb.py", "")
-    put(folder, "\u202egpj.py", "")
+    create_file(folder, "a\nb.py", "")
+    create_file(folder, "\u202egpj.py", "")
     (folder / os.fsdecode(b"bad\xff.py")).touch()
     (folder / "link").symlink_to(tmp_path / "outer")
     (folder / "loop").symlink_to(folder)
@@ -66,7 +66,7 @@ def test_links_pipes_and_bad_names(tmp_path: Path) -> None:
 
 def test_the_number_of_results_is_limited(tmp_path: Path) -> None:
     for number in range(600):
-        put(tmp_path, f"{number:03}.txt", "")
+        create_file(tmp_path, f"{number:03}.txt", "")
     lines = found(tmp_path, "*.txt")
     assert len(lines) == 501 and lines[-1] == "[100 more]"
     walk = FolderWalk(tmp_path, _remaining=100)

@@ -13,9 +13,9 @@ from core.tools.revert_unapproved import COPIES_FOLDER
 from core.tools.run import RunArguments, run
 from core.tools.tool_context import CallGrant, open_context
 from core.workspace.sandbox import Sandbox
-from tests.core.tools.test_run import bench
-from tests.core.workspace.commands import Ear, walls
-from tests.core.workspace.ground import Ground, lay
+from tests.core.tools.test_run import open_harness
+from tests.core.workspace.commands import OutputRecorder, open_sandbox
+from tests.core.workspace.ground import Ground, create_ground
 
 EVIL = "'[core]\\n\\tfsmonitor = touch '\"$PWD\"'/OBEYED; false\\n'"
 COPY = f"mkdir evil; cp -r .git/. evil/; printf {EVIL} >> evil/config; "
@@ -66,7 +66,7 @@ def ground(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ground:
         monkeypatch.setenv(f"GIT_CONFIG_KEY_{number}", key)
         monkeypatch.setenv(f"GIT_CONFIG_VALUE_{number}", value)
     monkeypatch.setenv("GIT_CONFIG_COUNT", "3")
-    return lay(tmp_path)
+    return create_ground(tmp_path)
 
 
 @pytest.mark.parametrize("rung", ["bubblewrap", "landlock"])
@@ -75,7 +75,7 @@ def test_p13_git_of_the_user_starts_no_program_that_a_command_configured(case: s
     """Each command made `git status`, as run by a prompt or an editor, start a program outside the sandbox."""
     kind, command, place = REPOSITORIES[case]
     subprocess.run(["sh", "-c", MAKE[kind]], cwd=ground.folder, check=True, capture_output=True)
-    with walls(rung) as sandbox, bench(sandbox, ground.folder) as made:
+    with open_sandbox(rung) as sandbox, open_harness(sandbox, ground.folder) as made:
         made.use(command)
     folder = ground.folder / place
     if folder.is_dir():
@@ -89,7 +89,7 @@ def test_a_linked_worktree_leads_to_no_other_settings(ground: Ground) -> None:
     tree = ground.folder.parent / "tree"
     subprocess.run(["git", "worktree", "add", "-q", str(tree)], cwd=ground.folder, check=True, capture_output=True)
     own = ground.folder / ".git/worktrees/tree"
-    with walls("bubblewrap") as sandbox, bench(sandbox, tree) as made:
+    with open_sandbox("bubblewrap") as sandbox, open_harness(sandbox, tree) as made:
         for name in ("commondir", "config.worktree"):
             assert made.use(f"printf {EVIL} > '{own}/{name}'").failed
         assert made.use("echo a > a; git add a; git commit -qm two -- a && git status").exit_code in (0, 128)
@@ -99,7 +99,7 @@ def test_a_linked_worktree_leads_to_no_other_settings(ground: Ground) -> None:
 
 def test_worktrees_and_repositories_created_by_a_command_work(ground: Ground) -> None:
     subprocess.run(["sh", "-c", MAKE["git"]], cwd=ground.folder, check=True)
-    with walls("bubblewrap") as sandbox, bench(sandbox, ground.folder) as made:
+    with open_sandbox("bubblewrap") as sandbox, open_harness(sandbox, ground.folder) as made:
         for command in (
             "git worktree add -q tree && git -C tree status",
             "git -C tree status && git worktree list | grep tree && git worktree remove tree",
@@ -116,7 +116,7 @@ def test_p14_a_link_to_a_protected_path_is_protected_too(ground: Ground) -> None
     (ground.folder / ".vscode").symlink_to("conf")
     (ground.folder / "values").write_text("KEY=canary")
     (ground.folder / ".env").symlink_to("values")
-    with walls("bubblewrap") as sandbox, bench(sandbox, ground.folder) as made:
+    with open_sandbox("bubblewrap") as sandbox, open_harness(sandbox, ground.folder) as made:
         made.use("echo evil > conf/tasks.json; echo evil > .vscode/new.json")
         assert "canary" not in made.use("cat values .e*").output
     assert [path.name for path in (ground.folder / "conf").iterdir()] == ["tasks.json"]
@@ -124,11 +124,11 @@ def test_p14_a_link_to_a_protected_path_is_protected_too(ground: Ground) -> None
 
 
 def test_p14_protected_files_created_by_a_command_vanish_while_it_runs(ground: Ground) -> None:
-    with walls("bubblewrap") as sandbox, bench(sandbox, ground.folder) as made:
+    with open_sandbox("bubblewrap") as sandbox, open_harness(sandbox, ground.folder) as made:
         command = "mkdir .vscode; echo evil > .envrc; echo evil > .vscode/tasks.json; "
         done = made.use(command + "while [ -e .envrc ] || [ -e .vscode/tasks.json ]; do sleep 0.05; done; echo gone")
         assert done.output.startswith("gone\n\n[reverted") and ".envrc, .vscode/tasks.json" in done.output
-        copies = sorted((made.place.data / COPIES_FOLDER).iterdir())
+        copies = sorted((made.context.data / COPIES_FOLDER).iterdir())
         assert [path.read_text() for path in copies] == ["evil\n", "evil\n"]
         assert {path.stat().st_mode & 0o777 for path in copies} == {0o600}
 
@@ -136,7 +136,7 @@ def test_p14_protected_files_created_by_a_command_vanish_while_it_runs(ground: G
 def test_a_moved_folder_keeps_its_contents(ground: Ground) -> None:
     (ground.folder / "one/.vscode").mkdir(parents=True)
     (ground.folder / "one/.vscode/settings.json").write_text("{}")
-    with walls("landlock") as sandbox, bench(sandbox, ground.folder) as made:
+    with open_sandbox("landlock") as sandbox, open_harness(sandbox, ground.folder) as made:
         assert "reverted" not in made.use("mv one two").output
         assert (ground.folder / "two/.vscode/settings.json").read_text() == "{}"
         assert "reverted" in made.use("mv two one; echo evil > one/.vscode/settings.json").output
@@ -149,8 +149,8 @@ def test_an_approval_applies_while_a_background_command_runs(ground: Ground) -> 
     told: list[CommandEnd] = []
 
     async def main(sandbox: Sandbox) -> None:
-        ear = Ear()
-        place = open_context(ground.folder, ground.folder.parent, lambda _, piece: ear(piece), lambda: sandbox)
+        recorder = OutputRecorder()
+        place = open_context(ground.folder, ground.folder.parent, lambda _, piece: recorder(piece), lambda: sandbox)
         tasks: list[asyncio.Task[None]] = []
 
         def spawn(work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
@@ -162,14 +162,14 @@ def test_an_approval_applies_while_a_background_command_runs(ground: Ground) -> 
 
         place.commands.connect(spawn, tell)
         await run(RunArguments("echo evil > .mcp.json; echo up; sleep 60", background=True), place.for_call("c1"))
-        await ear.until(b"up")
+        await recorder.wait_for(b"up")
         done = await run(
             RunArguments("echo mine > .envrc"), place.for_call("c2", CallGrant(protected_paths=(".envrc",)))
         )
         place.commands.note_foreign_changes((change.path, change.after) for change in done.changes)
         await place.close()
 
-    with walls("bubblewrap") as sandbox:
+    with open_sandbox("bubblewrap") as sandbox:
         asyncio.run(main(sandbox))
     assert (ground.folder / ".envrc").read_text() == "mine\n" and not (ground.folder / ".mcp.json").exists()
     (ended,) = told

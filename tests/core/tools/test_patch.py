@@ -11,14 +11,14 @@ from core.domain.problems import Problem
 from core.tools.catalogue import read_arguments
 from core.tools.patch import PATCH, PatchArguments, timeline_text
 from core.tools.unified_diff import apply_diff, parse_diff
-from tests.core.tools.calls import call, put
+from tests.core.tools.calls import call, create_file
 
 TEN = "".join(f"line {n}\n" for n in range(1, 11))
 
 
 def test_several_files_are_changed_created_and_removed(tmp_path: Path) -> None:
-    put(tmp_path, "a.txt", TEN)
-    put(tmp_path, "old/b.txt", "bye\n")
+    create_file(tmp_path, "a.txt", TEN)
+    create_file(tmp_path, "old/b.txt", "bye\n")
     diff = (
         "diff --git a/a.txt b/a.txt\nindex 1..2 100644\n--- a/a.txt\n+++ b/a.txt\n"
         "@@ -1,3 +1,3 @@\n line 1\n-line 2\n+LINE 2\n line 3\n@@ -9,2 +9,3 @@ there\n line 9\n line 10\n+line 11\n"
@@ -35,8 +35,8 @@ def test_several_files_are_changed_created_and_removed(tmp_path: Path) -> None:
 
 
 def test_one_failing_hunk_changes_nothing(tmp_path: Path) -> None:
-    put(tmp_path, "a.txt", TEN)
-    put(tmp_path, "b.txt", "b\n")
+    create_file(tmp_path, "a.txt", TEN)
+    create_file(tmp_path, "b.txt", "b\n")
     diff = "--- a.txt\n+++ a.txt\n@@ -1 +1 @@\n-line 1\n+x\n--- b.txt\n+++ b.txt\n@@ -1 +1 @@\n-c\n+d\n"
     done = call(tmp_path, "patch", diff=diff)
     assert done.failed and "does not apply to b.txt" in done.output
@@ -44,7 +44,7 @@ def test_one_failing_hunk_changes_nothing(tmp_path: Path) -> None:
 
 
 def test_a_file_that_cannot_be_written_reverts_the_others(tmp_path: Path) -> None:
-    put(tmp_path, "a.txt", "a\n")
+    create_file(tmp_path, "a.txt", "a\n")
     diff = "--- a.txt\n+++ a.txt\n@@ -1 +1 @@\n-a\n+b\n--- /dev/null\n+++ b/.git/hooks/x\n@@ -0,0 +1 @@\n+x\n"
     done = call(tmp_path, "patch", diff=diff)
     assert done.failed and "nothing was changed" in done.output
@@ -52,14 +52,14 @@ def test_a_file_that_cannot_be_written_reverts_the_others(tmp_path: Path) -> Non
 
 
 def test_a_hunk_may_have_moved_but_must_match_once(tmp_path: Path) -> None:
-    put(tmp_path, "a.txt", "new\n" * 5 + TEN)
+    create_file(tmp_path, "a.txt", "new\n" * 5 + TEN)
     assert not call(tmp_path, "patch", diff="--- a.txt\n+++ a.txt\n@@ -2,2 +2,2 @@\n line 2\n-line 3\n+3\n").failed
-    put(tmp_path, "b.txt", "x\nsame\ny\nsame\n")
+    create_file(tmp_path, "b.txt", "x\nsame\ny\nsame\n")
     assert call(tmp_path, "patch", diff="--- b.txt\n+++ b.txt\n@@ -1 +1 @@\n-same\n+other\n").failed
 
 
 def test_line_endings_and_blank_context_lines(tmp_path: Path) -> None:
-    put(tmp_path, "a.txt", b"one\r\n\r\ntwo\r\n")
+    create_file(tmp_path, "a.txt", b"one\r\n\r\ntwo\r\n")
     done = call(tmp_path, "patch", diff="--- a.txt\n+++ a.txt\n@@ -1,3 +1,3 @@\n one\n\n-two\n+2\n-- \n2.40\n")
     assert not done.failed, done.output
     assert (tmp_path / "a.txt").read_bytes() == b"one\r\n\r\n2\r\n"
@@ -86,7 +86,7 @@ def test_line_endings_and_blank_context_lines(tmp_path: Path) -> None:
     ],
 )
 def test_an_unreadable_patch_is_refused(tmp_path: Path, diff: str) -> None:
-    put(tmp_path, "a", "a\n")
+    create_file(tmp_path, "a", "a\n")
     assert call(tmp_path, "patch", diff=diff).failed
     assert (tmp_path / "a").read_text() == "a\n" and [path.name for path in tmp_path.iterdir()] == ["a"]
 

@@ -12,12 +12,12 @@ from core.tools.read import READ, ReadArguments
 from core.tools.tool import FileChange, Tool, ToolResult
 from core.tools.write import WRITE, WriteArguments
 from tests.core.tools import calls
-from tests.core.workspace.ground import Ground, lay, odd_spellings, set_traps
+from tests.core.workspace.ground import Ground, create_ground, odd_spellings, set_traps
 
 
 @pytest.fixture
 def ground(tmp_path: Path) -> Ground:
-    return lay(tmp_path)
+    return create_ground(tmp_path)
 
 
 def use(tool: Tool, parameters: object, folder: Path) -> ToolResult:

@@ -16,46 +16,46 @@ from core.tools.tool import FileChange, ToolResult
 from core.tools.tool_context import NO_GRANT, CallGrant, ToolContext, open_context
 from core.workspace.readable_system import interpreter
 from core.workspace.sandbox import Sandbox, choose_sandbox
-from tests.core.workspace.commands import walls
-from tests.core.workspace.ground import Ground, lay
+from tests.core.workspace.commands import open_sandbox
+from tests.core.workspace.ground import Ground, create_ground
 
 
 @pytest.fixture
 def ground(tmp_path: Path) -> Ground:
-    return lay(tmp_path)
+    return create_ground(tmp_path)
 
 
 @pytest.fixture(params=["bubblewrap", "landlock"])
 def sandbox(request: pytest.FixtureRequest) -> Iterator[Sandbox]:
-    with walls(request.param) as made:
+    with open_sandbox(request.param) as made:
         yield made
 
 
-class Bench:
+class RunHarness:
     """A context in which several commands are run."""
 
-    def __init__(self, runner: asyncio.Runner, place: ToolContext, heard: list[tuple[str, bytes]]) -> None:
-        self._runner, self.place, self.heard = runner, place, heard
+    def __init__(self, runner: asyncio.Runner, context: ToolContext, output: list[tuple[str, bytes]]) -> None:
+        self._runner, self.context, self.output = runner, context, output
 
-    def use(self, command: str, timeout_s: float = 20, word: CallGrant = NO_GRANT) -> ToolResult:
-        return self._runner.run(run(RunArguments(command, timeout_s), self.place.for_call("c1", word)))
+    def use(self, command: str, timeout_s: float = 20, grant: CallGrant = NO_GRANT) -> ToolResult:
+        return self._runner.run(run(RunArguments(command, timeout_s), self.context.for_call("c1", grant)))
 
 
 @contextlib.contextmanager
-def bench(sandbox: Sandbox, folder: Path) -> Iterator[Bench]:
+def open_harness(sandbox: Sandbox, folder: Path) -> Iterator[RunHarness]:
     heard: list[tuple[str, bytes]] = []
     place = open_context(folder, folder.parent, lambda call, piece: heard.append((call, piece)), lambda: sandbox)
     with asyncio.Runner() as runner:
         try:
-            yield Bench(runner, place, heard)
+            yield RunHarness(runner, place, heard)
         finally:
             runner.run(place.close())
 
 
 def test_changes_are_recorded(sandbox: Sandbox, ground: Ground) -> None:
-    with bench(sandbox, ground.folder) as made:
+    with open_harness(sandbox, ground.folder) as made:
         done = made.use("sed -i s/inside/INSIDE/ real/file; echo made > new; echo said")
-        assert (done.output, done.failed, done.exit_code) == ("said\n", False, 0) and made.heard == [("c1", b"said\n")]
+        assert (done.output, done.failed, done.exit_code) == ("said\n", False, 0) and made.output == [("c1", b"said\n")]
         assert done.changes == (FileChange("new", None, b"made\n"), FileChange("real/file", b"inside", b"INSIDE"))
         assert made.use("rm -r real new; exit 3").changes == (
             FileChange("new", b"made\n", None),
@@ -64,7 +64,7 @@ def test_changes_are_recorded(sandbox: Sandbox, ground: Ground) -> None:
 
 
 def test_failures_say_why(sandbox: Sandbox, ground: Ground) -> None:
-    with bench(sandbox, ground.folder) as made:
+    with open_harness(sandbox, ground.folder) as made:
         assert made.use("exit 3").exit_code == 3
         late = made.use("echo before > half; sleep 60", 3)
         assert late.failed and "stopped after 3 s" in late.output
@@ -75,7 +75,7 @@ def test_failures_say_why(sandbox: Sandbox, ground: Ground) -> None:
 
 
 def test_a_command_with_a_nul_byte_is_rejected(sandbox: Sandbox, ground: Ground) -> None:
-    with bench(sandbox, ground.folder) as made, pytest.raises(Problem, match="It contains a NUL byte"):
+    with open_harness(sandbox, ground.folder) as made, pytest.raises(Problem, match="It contains a NUL byte"):
         made.use("echo a\0b")
 
 
@@ -83,39 +83,39 @@ def test_protected_files_touched_by_a_command(ground: Ground) -> None:
     subprocess.run(["git", "init", "-q", ground.folder / "deep/er"], check=True)
     (ground.folder / "deep/.env").write_text("KEY=canary")
     command = "cat deep/.env; echo x > deep/er/.git/hooks/pre-commit"
-    with walls("bubblewrap") as sandbox, bench(sandbox, ground.folder) as made:
+    with open_sandbox("bubblewrap") as sandbox, open_harness(sandbox, ground.folder) as made:
         done = made.use(command)
         assert done.failed and "canary" not in done.output and "read-only here" in done.output and done.changes == ()
-        allowed = made.use(command, word=CallGrant(protected_paths=("deep/er/.git/hooks",), secrets=True))
+        allowed = made.use(command, grant=CallGrant(protected_paths=("deep/er/.git/hooks",), secrets=True))
         assert not allowed.failed and "KEY=canary" in allowed.output
         assert [change.path for change in allowed.changes] == ["deep/er/.git/hooks/pre-commit"]
 
 
 def test_a_list_of_words_runs_without_a_shell(sandbox: Sandbox, ground: Ground) -> None:
     said = ("printf", "%s|", "$HOME", "a b", "`id`", "; exit 9", "-x", "")
-    with bench(sandbox, ground.folder) as made:
-        assert made.use("not this", word=CallGrant(argv=said)).output == "$HOME|a b|`id`|; exit 9|-x||"
-        assert made.use("echo x", word=CallGrant(argv=("no-such-program",))).exit_code == 127
+    with open_harness(sandbox, ground.folder) as made:
+        assert made.use("not this", grant=CallGrant(argv=said)).output == "$HOME|a b|`id`|; exit 9|-x||"
+        assert made.use("echo x", grant=CallGrant(argv=("no-such-program",))).exit_code == 127
 
 
 def test_without_a_sandbox_a_command_needs_approval(ground: Ground) -> None:
-    with contextlib.closing(choose_sandbox(launchers=[])) as none, bench(none, ground.folder) as made:
+    with contextlib.closing(choose_sandbox(launchers=[])) as none, open_harness(none, ground.folder) as made:
         with pytest.raises(Problem, match="Commands are disabled"):
             made.use("echo x > y")
-        assert made.use("echo said", word=CallGrant(unsandboxed=True)).output == "said\n"
-        assert made.place.level == "none" and not (ground.folder / "y").exists()
+        assert made.use("echo said", grant=CallGrant(unsandboxed=True)).output == "said\n"
+        assert made.context.level == "none" and not (ground.folder / "y").exists()
 
 
 def test_hosts_allowed_by_the_user(ground: Ground) -> None:
     """Refused hosts are reported; Landlock cannot allow single hosts and says so."""
 
-    with walls("bubblewrap") as sandbox, bench(sandbox, ground.folder) as made:
+    with open_sandbox("bubblewrap") as sandbox, open_harness(sandbox, ground.folder) as made:
         assert "PROXY" not in made.use("env").output
-        made.place.network_access.allow("example.org")
+        made.context.network_access.allow("example.org")
         asked = f"{shlex.quote(interpreter())} -c 'import urllib.request as u; u.urlopen(\"http://example.com/\")'"
         assert "tried to reach hosts that are not allowed in this run: example.com:80" in made.use(asked).output
-    with walls("landlock") as sandbox, bench(sandbox, ground.folder) as made:
-        made.place.network_access.allow("example.org")
+    with open_sandbox("landlock") as sandbox, open_harness(sandbox, ground.folder) as made:
+        made.context.network_access.allow("example.org")
         with pytest.raises(Problem, match="cannot be given network access"):
             made.use("true")
 
@@ -149,7 +149,7 @@ HOLES = {
 @pytest.mark.parametrize("case", sorted(HOLES))
 def test_p14_new_protected_files_are_removed(case: str, sandbox: Sandbox, ground: Ground) -> None:
     """Files that configure other programs are removed when the command that created them ends; its output says so."""
-    with bench(sandbox, ground.folder) as made:
+    with open_harness(sandbox, ground.folder) as made:
         done = made.use(HOLES[case] + "; echo kept > plain.txt")
         left = [path for path in ground.folder.rglob("*") if path.is_file() or path.is_symlink()]
         evil = (".mcp.json", ".envrc", "tasks.json", "S.md", "pre-commit", "settings.json")
@@ -161,8 +161,8 @@ def test_p14_new_protected_files_are_removed(case: str, sandbox: Sandbox, ground
 
 
 def test_p14_a_protected_file_is_kept_if_approved_or_checked_out_by_git(sandbox: Sandbox, ground: Ground) -> None:
-    with bench(sandbox, ground.folder) as made:
-        done = made.use("echo x > .envrc", word=CallGrant(protected_paths=(".envrc",)))
+    with open_harness(sandbox, ground.folder) as made:
+        done = made.use("echo x > .envrc", grant=CallGrant(protected_paths=(".envrc",)))
         assert (ground.folder / ".envrc").exists() and "reverted" not in done.output
         name = "git -c user.name=a -c user.email=a@b"
         words = [
@@ -178,6 +178,6 @@ def test_p14_a_protected_file_is_kept_if_approved_or_checked_out_by_git(sandbox:
 def test_p14_landlock_restores_changed_protected_files(ground: Ground) -> None:
     """Landlock cannot protect single existing files, so they are restored when the command has ended."""
     (ground.folder / ".envrc").write_text("old")
-    with walls("landlock") as low, bench(low, ground.folder) as made:
+    with open_sandbox("landlock") as low, open_harness(low, ground.folder) as made:
         done = made.use("python3 -c \"open('.env'+'rc','w').write('evil')\"")
         assert (ground.folder / ".envrc").read_text() == "old" and "reverted" in done.output

@@ -15,7 +15,7 @@ import core.tools.search as search_module
 from core.domain.problems import Problem
 from core.tools.search import SearchArguments, search
 from core.tools.tool import ToolResult
-from tests.core.tools.calls import call, placed, put
+from tests.core.tools.calls import call, create_file, opened_context
 
 RACE_S = float(os.environ.get("JOURNEYMAN_RACE_S", "2"))  # read at import: tests run without this variable
 PATIENCE_S = 60.0  # until a search finds the folder in its proper state on a busy machine
@@ -24,9 +24,9 @@ needs_ripgrep = pytest.mark.skipif(RIPGREP is None, reason="ripgrep is not insta
 ENGINES = [pytest.param(None, id="ours"), pytest.param(RIPGREP, id="ripgrep", marks=needs_ripgrep)]
 
 
-def look(folder: Path, pattern: str, engine: str | None, path: str = ".", glob: str = "") -> list[str]:
+def search_lines(folder: Path, pattern: str, engine: str | None, path: str = ".", glob: str = "") -> list[str]:
     async def once() -> ToolResult:
-        async with placed(folder) as place:
+        async with opened_context(folder) as place:
             return await search(SearchArguments(pattern, path, glob), place, engine)
 
     return asyncio.run(once()).output.splitlines()
@@ -34,41 +34,45 @@ def look(folder: Path, pattern: str, engine: str | None, path: str = ".", glob: 
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_lines_with_their_numbers(tmp_path: Path, engine: str | None) -> None:
-    put(tmp_path, "b.py", "import os\n\nx = 1\nimport sys\n")
-    put(tmp_path, "a/c.txt", b"Import\r\nimport re\r\n")
-    put(tmp_path, ".git/x", "import me\n")
-    put(tmp_path, "built.py", "import not\n")
-    put(tmp_path, ".gitignore", "built.py\n")
-    assert look(tmp_path, "^import", engine) == ["a/c.txt:2: import re", "b.py:1: import os", "b.py:4: import sys"]
-    assert look(tmp_path, "^import", engine, glob="*.py") == ["b.py:1: import os", "b.py:4: import sys"]
-    assert look(tmp_path, "(?i)^import$", engine, path="a") == ["a/c.txt:1: Import"]
-    assert look(tmp_path, "sys", engine, path="b.py") == ["b.py:4: import sys"]
-    assert look(tmp_path, "nowhere", engine) == ["[no matches]"]
-    assert look(tmp_path, "1\\s+import", engine) == ["[no matches]"]
+    create_file(tmp_path, "b.py", "import os\n\nx = 1\nimport sys\n")
+    create_file(tmp_path, "a/c.txt", b"Import\r\nimport re\r\n")
+    create_file(tmp_path, ".git/x", "import me\n")
+    create_file(tmp_path, "built.py", "import not\n")
+    create_file(tmp_path, ".gitignore", "built.py\n")
+    assert search_lines(tmp_path, "^import", engine) == [
+        "a/c.txt:2: import re",
+        "b.py:1: import os",
+        "b.py:4: import sys",
+    ]
+    assert search_lines(tmp_path, "^import", engine, glob="*.py") == ["b.py:1: import os", "b.py:4: import sys"]
+    assert search_lines(tmp_path, "(?i)^import$", engine, path="a") == ["a/c.txt:1: Import"]
+    assert search_lines(tmp_path, "sys", engine, path="b.py") == ["b.py:4: import sys"]
+    assert search_lines(tmp_path, "nowhere", engine) == ["[no matches]"]
+    assert search_lines(tmp_path, "1\\s+import", engine) == ["[no matches]"]
 
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_files_with_keys_are_not_searched(tmp_path: Path, engine: str | None) -> None:
     for name in (".env", ".ENV", "sub/id_rsa", ".aws/credentials", "server.pem"):
-        put(tmp_path, name, "canary\n")
-    put(tmp_path, ".env.example", "canary\n")
-    assert look(tmp_path, "canary", engine) == [".env.example:1: canary"]
-    assert look(tmp_path, "canary", engine, path=".env") == ["[no matches]"]
+        create_file(tmp_path, name, "canary\n")
+    create_file(tmp_path, ".env.example", "canary\n")
+    assert search_lines(tmp_path, "canary", engine) == [".env.example:1: canary"]
+    assert search_lines(tmp_path, "canary", engine, path=".env") == ["[no matches]"]
 
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_hostile_files(tmp_path: Path, engine: str | None) -> None:
-    put(tmp_path, "outside.txt", "needle\n")
+    create_file(tmp_path, "outside.txt", "needle\n")
     folder = tmp_path / "inner"
-    put(folder, "binary", b"needle\0needle\n")
-    put(folder, "a:1: b\nc.txt", "needle\n")
-    put(folder, "-rf", "needle\n")
-    put(folder, "long", "x" * 100_000 + "needle" + "\n")
-    put(folder, "latin", b"\xff needle\n")
+    create_file(folder, "binary", b"needle\0needle\n")
+    create_file(folder, "a:1: b\nc.txt", "needle\n")
+    create_file(folder, "-rf", "needle\n")
+    create_file(folder, "long", "x" * 100_000 + "needle" + "\n")
+    create_file(folder, "latin", b"\xff needle\n")
     (folder / os.fsdecode(b"\xff")).write_text("needle\n")
     (folder / "link").symlink_to(tmp_path / "outside.txt")
     os.mkfifo(folder / "pipe")
-    lines = look(folder, "needle", engine)
+    lines = search_lines(folder, "needle", engine)
     assert [line[:20] for line in lines if line.startswith(("-rf", "latin"))] == [
         "-rf:1: needle",
         "latin:1: \ufffd needle",
@@ -77,24 +81,24 @@ def test_hostile_files(tmp_path: Path, engine: str | None) -> None:
     assert any(line.startswith("long:1: ") and len(line) < 500 for line in lines)
     assert not any("outside" in line or line.startswith(("link", "pipe", "binary")) for line in lines)
     with pytest.raises(Problem):
-        look(folder, "needle", engine, path="../outside.txt")
+        search_lines(folder, "needle", engine, path="../outside.txt")
     with pytest.raises(Problem):
-        look(folder, "needle", engine, path="link")
+        search_lines(folder, "needle", engine, path="link")
 
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_the_number_of_matches_is_limited(tmp_path: Path, engine: str | None) -> None:
     for number in range(300):
-        put(tmp_path, f"{number:03}.txt", "needle\n" * 10)
-    lines = look(tmp_path, "needle", engine)
+        create_file(tmp_path, f"{number:03}.txt", "needle\n" * 10)
+    lines = search_lines(tmp_path, "needle", engine)
     assert len(lines) == 201 and lines[0] == "000.txt:1: needle" and "only the first 200" in lines[-1]
 
 
 def test_a_catastrophic_pattern_is_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(search_module, "SECONDS", 0.5)
-    put(tmp_path, "a.txt", "a" * 40 + "!\n")
+    create_file(tmp_path, "a.txt", "a" * 40 + "!\n")
     began = time.monotonic()
-    lines = look(tmp_path, "^(a+)+$", None)
+    lines = search_lines(tmp_path, "^(a+)+$", None)
     assert time.monotonic() - began < 5 and "stopped after 0.5 s" in lines[-1]
 
 
@@ -119,9 +123,9 @@ while swap() == 0: pass
 def test_a_swap_race_shows_nothing_from_outside(tmp_path: Path, engine: str | None) -> None:
     """Case P8 for `find` and `search`; the environment variable JOURNEYMAN_RACE_S prolongs it."""
     folder, outside = tmp_path / "work", tmp_path / "outside"
-    put(folder, "real/file.txt", "inside\n")
-    put(outside, "secret-name.txt", "canary\n")
-    put(outside, "file.txt", "canary\n")
+    create_file(folder, "real/file.txt", "inside\n")
+    create_file(outside, "secret-name.txt", "canary\n")
+    create_file(outside, "file.txt", "canary\n")
     (folder / "swapped").symlink_to(outside)
     paths = [folder / name for name in ("real", "swapped")]
     told = ""
@@ -129,6 +133,6 @@ def test_a_swap_race_shows_nothing_from_outside(tmp_path: Path, engine: str | No
         assert other.stdout and other.stdout.readline() == b"0\n"
         until = time.monotonic() + RACE_S / 2
         while (left := until - time.monotonic()) > 0 or ("inside" not in told and left > -PATIENCE_S):
-            told += "\n".join(look(folder, "inside|canary", engine)) + call(folder, "find", pattern="*").output
+            told += "\n".join(search_lines(folder, "inside|canary", engine)) + call(folder, "find", pattern="*").output
         other.kill()
     assert "canary" not in told and "secret-name" not in told and "inside" in told

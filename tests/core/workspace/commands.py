@@ -18,13 +18,17 @@ from core.workspace.sandbox_selftest import SandboxProof, prove_sandbox
 from core.workspace.unsandboxed import Unsandboxed
 
 T = TypeVar("T")
-RUNGS: dict[str, Callable[[], SandboxLauncher]] = {"bubblewrap": Bubblewrap, "landlock": Landlock, "none": Unsandboxed}
+LAUNCHERS: dict[str, Callable[[], SandboxLauncher]] = {
+    "bubblewrap": Bubblewrap,
+    "landlock": Landlock,
+    "none": Unsandboxed,
+}
 
 
 @functools.cache
-def proof_of(name: str) -> SandboxProof | None:
+def selftest_result(name: str) -> SandboxProof | None:
     """Return the self-test result of a launcher on this machine; None without a sandbox."""
-    launcher = RUNGS[name]()
+    launcher = LAUNCHERS[name]()
     with contextlib.closing(launcher):
         if name == "none" or not launcher.available:
             return None
@@ -32,12 +36,12 @@ def proof_of(name: str) -> SandboxProof | None:
 
 
 @contextlib.contextmanager
-def walls(name: str) -> Iterator[Sandbox]:
+def open_sandbox(name: str) -> Iterator[Sandbox]:
     """Open a sandbox with one launcher; skip the test if this machine does not support it."""
-    proof = proof_of(name)
+    proof = selftest_result(name)
     if name != "none" and (proof is None or not proof.works):
         pytest.skip(f"this machine offers no {name}")
-    with contextlib.closing(Sandbox(RUNGS[name](), proof, allow_unsandboxed=True)) as made:
+    with contextlib.closing(Sandbox(LAUNCHERS[name](), proof, allow_unsandboxed=True)) as made:
         yield made
 
 
@@ -50,20 +54,20 @@ def run(sandbox: Sandbox, command: str, folder: Path, limits: CommandLimits | No
     return await_(sandbox.run(CommandRequest(command, folder, limits or CommandLimits(time_s=30))))
 
 
-class Ear:
+class OutputRecorder:
     """Collects the output of a command, and can wait until a given text was printed."""
 
     def __init__(self) -> None:
-        self.heard = b""
+        self.output = b""
         self._more = asyncio.Event()
 
     def __call__(self, piece: bytes) -> None:
-        self.heard += piece
+        self.output += piece
         self._more.set()
 
-    async def until(self, words: bytes) -> None:
+    async def wait_for(self, text: bytes) -> None:
         """Wait until this text was printed."""
         async with asyncio.timeout(20):
-            while words not in self.heard:
+            while text not in self.output:
                 self._more.clear()
                 await self._more.wait()

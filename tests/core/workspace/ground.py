@@ -27,7 +27,7 @@ def names(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir())
 
 
-def lay(base: Path) -> Ground:
+def create_ground(base: Path) -> Ground:
     """Create a workspace and a folder outside it."""
     folder, outside = base / "work folder", base / "outside"
     folder.mkdir()

@@ -16,7 +16,7 @@ from core.domain.problems import Problem
 from core.domain.sensitive_paths import is_hidden_from_commands, is_protected, is_secret
 from core.workspace import beneath
 from core.workspace.broker import READ_LIMIT, WRITE_LIMIT, FileBroker
-from tests.core.workspace.ground import CANARY, Ground, lay, names, odd_spellings, set_traps, traversals
+from tests.core.workspace.ground import CANARY, Ground, create_ground, names, odd_spellings, set_traps, traversals
 
 RACE_S = float(os.environ.get("JOURNEYMAN_RACE_S", "2"))
 WAYS = [
@@ -27,7 +27,7 @@ WAYS = [
 
 @pytest.fixture
 def ground(tmp_path: Path) -> Ground:
-    return lay(tmp_path)
+    return create_ground(tmp_path)
 
 
 @pytest.fixture(params=WAYS)

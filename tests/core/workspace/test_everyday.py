@@ -17,7 +17,7 @@ from core.workspace.folder_scan import FolderScan
 from core.workspace.landlock import Landlock
 from core.workspace.launcher import CommandLimits, CommandRequest
 from core.workspace.sandbox import Sandbox, SandboxLauncher
-from tests.core.workspace.commands import await_, walls
+from tests.core.workspace.commands import await_, open_sandbox
 
 HERE = Path(__file__).parent
 TOOLS = Path(sys.executable).parent
@@ -61,7 +61,7 @@ def sandbox(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
             patch.setenv("HOME", str(home))
         readable = (*readable_system.interpreter_folders(), Path(sys.prefix))
         launcher: SandboxLauncher
-        with walls(request.param):
+        with open_sandbox(request.param):
             if request.param == "bubblewrap":
                 launcher = Bubblewrap(readable)
             else:

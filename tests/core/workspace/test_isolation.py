@@ -26,8 +26,8 @@ from core.workspace.launcher import CommandLimits, CommandRequest
 from core.workspace.running_command import FinishedCommand
 from core.workspace.sandbox import Sandbox, SandboxLauncher
 from core.workspace.sandbox_selftest import prove_sandbox
-from tests.core.workspace.commands import await_, run, walls
-from tests.core.workspace.ground import Ground, lay
+from tests.core.workspace.commands import await_, open_sandbox, run
+from tests.core.workspace.ground import Ground, create_ground
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="launchers for Linux only")
 
@@ -60,7 +60,7 @@ IPC_CREAT_ALL = 0o1666
 
 @pytest.fixture
 def ground(tmp_path: Path) -> Ground:
-    return lay(tmp_path)
+    return create_ground(tmp_path)
 
 
 @pytest.fixture(scope="module")
@@ -71,7 +71,7 @@ def sandboxes() -> Iterator[Callable[[str], Sandbox]]:
 
         def opened(name: str) -> Sandbox:
             if name not in made:
-                with walls(name.split()[0]):
+                with open_sandbox(name.split()[0]):
                     made[name] = stack.enter_context(contextlib.closing(Sandbox(ALL[name](), None)))
             return made[name]
 
@@ -415,7 +415,7 @@ sys.stdin.read()
 
 def test_the_fork_server_ends_with_us(ground: Ground) -> None:
     """Our process is killed by SIGKILL."""
-    with walls("landlock"):
+    with open_sandbox("landlock"):
         pass
     words, pipe = [sys.executable, "-c", KILLED, str(ground.folder)], subprocess.PIPE
     with subprocess.Popen(words, cwd=ROOT, stdin=pipe, stdout=pipe, text=True) as ours:

@@ -14,7 +14,7 @@ from core.workspace.launcher import CommandLimits, CommandRequest, SandboxPermis
 from core.workspace.outbound_hosts import allowed_address, is_public, normalized_host
 from core.workspace.running_command import FinishedCommand
 from core.workspace.sandbox import Sandbox
-from tests.core.workspace.commands import await_, walls
+from tests.core.workspace.commands import await_, open_sandbox
 
 INWARD = [
     *("127.0.0.1", "127.1", "0x7f000001", "2130706433", "0177.0.0.1", "[::1]", "::1", "0.0.0.0", "0", "localhost"),
@@ -94,7 +94,7 @@ def port() -> Iterator[int]:
 
 @pytest.fixture
 def sandbox() -> Iterator[Sandbox]:
-    with walls("bubblewrap") as made:
+    with open_sandbox("bubblewrap") as made:
         yield made
 
 

@@ -32,7 +32,7 @@ def done(command: str, folder: Path, timeout_s: float = 20) -> FinishedCommand:
     return asyncio.run(run_command(command, folder, timeout_s))
 
 
-def left(folder: Path) -> list[str]:
+def remaining_processes(folder: Path) -> list[str]:
     """Return the command lines of processes whose working directory is the folder."""
     found = []
     for place in Path("/proc").iterdir():
@@ -82,13 +82,13 @@ def test_closing_the_output_does_not_end_the_command(tmp_path: Path) -> None:
 )
 def test_no_process_is_left_behind(tmp_path: Path, command: str) -> None:
     assert done(command, tmp_path).output == "x\n"
-    assert eventually(lambda: not left(tmp_path)), left(tmp_path)
+    assert eventually(lambda: not remaining_processes(tmp_path)), remaining_processes(tmp_path)
 
 
 def test_a_process_that_ignores_signals_is_killed_at_its_timeout(tmp_path: Path) -> None:
     found = done("trap '' TERM INT HUP; echo on; sleep 600", tmp_path, 0.3)
     assert (found.killed_because, found.output, found.exit_code) == ("stopped after 0.3 s", "on\n", -signal.SIGKILL)
-    assert eventually(lambda: not left(tmp_path))
+    assert eventually(lambda: not remaining_processes(tmp_path))
 
 
 def test_stdin_is_empty_and_there_is_no_terminal(tmp_path: Path) -> None:
@@ -133,7 +133,7 @@ def test_a_stop_at_any_moment_leaves_no_process(tmp_path: Path, after_s: float) 
 
     before = len(list(Path("/proc/self/fd").iterdir()))
     asyncio.run(main())
-    assert eventually(lambda: not left(tmp_path)), left(tmp_path)
+    assert eventually(lambda: not remaining_processes(tmp_path)), remaining_processes(tmp_path)
     assert len(list(Path("/proc/self/fd").iterdir())) <= before
 
 
@@ -145,11 +145,11 @@ def test_a_command_dies_with_us(tmp_path: Path) -> None:
     process = subprocess.Popen([sys.executable, "-c", program, str(tmp_path)], cwd=Path(__file__).parents[3])
     try:
         assert eventually((tmp_path / "begun").exists)
-        assert left(tmp_path)
+        assert remaining_processes(tmp_path)
     finally:
         process.kill()
         process.wait()
-    assert eventually(lambda: not left(tmp_path)), left(tmp_path)
+    assert eventually(lambda: not remaining_processes(tmp_path)), remaining_processes(tmp_path)
 
 
 def test_split_characters_are_joined() -> None:

@@ -24,8 +24,8 @@ from core.workspace.running_command import KEPT_BYTES, FinishedCommand
 from core.workspace.sandbox import Sandbox, choose_sandbox
 from core.workspace.sandbox_selftest import ATTACK_DESCRIPTIONS, prove_sandbox
 from core.workspace.unsandboxed import Unsandboxed
-from tests.core.workspace.commands import RUNGS, Ear, await_, proof_of, run, walls
-from tests.core.workspace.ground import Ground, lay
+from tests.core.workspace.commands import LAUNCHERS, OutputRecorder, await_, open_sandbox, run, selftest_result
+from tests.core.workspace.ground import Ground, create_ground
 
 ROOT = Path(__file__).parents[3]
 LEFT = [
@@ -36,25 +36,25 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="launchers for L
 
 @pytest.fixture
 def ground(tmp_path: Path) -> Ground:
-    return lay(tmp_path)
+    return create_ground(tmp_path)
 
 
-@pytest.fixture(params=RUNGS)
+@pytest.fixture(params=LAUNCHERS)
 def sandbox(request: pytest.FixtureRequest) -> Iterator[Sandbox]:
-    with walls(request.param) as made:
+    with open_sandbox(request.param) as made:
         yield made
 
 
 @pytest.fixture
 def wrapped() -> Iterator[Sandbox]:
-    with walls("bubblewrap") as made:
+    with open_sandbox("bubblewrap") as made:
         yield made
 
 
 def test_the_rungs_pass_their_self_test() -> None:
     """None of the attacks works; Landlock does not prevent three by design, which its result says."""
     for name, known in (("bubblewrap", ()), ("landlock", ("names", "protected", "secret"))):
-        proof = proof_of(name)
+        proof = selftest_result(name)
         if proof is not None and proof.works:
             assert (proof.escapes, proof.known_gaps) == ((), known)
 
@@ -72,7 +72,7 @@ def test_t21_a_weak_profile_disables_commands(
     weaken: Callable[[list[str]], list[str]], said: set[str], ground: Ground
 ) -> None:
     """The error names the attacks that worked."""
-    with walls("bubblewrap"):
+    with open_sandbox("bubblewrap"):
         made = choose_sandbox(launchers=[lambda: Bubblewrap(weaken=weaken)])
     with contextlib.closing(made):
         assert made.proof and set(made.proof.escapes) >= said
@@ -83,7 +83,7 @@ def test_t21_a_weak_profile_disables_commands(
 
 def test_a_weak_second_rung_is_detected_too() -> None:
     with (
-        walls("landlock"),
+        open_sandbox("landlock"),
         contextlib.closing(choose_sandbox(launchers=[lambda: Landlock(weaken=lambda _: ["/"])])) as made,
     ):
         assert made.proof and "read_outside" in made.proof.escapes and made.disabled_reason(SandboxPermissions())
@@ -106,7 +106,7 @@ def test_t20_a_failing_rung_is_skipped(tmp_path: Path, monkeypatch: pytest.Monke
 
 def test_a_passed_self_test_is_cached(tmp_path: Path) -> None:
     cache = tmp_path / "proof"
-    with walls("bubblewrap"), contextlib.closing(Bubblewrap()) as launcher:
+    with open_sandbox("bubblewrap"), contextlib.closing(Bubblewrap()) as launcher:
         first = prove_sandbox(launcher, cache)
         began = time.monotonic()
         assert prove_sandbox(launcher, cache) == first and time.monotonic() - began < 0.1
@@ -139,7 +139,7 @@ def test_no_path_leads_outside(name: str, ground: Ground) -> None:
     """P1–P7 with commands."""
     (ground.folder / "away").symlink_to(ground.outside)
     tries = [f"{ground.canary}", "../outside/canary", "away/canary", f"/proc/self/root{ground.canary}"]
-    with walls(name) as sandbox:
+    with open_sandbox(name) as sandbox:
         for path in tries:
             assert "canary-" not in run(sandbox, f"cat '{path}'; echo mine > '{path}'", ground.folder).output
         run(sandbox, f"ln '{ground.canary}' hard; mv real/file '{ground.outside}/'; rm -rf away/*", ground.folder)
@@ -227,7 +227,7 @@ def test_memory_file_systems_have_a_size_limit(wrapped: Sandbox, ground: Ground)
 def test_kernel_settings_are_read_only(ground: Ground) -> None:
     """Root owns /proc/sys, and bubblewrap leaves it writable for an owner without capabilities."""
     for name in ("bubblewrap", "landlock"):
-        with walls(name) as sandbox:
+        with open_sandbox(name) as sandbox:
             for place in ("/proc/sys/kernel/core_pattern", "/proc/sys/kernel/hostname", "/proc/sysrq-trigger"):
                 assert "open" not in run(sandbox, f": >> {place} && echo open", ground.folder).output
 
@@ -253,7 +253,7 @@ def test_programs_in_the_home_are_available_without_their_keys(
         (home / place).parent.mkdir(parents=True, exist_ok=True)
         (home / place).write_text("canary-key" if place in keys else "part\n")
     monkeypatch.setenv("HOME", str(home))
-    with walls(name) as sandbox:
+    with open_sandbox(name) as sandbox:
         places = " ".join(f"'{home / place}'" for place in (*keys, *parts))
         done = run(sandbox, f"cat {places} 2>/dev/null", ground.folder)
     assert done.output == "part\n" * len(parts)
@@ -346,12 +346,12 @@ def assert_nobody(*words: str) -> None:
     """Assert that soon no process has these words in its command line: the last ones may not be reaped yet."""
     until_ = time.monotonic() + 5
     while found := [
-        place for place in Path("/proc").glob("[0-9]*/cmdline") if all(word in words_of(place) for word in words)
+        place for place in Path("/proc").glob("[0-9]*/cmdline") if all(word in command_line_of(place) for word in words)
     ]:
-        assert time.monotonic() < until_, [words_of(place) for place in found]
+        assert time.monotonic() < until_, [command_line_of(place) for place in found]
 
 
-def words_of(place: Path) -> str:
+def command_line_of(place: Path) -> str:
     with contextlib.suppress(OSError):
         return place.read_text(errors="replace").replace("\0", " ")
     return ""
@@ -411,9 +411,12 @@ def test_a_stop_ends_all_processes(sandbox: Sandbox, ground: Ground) -> None:
     """A canceled wait returns when no process is left."""
 
     async def stop() -> None:
-        ear, asked = Ear(), CommandRequest(f"sleep {LEFT[2]} & setsid sleep {LEFT[2]} & echo up; wait", ground.folder)
-        work = asyncio.ensure_future(sandbox.run(asked, ear))
-        await ear.until(b"up")
+        recorder, asked = (
+            OutputRecorder(),
+            CommandRequest(f"sleep {LEFT[2]} & setsid sleep {LEFT[2]} & echo up; wait", ground.folder),
+        )
+        work = asyncio.ensure_future(sandbox.run(asked, recorder))
+        await recorder.wait_for(b"up")
         work.cancel()
         with contextlib.suppress(asyncio.CancelledError):
             await work
@@ -442,22 +445,22 @@ def test_a_stop_at_any_moment(wrapped: Sandbox, ground: Ground) -> None:
 
 def test_a_background_command(sandbox: Sandbox, ground: Ground) -> None:
     """A background command is started, checked and ended, and its output is received."""
-    ear = Ear()
+    recorder = OutputRecorder()
 
     async def watch() -> FinishedCommand | None:
         asked = CommandRequest(f"echo one; read x < fifo; echo two; sleep {LEFT[3]}", ground.folder)
-        running = await sandbox.start(asked, ear)
-        await ear.until(b"one")
+        running = await sandbox.start(asked, recorder)
+        await recorder.wait_for(b"one")
         assert running.finished is None and running.output() == "one\n"
         with (ground.folder / "fifo").open("w") as fifo:
             fifo.write("on\n")
-        await ear.until(b"two")
+        await recorder.wait_for(b"two")
         await running.kill_and_wait()
         return running.finished
 
     os.mkfifo(ground.folder / "fifo")
     done = await_(watch())
-    assert done and done.killed_because == "stopped" and ear.heard == b"one\ntwo\n"
+    assert done and done.killed_because == "stopped" and recorder.output == b"one\ntwo\n"
     assert_nobody(LEFT[3])
 
 
@@ -478,7 +481,7 @@ asyncio.run(go())
 @pytest.mark.parametrize("name", ["bubblewrap", "landlock"])
 def test_our_own_death_ends_all_processes(name: str, ground: Ground) -> None:
     """Our process is killed by SIGKILL."""
-    with walls(name):
+    with open_sandbox(name):
         pass
     words = [sys.executable, "-c", KILLED.replace("LEFT", LEFT[4]), name, str(ground.folder)]
     with subprocess.Popen(words, cwd=ROOT, stdout=subprocess.PIPE) as ours:
@@ -525,6 +528,6 @@ def test_the_self_test_passes_for_an_ordinary_user_too() -> None:
         mine = {"PATH": "/usr/bin:/bin", "HOME": str(home), "TMPDIR": str(home), "PYTHONDONTWRITEBYTECODE": "1"}
         answer = subprocess.run(words, env=mine, cwd="/", capture_output=True, text=True, check=False)
         bare = [*words[:4], "bwrap", "--ro-bind", "/", "/", "true"]
-        walls = subprocess.run(bare, env=mine, cwd="/", capture_output=True, check=False).returncode == 0
+        has_bubblewrap = subprocess.run(bare, env=mine, cwd="/", capture_output=True, check=False).returncode == 0
     # In a chroot the kernel denies user namespaces to ordinary users; the self-test must then report it.
-    assert answer.stdout.strip() == f"4321 ('bubblewrap', {walls}, ()) ('landlock', True, ())", answer
+    assert answer.stdout.strip() == f"4321 ('bubblewrap', {has_bubblewrap}, ()) ('landlock', True, ())", answer

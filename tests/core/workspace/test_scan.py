@@ -9,12 +9,12 @@ import pytest
 from core.domain.problems import Problem
 from core.workspace import folder_scan as scanning
 from core.workspace.folder_scan import ContentCache, FolderScan, ScannedChange, UnrecordedChanges, take_snapshot
-from tests.core.workspace.ground import Ground, lay
+from tests.core.workspace.ground import Ground, create_ground
 
 
 @pytest.fixture
 def ground(tmp_path: Path) -> Ground:
-    return lay(tmp_path)
+    return create_ground(tmp_path)
 
 
 def done_by(scan: FolderScan, command: str) -> tuple[list[ScannedChange], UnrecordedChanges]:

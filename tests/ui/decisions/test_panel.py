@@ -50,14 +50,14 @@ def panel(qtbot: QtBot, look: Look) -> DecisionsPanel:
     return made
 
 
-def said(panel: DecisionsPanel) -> list[str]:
+def row_texts(panel: DecisionsPanel) -> list[str]:
     model = find(panel, QListView, "decisions.list").model()
     return [model.index(place, 0).data() for place in range(model.rowCount())]
 
 
 @pytest.mark.colors
 def test_every_decision_is_shown_with_its_cause(panel: DecisionsPanel) -> None:
-    assert said(panel) == [
+    assert row_texts(panel) == [
         "Allowed: run exiftool *.jpg, by your rule",
         "Permission request: run make deploy, waiting for you",
         "Decision: Which law?, The Act · by the agent · It is stronger.",
@@ -69,11 +69,11 @@ def test_every_decision_is_shown_with_its_cause(panel: DecisionsPanel) -> None:
 
 def test_the_list_is_filtered(panel: DecisionsPanel) -> None:
     click(find(panel, QPushButton, "decisions.filter.consents"))
-    assert len(said(panel)) == 2
+    assert len(row_texts(panel)) == 2
     click(find(panel, QPushButton, "decisions.filter.answers"))
-    assert said(panel) == [] and find(panel, QLabel, "decisions.empty").isVisible()
+    assert row_texts(panel) == [] and find(panel, QLabel, "decisions.empty").isVisible()
     click(find(panel, QPushButton, "decisions.filter.all"))
-    assert len(said(panel)) == 5
+    assert len(row_texts(panel)) == 5
 
 
 def test_a_decision_is_shown_in_detail_and_in_the_run(panel: DecisionsPanel, qtbot: QtBot) -> None:

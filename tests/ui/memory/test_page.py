@@ -44,7 +44,7 @@ def texts(page: MemoryPanel) -> list[str]:
     return [line.text for line in lines(page)]
 
 
-async def kept(person: Person, text: str) -> str:
+async def add_memory(person: Person, text: str) -> str:
     added = await person.program.engine.ask(lambda engine: engine.memory.add(text))
     return added.memory.id
 
@@ -65,7 +65,7 @@ async def proposed(person: Person, text: str, *, target: str = "", session: str 
     return await person.program.engine.ask(lambda engine: engine.proposals.add(wanted))
 
 
-async def shown(page: MemoryPanel, text: str) -> None:
+async def wait_until_shown(page: MemoryPanel, text: str) -> None:
     def there() -> bool:
         return page.card.memory is not None and page.card.isVisible() and page.card.memory.content.text == text
 
@@ -86,7 +86,7 @@ def test_a_memory_is_added_pinned_forgotten_and_restored_with_the_keyboard(qapp:
         write(find(dialog, QLineEdit, "memory.write.do"), "attach dated evidence")
         click(yes)
         text = "When a letter is formal: attach dated evidence."
-        await shown(page, text)
+        await wait_until_shown(page, text)
         assert texts(page) == [text]
         page.list.setFocus()
         press(page.list, Qt.Key.Key_P)
@@ -116,7 +116,7 @@ def test_rejected_input_can_be_corrected(qapp: QApplication, home: Path) -> None
         again.clear()
         write(again, "The key lies in the blue folder.")
         press(again, Qt.Key.Key_Return)
-        await shown(page, "The key lies in the blue folder.")
+        await wait_until_shown(page, "The key lies in the blue folder.")
 
     live(qapp, home, act)
 
@@ -129,18 +129,18 @@ def test_an_edit_shows_its_diff_and_can_be_undone(qapp: QApplication, home: Path
     async def act(person: Person) -> None:
         name = await kept_when_ready(person, "Tests run with pytest.")
         page = await opened(person, name)
-        await shown(page, "Tests run with pytest.")
+        await wait_until_shown(page, "Tests run with pytest.")
         press(page.list, Qt.Key.Key_E)
         dialog = find(page, MemoryDialog, "memory.write")
         field = find(dialog, QPlainTextEdit, "memory.write.text")
         field.clear()
         write(field, "Tests run with pytest -q.")
         press(field, Qt.Key.Key_Return)
-        await shown(page, "Tests run with pytest -q.")
+        await wait_until_shown(page, "Tests run with pytest -q.")
         versions = find(page.card, VersionHistory, "memory.versions")
         assert versions.selected_number == 2 and versions._lines.isVisible()
         click(find(versions, QPushButton, "memory.versions.back"))
-        await shown(page, "Tests run with pytest.")
+        await wait_until_shown(page, "Tests run with pytest.")
         assert versions.selected_number == 3
 
     live(qapp, home, act)
@@ -150,7 +150,7 @@ def test_literal_matches_come_first_and_stay_there(qapp: QApplication, home: Pat
     async def act(person: Person) -> None:
         await kept_when_ready(person, "Date, delivery date, due date.")
         text = "In letters and lists, invoices and offers to people abroad the date is written in full."
-        await kept(person, text)
+        await add_memory(person, text)
         page = await opened(person)
         await until(lambda: len(lines(page)) == 2, "both memories")
         write(find(page, QLineEdit, "memory.search"), "the date is")
@@ -163,7 +163,9 @@ def test_literal_matches_come_first_and_stay_there(qapp: QApplication, home: Pat
 def test_a_search_scrolls_to_the_top_and_an_opened_memory_into_view(qapp: QApplication, home: Path) -> None:
     async def act(person: Person) -> None:
         await until(lambda: person.window._bridge, "the engine")
-        names = [await kept(person, f"Drawer {n:02} holds the {'letters' if n % 2 else 'bills'}.") for n in range(40)]
+        names = [
+            await add_memory(person, f"Drawer {n:02} holds the {'letters' if n % 2 else 'bills'}.") for n in range(40)
+        ]
         page = await opened(person)
         await until(lambda: len(lines(page)) == 40, "all of them")
         bar = page.list.verticalScrollBar()
@@ -182,22 +184,22 @@ def test_a_search_scrolls_to_the_top_and_an_opened_memory_into_view(qapp: QAppli
 
 async def kept_when_ready(person: Person, text: str) -> str:
     await until(lambda: person.window._bridge, "the engine")
-    return await kept(person, text)
+    return await add_memory(person, text)
 
 
 def test_search_tabs_and_archive(qapp: QApplication, home: Path) -> None:
     async def act(person: Person) -> None:
         await kept_when_ready(person, "The shop database is reset at night.")
-        await kept(person, "Invoices carry the date of delivery.")
+        await add_memory(person, "Invoices carry the date of delivery.")
         page = await opened(person)
         await until(lambda: len(lines(page)) == 2, "both memories")
         search = find(page, QLineEdit, "memory.search")
         write(search, "invoice")
         await until(lambda: texts(page) == ["Invoices carry the date of delivery."], "the match")
-        await shown(page, "Invoices carry the date of delivery.")
+        await wait_until_shown(page, "Invoices carry the date of delivery.")
         search.clear()
         await until(lambda: len(lines(page)) == 2, "both memories again")
-        await shown(page, texts(page)[0])
+        await wait_until_shown(page, texts(page)[0])
         archived = texts(page)[0]
         page.list.setFocus()
         press(page.list, Qt.Key.Key_A)
@@ -206,7 +208,7 @@ def test_search_tabs_and_archive(qapp: QApplication, home: Path) -> None:
         assert not lines(page) and "no memories of this kind" in page._empty.text()
         page.header.choose_tab("archive")
         assert texts(page) == [archived]
-        await shown(page, archived)
+        await wait_until_shown(page, archived)
         press(page.list, Qt.Key.Key_R)
         await until(lambda: not lines(page), "it is restored")
 

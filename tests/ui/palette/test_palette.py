@@ -64,7 +64,7 @@ def test_a_whole_word_matches_better_than_a_prefix(typed: str, wanted: str, othe
 
 
 @pytest.fixture
-def around(look: Look, qtbot: QtBot) -> QWidget:
+def parent(look: Look, qtbot: QtBot) -> QWidget:
     made = QWidget()
     qtbot.addWidget(made)
     field = QLineEdit()
@@ -76,8 +76,8 @@ def around(look: Look, qtbot: QtBot) -> QWidget:
     return made
 
 
-def test_type_select_and_return(look: Look, around: QWidget) -> None:
-    palette, done = Palette(look, around), list[str]()
+def test_type_select_and_return(look: Look, parent: QWidget) -> None:
+    palette, done = Palette(look, parent), list[str]()
     QAbstractItemModelTester(
         palette.findChildren(PaletteModel)[0], QAbstractItemModelTester.FailureReportingMode.Warning, palette
     )
@@ -86,16 +86,16 @@ def test_type_select_and_return(look: Look, around: QWidget) -> None:
     write(field, "next")
     press(field, Qt.Key.Key_Return)
     assert done == ["next"] and not palette.isVisible()
-    assert find(around, QLineEdit, "before").hasFocus()
+    assert find(parent, QLineEdit, "before").hasFocus()
 
 
 @pytest.mark.parametrize("worked", [True, False])
 def test_the_focus_returns_directly_to_the_previous_widget(
-    look: Look, around: QWidget, qapp: QApplication, worked: bool
+    look: Look, parent: QWidget, qapp: QApplication, worked: bool
 ) -> None:
     """Hiding a focused widget makes Qt focus the next one, which would activate the other session."""
-    palette, before = Palette(look, around), find(around, QLineEdit, "before")
-    QLineEdit(around).show()
+    palette, before = Palette(look, parent), find(parent, QLineEdit, "before")
+    QLineEdit(parent).show()
     if not worked:
         before.clearFocus()
     palette.open_with(ENTRIES, "What shall be done?", str)
@@ -110,8 +110,8 @@ def test_the_focus_returns_directly_to_the_previous_widget(
     assert not palette.isVisible() and heard == [before if worked else None]
 
 
-def test_arrows_skip_disabled_entries_and_wrap_around(look: Look, around: QWidget) -> None:
-    palette, done = Palette(look, around), list[str]()
+def test_arrows_skip_disabled_entries_and_wrap_around(look: Look, parent: QWidget) -> None:
+    palette, done = Palette(look, parent), list[str]()
     palette.open_with(ENTRIES, "What shall be done?", done.append)
     field, listed = find(palette, QLineEdit, "palette.field"), find(palette, QListView, "palette.list")
     for _ in range(2):
@@ -124,8 +124,8 @@ def test_arrows_skip_disabled_entries_and_wrap_around(look: Look, around: QWidge
     assert done == ["theme"]
 
 
-def test_a_resting_pointer_selects_nothing(look: Look, around: QWidget) -> None:
-    palette = Palette(look, around)
+def test_a_resting_pointer_selects_nothing(look: Look, parent: QWidget) -> None:
+    palette = Palette(look, parent)
     palette.open_with(ENTRIES, "What shall be done?", str)
     listed = find(palette, QListView, "palette.list")
     last = listed.visualRect(listed.model().index(3, 0)).center()
@@ -143,20 +143,20 @@ def test_a_resting_pointer_selects_nothing(look: Look, around: QWidget) -> None:
 
 
 @pytest.mark.colors
-def test_escape_and_the_same_key_again_close_it(look: Look, around: QWidget) -> None:
-    palette = Palette(look, around)
+def test_escape_and_the_same_key_again_close_it(look: Look, parent: QWidget) -> None:
+    palette = Palette(look, parent)
     for _ in range(2):
         palette.open_with(ENTRIES, "What?", lambda _: None)
     assert not palette.isVisible()
     palette.open_with(ENTRIES, "What?", lambda _: None)
     palette.restyle(Look(look.theme, load_fonts(2.0)))
-    assert around.rect().contains(palette.geometry())
+    assert parent.rect().contains(palette.geometry())
     press(find(palette, QLineEdit, "palette.field"), Qt.Key.Key_Escape)
     assert not palette.isVisible()
 
 
-def test_a_message_is_shown_if_nothing_matches(look: Look, around: QWidget) -> None:
-    palette = Palette(look, around)
+def test_a_message_is_shown_if_nothing_matches(look: Look, parent: QWidget) -> None:
+    palette = Palette(look, parent)
     palette.open_with(ENTRIES, "What?", lambda _: None)
     field = find(palette, QLineEdit, "palette.field")
     write(field, "xyz")

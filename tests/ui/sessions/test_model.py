@@ -25,13 +25,13 @@ class FakeClock:
 
 
 @pytest.fixture
-def wall() -> FakeClock:
+def clock() -> FakeClock:
     return FakeClock()
 
 
 @pytest.fixture
-def model(qapp: QApplication, wall: FakeClock) -> SessionsModel:
-    made = SessionsModel(home="/home/me", clock=wall)
+def model(qapp: QApplication, clock: FakeClock) -> SessionsModel:
+    made = SessionsModel(home="/home/me", clock=clock)
     # Kept alive as a child of the model: the tester reports a signal that breaks the contract.
     QAbstractItemModelTester(made, QAbstractItemModelTester.FailureReportingMode.Warning, made)
     return made
@@ -81,14 +81,14 @@ def test_a_session_moves_to_its_new_group(model: SessionsModel, qtbot: QtBot) ->
         assert texts(model) == ["[Running]", "new", "[Today]", "a", "b"]
 
 
-def test_a_new_day_rebuilds_the_list(model: SessionsModel, wall: FakeClock) -> None:
+def test_a_new_day_rebuilds_the_list(model: SessionsModel, clock: FakeClock) -> None:
     model.show_sessions([row("a"), row("b")])
-    wall.now += DAY
-    model.update_session(SessionRow(id="c", title="c", updated_at=wall.now))
+    clock.now += DAY
+    model.update_session(SessionRow(id="c", title="c", updated_at=clock.now))
     assert texts(model) == ["[Today]", "c", "[Yesterday]", "b", "a"]
 
 
-def test_any_order_of_changes_equals_a_fresh_list(model: SessionsModel, wall: FakeClock) -> None:
+def test_any_order_of_changes_equals_a_fresh_list(model: SessionsModel, clock: FakeClock) -> None:
     chance = random.Random(7)
     known = {name: row(name) for name in "abcdefgh"}
     model.show_sessions(known.values())
@@ -96,7 +96,7 @@ def test_any_order_of_changes_equals_a_fresh_list(model: SessionsModel, wall: Fa
         name = chance.choice("abcdefghijkl")
         known[name] = row(name, chance.choice(["waiting", "running", "done"]), chance.randrange(40) * DAY // 4)
         model.update_session(known[name])
-        fresh = SessionsModel(home="/home/me", clock=wall)
+        fresh = SessionsModel(home="/home/me", clock=clock)
         fresh.show_sessions(known.values())
         assert texts(model) == texts(fresh)
 

@@ -16,13 +16,13 @@ from ui.style.theme import Look, load_fonts, load_theme
 
 
 @pytest.fixture
-def wall() -> FakeClock:
+def clock() -> FakeClock:
     return FakeClock()
 
 
 @pytest.fixture
-def panel(look: Look, wall: FakeClock, qtbot: QtBot) -> SessionsPanel:
-    made = SessionsPanel(look, home="/home/me", clock=wall)
+def panel(look: Look, clock: FakeClock, qtbot: QtBot) -> SessionsPanel:
+    made = SessionsPanel(look, home="/home/me", clock=clock)
     qtbot.addWidget(made)
     made.resize(264, 600)
     made.show()
@@ -172,9 +172,9 @@ def test_enter_in_the_search_opens_the_first_hit(panel: SessionsPanel, qtbot: Qt
     assert chosen.args == ["a"]
 
 
-def test_ages_and_days_are_updated(panel: SessionsPanel, wall: FakeClock) -> None:
+def test_ages_and_days_are_updated(panel: SessionsPanel, clock: FakeClock) -> None:
     panel.show_sessions([row("a")])
-    wall.now += DAY
+    clock.now += DAY
     panel.refresh_ages()
     assert view(panel).model().index(0, 0).data() == "Yesterday"
 

@@ -29,7 +29,7 @@ def view(panel: SessionsPanel) -> QTableView:
     return find(panel, QTableView, "sessions.list")
 
 
-def shown(panel: SessionsPanel) -> list[str]:
+def shown_rows(panel: SessionsPanel) -> list[str]:
     model = view(panel).model()
     return [str(model.index(n, 0).data(Role.SESSION) or model.index(n, 0).data()) for n in range(model.rowCount())]
 
@@ -74,19 +74,19 @@ def test_escape_keeps_the_title(panel: SessionsPanel) -> None:
     field = find(panel, QLineEdit, "sessions.rename")
     write(field, "No")
     press(field, Qt.Key.Key_Escape)
-    assert told == [] and shown(panel)[:3] == ["Today", "a", "b"]
+    assert told == [] and shown_rows(panel)[:3] == ["Today", "a", "b"]
 
 
 def test_the_archive_opens_and_closes_by_key(panel: SessionsPanel) -> None:
-    assert shown(panel) == ["Today", "a", "b", "Archived", "Trash"]
+    assert shown_rows(panel) == ["Today", "a", "b", "Archived", "Trash"]
     table = view(panel)
     table.setFocus()
     for _ in range(3):
         press(table, Qt.Key.Key_Down)
     press(table, Qt.Key.Key_Return)
-    assert shown(panel) == ["Today", "a", "b", "Archived", "c", "Trash"]
+    assert shown_rows(panel) == ["Today", "a", "b", "Archived", "c", "Trash"]
     press(table, Qt.Key.Key_Return)
-    assert shown(panel)[-2:] == ["Archived", "Trash"]
+    assert shown_rows(panel)[-2:] == ["Archived", "Trash"]
 
 
 def test_several_sessions_are_selected_by_shift_and_deleted_together(panel: SessionsPanel, qtbot: QtBot) -> None:
@@ -112,7 +112,7 @@ def test_the_menu_offers_actions_that_fit_the_row(panel: SessionsPanel, qtbot: Q
     assert told.args == ["archive", ["a"]]
     panel.update_session(row("a", pinned=1))
     panel.remove_sessions(["b", "c"])
-    assert shown(panel) == ["Pinned", "a", "Trash"]
+    assert shown_rows(panel) == ["Pinned", "a", "Trash"]
     table.setCurrentIndex(table.model().index(2, 0))
     with qtbot.waitSignal(panel.action_requested) as told:
         choose(menu_of(panel), "empty")

@@ -56,7 +56,7 @@ class DelegatingSessions(MemorySteps):
         return [row for row in map(self.session_row, "abc") if row.parent == session]
 
 
-def shown(model: TimelineModel) -> list[tuple[str, int]]:
+def shown_rows(model: TimelineModel) -> list[tuple[str, int]]:
     """Return session and row of each position, from top to bottom."""
     steps = [model.step_at(place) for place in range(model.rowCount())]
     assert all(step is not None and model.position_of(step.row) == place for place, step in enumerate(steps))
@@ -84,12 +84,12 @@ class ReferenceModel:
         if run in self.folded:
             self.open -= {"to-a", "to-c"} if run == 1 else {"to-b"}
 
-    def shown(self, name: str = ROOT) -> Iterator[tuple[str, int]]:
+    def shown_rows(self, name: str = ROOT) -> Iterator[tuple[str, int]]:
         for step in self.rows.of[name].rows:
             if name != ROOT or step.run not in self.folded or step.kind in {"user", "run", "reply"}:
                 yield name, step.row
                 if step.key in self.open:
-                    yield from self.shown(step.key.removeprefix("to-"))
+                    yield from self.shown_rows(step.key.removeprefix("to-"))
 
 
 @settings(max_examples=60, deadline=None)
@@ -115,7 +115,7 @@ def test_positions_match_the_reference_after_any_operations(operations: list[str
             assert step_there
             model.toggle_sub_agent(step_there.row)
             plain.turn(word)
-        assert shown(model) == list(plain.shown())
+        assert shown_rows(model) == list(plain.shown_rows())
 
 
 def test_nested_rows_and_delegating_steps_describe_the_sub_agent(qtmodeltester: object) -> None:

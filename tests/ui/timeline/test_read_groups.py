@@ -28,7 +28,7 @@ def reads(count: int, names: str = "abcdefghij") -> MemorySteps:
     return rows
 
 
-def shown(qtbot: QtBot, look: Look, rows: MemorySteps) -> TimelineView:
+def open_view(qtbot: QtBot, look: Look, rows: MemorySteps) -> TimelineView:
     model = TimelineModel(rows, clock=lambda: START)
     view = TimelineView(model, look)
     qtbot.addWidget(view)
@@ -45,8 +45,8 @@ def heights(view: TimelineView) -> list[bool]:
 
 
 def test_only_three_or_more_reads_are_grouped(qtbot: QtBot, look: Look) -> None:
-    assert all(heights(shown(qtbot, look, reads(2))))
-    view = shown(qtbot, look, reads(5))
+    assert all(heights(open_view(qtbot, look, reads(2))))
+    view = open_view(qtbot, look, reads(5))
     assert heights(view) == [True, True, True, True, False, False, False, False, True]
     text = str(view.model().index(3, 0).data())
     assert text.startswith("Step 2: Read 5 files: a.py, b.py, +3, 50 bytes") and text.endswith(", collapsed")
@@ -60,7 +60,7 @@ def test_failed_read_has_no_size() -> None:
 
 
 def test_click_expands_and_click_on_the_arrow_collapses(qtbot: QtBot, look: Look) -> None:
-    view = shown(qtbot, look, reads(4))
+    view = open_view(qtbot, look, reads(4))
     middle = view.rowViewportPosition(3) + 10
     click(view.viewport(), QPoint(200, middle))
     view.update_layout()
@@ -75,7 +75,7 @@ def test_click_expands_and_click_on_the_arrow_collapses(qtbot: QtBot, look: Look
 
 
 def test_keys_skip_collapsed_rows_and_enter_expands_them(qtbot: QtBot, look: Look) -> None:
-    view = shown(qtbot, look, reads(4))
+    view = open_view(qtbot, look, reads(4))
     view.select(3)
     press(view, Qt.Key.Key_J)
     assert view.currentIndex().row() == 7
@@ -90,7 +90,7 @@ def test_keys_skip_collapsed_rows_and_enter_expands_them(qtbot: QtBot, look: Loo
 
 
 def test_selecting_a_hidden_row_expands_its_group(qtbot: QtBot, look: Look) -> None:
-    view = shown(qtbot, look, reads(6))
+    view = open_view(qtbot, look, reads(6))
     view.select_row(6)
     view.update_layout()
     assert all(heights(view)) and view.currentIndex().row() == 6
@@ -99,7 +99,7 @@ def test_selecting_a_hidden_row_expands_its_group(qtbot: QtBot, look: Look) -> N
 def test_new_read_joins_the_group(qtbot: QtBot, look: Look) -> None:
     rows = reads(3)
     rows.rows.pop()
-    view = shown(qtbot, look, rows)
+    view = open_view(qtbot, look, rows)
     model = view.model()
     assert isinstance(model, TimelineModel)
     going = rows.add("read", "running", object="big.py", number=9)

@@ -93,8 +93,8 @@ def test_find_steps_through_matches(page: RunPage, qtbot: QtBot, rows: MemorySte
 
 
 def test_match_deep_in_a_long_reply_is_highlighted_and_visible(page: RunPage, qtbot: QtBot, rows: MemorySteps) -> None:
-    around = "".join(f"Paragraph {number}\n\n" for number in range(60))
-    said = f"The needle\n\n{around}A **needle** case\n\n{around}"
+    filler = "".join(f"Paragraph {number}\n\n" for number in range(60))
+    said = f"The needle\n\n{filler}A **needle** case\n\n{filler}"
     reply = rows.add("reply", text=said, object="needle case", run=2)
     page.show_session(ROW._replace(id="t", rows=len(rows.rows)))
     page.view.update_layout()
@@ -139,15 +139,15 @@ def test_pause_and_resume(page: RunPage, qtbot: QtBot) -> None:
 
 
 @pytest.fixture
-def around(qtbot: QtBot, look: Look) -> QWidget:
+def parent_widget(qtbot: QtBot, look: Look) -> QWidget:
     made = QWidget()
     qtbot.addWidget(made)
     return made
 
 
 @pytest.fixture
-def card(qtbot: QtBot, look: Look, around: QWidget) -> RunEndCard:
-    rows, parent = letter_session(), around
+def card(qtbot: QtBot, look: Look, parent_widget: QWidget) -> RunEndCard:
+    rows, parent = letter_session(), parent_widget
     made = RunEndCard(look, parent)
     files = (
         RunFileChange("complaint.md", 84, 3, True),

@@ -18,7 +18,7 @@ from ui.timeline.step_pages import MAX_PAGES, PAGE_SIZE
 from ui.timeline.timeline_model import STEP_ROLE, TimelineModel
 
 
-def shown(model: TimelineModel) -> list[int | None]:
+def shown_rows(model: TimelineModel) -> list[int | None]:
     steps = [model.step_at(place) for place in range(model.rowCount())]
     return [None if step is None else step.row for step in steps]
 
@@ -72,7 +72,7 @@ def test_new_rows_come_in_one_insertion_and_known_rows_change(qtbot: QtBot) -> N
     model.dataChanged.connect(lambda first, last, roles: changed.append(first.row()))
     model.apply([rows.rows[1], *rows.rows[5:9]])
     assert (inserted, changed) == ([(5, 8)], [1])
-    assert shown(model) == list(range(9))
+    assert shown_rows(model) == list(range(9))
 
 
 def test_a_gap_is_read_from_the_store() -> None:
@@ -81,7 +81,7 @@ def test_a_gap_is_read_from_the_store() -> None:
     model.open("s", 2)
     assert model.step_at(1) is not None
     model.apply([rows.rows[8]])
-    assert shown(model) == list(range(9))
+    assert shown_rows(model) == list(range(9))
 
 
 def test_the_reply_replaces_its_draft(qtbot: QtBot) -> None:
@@ -93,12 +93,12 @@ def test_the_reply_replaces_its_draft(qtbot: QtBot) -> None:
     with qtbot.assertNotEmitted(model.rowsInserted), qtbot.assertNotEmitted(model.rowsRemoved):
         model.apply([rows.rows[10]])
         model.end_draft()
-    assert shown(model) == list(range(11))
+    assert shown_rows(model) == list(range(11))
     model.show_draft("More")
     model.apply([rows.rows[11]])
-    assert shown(model) == [*range(12), None]
+    assert shown_rows(model) == [*range(12), None]
     model.end_draft()
-    assert shown(model) == list(range(12))
+    assert shown_rows(model) == list(range(12))
 
 
 def test_folding_hides_steps_and_keeps_messages() -> None:
@@ -115,7 +115,7 @@ def test_folding_hides_steps_and_keeps_messages() -> None:
     assert model.rowCount() == 12
     for run in (2, 1, 3):
         model.toggle_run(run)
-    assert shown(model) == list(range(len(rows.rows)))
+    assert shown_rows(model) == list(range(len(rows.rows)))
 
 
 def test_new_steps_of_a_folded_run_are_hidden(qtbot: QtBot) -> None:
@@ -125,13 +125,13 @@ def test_new_steps_of_a_folded_run_are_hidden(qtbot: QtBot) -> None:
     model = TimelineModel(rows)
     model.open("s", 2)
     model.toggle_run(1)
-    assert shown(model) == [0]
+    assert shown_rows(model) == [0]
     with qtbot.assertNotEmitted(model.rowsInserted):
         model.apply([rows.add("command")])
     model.apply([rows.add("reply", text="So far"), rows.add("command"), rows.add("end", "completed")])
-    assert shown(model) == [0, 3, 5]
+    assert shown_rows(model) == [0, 3, 5]
     model.toggle_run(1)
-    assert shown(model) == list(range(6))
+    assert shown_rows(model) == list(range(6))
 
 
 def test_finds_runs_without_reading_everything() -> None:

@@ -27,13 +27,13 @@ def panel(qtbot: QtBot, look: Look) -> WaterfallPanel:
     return made
 
 
-def spoken(panel: WaterfallPanel) -> list[str]:
+def accessible_texts(panel: WaterfallPanel) -> list[str]:
     model = panel.bars.model()
     return [model.index(place, 0).data() for place in range(model.rowCount())]
 
 
 def test_messages_and_replies_have_no_bar(panel: WaterfallPanel) -> None:
-    said = spoken(panel)
+    said = accessible_texts(panel)
     assert said[0].startswith("Run 2") and len(said) == 9
     assert not [each for each in said if each.startswith(("You said", "Replied", "End"))]
     assert find(panel, QLabel, "waterfall.totals").accessibleName() == "thinking 6.1s · tools 2.9s · you 2m 04s"

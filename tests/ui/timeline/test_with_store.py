@@ -62,7 +62,7 @@ STORY: tuple[SessionEvent, ...] = (
 )
 
 
-async def play(database: Database, reader: Reader, tell: list[JournalUpdate]) -> None:
+async def write_session(database: Database, reader: Reader, tell: list[JournalUpdate]) -> None:
     ticks = iter(range(1_790_000_000_000_000, 1_790_000_900_000_000, 700_000))
     journal = Journal(database, reader, clock=lambda: next(ticks))
     journal.listen(tell.append)
@@ -71,20 +71,20 @@ async def play(database: Database, reader: Reader, tell: list[JournalUpdate]) ->
 
 
 @pytest.fixture
-def told(tmp_path: Path) -> list[JournalUpdate]:
+def updates(tmp_path: Path) -> list[JournalUpdate]:
     path = tmp_path / "journeyman.db"
     database = Database(path)
     reader = Reader(path)
     heard: list[JournalUpdate] = []
     try:
-        asyncio.run(play(database, reader, heard))
+        asyncio.run(write_session(database, reader, heard))
     finally:
         reader.close()
         database.close()
     return heard
 
 
-def spoken(page: RunPage) -> list[str]:
+def accessible_texts(page: RunPage) -> list[str]:
     model = page.model
     return [model.index(place, 0).data() for place in range(model.rowCount())]
 
@@ -102,7 +102,9 @@ SPOKEN = [
 
 
 @pytest.mark.colors
-def test_live_updates_equal_reading_again(told: list[JournalUpdate], tmp_path: Path, qtbot: QtBot, look: Look) -> None:
+def test_live_updates_equal_reading_again(
+    updates: list[JournalUpdate], tmp_path: Path, qtbot: QtBot, look: Look
+) -> None:
     reader = Reader(tmp_path / "journeyman.db")
     live, later = RunPage(look, reader), RunPage(look, reader)
     for page in (live, later):
@@ -112,15 +114,15 @@ def test_live_updates_equal_reading_again(told: list[JournalUpdate], tmp_path: P
     live.show_session(SessionRow("s1", rows=0))
     bar = find(live, QWidget, "interrupted")
     asked = []
-    for each in told:
+    for each in updates:
         live.apply(each.steps)
         live.show_session(each.session)
         live.view.update_layout()
         asked.append(bar.isVisible())
-    later.show_session(told[-1].session)
+    later.show_session(updates[-1].session)
     later.view.update_layout()
-    assert spoken(live)[:8] == SPOKEN
-    assert spoken(live) == spoken(later)
+    assert accessible_texts(live)[:8] == SPOKEN
+    assert accessible_texts(live) == accessible_texts(later)
     assert [index for index, open_ in enumerate(asked) if open_] == [13]
     for page in (live, later):
         (reply,) = page.view.replies.shown.values()
@@ -129,7 +131,9 @@ def test_live_updates_equal_reading_again(told: list[JournalUpdate], tmp_path: P
     reader.close()
 
 
-def test_pane_reads_texts_stored_as_blobs(told: list[JournalUpdate], tmp_path: Path, qtbot: QtBot, look: Look) -> None:
+def test_pane_reads_texts_stored_as_blobs(
+    updates: list[JournalUpdate], tmp_path: Path, qtbot: QtBot, look: Look
+) -> None:
     reader = Reader(tmp_path / "journeyman.db")
     pane = StepPane(look, reader)
     qtbot.addWidget(pane)

@@ -39,7 +39,7 @@ class Silent:
         raise LookupError
 
 
-class Heard:
+class Recorder:
     def __init__(self) -> None:
         self.told: list[ErrorDetails] = []
         self.said: list[str] = []
@@ -54,18 +54,18 @@ class Heard:
 
 
 @pytest.fixture
-def heard() -> Heard:
-    return Heard()
+def recorder() -> Recorder:
+    return Recorder()
 
 
 @pytest.fixture
-def panel(look: Look, qtbot: QtBot, heard: Heard) -> UsagePanel:
+def panel(look: Look, qtbot: QtBot, recorder: Recorder) -> UsagePanel:
     made = UsagePanel(
         look=look,
         bridge=Silent(),
-        start_task=heard.start,
-        show_error=heard.told.append,
-        show_toast=heard.say,
+        start_task=recorder.start,
+        show_error=recorder.told.append,
+        show_toast=recorder.say,
         clock=lambda: NOON,
     )
     qtbot.addWidget(made)
@@ -106,21 +106,21 @@ def test_the_value_under_the_pointer_or_cursor_is_exact(panel: UsagePanel) -> No
     assert "3.0s" in plot.accessible_text()
 
 
-def test_other_periods_are_requested_and_an_empty_one_is_stated(panel: UsagePanel, heard: Heard) -> None:
+def test_other_periods_are_requested_and_an_empty_one_is_stated(panel: UsagePanel, recorder: Recorder) -> None:
     click(find(panel, QToolButton, "usage.range.all"))
-    assert heard.asked == 1
+    assert recorder.asked == 1
     panel.show_used(())
     assert "Start a session" in words(panel, "usage.empty")
     assert not find(panel, QPushButton, "usage.export").isEnabled()
     assert not find(panel, UsageTable, "usage.table").isVisible()
 
 
-def test_usage_is_exported_and_a_write_error_is_shown(panel: UsagePanel, heard: Heard, tmp_path: Path) -> None:
+def test_usage_is_exported_and_a_write_error_is_shown(panel: UsagePanel, recorder: Recorder, tmp_path: Path) -> None:
     panel.write(str(tmp_path / "use.csv"))
     lines = list(csv.DictReader(io.StringIO((tmp_path / "use.csv").read_text("utf-8"))))
-    assert [line["cost_usd"] for line in lines] == ["1.500000", "0.500000", ""] and len(heard.said) == 1
+    assert [line["cost_usd"] for line in lines] == ["1.500000", "0.500000", ""] and len(recorder.said) == 1
     panel.write(str(tmp_path / "none" / "use.csv"))
-    assert len(heard.told) == 1 and "none" in heard.told[0].message
+    assert len(recorder.told) == 1 and "none" in recorder.told[0].message
 
 
 def test_days_without_usage_have_a_bar_slot_and_many_days_share_one() -> None:
