@@ -76,6 +76,7 @@ class PolicyContext:
         data_dir: Journeyman's own data folder.
         level: how strong the sandbox for commands is on this computer, as determined by its self-test.
         changed_files: files the agent has written in this session.
+        unsettled: paths that a command of this run left in a state that can neither be checked nor reverted.
         hosts: hosts that commands of this run may reach; empty means no network access.
         granted_tools: tools that the user allowed when starting the run.
         agent: name of the sub-agent; empty for the session's main agent.
@@ -94,6 +95,7 @@ class PolicyContext:
     changed_files: frozenset[str] = frozenset()
     hosts: tuple[str, ...] = ()
     granted_tools: frozenset[str] = frozenset()
+    unsettled: tuple[str, ...] = ()
     agent: str = ""
     posix_shell: bool = os.name == "posix"
     resolve: Callable[[str], str] = lambda path: path
@@ -321,6 +323,8 @@ def _mandatory_request(
     act: ProposedCall, taint: Sequence[str], facts: PolicyContext, ask: _RequestBuilder
 ) -> NeedsApproval | None:
     """Return the request for a call that needs approval regardless of allow rules, or None."""
+    if facts.unsettled and act.access != "none":
+        return ask(f"A command left {_join(facts.unsettled)} so that changes there cannot be checked.", patterns=())
     if act.access == "write":
         if opens := _protected_targets(act, facts):
             return ask(f"Other programs execute or follow {_join(opens)}.")

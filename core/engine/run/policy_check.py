@@ -56,6 +56,7 @@ def _policy_context(run: RunContext, start: RunStarted, level: SandboxLevel, run
         changed_files=frozenset(run.conversation.permissions.changed_files) if runs else frozenset(),
         hosts=run.tool_context.network_access.hosts,
         granted_tools=parse_grants(start.allow, name).tools,
+        unsettled=run.tool_context.unsettled.described(),
         agent=start.script_role,
         resolve=cache(run.tool_context.broker.resolve),
         content_mark=partial(_content_mark, run.tool_context.broker),
