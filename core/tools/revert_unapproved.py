@@ -56,9 +56,9 @@ def scan_and_revert(place: ToolContext) -> CommandChanges:
 def revert_unapproved(
     place: ToolContext, changes: Sequence[ScannedChange], missed: UnrecordedChanges
 ) -> CommandChanges:
-    """Revert unapproved changes, unless the user let the command run without a sandbox."""
+    """Revert unapproved changes, unless the user let the command run on a machine without a sandbox."""
     changes = tuple(changes)
-    if place.grant.unsandboxed:
+    if not _is_reverted(place):
         return CommandChanges(changes, missed)
     work = _Reverting(place)
     for path in missed.privileged:
@@ -80,6 +80,11 @@ def revert_unapproved(
         tuple(sorted(gone)),
         tuple(map(shortened, stuck)),
     )
+
+
+def _is_reverted(place: ToolContext) -> bool:
+    """Return whether changes are reverted. An approval lets a command run unsandboxed only if there is no sandbox."""
+    return not (place.grant.unsandboxed and place.level == "none")
 
 
 class _Reverting:
@@ -177,6 +182,7 @@ class TrustedFilesGuard:
     def __init__(self, place: ToolContext, on_revert: Callable[[tuple[str, ...]], None] | None = None) -> None:
         self._place, self._on_revert = place, on_revert
         self._names = self._top()
+        self._active = _is_reverted(place)
         self._job: asyncio.Future[None] | None = None
         self._next = time.monotonic() + MIN_INTERVAL_S
         self._stopped = threading.Event()
@@ -185,7 +191,7 @@ class TrustedFilesGuard:
 
     def check(self) -> None:
         """Scan in a thread if there is a new trusted name, or if it is time to. Called several times a second."""
-        if self._place.grant.unsandboxed or (self._job and not self._job.done()):
+        if not self._active or (self._job and not self._job.done()):
             return
         names = self._top()
         appeared = any(map(self._place.scan.is_trusted, names - self._names))
@@ -195,7 +201,7 @@ class TrustedFilesGuard:
 
     def scan(self) -> None:
         """Scan the folder and revert what is not approved. Call this in a thread."""
-        if self._stopped.is_set() or self._place.grant.unsandboxed:
+        if self._stopped.is_set() or not self._active:
             return
         began = time.monotonic()
         allowed = replace(self._place.grant, protected_paths=(*self._place.grant.protected_paths, *self.approved))

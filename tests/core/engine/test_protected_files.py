@@ -127,6 +127,23 @@ def test_an_approved_command_opens_only_files_it_names(tmp_path: Path) -> None:
     run_bounded(main())
 
 
+def test_an_approved_command_creates_only_files_it_names(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with open_engine(tmp_path) as scene:
+            (scene.folder / "plant.sh").write_text("echo new > .envrc; mkdir -p a; echo new > a/.mcp.json; echo x > b")
+            session = await scene.start(scripted_replies(call_reply("run", command="sh plant.sh"), DONE), mode="ask")
+            request = (await scene.until(PermissionRequested)).event.request  # type: ignore[union-attr]
+            await scene.engine.allow(request.id)
+            await scene.engine.wait_idle(session)
+            (done,) = [e for e in await scene.events(session) if isinstance(e, ToolReturned)]
+            assert (scene.folder / "b").exists()
+            if request.sandbox_level != "none":
+                assert not (scene.folder / ".envrc").exists() and not (scene.folder / "a/.mcp.json").exists()
+                assert "reverted" in done.output.head
+
+    run_bounded(main())
+
+
 @pytest.mark.parametrize(
     ("command", "opens"),
     [
