@@ -157,6 +157,15 @@ class FolderScan:
         """Return whether other programs act on this path: by its name, through a link, or as git is configured."""
         return self._places.is_trusted(path)
 
+    def find_places(self) -> None:
+        """Find the trusted places that links and the configuration of git define, unless a scan has found them."""
+        if self._places_of is not None:
+            return
+        with self._reach() as broker, suppress(Problem):
+            links = [name for name, kind in broker.entries() if kind == "link" and is_read_only(name)]
+            configs = [path for path in (f".git/{name}" for name in CONFIG_FILES) if broker.stat(path)]
+            self._places.update(broker, links, [(path, self._config(broker, path)) for path in configs])
+
     def had_folder(self, path: str) -> bool:
         """Return whether there was a folder at this path in the last scan before a command."""
         return path in self._modes
@@ -308,7 +317,9 @@ class FolderScan:
         if not known or (new and after is None):
             return None if old == new else path
         modes = (_mode(old), _mode(new))
-        return None if before == after and modes[0] == modes[1] else ScannedChange(path, before, after, modes)
+        if before == after and modes[0] == modes[1]:
+            return None
+        return path if _is_private(path) else ScannedChange(path, before, after, modes)
 
     def _take(self, broker: FileBroker, lines: Iterable[bytes]) -> None:
         """Keep the contents of files: of all trusted ones, and of others until the time is up."""
@@ -342,7 +353,7 @@ class FolderScan:
         same = cache.get(path) == body
         if cache.keep(path, body):
             self._known[path] = line
-            if self._keep and not same and len(body) <= FILE_SIZE:
+            if self._keep and not same and len(body) <= FILE_SIZE and not _is_private(path):
                 self._keep(path, body)
         else:
             self._known.pop(path, None)
@@ -350,8 +361,7 @@ class FolderScan:
     def _read(self, broker: FileBroker, path: str, line: bytes, *, trusted: bool) -> bytes | None:
         kind, _, size, _, _ = line.split(b" ", 4)
         limit = READ_LIMIT if trusted else FILE_SIZE
-        unread = not is_utf8_name(path) or is_hidden_from_commands(path) if trusted else _left_out(path)
-        if kind[:1] != b"f" or int(size) > limit or unread:
+        if kind[:1] != b"f" or int(size) > limit or (not trusted and _left_out(path)):
             return None
         try:
             return broker.read(path, limit)
@@ -386,8 +396,9 @@ def _fresh_repository(path: str, before: FolderSnapshot) -> bool:
 
 
 def _left_out(path: str) -> bool:
-    if inside_git(path):
-        return True
-    return (
-        not is_utf8_name(path) or is_hidden_from_commands(path) or any(part in DERIVED for part in path.split("/")[:-1])
-    )
+    return inside_git(path) or _is_private(path) or any(part in DERIVED for part in path.split("/")[:-1])
+
+
+def _is_private(path: str) -> bool:
+    """Return whether contents must not be recorded: of secrets, and of files whose name an event cannot store."""
+    return not is_utf8_name(path) or is_hidden_from_commands(path)

@@ -32,7 +32,7 @@ def _names(places: Iterable[str]) -> str:
 # A cheap filter before the exact rules: names of the tables, and names beyond ASCII.
 _FIRST = _names(sorted({place[0] for place in PROTECTED if place[0][0] not in "._"}))
 _HIDDEN = _names(name for name in HIDDEN_NAMES if name[0] not in "._")
-_NOTEWORTHY = re.compile(rf"(?i)(?:^|/)(?:[._]|(?:{_FIRST})(?:/|$)|[^/]*(?:{_HIDDEN})$)|[^\x00-\x7f]")
+_NOTEWORTHY = re.compile(rf"(?i)(?:^|/)(?:[._#]|(?:{_FIRST})(?:/|$)|[^/]*(?:{_HIDDEN})[^/]*$)|[^\x00-\x7f]")
 NOTEWORTHY = re.compile(_NOTEWORTHY.pattern.replace("(?:^|/)", "/").encode())  # for lines that end with "./path"
 
 

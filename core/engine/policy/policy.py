@@ -82,6 +82,7 @@ class PolicyContext:
         agent: name of the sub-agent; empty for the session's main agent.
         posix_shell: whether commands are run by a POSIX shell.
         resolve: returns a path in the folder with its links resolved, relative to the folder.
+        is_trusted: returns whether other programs act on a file, by its name or as the folder is configured.
         content_mark: returns a digest of the current contents of a file in the folder, or "" without the file.
         expand: returns the files in the folder that match a pattern of the shell.
         secret_files: returns the files in the folder whose names say that they hold secrets.
@@ -99,6 +100,7 @@ class PolicyContext:
     agent: str = ""
     posix_shell: bool = os.name == "posix"
     resolve: Callable[[str], str] = lambda path: path
+    is_trusted: Callable[[str], bool] = is_protected
     content_mark: Callable[[str], str] = lambda path: ""
     expand: Callable[[str], Sequence[str]] = lambda pattern: ()
     secret_files: Callable[[], Sequence[str]] = lambda: ()
@@ -208,7 +210,7 @@ def _protected_targets(act: ProposedCall, facts: PolicyContext) -> tuple[str, ..
     if act.access != "write":
         return ()
     places = {path: (_relative(path, facts), _relative(facts.resolve(path), facts)) for path in act.subjects}
-    return tuple(dict.fromkeys(both[1] for both in places.values() if any(map(is_protected, both))))
+    return tuple(dict.fromkeys(both[1] for both in places.values() if any(map(facts.is_trusted, both))))
 
 
 def _reach(act: ProposedCall, facts: PolicyContext) -> CommandReach | None:

@@ -141,6 +141,21 @@ ATTACKS = {
         f"printf {EVIL} > tools/gitconfig",
         STATUS,
     ),
+    "a file with a name that is not text": (
+        "mkdir .husky; echo mine > \"$(printf '.husky/a\\377')\"",
+        "echo evil > \"$(printf '.husky/a\\377')\"; echo evil > \"$(printf '.husky/b\\377')\"",
+        "test $(cat .husky/a*) = mine && test $(ls .husky | wc -l) = 1",
+    ),
+    "attributes of the repository": (
+        f"{GIT} && git config filter.x.clean 'touch OBEYED; cat' && echo one > file && git add file",
+        "echo 2 > file; for name in .git/info/attributes .gitattributes; do echo '* filter=x' > $name; done",
+        "git diff >/dev/null 2>&1; git add file; true",
+    ),
+    "a rename over a file": (
+        "echo mine > AGENTS.md; echo mine > .pre-commit-config.yaml",
+        "echo evil > x; mv -f x AGENTS.md; echo evil > y; mv -f y .pre-commit-config.yaml; echo evil > CLAUDE.md",
+        "test $(cat AGENTS.md) = mine && test $(cat .pre-commit-config.yaml) = mine && test ! -e CLAUDE.md",
+    ),
     "a configured program": (
         f"{GIT} && mkdir tools && printf '#!/bin/sh\\nfalse\\n' > tools/monitor && chmod +x tools/monitor && "
         "git config core.fsmonitor tools/monitor",
