@@ -17,7 +17,7 @@ from core.workspace.broker import FileBroker
 from core.workspace.folder_listing import inside_git
 from core.workspace.folder_scan import ScannedChange
 from core.workspace.readable_system import worktree_git_folders
-from core.workspace.trusted_places import CONFIG_FILES
+from core.workspace.trusted_places import CONFIG_FILES, REBASE_TODO
 
 COMMONDIR = "commondir"  # the file that names the common folder of a git folder, with its configuration
 ExpectedContents = bytes | Literal["as it is"] | None
@@ -89,6 +89,8 @@ def _of_git(inside: str, change: ScannedChange) -> ExpectedContents:
         return change.before
     if "hooks" in PurePosixPath(inside).parts:
         return "as it is" if name.endswith(".sample") else change.before
+    if name == REBASE_TODO:
+        return _without_commands(change.after or b"", change.before or b"")
     if name == COMMONDIR:
         usual = re.fullmatch(r"worktrees/[^/]+/commondir", inside) and (change.after or b"").strip() == b"../.."
         return "as it is" if usual or _is_gone(change) else change.before
@@ -100,6 +102,13 @@ def _of_git(inside: str, change: ScannedChange) -> ExpectedContents:
     if change.before is None and change.after is not None:
         return harmless_lines(after).encode()
     return change.before
+
+
+def _without_commands(body: bytes, known: bytes) -> ExpectedContents:
+    """Return the steps of a rebase without new ones that execute a command."""
+    lines, before = body.splitlines(keepends=True), set(known.splitlines())
+    kept = [line for line in lines if line.rstrip(b"\r\n") in before or not re.match(rb"[ \t]*(x|exec)[ \t]", line)]
+    return "as it is" if kept == lines else b"".join(kept)
 
 
 def _is_gone(change: ScannedChange) -> bool:

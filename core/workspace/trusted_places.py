@@ -7,6 +7,7 @@ import functools
 import os
 import posixpath
 import re
+import stat
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -20,6 +21,7 @@ from core.workspace.git_branch import read_small_text
 from core.workspace.readable_system import home_folder, worktree_git_folders
 
 CONFIG_FILES = ("config", "config.worktree")
+REBASE_TODO = "git-rebase-todo"  # the steps of an interrupted rebase, which can execute commands
 CONFIG_LIMIT = 64 << 10
 # Settings whose value is a path, even one that does not exist yet; other values name a file only by a slash.
 _PATH_KEYS = re.compile(r"core\.(hookspath|attributesfile)|include(if)?\.path")
@@ -95,7 +97,7 @@ class TrustedPlaces:
             return set()
         try:
             found = broker.stat(path)
-            return {broker.resolve(path)} if is_path or (found and not os.path.isdir(self._folder / path)) else set()  # noqa: PTH112
+            return {broker.resolve(path)} if is_path or (found and not stat.S_ISDIR(found.st_mode)) else set()
         except Problem:
             return set()
 
@@ -105,10 +107,12 @@ class TrustedPlaces:
 
 
 def git_acts_on(path: str) -> bool:
-    """Return whether a file in a git folder, also of a submodule or worktree, is configuration or a hook."""
+    """Return whether a file in a git folder, also of a submodule or worktree, can make git run a program."""
     rest = f"/{path}".rpartition("/.git/")[2]
     parts = rest.split("/")
-    return parts[-1] in (*CONFIG_FILES, "commondir") or "hooks" in parts or rest.endswith("info/attributes")
+    return (
+        parts[-1] in (*CONFIG_FILES, "commondir", REBASE_TODO) or "hooks" in parts or rest.endswith("info/attributes")
+    )
 
 
 @functools.lru_cache(maxsize=4096)

@@ -156,6 +156,11 @@ ATTACKS = {
         "echo evil > x; mv -f x AGENTS.md; echo evil > y; mv -f y .pre-commit-config.yaml; echo evil > CLAUDE.md",
         "test $(cat AGENTS.md) = mine && test $(cat .pre-commit-config.yaml) = mine && test ! -e CLAUDE.md",
     ),
+    "an interrupted rebase": (
+        GIT,
+        "GIT_SEQUENCE_EDITOR='sed -i 1ibreak' git rebase -q -i --root --exec 'touch OBEYED'",
+        "test -d .git/rebase-merge && git rebase --continue >/dev/null 2>&1",
+    ),
     "a configured program": (
         f"{GIT} && mkdir tools && printf '#!/bin/sh\\nfalse\\n' > tools/monitor && chmod +x tools/monitor && "
         "git config core.fsmonitor tools/monitor",
