@@ -148,19 +148,6 @@ def is_hidden_from_commands(path: str) -> bool:
     return bool(parts) and _is_named(_HIDDEN, parts[-1])
 
 
-def may_need_protection(path: bytes) -> bool:
-    """Return whether a path may have to be protected or hidden: a cheap filter before the exact rules."""
-    name = path.rpartition(b"/")[2]
-    return (
-        name.startswith((b".", b"_", b"#", b"id_", b"kube", b"vault", b"terraform.rc"))
-        or b".env" in name
-        or b"credentials.toml" in name
-        or b".kubeconfig" in name
-        or not name.isascii()
-        or b"/." in b"/" + path
-    )
-
-
 def is_protected(path: str) -> bool:
     """Return whether another program, such as a shell, an editor or a git hook, would act on this file."""
     parts = normalized_parts(path)

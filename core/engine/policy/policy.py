@@ -9,7 +9,6 @@ import posixpath
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from functools import partial
 from typing import Any
 
@@ -42,7 +41,7 @@ from core.domain.rules import (
     suggest_patterns,
 )
 from core.domain.sensitive_paths import is_hidden_from_commands, is_protected, is_secret, names_secret
-from core.engine.policy.command_reach import CommandReach, irreversible_line_reason, read_reach
+from core.engine.policy.command_reach import CommandReach, irreversible_line_reason, matches_name, read_reach
 from core.tools.fetch import parse_url
 from core.tools.mcp_tools import mcp_server_of
 from core.tools.tool import Access, Tool
@@ -363,7 +362,7 @@ def _mandatory_command_request(act: ProposedCall, facts: PolicyContext, ask: _Re
         return ask("Commands for this shell cannot be analyzed reliably.", patterns=())
     for part in line.parts if isinstance(line, ParsedLine) else ():
         for pattern in control_files(part):
-            if found := sorted(path for path in facts.changed_files if _matches_name(path, pattern)):
+            if found := sorted(path for path in facts.changed_files if matches_name(path, pattern)):
                 return ask(f"{part[0]} executes {found[0]}, which the agent has changed.", patterns=())
     return None
 
@@ -390,10 +389,6 @@ def _reach_of_protected(act: ProposedCall, facts: PolicyContext) -> str:
 
 def _join(names: tuple[str, ...]) -> str:
     return " and ".join(names) if len(names) < 3 else f"{names[0]}, {names[1]} and {len(names) - 2} more"
-
-
-def _matches_name(path: str, pattern: str) -> bool:
-    return fnmatchcase(path, pattern) or fnmatchcase(path, f"*/{pattern}")
 
 
 def _shown_secrets(act: ProposedCall, facts: PolicyContext) -> tuple[str, ...]:
