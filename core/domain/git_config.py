@@ -1,6 +1,7 @@
 """Distinguishes harmless lines of a git configuration from those that can make git run programs."""
 
 import re
+import shlex
 
 HEADER = re.compile(r'\[([a-z0-9.-]+)(?: "([^"\\\n]*)")?\]', re.IGNORECASE)
 # One plain value: no quotes, escapes, comments or continuations, so that git reads it exactly as written.
@@ -29,6 +30,29 @@ def is_harmless(text: str, known: str = "") -> bool:
 def harmless_lines(text: str) -> str:
     """Return the configuration without the lines that can make git run programs."""
     return "".join(f"{line}\n" for line in _lines(text)[0])
+
+
+def named_files(text: str) -> list[tuple[str, str]]:
+    """Return the words of a configuration that can name a file that git reads or executes, each with its key.
+
+    The key is in lower case, such as `core.hookspath`. Values are split into words as a shell does.
+    """
+    found: list[tuple[str, str]] = []
+    section = ""
+    for line in text.replace("\\\n", "").split("\n"):
+        bare = line.strip(" \t\r")
+        if header := re.match(r"\[([a-z0-9.-]+)[^\]]*\]\s*", bare, re.IGNORECASE):
+            section, bare = header[1].casefold(), bare[header.end() :]
+        name, equals, value = bare.partition("=")
+        if not equals or _harmless(section, bare):
+            continue
+        words = shlex.shlex(value, posix=True, punctuation_chars=";|&()<>")
+        words.whitespace_split, words.commenters = True, "#"
+        try:
+            found += [(f"{section}.{name.strip().casefold()}", word.lstrip("!")) for word in words]
+        except ValueError:  # an open quote
+            found += [(f"{section}.{name.strip().casefold()}", word.strip("\"'!")) for word in value.split()]
+    return found
 
 
 def _lines(text: str) -> tuple[list[str], set[tuple[str, str]]]:

@@ -2,8 +2,11 @@
 
 import re
 import unicodedata
+from collections.abc import Iterable
 from fnmatch import fnmatchcase, translate
 from functools import lru_cache
+
+from core.domain.trusted_files import PROTECTED, READ_ONLY_PATHS
 
 # Names from git-secrets, gitleaks 8.28, trufflehog 3.90 and the templates of github/gitignore, November 2026.
 # Files that hold nothing but keys: the sandbox hides their contents from commands.
@@ -58,47 +61,26 @@ READ_ONLY_IN_GIT: tuple[tuple[str, ...], ...] = (
 )  # fmt: skip
 # Folders in .git that can hold thousands of files, none of which makes git run a program.
 LARGE_IN_GIT = frozenset({"objects", "refs", "logs", "lfs", "rr-cache", "annex", "reftable"})
-# Files that local programs act on without asking: read-only inside the sandbox.
-READ_ONLY_PATHS: tuple[tuple[str, ...], ...] = (
-    (".git",), (".gitmodules",), (".gitattributes",), (".gitconfig",), (".husky",), (".githooks",), (".vscode",),
-    (".idea",), (".devcontainer",), (".mcp.json",), (".envrc",), (".claude",), (".agents",), (".codex",), (".gemini",),
-    (".cursor",), (".windsurf",), (".kiro",), (".opencode",), (".zed",), (".fleet",), (".nvim.lua",), (".nvimrc",),
-    (".qwen",), (".roo",), (".amazonq",), (".factory",), (".junie",), (".continue",), (".trae",), (".crush.json",),
-    ("crush.json",), ("opencode.json",), ("opencode.jsonc",), (".aider.conf.yml",),
-    (".dir-locals.el",), (".gdbinit",), (".lldbinit",), (".pdbrc",), (".pdbrc.py",), (".irbrc",), (".pryrc",),
-    (".rprofile",), (".renviron",), (".ghci",), (".ocamlinit",), (".hg", "hgrc"), (".jj", "repo", "config.toml"),
-    (".journeyman",), (".bashrc",), (".bash_profile",), (".bash_login",), (".bash_logout",),
-    (".bash_aliases",), (".profile",), (".zshrc",), (".zshenv",), (".zprofile",), (".zlogin",), (".kshrc",),
-    (".inputrc",), (".vimrc",), (".exrc",), (".ripgreprc",), (".config", "fish"), (".config", "autostart"),
-    (".config", "systemd"),
-)  # fmt: skip
-# Files that other programs act on, perhaps later or on another computer. Writing one needs approval; if a checkout or
-# merge brings one, that is reported.
-PROTECTED: tuple[tuple[str, ...], ...] = (
-    *READ_ONLY_PATHS, (".npmrc",), (".yarnrc",), (".yarnrc.yml",), (".pip", "pip.conf"), (".pre-commit-config.yaml",),
-    (".github", "workflows"), (".gitlab-ci.yml",), ("crontab",), ("sitecustomize.py",), ("usercustomize.py",),
-)  # fmt: skip
-
-
-READ_ONLY_NAMES = (
-    *("/".join(place) for place in READ_ONLY_PATHS),
-    ".Rprofile",
-    ".Renviron",
-)  # with their usual spelling
 
 
 def _any_of(names: tuple[str, ...]) -> re.Pattern[str]:
     return re.compile("|".join(map(translate, names)))
 
 
+def _through(places: Iterable[tuple[str, ...]]) -> re.Pattern[str]:
+    """Return a pattern that finds a path that is one of these places, or below one."""
+    names = (re.escape("/".join(place)).replace(r"\*", "[^/]*").replace(r"\?", "[^/]") for place in places)
+    return re.compile(f"(?:^|/)(?:{'|'.join(names)})(?:/|$)")
+
+
 _SECRET, _HIDDEN, _HARMLESS, _AMBIGUOUS = map(_any_of, (SECRET_NAMES, HIDDEN_NAMES, HARMLESS_NAMES, AMBIGUOUS_ENDINGS))
 # Names that are not ordinary words, so that a command that contains one certainly means the file.
 _CERTAIN = _any_of(tuple(name for name in SECRET_NAMES if name[0] != "*" and name not in ("kubeconfig", "htpasswd")))
 _KEPT_BY_GIT = tuple((".git", *inner) for inner in READ_ONLY_IN_GIT)
-_NAMED = (*_KEPT_BY_GIT, *PROTECTED[1:])  # commands that name .git itself usually read it
-_FIRST = {
-    places: frozenset(place[0] for place in places) for places in (SECRET_FOLDERS, READ_ONLY_PATHS, PROTECTED, _NAMED)
-}
+_NAMED = (*_KEPT_BY_GIT, *(place for place in PROTECTED if place != (".git",)))  # commands that name .git usually read
+_IN_SECRET_FOLDERS, _READ_ONLY, _PROTECTED, _IN_NAMED = map(
+    _through, (SECRET_FOLDERS, READ_ONLY_PATHS, PROTECTED, _NAMED)
+)
 
 
 def normalized_parts(path: str) -> list[str]:
@@ -121,7 +103,7 @@ def is_secret(path: str) -> bool:
     parts = normalized_parts(path)
     if not parts:
         return False
-    if _runs_through(parts, SECRET_FOLDERS):
+    if _runs_through(parts, _IN_SECRET_FOLDERS):
         return not fnmatchcase(parts[-1], "*.pub")
     return _is_named(_SECRET, parts[-1])
 
@@ -155,56 +137,44 @@ def names_secret(word: str) -> bool:
 
 def _only_by_ending(path: str) -> bool:
     parts = normalized_parts(path)
-    return not _is_named(_CERTAIN, parts[-1]) and not _runs_through(parts, SECRET_FOLDERS)
+    return not _is_named(_CERTAIN, parts[-1]) and not _runs_through(parts, _IN_SECRET_FOLDERS)
 
 
 def is_hidden_from_commands(path: str) -> bool:
     """Return whether commands must never see the contents of this file."""
-    if (path.startswith(".") or "/." in path) and _runs_through(normalized_parts(path), SECRET_FOLDERS):
+    if (path.startswith(".") or "/." in path) and _runs_through(normalized_parts(path), _IN_SECRET_FOLDERS):
         return not path.endswith(".pub")
     parts = normalized_parts(path.rpartition("/")[2])
     return bool(parts) and _is_named(_HIDDEN, parts[-1])
-
-
-def may_need_protection(path: bytes) -> bool:
-    """Return whether a path may have to be protected or hidden: a cheap filter before the exact rules."""
-    name = path.rpartition(b"/")[2]
-    return (
-        name.startswith((b".", b"_", b"#", b"id_", b"kube", b"vault", b"terraform.rc"))
-        or b".env" in name
-        or b"credentials.toml" in name
-        or b".kubeconfig" in name
-        or not name.isascii()
-        or b"/." in b"/" + path
-    )
 
 
 def is_protected(path: str) -> bool:
     """Return whether another program, such as a shell, an editor or a git hook, would act on this file."""
     parts = normalized_parts(path)
     # A folder with a HEAD file can be a bare repository, whose configuration makes git run programs.
-    return _runs_through(parts, PROTECTED) or parts[-1:] == ["head"]
+    return _runs_through(parts, _PROTECTED) or parts[-1:] == ["head"]
 
 
 def is_read_only(path: str) -> bool:
-    """Return whether a path is in `READ_ONLY_PATHS` or below. Of .git, the sandbox only protects `READ_ONLY_IN_GIT`."""
-    return _runs_through(normalized_parts(path), READ_ONLY_PATHS)
+    """Return whether other programs trust this path or a folder above it.
+
+    Of .git, the sandbox only protects `READ_ONLY_IN_GIT`.
+    """
+    return _runs_through(normalized_parts(path), _READ_ONLY)
 
 
 def protected_place(path: str) -> str:
     """Return the protected place that a path names or is inside of, spelled as in the path; empty if there is none."""
     parts = [part for part in re.split(r"[/\\]", path) if part not in ("", ".")]
     plain = normalized_parts(path)
-    if len(parts) != len(plain) or ".." in parts or _FIRST[_NAMED].isdisjoint(plain):
+    if len(parts) != len(plain) or ".." in parts or not _runs_through(plain, _IN_NAMED):
         return ""
     ends = [at + len(place) for place in _NAMED for at in range(len(plain)) if _fits(plain[at:], place)]
     return "/".join(parts[: min(ends)]) if ends else ""
 
 
-def _runs_through(parts: list[str], places: tuple[tuple[str, ...], ...]) -> bool:
-    if _FIRST[places].isdisjoint(parts):
-        return False
-    return any(_fits(parts[at:], place) for place in places for at in range(len(parts) - len(place) + 1))
+def _runs_through(parts: list[str], places: re.Pattern[str]) -> bool:
+    return bool(places.search("/".join(parts)))
 
 
 def _fits(parts: list[str], place: tuple[str, ...]) -> bool:

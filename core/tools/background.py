@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Protocol
 
 from core.domain.problems import Problem
 from core.workspace.folder_scan import ScannedChange
@@ -29,11 +29,23 @@ class CommandEnd:
     command: str = ""
 
 
+class ChangeGuard(Protocol):
+    """Reverts changes to trusted files while a command runs, except `approved` paths."""
+
+    reverted: set[str]
+    approved: dict[str, None]
+
+    def scan(self) -> None: ...
+
+    async def stop(self) -> None: ...
+
+
 @dataclass(slots=True)
 class BackgroundCommand:
     """A background command.
 
     Attributes:
+        guard: reverts changes to trusted files while the command runs.
         scan_changes: scans the folder once the command has ended; returns the changes and a note on what was reverted.
         unread: output that no `check` call has returned yet.
         omitted: number of output bytes that were dropped because `unread` was full.
@@ -44,6 +56,7 @@ class BackgroundCommand:
 
     command: str
     scan_changes: Callable[[], tuple[tuple[ScannedChange, ...], str]]
+    guard: ChangeGuard
     running: RunningCommand = field(init=False)
     unread: bytearray = field(default_factory=bytearray)
     omitted: int = 0
@@ -98,6 +111,26 @@ class BackgroundCommands:
         why = f"This run has: {known}. Background commands end with their run."
         raise Problem(f"There is no background command {call!r}.", why, "Start it again if you need it.")
 
+    def is_any_running(self) -> bool:
+        return any(one.follower and not one.follower.done() for one in self._all.values())
+
+    def revert_changes(self, approved: Iterable[str] = ()) -> bool:
+        """Revert what running commands changed in trusted files by now; return whether there was anything.
+
+        `approved` are paths that another call may change from now on. Call this in a thread.
+        """
+        going = [one.guard for one in self._all.values() if one.follower and not one.follower.done()]
+        before = sum(len(guard.reverted) for guard in going)
+        for guard in going:
+            guard.approved |= dict.fromkeys(approved)
+            guard.scan()
+        return sum(len(guard.reverted) for guard in going) > before
+
+    async def before_call(self, approved: tuple[str, ...]) -> None:
+        """Prepare for another call of the run, which may change the `approved` trusted files."""
+        if self.is_any_running():
+            await run_to_completion(self.revert_changes, approved)
+
     def note_foreign_changes(self, changes: Iterable[tuple[str, bytes | None]]) -> None:
         """Note file changes by another call of the run, so that they are not attributed to a background command."""
         going = [one for one in self._all.values() if one.follower and not one.follower.done()]
@@ -124,6 +157,7 @@ class BackgroundCommands:
 
     async def _follow(self, call: str, one: BackgroundCommand) -> None:
         finished = await one.running.wait_or_kill()
+        await one.guard.stop()
         changes, note = await run_to_completion(one.scan_changes)
         finished = replace(finished, output=finished.output + note)
         if self._on_end:

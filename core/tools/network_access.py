@@ -3,6 +3,9 @@
 from core.workspace.egress_proxy import ConnectionAttempt, EgressProxy, HostPort
 from core.workspace.launcher import SandboxPermissions
 
+MAX_REFUSED = 100  # hosts that are remembered until the call returns; a command can try any number
+MAX_HOST = 253  # characters of a host name
+
 
 class NetworkAccess:
     """The network access of one run. Commands have no network access, and no proxy runs, until a host is allowed."""
@@ -10,7 +13,8 @@ class NetworkAccess:
     def __init__(self) -> None:
         self._allowed: set[HostPort] = set()
         self._proxy: EgressProxy | None = None
-        self._attempts: list[ConnectionAttempt] = []
+        self._refused: dict[str, None] = {}
+        self._more = 0  # refused attempts beyond those
 
     @property
     def hosts(self) -> tuple[str, ...]:
@@ -28,17 +32,24 @@ class NetworkAccess:
         if not self._allowed:
             return SandboxPermissions()
         if self._proxy is None:
-            proxy = EgressProxy(self._allowed, self._attempts.append)
+            proxy = EgressProxy(self._allowed, self._note)
             self._proxy = await proxy.__aenter__()
         return SandboxPermissions(proxy=self._proxy.path)
 
     def take_refused(self) -> tuple[str, ...]:
         """Return the hosts, as `host:port`, that commands were refused since the last call of this method."""
-        found = dict.fromkeys(
-            f"{attempt.host}:{attempt.port}" for attempt in self._attempts if attempt.result == "refused"
-        )
-        self._attempts.clear()
-        return tuple(found)
+        found = (*self._refused, *([f"{self._more:,} more attempts"] if self._more else []))
+        self._refused, self._more = {}, 0
+        return found
+
+    def _note(self, attempt: ConnectionAttempt) -> None:
+        if attempt.result != "refused":
+            return
+        name = f"{attempt.host[:MAX_HOST]}:{attempt.port}"
+        if name in self._refused or len(self._refused) < MAX_REFUSED:
+            self._refused[name] = None
+        else:
+            self._more += 1
 
     async def close(self) -> None:
         proxy, self._proxy = self._proxy, None

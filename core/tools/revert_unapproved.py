@@ -1,128 +1,232 @@
 """Reverts unapproved changes by commands to files that other programs trust, such as git hooks and editor settings.
 
-The sandbox protects such files only if they exist when a command starts. Files that come with a git checkout stay:
-they belong to the repository, and the result of the call names them.
+The sandbox protects such files only if they exist when a command starts. Files that a checkout brings from a commit of
+the user stay: they belong to the repository, and the result of the call names them.
 """
 
+import asyncio
 import contextlib
 import os
-from collections.abc import Iterator, Sequence
+import stat
+import threading
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 
 from core.domain.clock import now
-from core.domain.command_line import ParsedLine, parse_line, program_name
 from core.domain.problems import Problem
-from core.domain.programs import unsafe_option_reason
-from core.domain.protected_paths import all_read_only
-from core.domain.sensitive_paths import READ_ONLY_NAMES
-from core.tools.tool_context import CallGrant, ToolContext
-from core.tools.trusted_config import COMMONDIR, ExpectedContents, expected_contents, moved_unchanged
-from core.workspace.folder_scan import ScannedChange, UnrecordedChanges
+from core.tools.tool_context import ToolContext
+from core.tools.trusted_config import expected_contents, is_trusted, moved_unchanged
+from core.workspace import forced_access
+from core.workspace.committed_files import FileVersion
+from core.workspace.folder_listing import inside_git
+from core.workspace.folder_scan import OriginalFile, ScannedChange, UnrecordedChanges
+from core.workspace.threads import run_in_thread
+from core.workspace.unsettled import shortened
 
-CHECKOUT_COMMANDS = frozenset(
-    ("checkout", "switch", "merge", "pull", "reset", "restore", "stash", "clone", "rebase", "cherry-pick", "revert")
-)
-COPIES_FOLDER, MAX_COPIES = (
-    "taken-back",
-    200,
-)  # copies in the data folder, in case the user created such a file just then
-AT_ONCE = 500  # files reverted in one check
+# Copies in the data folder, in case the user created such a file just then.
+COPIES_FOLDER, MAX_COPIES = "taken-back", 200
+MIN_INTERVAL_S = 2.0  # between two scans while a command runs
+SCAN_SHARE = 20  # a scan may take one part in this many of the time
 
 
-def reverts_changes_of(command: str, word: CallGrant) -> bool:
-    """Return whether changes of a command are reverted.
+@dataclass(frozen=True, slots=True)
+class CommandChanges:
+    """The changes that a command left, and what was reverted.
 
-    They stay if the user let it run without a sandbox, or if it is a git command that only writes files of the
-    repository, such as a checkout.
+    Attributes:
+        changes: the changes with known contents.
+        missed: the changes beyond those.
+        reverted: the paths that were reverted.
+        unsettled: trusted files that could not be reverted, and folders that cannot be listed, as they are displayed.
     """
-    line = parse_line(command)
-    if word.unsandboxed or not isinstance(line, ParsedLine):
-        return not word.unsandboxed
-    return not all(_brings(part) or all_read_only([part]) for part in line.parts)
+
+    changes: tuple[ScannedChange, ...]
+    missed: UnrecordedChanges
+    reverted: tuple[str, ...] = ()
+    unsettled: tuple[str, ...] = ()
 
 
-def _brings(words: Sequence[str]) -> bool:
-    return program_name(words[0]) == "git" and set(words[1:2]) <= CHECKOUT_COMMANDS and not unsafe_option_reason(words)
+def scan_and_revert(place: ToolContext) -> CommandChanges:
+    """Scan the folder after a command and revert unapproved changes to trusted files."""
+    with place.scan.lock:
+        return revert_unapproved(place, *place.scan.changes_since())
 
 
 def revert_unapproved(
-    place: ToolContext, command: str, word: CallGrant, changes: tuple[ScannedChange, ...], missed: UnrecordedChanges
-) -> tuple[tuple[ScannedChange, ...], UnrecordedChanges, tuple[str, ...]]:
-    """Revert unapproved changes; return the remaining ones, those not recorded, and the reverted paths."""
-    if not reverts_changes_of(command, word):
-        return changes, missed, ()
-    spared = moved_unchanged(changes)
-    found = [*changes, *(ScannedChange(path, None, None) for path in missed.created)]
-    gone = {each.path for each in found if each.path not in spared and _revert(place, word, each)}
-    left = (tuple(path for path in paths if path not in gone) for paths in (missed.unrecorded, missed.protected))
-    return tuple(change for change in changes if change.path not in gone), UnrecordedChanges(*left), tuple(sorted(gone))
+    place: ToolContext, changes: Sequence[ScannedChange], missed: UnrecordedChanges
+) -> CommandChanges:
+    """Revert unapproved changes, unless the user let the command run on a machine without a sandbox."""
+    changes = tuple(changes)
+    if not _is_reverted(place):
+        return CommandChanges(changes, missed)
+    work = _Reverting(place)
+    for path in missed.privileged:
+        work.drop_privileges(path)
+    work.revert(changes, missed)
+    gone, stuck = set(work.reverted), tuple(sorted({*work.stuck, *missed.closed}))
+    place.unsettled.add(stuck)
+    left = UnrecordedChanges(
+        tuple(path for path in missed.unrecorded if path not in gone),
+        tuple(path for path in missed.protected if path not in gone),
+        tuple(path for path in missed.created if path not in gone),
+        missed.originals,
+        missed.privileged,
+        missed.closed,
+    )
+    return CommandChanges(
+        tuple(change for change in changes if change.path not in gone),
+        left,
+        tuple(sorted(gone)),
+        tuple(map(shortened, stuck)),
+    )
 
 
-class CreationGuard:
-    """Reverts, while a command runs, the creation of trusted files that did not exist when it started."""
+def _is_reverted(place: ToolContext) -> bool:
+    """Return whether changes are reverted. An approval lets a command run unsandboxed only if there is no sandbox."""
+    return not (place.grant.unsandboxed and place.level == "none")
 
-    def __init__(self, place: ToolContext, command: str, word: CallGrant) -> None:
-        self._place, self._word = place, word
+
+class _Reverting:
+    """Reverts the changes of one command. Nothing that the command did to a path or its folders prevents that."""
+
+    def __init__(self, place: ToolContext) -> None:
+        self._place = place
+        self._root = place.broker.descriptor
+        self.reverted: list[str] = []
+        self.stuck: list[str] = []
+
+    def revert(self, changes: Sequence[ScannedChange], missed: UnrecordedChanges) -> None:
+        spared = moved_unchanged(changes)
+        found = {change.path: change for change in changes if change.path not in spared}
+        created = set(missed.created)
+        found |= {path: ScannedChange(path, None, None) for path in missed.unrecorded if path in created}
+        replaced = [path for path in missed.unrecorded if path not in created]
+        unapproved: list[tuple[ScannedChange, bytes | None]] = []
+        for path, change in sorted(found.items(), key=lambda item: not inside_git(item[0])):
+            if self._is_approved(path):
+                continue
+            try:
+                should = expected_contents(self._place, change)
+            except Problem:  # it cannot be examined
+                should = change.before
+            if should != "as it is":
+                unapproved.append((change, should))
+        brought = self._brought_by_commits(change for change, _ in unapproved)
+        for change, should in unapproved:
+            if change.path not in brought:
+                original = None if should is None else OriginalFile(should, change.modes[0] or 0o644)
+                self._put_back(change.path, original, change.after)
+        for path in replaced:
+            if not self._is_approved(path) and is_trusted(self._place, path):
+                self._revert_unread(path, missed.originals.get(path))
+
+    def drop_privileges(self, path: str) -> None:
+        """Remove the bits by which a program runs with the rights of its owner or group."""
+        try:
+            found = self._place.broker.stat(path)
+            if found:
+                forced_access.set_mode(self._root, path, stat.S_IMODE(found.st_mode) & ~forced_access.PRIVILEGES)
+        except (Problem, OSError):
+            self.stuck.append(path)
+
+    def _is_approved(self, path: str) -> bool:
+        return any(path == each or path.startswith(f"{each}/") for each in self._place.grant.protected_paths)
+
+    def _brought_by_commits(self, changes: Iterable[ScannedChange]) -> set[str]:
+        versions = [version for change in changes if (version := self._version(change)) is not None]
+        return self._place.committed.find(versions) if versions else set()
+
+    def _version(self, change: ScannedChange) -> FileVersion | None:
+        """Return what is at the path now, if a commit can contain it."""
+        if inside_git(change.path) or change.before == change.after is not None:
+            return None
+        if change.after is not None:
+            return FileVersion(change.path, change.after, executable=bool(change.modes[1] & stat.S_IXUSR))
+        with contextlib.suppress(Problem, OSError):
+            return FileVersion(change.path, self._place.broker.read_link(change.path), link=True)
+        return None
+
+    def _revert_unread(self, path: str, original: OriginalFile | None) -> None:
+        """Revert a change of a trusted file whose contents are not known before or after it."""
+        if original:
+            link = FileVersion(path, b"", link=True)
+            with contextlib.suppress(Problem, OSError):
+                link = FileVersion(path, self._place.broker.read_link(path), link=True)
+            if not self._place.committed.find([link]):
+                self._put_back(path, original, None)
+        elif os.path.lexists(self._place.folder / path):
+            self.stuck.append(path)
+
+    def _put_back(self, path: str, original: OriginalFile | None, body: bytes | None) -> None:
+        try:
+            if body:
+                _keep_copy(self._place, path, body)
+            if original is None:
+                forced_access.remove(self._root, path)
+                forced_access.remove_empty_folders(self._root, path, self._place.scan.had_folder)
+            else:
+                forced_access.replace(self._root, path, original.body, original.mode, link=original.link)
+        except OSError:
+            self.stuck.append(path)
+        else:
+            self.reverted.append(path)
+
+
+class TrustedFilesGuard:
+    """Reverts changes to trusted files while a command runs.
+
+    New names at the top of the folder are noticed at once; the whole folder is scanned every few seconds.
+    """
+
+    def __init__(self, place: ToolContext, on_revert: Callable[[tuple[str, ...]], None] | None = None) -> None:
+        self._place, self._on_revert = place, on_revert
+        self._names = self._top()
+        self._active = _is_reverted(place)
+        self._job: asyncio.Future[None] | None = None
+        self._next = time.monotonic() + MIN_INTERVAL_S
+        self._stopped = threading.Event()
         self.reverted: set[str] = set()
-        names = (*(name for name in READ_ONLY_NAMES if name != ".git"), f".git/{COMMONDIR}")
-        self._absent = [name for name in names if not os.path.lexists(place.folder / name)]
-        if not reverts_changes_of(command, word):
-            self._absent = []
+        self.approved: dict[str, None] = {}  # paths that other calls were allowed to change meanwhile
 
     def check(self) -> None:
-        """Check the paths that did not exist; called several times a second, it costs a few microseconds."""
-        for name in self._absent:
-            if os.path.lexists(self._place.folder / name):
-                with contextlib.suppress(Problem):  # what fails now is reverted or reported once the command has ended
-                    self._take(name)
+        """Scan in a thread if there is a new trusted name, or if it is time to. Called several times a second."""
+        if not self._active or (self._job and not self._job.done()):
+            return
+        names = self._top()
+        appeared = any(map(self._place.scan.is_trusted, names - self._names))
+        self._names = names
+        if appeared or time.monotonic() >= self._next:
+            self._job = run_in_thread(None, self.scan)
 
-    def _take(self, name: str) -> None:
-        for path, _ in zip(_files(self._place, name), range(AT_ONCE), strict=False):
-            body = None
-            with contextlib.suppress(Problem):
-                body = self._place.broker.read(path)
-            if _revert(self._place, self._word, ScannedChange(path, None, body)):
-                self.reverted.add(path)
+    def scan(self) -> None:
+        """Scan the folder and revert what is not approved. Call this in a thread."""
+        if self._stopped.is_set() or not self._active:
+            return
+        began = time.monotonic()
+        allowed = replace(self._place.grant, protected_paths=(*self._place.grant.protected_paths, *self.approved))
+        with self._place.scan.lock, contextlib.suppress(Problem):  # the scan at the end raises it
+            done = revert_unapproved(replace(self._place, grant=allowed), *self._place.scan.trusted_changes())
+            self.reverted |= set(done.reverted)
+            if done.reverted and self._on_revert:
+                self._on_revert(done.reverted)
+        ended = time.monotonic()
+        self._next = ended + max(MIN_INTERVAL_S, SCAN_SHARE * (ended - began))
 
+    async def stop(self) -> None:
+        """End the guard, and wait for its last scan."""
+        self._stopped.set()
+        if self._job:
+            await asyncio.wait({self._job})
 
-def _files(place: ToolContext, name: str) -> Iterator[str]:
-    try:
-        entries = place.broker.entries(name) if not (place.folder / name).is_symlink() else None
-    except Problem:
-        entries = None
-    if entries is None:
-        yield name
-        return
-    for entry, kind in entries:
-        yield from _files(place, f"{name}/{entry}") if kind == "folder" else (f"{name}/{entry}",)
-
-
-def _revert(place: ToolContext, word: CallGrant, change: ScannedChange) -> bool:
-    """Revert one change if it is not approved; return whether it was reverted."""
-    if _opened(change.path, word.protected_paths):
-        return False
-    should = expected_contents(place.broker, change)
-    return should != "as it is" and _write_back(place, change, should)
-
-
-def _opened(path: str, opens: tuple[str, ...]) -> bool:
-    return any(path == each or path.startswith(f"{each}/") for each in opens)
+    def _top(self) -> frozenset[str]:
+        try:
+            return frozenset(os.listdir(self._place.folder))  # noqa: PTH208 - only the names are needed
+        except OSError:
+            return frozenset()
 
 
-def _write_back(place: ToolContext, change: ScannedChange, should: ExpectedContents) -> bool:
-    assert should != "as it is"
-    try:
-        if change.after:
-            _keep(place, change.path, change.after)
-        if should is None:
-            place.broker.remove(change.path, allow_protected=True)
-        else:
-            place.broker.write(change.path, should, allow_protected=True, mode=change.modes[0])
-    except (Problem, OSError):  # then the result of the call reports it as a change
-        return False
-    return True
-
-
-def _keep(place: ToolContext, path: str, body: bytes) -> None:
+def _keep_copy(place: ToolContext, path: str, body: bytes) -> None:
     """Keep a copy for the user, and delete the oldest copies beyond the limit."""
     folder = place.data / COPIES_FOLDER
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -10,17 +10,19 @@ from core.domain.problems import Problem
 from core.domain.visible import visible_name
 from core.tools.background import BackgroundCommand
 from core.tools.parameter_description import ParameterDescription
-from core.tools.revert_unapproved import CreationGuard, revert_unapproved
+from core.tools.revert_unapproved import TrustedFilesGuard, scan_and_revert
 from core.tools.tool import FileChange, Tool, ToolResult
 from core.tools.tool_context import ToolContext
-from core.workspace.folder_scan import ScannedChange, UnrecordedChanges
+from core.workspace.folder_scan import ScannedChange, SensitivePaths, UnrecordedChanges
 from core.workspace.launcher import CommandLimits, CommandRequest, SandboxPermissions
 from core.workspace.running_command import FinishedCommand
 from core.workspace.sandbox import Sandbox
-from core.workspace.threads import run_to_completion
+from core.workspace.threads import await_to_completion, run_to_completion
 
 DEFAULT_TIMEOUT_S, DAY_S = 120.0, 86_400.0
 REVERTED = "reverted, because other programs trust it and the user did not approve it: {}; use write, which asks"
+UNSETTLED = "cannot be checked or reverted, so that every further call needs approval: {}; tell the user"
+MAX_SCANS = 3  # before a command, while background commands change trusted files
 MAX_NAMED_PATHS = 20  # paths of each kind that the model is given
 
 
@@ -46,7 +48,7 @@ async def run(parameters: RunArguments, place: ToolContext) -> ToolResult:
     place.broker.check_identity()  # the sandbox opens whatever the path leads to
     if parameters.background:
         place.commands.check_capacity()
-    found = await run_to_completion(place.scan.scan_before)
+    found = await run_to_completion(_scan_before, place)
     limits = CommandLimits(time_s=parameters.timeout_s or DEFAULT_TIMEOUT_S)
     permit = await _permit(place)
     asked = CommandRequest(
@@ -54,18 +56,21 @@ async def run(parameters: RunArguments, place: ToolContext) -> ToolResult:
     )
     if parameters.background:
         return await _begin(sandbox, asked, place)
-    guard = CreationGuard(place, parameters.command, place.grant)
+    guard = TrustedFilesGuard(place)
     try:
         done = await sandbox.run(asked, place.output_listener(), guard.check)
     except asyncio.CancelledError:
-        changes, _, _ = await run_to_completion(scan_and_revert, place, parameters.command)
-        await place.commands.record_stopped(place.call, changes)
+        await await_to_completion(guard.stop())
+        left = await run_to_completion(scan_and_revert, place)
+        await place.commands.record_stopped(place.call, left.changes)
         raise
-    changes, missed, late = await run_to_completion(scan_and_revert, place, parameters.command)
-    gone = tuple(sorted({*guard.reverted, *late}))
+    await guard.stop()
+    left = await run_to_completion(scan_and_revert, place)
+    changes, missed = left.changes, left.missed
+    gone = tuple(sorted({*guard.reverted, *left.reverted}))
     added = [
         *result_notes(done, missed, place.network_access.take_refused()),
-        *([REVERTED.format(_names(gone))] if gone else []),
+        *_revert_notes(gone, left.unsettled),
     ]
     output = "".join([done.output, *(f"\n[{note}]" for note in added)])
     made = tuple(FileChange(change.path, change.before, change.after, change.modes) for change in changes)
@@ -78,35 +83,44 @@ async def run(parameters: RunArguments, place: ToolContext) -> ToolResult:
     )
 
 
-def scan_and_revert(
-    place: ToolContext, command: str
-) -> tuple[tuple[ScannedChange, ...], UnrecordedChanges, tuple[str, ...]]:
-    """Scan the folder after a command and revert unapproved changes to trusted files.
-
-    Return the remaining changes, those that were not recorded, and the reverted paths.
-    """
-    return revert_unapproved(place, command, place.grant, *place.scan.changes_since())
+def _scan_before(place: ToolContext) -> SensitivePaths:
+    """Scan the folder before a command. What background commands changed must not count as its original state."""
+    running = place.commands.is_any_running()
+    for _ in range(MAX_SCANS):
+        with place.scan.lock:
+            found = place.scan.scan_before(commands_run=running)
+        place.committed.begin(found.git)
+        place.unsettled.add(found.closed)
+        if not (running and place.commands.revert_changes()):
+            break
+    return found
 
 
 async def _begin(sandbox: Sandbox, asked: CommandRequest, place: ToolContext) -> ToolResult:
     """Start a command in the background."""
     call, tell = place.call, place.output_listener()
-    aside = replace(place, scan=place.scan.fork())
+    aside, loop = replace(place, scan=place.scan.fork()), asyncio.get_running_loop()
+
+    def report(reverted: tuple[str, ...]) -> None:
+        loop.call_soon_threadsafe(hear, f"\n[{REVERTED.format(_names(reverted))}]\n".encode())
+
+    guard = TrustedFilesGuard(aside, report)
 
     def after() -> tuple[tuple[ScannedChange, ...], str]:
         # Other calls of the run were allowed to change the files that were noted.
-        word = replace(place.grant, protected_paths=(*place.grant.protected_paths, *one.foreign_changes))
-        changes, _, gone = scan_and_revert(replace(aside, grant=word), asked.command)
-        return changes, f"\n[{REVERTED.format(_names(gone))}]" if gone else ""
+        allowed = (*place.grant.protected_paths, *one.foreign_changes, *guard.approved)
+        left = scan_and_revert(replace(aside, grant=replace(place.grant, protected_paths=allowed)))
+        gone = tuple(sorted({*guard.reverted, *left.reverted}))
+        return left.changes, "".join(f"\n[{note}]" for note in _revert_notes(gone, left.unsettled))
 
-    one = BackgroundCommand(asked.command, after)
+    one = BackgroundCommand(asked.command, after, guard)
 
     def hear(piece: bytes) -> None:
         one.append_output(piece)
         if tell:
             tell(piece)
 
-    one.running = await sandbox.start(asked, hear)
+    one.running = await sandbox.start(asked, hear, guard.check)
     place.commands.follow(call, one)
     return ToolResult(f"Running in the background with id {call}. Use check to follow it; it ends with this run.")
 
@@ -127,6 +141,8 @@ def result_notes(done: FinishedCommand, missed: UnrecordedChanges, refused: tupl
     found = [done.killed_because] if done.killed_because else []
     if missed.protected:
         found.append(f"created or changed protected files: {_names(missed.protected)}")
+    if missed.privileged:
+        found.append(f"set-user-ID and set-group-ID bits were removed: {_names(missed.privileged)}")
     if missed.unrecorded:
         found.append(f"also changed, but not recorded, so it cannot be reverted: {_names(missed.unrecorded)}")
     if refused:
@@ -134,6 +150,11 @@ def result_notes(done: FinishedCommand, missed: UnrecordedChanges, refused: tupl
     if done.exit_code and any(words in done.output for words in ("Read-only file system", "resource busy")):
         found.append("protected files and everything outside the folder are read-only here")
     return found
+
+
+def _revert_notes(reverted: tuple[str, ...], unsettled: tuple[str, ...]) -> list[str]:
+    notes = ((REVERTED, reverted), (UNSETTLED, unsettled))
+    return [text.format(_names(paths)) for text, paths in notes if paths]
 
 
 def display_paths(paths: tuple[str, ...]) -> tuple[str, ...]:

@@ -12,9 +12,11 @@ from core.tools.background import BackgroundCommands
 from core.tools.network_access import NetworkAccess
 from core.tools.web_search import WebSearch
 from core.workspace.broker import FileBroker
+from core.workspace.committed_files import CommittedFiles
 from core.workspace.folder_scan import FolderScan
 from core.workspace.sandbox import Sandbox, machine_sandbox
 from core.workspace.threads import run_to_completion
+from core.workspace.unsettled import UnsettledPaths
 
 SANDBOX_PROOF_FILE = "sandbox.json"  # in the data folder: the result of the last sandbox test since the machine started
 
@@ -68,6 +70,8 @@ class ToolContext:
         data: the data folder of Journeyman, which no tool may read.
         network_access: the hosts that the user allowed for the commands of this run, and their proxy.
         commands: the background commands.
+        committed: the files in commits that the user made.
+        unsettled: what commands left in a state that cannot be checked.
         memory: the memory of this run; None if it has none.
         on_output: receives the output of commands while they run.
         safe_mode: the user's hooks do not run.
@@ -83,6 +87,8 @@ class ToolContext:
     lazy_sandbox: LazySandbox
     network_access: NetworkAccess
     commands: BackgroundCommands
+    committed: CommittedFiles
+    unsettled: UnsettledPaths
     on_output: CallOutputListener | None = None
     memory: "RunMemory | None" = None
     call: str = ""
@@ -118,6 +124,7 @@ class ToolContext:
 
     async def close(self) -> None:
         await self.commands.close()
+        await run_to_completion(self.committed.close, self.scan.git_places)
         await self.network_access.close()
         self.broker.close()
 
@@ -146,6 +153,8 @@ def open_context(
         sandbox,
         NetworkAccess(),
         BackgroundCommands(),
+        CommittedFiles(folder, data),
+        UnsettledPaths(folder),
         on_output,
         safe_mode=safe_mode,
         web=web,

@@ -12,25 +12,37 @@ from typing import Literal
 from core.domain.git_config import harmless_lines, is_harmless
 from core.domain.problems import Problem
 from core.domain.sensitive_paths import is_read_only
+from core.tools.tool_context import ToolContext
 from core.workspace.broker import FileBroker
+from core.workspace.folder_listing import inside_git
 from core.workspace.folder_scan import ScannedChange
 from core.workspace.readable_system import worktree_git_folders
+from core.workspace.trusted_places import CONFIG_FILES, REBASE_TODO
 
-CONFIG_FILES = ("config", "config.worktree")
 COMMONDIR = "commondir"  # the file that names the common folder of a git folder, with its configuration
 ExpectedContents = bytes | Literal["as it is"] | None
 
 
-def expected_contents(broker: FileBroker, change: ScannedChange) -> ExpectedContents:
+def expected_contents(place: ToolContext, change: ScannedChange) -> ExpectedContents:
     """Return the contents that the file should have: "as it is", other contents, or None for no file."""
-    path = PurePosixPath(change.path)
+    broker, path = place.broker, PurePosixPath(change.path)
     if inside := _in_git(broker, path):
         return _of_git(inside, change)
     if path.name == ".git":
         return "as it is" if _is_gone(change) or _is_worktree(broker.folder, path.parent) else change.before
     if path.name == "HEAD":
         return "as it is" if _is_gone(change) or _is_plain(broker, path.parent) else change.before
-    return change.before if is_read_only(change.path) else "as it is"
+    return change.before if place.scan.is_trusted(change.path) else "as it is"
+
+
+def is_trusted(place: ToolContext, path: str) -> bool:
+    """Return whether other programs act on this path, also if it belongs to a repository of any name."""
+    name = PurePosixPath(path)
+    try:
+        inside = _in_git(place.broker, name)
+        return place.scan.is_trusted(path) or bool(inside) or (name.name == "HEAD" and not inside_git(path))
+    except Problem:  # it cannot be examined
+        return True
 
 
 def moved_unchanged(changes: Iterable[ScannedChange]) -> set[str]:
@@ -73,8 +85,12 @@ def _in_git(broker: FileBroker, path: PurePosixPath) -> str:
 
 def _of_git(inside: str, change: ScannedChange) -> ExpectedContents:
     name = PurePosixPath(inside).name
-    if "hooks/" in inside:
+    if inside == "info/attributes" or inside.endswith("/info/attributes"):
+        return change.before
+    if "hooks" in PurePosixPath(inside).parts:
         return "as it is" if name.endswith(".sample") else change.before
+    if name == REBASE_TODO:
+        return _without_commands(change.after or b"", change.before or b"")
     if name == COMMONDIR:
         usual = re.fullmatch(r"worktrees/[^/]+/commondir", inside) and (change.after or b"").strip() == b"../.."
         return "as it is" if usual or _is_gone(change) else change.before
@@ -86,6 +102,13 @@ def _of_git(inside: str, change: ScannedChange) -> ExpectedContents:
     if change.before is None and change.after is not None:
         return harmless_lines(after).encode()
     return change.before
+
+
+def _without_commands(body: bytes, known: bytes) -> ExpectedContents:
+    """Return the steps of a rebase without new ones that execute a command."""
+    lines, before = body.splitlines(keepends=True), set(known.splitlines())
+    kept = [line for line in lines if line.rstrip(b"\r\n") in before or not re.match(rb"[ \t]*(x|exec)[ \t]", line)]
+    return "as it is" if kept == lines else b"".join(kept)
 
 
 def _is_gone(change: ScannedChange) -> bool:

@@ -61,6 +61,16 @@ class FileBroker:
             os.close(self._root)
             self._root = -1
 
+    @property
+    def descriptor(self) -> int:
+        """The open folder; the broker closes it."""
+        return self._root
+
+    def read_link(self, name: str) -> bytes:
+        """Return the target of a link as it is stored."""
+        with self._errors_as_problems(name), self._open_parent(name) as (folder, leaf):
+            return os.readlink(os.fsencode(leaf), dir_fd=folder)
+
     def stat(self, name: str) -> os.stat_result | None:
         """Return the status of a path, without following a final link; None if it does not exist."""
         with self._errors_as_problems(name):

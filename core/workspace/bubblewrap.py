@@ -11,7 +11,8 @@ from pathlib import Path
 
 from core.domain.permissions import SandboxLevel
 from core.domain.problems import Problem
-from core.domain.sensitive_paths import LARGE_IN_GIT, READ_ONLY_IN_GIT, READ_ONLY_NAMES, is_hidden_from_commands
+from core.domain.sensitive_paths import LARGE_IN_GIT, READ_ONLY_IN_GIT, is_hidden_from_commands
+from core.domain.trusted_files import READ_ONLY_NAMES
 from core.workspace import readable_system, seccomp_filter
 from core.workspace.broker import READ_LIMIT
 from core.workspace.git_branch import read_small_text
@@ -172,9 +173,10 @@ class Bubblewrap:
             yield from self._hidden(asked, folder)
 
     def _hidden(self, asked: CommandRequest, folder: Path) -> Iterator[str]:
-        """Cover each file with secrets by an empty one, also where a link leads to it."""
-        found = [name for name in (".env", ".npmrc", ".netrc", *asked.hidden) if is_hidden_from_commands(name)]
-        places = {place: None for name in found for place in _inside(folder / name, folder) if place.is_file()}
+        """Cover each file with secrets and each socket by an empty file, also where a link leads to it."""
+        found = (*(name for name in (".env", ".npmrc", ".netrc") if is_hidden_from_commands(name)), *asked.hidden)
+        inside = (place for name in found for place in _inside(folder / name, folder))
+        places = {place: None for place in inside if place.is_file() or place.is_socket()}
         if len(places) > MAX_MOUNTS:
             what, do = f"No command can run in {folder}.", "Move them away, or work in one of its subfolders."
             raise Problem(what, f"It contains more than {MAX_MOUNTS} files with secrets, too many to hide.", do)

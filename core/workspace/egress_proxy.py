@@ -2,20 +2,20 @@
 
 import asyncio
 import contextlib
-import tempfile
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Literal
 from urllib.parse import urlsplit
 
 from core.domain.problems import Problem
 from core.workspace.outbound_hosts import allowed_address, normalized_host
+from core.workspace.scratch_folder import ScratchFolder
 from core.workspace.socket_peer import is_own_user
 
 AddressCheck = Callable[[str], Awaitable[tuple[str, ...]]]
 HostPort = tuple[str, int]
 
+OUT_PREFIX = "journeyman-out-"
 HEAD = 65_536
 CONNECT_S, HEAD_S, IDLE_S = 20.0, 20.0, 300.0
 MAX_CONNECTIONS = 64  # connections at once
@@ -43,8 +43,8 @@ class EgressProxy:
     ) -> None:
         self._allowed = {(normalized_host(host), port) for host, port in allowed}
         self._on_attempt, self._check = on_attempt, check
-        self._folder = tempfile.TemporaryDirectory(prefix="journeyman-out-", ignore_cleanup_errors=True)
-        self.path = Path(self._folder.name) / "way"
+        self._folder = ScratchFolder(OUT_PREFIX)
+        self.path = self._folder.path / "way"
         self._server: asyncio.Server | None = None
         self._connections: set[asyncio.Task[object]] = set()
 
@@ -65,7 +65,7 @@ class EgressProxy:
             task.cancel()
         if self._connections:
             await asyncio.wait(self._connections)
-        self._folder.cleanup()
+        self._folder.close()
 
     def allow_host(self, host: str, port: int) -> None:
         """Allow a further host and port."""

@@ -3,47 +3,37 @@
 Contents are kept up to a limit, so that changes can be displayed and reverted; files that are not kept are named.
 """
 
-import concurrent.futures
-import functools
 import os
-import shutil
 import stat
-import subprocess
-import sys
+import threading
 import time
-from collections.abc import Callable, Iterable
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from core.domain.problems import Problem
-from core.domain.sensitive_paths import (
-    LARGE_IN_GIT,
-    is_git,
-    is_hidden_from_commands,
-    is_protected,
-    is_read_only,
-    may_need_protection,
+from core.domain.sensitive_paths import is_hidden_from_commands, is_protected, is_read_only
+from core.workspace import forced_access
+from core.workspace.broker import READ_LIMIT, FileBroker
+from core.workspace.folder_listing import (
+    RACY_NS,
+    FolderListing,
+    FolderSnapshot,
+    GitTrees,
+    inside_git,
+    take_snapshot,
 )
-from core.workspace.broker import FileBroker
 from core.workspace.paths import is_utf8_name
+from core.workspace.trusted_places import CONFIG_FILES, NOTEWORTHY, TrustedPlaces, git_acts_on, is_noted, trusted_place
 
-SCAN_LIMIT = 2_000  # entries scanned in this process; beyond that, GNU find scans the rest on several cores
-FIND_PROCESSES = max(2, min(4, os.cpu_count() or 1))
-FILES = 500_000
 FILE_SIZE = 1 << 20
 TOTAL = 64 << 20
 KEPT_FILES = 20_000
 FIRST_S = 2.0  # seconds for reading contents before a command
-RACY_NS = 20_000_000  # a file changed this recently may change again without a new change time
+LISTABLE = 0o500
 # Many generated files: changes in these folders are detected, but contents are not kept.
 DERIVED = frozenset({"node_modules", ".venv", "venv", "__pycache__", "target", ".tox", ".mypy_cache", ".ruff_cache"})
-PRINTED = r"%y%m %i %s %C@ %p\0"
-_NAMES = [word for name in sorted(LARGE_IN_GIT) for word in ("-o", "-name", name)]
-_PRUNED = ("(", "-type", "d", "-path", "*/.git/*", "(", *_NAMES[1:], ")", "-prune", ")")
-_ENV = {"PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C"}
-
-FolderSnapshot = frozenset[bytes]  # lines "kind+mode inode size ctime ./path" of everything but folders
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +47,15 @@ class ScannedChange:
 
 
 @dataclass(frozen=True, slots=True)
+class OriginalFile:
+    """What a path was before a command: the contents of a file, or the target of a link."""
+
+    body: bytes
+    mode: int
+    link: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class UnrecordedChanges:
     """Changed paths beyond those with known contents.
 
@@ -64,19 +63,27 @@ class UnrecordedChanges:
         unrecorded: changed files whose contents were not kept.
         protected: changed files that are protected, with or without contents.
         created: those of `unrecorded` that did not exist before.
+        originals: what those of `unrecorded` were before, as far as it is known.
+        privileged: files that run with the rights of their owner or group, and did not before.
+        closed: folders of this user that cannot be listed, so that changes in them are unknown.
     """
 
     unrecorded: tuple[str, ...] = ()
     protected: tuple[str, ...] = ()
     created: tuple[str, ...] = ()
+    originals: Mapping[str, OriginalFile] = field(default_factory=dict, compare=False)
+    privileged: tuple[str, ...] = ()
+    closed: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class SensitivePaths:
-    """Paths in the folder that the sandbox must protect or hide."""
+    """Paths in the folder that the sandbox must protect or hide, repositories, and folders that cannot be listed."""
 
     protected: tuple[str, ...] = ()
     hidden: tuple[str, ...] = ()
+    git: tuple[str, ...] = ()
+    closed: tuple[str, ...] = ()
 
 
 class ContentCache:
@@ -119,41 +126,106 @@ class FolderScan:
     ) -> None:
         self.folder = folder
         self._broker = broker
+        self.lock = threading.Lock()  # held by callers while they scan and revert; shared by copies
+        self.git_places: tuple[str, ...] = ()  # git folders as of the last scan, and files that lead to one
         self._contents = contents or ContentCache()
+        self._trusted = ContentCache()  # on its own, so that other files cannot use up its space
         self._keep = on_content
         self._look: FolderSnapshot = frozenset()
+        self._modes: dict[str, int] = {}  # the permission bits of the folders
         self._known: dict[str, bytes] = {}  # the line of each file when its contents were kept
+        self._links: dict[str, bytes] = {}  # the targets of trusted links
         self._met: FolderSnapshot = frozenset()
         self._noted: dict[bytes, str] = {}  # lines of paths that may have to be protected
+        self._sockets: dict[bytes, str] = {}  # lines of sockets that no command of this run has created
         self._racy: set[bytes] = set()
+        self._git_trees = GitTrees()
+        self._places = TrustedPlaces(folder)
+        self._places_of: frozenset[bytes] | None = None  # the lines for which `_places` was updated
 
     def fork(self) -> "FolderScan":
         """Return a copy for a background command, which runs while others follow."""
         other = FolderScan(self.folder, self._contents.copy(), broker=self._broker)
+        other._trusted = self._trusted.copy()
         other._look, other._met, other._known = self._look, self._met, dict(self._known)
-        other._noted, other._racy = dict(self._noted), set(self._racy)
+        other._links, other._git_trees, other.lock = dict(self._links), self._git_trees, self.lock
+        other._noted, other._racy, other._modes = dict(self._noted), set(self._racy), self._modes
+        other._places, other._places_of = self._places, self._places_of
         return other
 
-    def scan_before(self) -> SensitivePaths:
-        """Scan the folder before a command, keep new contents, and return the paths to protect or hide."""
+    def is_trusted(self, path: str) -> bool:
+        """Return whether other programs act on this path: by its name, through a link, or as git is configured."""
+        return self._places.is_trusted(path)
+
+    def find_places(self) -> None:
+        """Find the trusted places that links and the configuration of git define, unless a scan has found them."""
+        if self._places_of is not None:
+            return
+        with self._reach() as broker, suppress(Problem):
+            links = [name for name, kind in broker.entries() if kind == "link" and is_read_only(name)]
+            configs = [path for path in (f".git/{name}" for name in CONFIG_FILES) if broker.stat(path)]
+            self._places.update(broker, links, [(path, self._config(broker, path)) for path in configs])
+
+    def had_folder(self, path: str) -> bool:
+        """Return whether there was a folder at this path in the last scan before a command."""
+        return path in self._modes
+
+    def scan_before(self, *, commands_run: bool = False) -> SensitivePaths:
+        """Scan the folder before a command, keep new contents, and return the paths to protect or hide.
+
+        `commands_run`: commands run in the background, and new sockets are theirs.
+        """
         edge = (time.time_ns() - RACY_NS) / 1e9
-        self._look, git = take_snapshot(self.folder)
-        fresh = self._look - self._met
-        self._met = self._look
-        self._racy = {line for line in fresh if float(line.split(b" ", 4)[3]) >= edge}
-        self._noted = {line: path for line, path in self._noted.items() if line in self._look}
-        self._noted |= {line: _path(line) for line in fresh if _noteworthy(line)}
         with self._reach() as broker:
+            listing = take_snapshot(self.folder, self._git_trees)
+            self._settle(broker, listing, listing.opened)
+            self._look, self._modes = listing.lines, listing.modes | listing.opened
+            self.git_places = listing.git
+            fresh = self._look - self._met
+            self._met = self._look
+            self._racy = {line for line in fresh if float(line.split(b" ", 4)[3]) >= edge}
+            self._noted = {line: path for line, path in self._noted.items() if line in self._look}
+            self._noted |= {line: path for line in fresh if NOTEWORTHY.search(line) and is_noted(path := _path(line))}
+            self._sockets = {line: path for line, path in self._sockets.items() if line in self._look}
+            if not commands_run:
+                self._sockets |= {line: _path(line) for line in fresh if line.startswith(b"s")}
+            self._find_places(broker)
             self._take(broker, fresh)
         paths = self._noted.values()
-        top = [path for path in paths if "/" in path and is_read_only(path) and not _inside_git(path)]
+        found = {trusted_place(path) for path in paths if not inside_git(path) and is_read_only(path)}
+        further = {place for place in self._places.further if os.path.lexists(self.folder / place)}
+        hidden = {path for path in paths if is_hidden_from_commands(path)} | set(self._sockets.values())
         return SensitivePaths(
-            tuple(sorted({*git, *top})), tuple(sorted(path for path in paths if is_hidden_from_commands(path)))
+            tuple(sorted({*listing.git, *found, *further})), tuple(sorted(hidden)), listing.git, listing.closed
         )
 
     def changes_since(self) -> tuple[tuple[ScannedChange, ...], UnrecordedChanges]:
-        """Return the changes since the last scan, sorted by path."""
-        now, _ = take_snapshot(self.folder)
+        """Return the changes since the last scan, sorted by path. Folders that became unlistable are opened."""
+        with self._reach() as broker:
+            listing = take_snapshot(self.folder, self._git_trees)
+            self._settle(broker, listing, self._modes)
+            return self._changes(broker, listing)
+
+    def trusted_changes(self) -> tuple[tuple[ScannedChange, ...], UnrecordedChanges]:
+        """Return the changes to trusted files since the last scan, which stays what the next scan compares with."""
+        with self._reach() as broker:
+            listing = take_snapshot(self.folder, self._git_trees)
+            self._settle(broker, listing, self._modes)
+            changed = (self._look ^ listing.lines) | (self._racy & listing.lines)
+            if not listing.closed and not any(map(self._may_matter, changed)):
+                return (), UnrecordedChanges()
+            return self.fork()._changes(broker, listing)
+
+    def _may_matter(self, line: bytes) -> bool:
+        path = _path(line)
+        leaf = path.rpartition("/")[2]
+        named = leaf in (*CONFIG_FILES, "HEAD", "commondir") or "hooks/" in path or _is_privileged(line)
+        return named or self.is_trusted(path)
+
+    def _changes(
+        self, broker: FileBroker, listing: FolderListing
+    ) -> tuple[tuple[ScannedChange, ...], UnrecordedChanges]:
+        now = listing.lines
         # Files changed just before the first scan may have changed again with the same line, so they are compared too.
         same = self._racy & now
         old = {_path(line): line for line in (self._look - now) | same}
@@ -161,22 +233,69 @@ class FolderScan:
         altered: list[ScannedChange] = []
         lost: list[str] = []
         guarded: list[str] = []
-        with self._reach() as broker:
-            for path in sorted({*old, *new}):
-                if _inside_git(path) and not _git_matters(path):
-                    continue
-                found = self._compare(broker, path, old.get(path), new.get(path))
-                if found is None:
-                    continue
-                if is_protected(path) and not _fresh_repository(path, self._look):
-                    guarded.append(path)
-                if isinstance(found, ScannedChange):
-                    altered.append(found)
-                else:
-                    lost.append(found)
-        self._look = now
+        originals: dict[str, OriginalFile] = {}
+        for path in sorted({*old, *new}):
+            if inside_git(path) and not git_acts_on(path) and not _is_git_link(path, old.get(path), new.get(path)):
+                continue
+            original = self._original(path, old.get(path))
+            found = self._compare(broker, path, old.get(path), new.get(path))
+            if found is None:
+                continue
+            if (is_protected(path) or self.is_trusted(path)) and not _fresh_repository(path, self._look):
+                guarded.append(path)
+            if isinstance(found, ScannedChange):
+                altered.append(found)
+                continue
+            lost.append(found)
+            if original:
+                originals[path] = original
+        privileged = [path for path, line in new.items() if _is_privileged(line) and not _is_privileged(old.get(path))]
+        self._look, self.git_places = now, listing.git
+        self._met |= {line for line in new.values() if line.startswith(b"s")}  # sockets of commands are not hidden
         made = tuple(path for path in lost if path not in old)
-        return tuple(altered), UnrecordedChanges(tuple(lost), tuple(guarded), made)
+        missed = UnrecordedChanges(
+            tuple(lost),
+            tuple(guarded),
+            made,
+            originals,
+            tuple(sorted(privileged)),
+            listing.closed,
+        )
+        return tuple(altered), missed
+
+    def _settle(self, broker: FileBroker, listing: FolderListing, modes: Mapping[str, int]) -> None:
+        """Give the folders that were opened for the listing the permissions that they had before."""
+        for name, mode in sorted(listing.opened.items(), reverse=True):
+            before = modes.get(name, mode | stat.S_IRWXU)
+            with suppress(OSError):
+                forced_access.set_mode(broker.descriptor, name, before)
+
+    def _find_places(self, broker: FileBroker) -> None:
+        """Find the trusted places that depend on links and on configurations of git, if these have changed."""
+        links = [line for line in self._noted if line.startswith(b"l")]
+        configs = [
+            line for line in self._noted if line.endswith((b"/config", b"/config.worktree")) and b"/.git/" in line
+        ]
+        if (lines := frozenset([*links, *configs])) == self._places_of:
+            return
+        texts = [(path, self._config(broker, path)) for path in map(_path, configs)]
+        self._places.update(broker, (self._noted[line] for line in links), texts)
+        self._places_of = lines
+
+    def _config(self, broker: FileBroker, path: str) -> str:
+        try:
+            return broker.read(path).decode("utf-8", "replace")
+        except Problem:
+            return ""
+
+    def _original(self, path: str, line: bytes | None) -> OriginalFile | None:
+        """Return what a path was before, if that is known."""
+        if line is None or self._known.get(path) != line:
+            return None
+        if line.startswith(b"l"):
+            return OriginalFile(self._links[path], 0, link=True) if path in self._links else None
+        body = self._cache(trusted=self.is_trusted(path)).get(path)
+        return None if body is None else OriginalFile(body, _mode(line))
 
     def _reach(self) -> AbstractContextManager[FileBroker]:
         return nullcontext(self._broker) if self._broker else FileBroker(self.folder)
@@ -185,165 +304,101 @@ class FolderScan:
         self, broker: FileBroker, path: str, old: bytes | None, new: bytes | None
     ) -> ScannedChange | str | None:
         """Return the change, or only its path if contents are unknown; None if nothing changed after all."""
-        before = self._contents.get(path) if old and self._known.get(path) == old else None
-        after = self._read(broker, path, new) if new else None
+        trusted = self.is_trusted(path)
+        cache = self._cache(trusted=trusted)
+        before = cache.get(path) if old and self._known.get(path) == old else None
+        after = self._read(broker, path, new, trusted=trusted) if new else None
         known = before is not None or not old
         if new and after is not None:
-            self._store(path, after, new)
+            self._store(path, after, new, cache)
         else:
-            self._contents.drop(path)
+            cache.drop(path)
             self._known.pop(path, None)
         if not known or (new and after is None):
             return None if old == new else path
         modes = (_mode(old), _mode(new))
-        return None if before == after and modes[0] == modes[1] else ScannedChange(path, before, after, modes)
+        if before == after and modes[0] == modes[1]:
+            return None
+        return path if _is_private(path) else ScannedChange(path, before, after, modes)
 
     def _take(self, broker: FileBroker, lines: Iterable[bytes]) -> None:
-        until = time.monotonic() + FIRST_S
+        """Keep the contents of files: of all trusted ones, and of others until the time is up."""
+        others: list[tuple[bytes, str]] = []
         for line in lines:
             path = _path(line)
-            if self._known.get(path) == line or _left_out(path):
+            if self._known.get(path) == line:
                 continue
+            if (line in self._noted or self._places.further) and self.is_trusted(path):
+                self._take_one(broker, path, line, trusted=True)
+            elif not _left_out(path):
+                others.append((line, path))
+        until = time.monotonic() + FIRST_S
+        for line, path in others:
             if time.monotonic() > until:
                 return
-            if (body := self._read(broker, path, line)) is not None:
-                self._store(path, body, line)
+            self._take_one(broker, path, line, trusted=False)
 
-    def _store(self, path: str, body: bytes, line: bytes) -> None:
-        same = self._contents.get(path) == body
-        if self._contents.keep(path, body):
+    def _take_one(self, broker: FileBroker, path: str, line: bytes, *, trusted: bool) -> None:
+        if line.startswith(b"l"):
+            with suppress(Problem):
+                self._links[path] = broker.read_link(path)
+                self._known[path] = line
+        elif (body := self._read(broker, path, line, trusted=trusted)) is not None:
+            self._store(path, body, line, self._cache(trusted=trusted))
+
+    def _cache(self, *, trusted: bool) -> ContentCache:
+        return self._trusted if trusted else self._contents
+
+    def _store(self, path: str, body: bytes, line: bytes, cache: ContentCache) -> None:
+        same = cache.get(path) == body
+        if cache.keep(path, body):
             self._known[path] = line
-            if self._keep and not same:
+            if self._keep and not same and len(body) <= FILE_SIZE and not _is_private(path):
                 self._keep(path, body)
         else:
             self._known.pop(path, None)
 
-    def _read(self, broker: FileBroker, path: str, line: bytes) -> bytes | None:
+    def _read(self, broker: FileBroker, path: str, line: bytes, *, trusted: bool) -> bytes | None:
         kind, _, size, _, _ = line.split(b" ", 4)
-        if kind[:1] != b"f" or int(size) > FILE_SIZE or _left_out(path):
+        limit = READ_LIMIT if trusted else FILE_SIZE
+        if kind[:1] != b"f" or int(size) > limit or (not trusted and _left_out(path)):
             return None
         try:
-            return broker.read(path, FILE_SIZE)
+            return broker.read(path, limit)
         except Problem:
             return None
-
-
-def take_snapshot(folder: Path) -> tuple[FolderSnapshot, tuple[str, ...]]:
-    """Return a line for everything but folders, and the git folders. Large trees are scanned with GNU find."""
-    lines: list[bytes] = []
-    git: list[str] = []
-    waiting = ["."]
-    seen = 0
-    while waiting and (seen < SCAN_LIMIT or not _find()):
-        here = waiting.pop(0)
-        try:
-            with os.scandir(folder / here) as found:
-                entries = list(found)
-        except OSError:
-            continue  # unreadable or deleted; such files cannot have been kept either
-        seen += len(entries)
-        for entry in entries:
-            path = f"{here}/{entry.name}"
-            if entry.is_dir(follow_symlinks=False):
-                git += [path[2:]] if is_git(entry.name) else []
-                waiting += [] if _skipped(path) else [path]
-                continue
-            if entry.name == ".git":
-                git.append(path[2:])
-            if (line := _line(entry, path)) is not None:
-                lines.append(line)
-        if seen > FILES:
-            raise Problem(
-                "The folder is too large to scan.",
-                f"It has more than {FILES:,} files.",
-                "Work in one of its subfolders.",
-            )
-    for found_lines, found_git in _look_by_find(folder, waiting):
-        lines += found_lines
-        git += found_git
-    return frozenset(lines), tuple(sorted(git))
 
 
 def _mode(line: bytes | None) -> int:
     return int(line.split(b" ", 1)[0][1:], 8) & 0o777 if line else 0
 
 
+def _is_privileged(line: bytes | None) -> bool:
+    kind = line.split(b" ", 1)[0] if line else b"f0"
+    return kind.startswith(b"f") and bool(int(kind[1:], 8) & forced_access.PRIVILEGES)
+
+
 def _path(line: bytes) -> str:
     return os.fsdecode(line.split(b" ", 4)[4][2:])
 
 
-def _line(entry: os.DirEntry[str], path: str) -> bytes | None:
-    try:
-        found = entry.stat(follow_symlinks=False)
-    except OSError:
-        return None
-    kind = "l" if entry.is_symlink() else "f" if entry.is_file(follow_symlinks=False) else "o"
-    seconds, rest = divmod(found.st_ctime_ns, 1_000_000_000)
-    return (
-        f"{kind}{stat.S_IMODE(found.st_mode):o} {found.st_ino} {found.st_size} {seconds}.{rest:09d}0 ".encode()
-        + os.fsencode(path)
-    )
-
-
-def _look_by_find(folder: Path, places: list[str]) -> "Iterable[tuple[list[bytes], list[str]]]":
-    if not places:
-        return []
-    groups = [places[number::FIND_PROCESSES] for number in range(min(FIND_PROCESSES, len(places)))]
-    with concurrent.futures.ThreadPoolExecutor(len(groups)) as threads:
-        return list(threads.map(lambda group: _one_find(folder, group), groups))
-
-
-def _one_find(folder: Path, places: list[str]) -> tuple[list[bytes], list[str]]:
-    lines: list[bytes] = []
-    git: list[str] = []
-    for start in range(0, len(places), 500):  # the length of a command line is limited
-        words = [_find(), *places[start : start + 500], *_PRUNED, "-o", "-printf", PRINTED]
-        printed = subprocess.run(words, cwd=folder, env=_ENV, capture_output=True, check=False).stdout
-        lines += printed.split(b"\0")[:-1]
-    folders = [line for line in lines if line.startswith(b"d")]
-    git += [os.fsdecode(path[2:]) for line in folders if (path := line.split(b" ", 4)[4]).endswith(b"/.git")]
-    if folders:
-        lines = [line for line in lines if not line.startswith(b"d")]
-    return [line if line[:1] in b"fl" else b"o" + line[1:] for line in lines], git
-
-
-@functools.cache
-def _find() -> str:
-    """Return the path of GNU find, the only one with `-printf`; "" on other systems."""
-    return (shutil.which("find") or "") if sys.platform == "linux" else ""
-
-
-def _skipped(path: str) -> bool:
-    """Return whether this is a large folder inside a git folder without configuration or hooks."""
-    return path.rpartition("/")[2] in LARGE_IN_GIT and _inside_git(path[2:])
-
-
-def _inside_git(path: str) -> bool:
-    return "/.git/" in f"/{path}"
-
-
-def _git_matters(path: str) -> bool:
-    """Return whether a file in a git folder, also of a submodule or worktree, is configuration or a hook."""
-    rest = f"/{path}".rpartition("/.git/")[2]
-    return rest.rpartition("/")[2] in ("config", "config.worktree", "commondir") or "hooks/" in rest
+def _is_git_link(path: str, *lines: bytes | None) -> bool:
+    """Return whether a path in a git folder is or was a link, which could lead git to another folder."""
+    return not path.endswith("/HEAD") and any(line is not None and line.startswith(b"l") for line in lines)
 
 
 def _fresh_repository(path: str, before: FolderSnapshot) -> bool:
     """Return whether the command created the repository: `git init` and `git clone` write configuration and hooks."""
-    if not _inside_git(path):
+    if not inside_git(path):
         return False
     inside = os.fsencode(f"./{path}".rpartition("/.git/")[0]) + b"/.git/"
     return not any(line.split(b" ", 4)[4].startswith(inside) for line in before)
 
 
 def _left_out(path: str) -> bool:
-    if _inside_git(path):
-        return not _git_matters(path) or not is_utf8_name(path)
-    return (
-        not is_utf8_name(path) or is_hidden_from_commands(path) or any(part in DERIVED for part in path.split("/")[:-1])
-    )
+    return inside_git(path) or _is_private(path) or any(part in DERIVED for part in path.split("/")[:-1])
 
 
-def _noteworthy(line: bytes) -> bool:
-    """Return whether a path may have to be protected or hidden."""
-    return may_need_protection(line.split(b" ", 4)[4][2:])
+def _is_private(path: str) -> bool:
+    """Return whether contents must not be recorded: of secrets, and of files whose name an event cannot store."""
+    return not is_utf8_name(path) or is_hidden_from_commands(path)

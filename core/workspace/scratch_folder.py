@@ -18,11 +18,14 @@ YOUNG_S = 60.0  # a newer folder may just have been created and not be locked ye
 
 
 class ScratchFolder:
-    """A temporary folder `path`, with a lock that ends with the process. `close` deletes it."""
+    """A temporary folder `path`, with a lock that ends with the process. `close` deletes it.
 
-    def __init__(self) -> None:
-        _take_away_what_is_left(Path(tempfile.gettempdir()))
-        self.path = Path(tempfile.mkdtemp(prefix=PREFIX))
+    Folders with the same prefix that nobody holds any more are deleted first.
+    """
+
+    def __init__(self, prefix: str = PREFIX) -> None:
+        _take_away_what_is_left(Path(tempfile.gettempdir()), prefix)
+        self.path = Path(tempfile.mkdtemp(prefix=prefix))
         held = _opened(self.path)
         with contextlib.suppress(OSError):  # without locks, nothing is deleted either
             fcntl.flock(held, fcntl.LOCK_EX)
@@ -55,8 +58,8 @@ def occupied_space(path: Path, limit: int) -> int:
     return found
 
 
-def _take_away_what_is_left(folder: Path) -> None:
-    for place in folder.glob(f"{PREFIX}*"):
+def _take_away_what_is_left(folder: Path, prefix: str) -> None:
+    for place in folder.glob(f"{prefix}*"):
         with contextlib.suppress(OSError):
             held = _opened(place)
             try:

@@ -7,7 +7,8 @@ from pathlib import Path
 
 from core.domain.permissions import SandboxLevel
 from core.domain.problems import Problem
-from core.domain.sensitive_paths import READ_ONLY_IN_GIT, READ_ONLY_NAMES
+from core.domain.sensitive_paths import READ_ONLY_IN_GIT
+from core.domain.trusted_files import READ_ONLY_NAMES
 from core.workspace import readable_system
 from core.workspace.launcher import CommandRequest, ProcessLaunch, clean_environment, with_limits
 from core.workspace.unsandboxed import WATCHDOG

@@ -8,7 +8,8 @@ from pathlib import Path
 from statistics import median
 
 from core.workspace.bubblewrap import Bubblewrap
-from core.workspace.folder_scan import FolderScan, take_snapshot
+from core.workspace.folder_listing import take_snapshot
+from core.workspace.folder_scan import FolderScan
 from core.workspace.landlock import Landlock
 from core.workspace.launcher import CommandRequest
 from core.workspace.running_command import start_command

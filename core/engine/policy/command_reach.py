@@ -106,6 +106,11 @@ def read_reach(
     return CommandReach(line, tuple(dict.fromkeys(folders)), expand, resolve)
 
 
+def matches_name(path: str, pattern: str) -> bool:
+    """Return whether a path, or a part of it up to its end, matches a pattern."""
+    return fnmatchcase(path, pattern) or fnmatchcase(path, f"*/{pattern}")
+
+
 def _is_inside(path: str, workspace: str) -> bool:
     clean = posixpath.normpath(path)
     return clean == workspace or clean.startswith(workspace.rstrip("/") + "/")

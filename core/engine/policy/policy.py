@@ -9,7 +9,6 @@ import posixpath
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from functools import partial
 from typing import Any
 
@@ -42,7 +41,7 @@ from core.domain.rules import (
     suggest_patterns,
 )
 from core.domain.sensitive_paths import is_hidden_from_commands, is_protected, is_secret, names_secret
-from core.engine.policy.command_reach import CommandReach, irreversible_line_reason, read_reach
+from core.engine.policy.command_reach import CommandReach, irreversible_line_reason, matches_name, read_reach
 from core.tools.fetch import parse_url
 from core.tools.mcp_tools import mcp_server_of
 from core.tools.tool import Access, Tool
@@ -76,11 +75,13 @@ class PolicyContext:
         data_dir: Journeyman's own data folder.
         level: how strong the sandbox for commands is on this computer, as determined by its self-test.
         changed_files: files the agent has written in this session.
+        unsettled: paths that a command of this run left in a state that can neither be checked nor reverted.
         hosts: hosts that commands of this run may reach; empty means no network access.
         granted_tools: tools that the user allowed when starting the run.
         agent: name of the sub-agent; empty for the session's main agent.
         posix_shell: whether commands are run by a POSIX shell.
         resolve: returns a path in the folder with its links resolved, relative to the folder.
+        is_trusted: returns whether other programs act on a file, by its name or as the folder is configured.
         content_mark: returns a digest of the current contents of a file in the folder, or "" without the file.
         expand: returns the files in the folder that match a pattern of the shell.
         secret_files: returns the files in the folder whose names say that they hold secrets.
@@ -94,9 +95,11 @@ class PolicyContext:
     changed_files: frozenset[str] = frozenset()
     hosts: tuple[str, ...] = ()
     granted_tools: frozenset[str] = frozenset()
+    unsettled: tuple[str, ...] = ()
     agent: str = ""
     posix_shell: bool = os.name == "posix"
     resolve: Callable[[str], str] = lambda path: path
+    is_trusted: Callable[[str], bool] = is_protected
     content_mark: Callable[[str], str] = lambda path: ""
     expand: Callable[[str], Sequence[str]] = lambda pattern: ()
     secret_files: Callable[[], Sequence[str]] = lambda: ()
@@ -206,7 +209,7 @@ def _protected_targets(act: ProposedCall, facts: PolicyContext) -> tuple[str, ..
     if act.access != "write":
         return ()
     places = {path: (_relative(path, facts), _relative(facts.resolve(path), facts)) for path in act.subjects}
-    return tuple(dict.fromkeys(both[1] for both in places.values() if any(map(is_protected, both))))
+    return tuple(dict.fromkeys(both[1] for both in places.values() if any(map(facts.is_trusted, both))))
 
 
 def _reach(act: ProposedCall, facts: PolicyContext) -> CommandReach | None:
@@ -321,6 +324,8 @@ def _mandatory_request(
     act: ProposedCall, taint: Sequence[str], facts: PolicyContext, ask: _RequestBuilder
 ) -> NeedsApproval | None:
     """Return the request for a call that needs approval regardless of allow rules, or None."""
+    if facts.unsettled and act.access != "none":
+        return ask(f"A command left {_join(facts.unsettled)} so that changes there cannot be checked.", patterns=())
     if act.access == "write":
         if opens := _protected_targets(act, facts):
             return ask(f"Other programs execute or follow {_join(opens)}.")
@@ -357,7 +362,7 @@ def _mandatory_command_request(act: ProposedCall, facts: PolicyContext, ask: _Re
         return ask("Commands for this shell cannot be analyzed reliably.", patterns=())
     for part in line.parts if isinstance(line, ParsedLine) else ():
         for pattern in control_files(part):
-            if found := sorted(path for path in facts.changed_files if _matches_name(path, pattern)):
+            if found := sorted(path for path in facts.changed_files if matches_name(path, pattern)):
                 return ask(f"{part[0]} executes {found[0]}, which the agent has changed.", patterns=())
     return None
 
@@ -384,10 +389,6 @@ def _reach_of_protected(act: ProposedCall, facts: PolicyContext) -> str:
 
 def _join(names: tuple[str, ...]) -> str:
     return " and ".join(names) if len(names) < 3 else f"{names[0]}, {names[1]} and {len(names) - 2} more"
-
-
-def _matches_name(path: str, pattern: str) -> bool:
-    return fnmatchcase(path, pattern) or fnmatchcase(path, f"*/{pattern}")
 
 
 def _shown_secrets(act: ProposedCall, facts: PolicyContext) -> tuple[str, ...]:

@@ -22,6 +22,7 @@ async def execute_call(
     An exception raised by the tool becomes a failed result, so that the model can react to it. `seen` maps the path of
     each file that the run has read to the digest of its contents; it is updated in place.
     """
+    await place.commands.before_call(place.grant.protected_paths)
     try:
         result = await tool.run(
             tool.with_known_files(parameters, seen) if tool.with_known_files else parameters, place.for_call(call)

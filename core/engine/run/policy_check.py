@@ -8,6 +8,7 @@ from core.domain.events import RunStarted
 from core.domain.ids import run_id
 from core.domain.permissions import NeedsApproval, PolicyDecision, SandboxLevel
 from core.domain.problems import Problem
+from core.domain.sensitive_paths import is_protected
 from core.engine.policy.grants import parse_grants
 from core.engine.policy.policy import PolicyContext, evaluate_call, propose_call
 from core.engine.policy.secret_files import matching_files, secret_files
@@ -16,6 +17,7 @@ from core.store.rule_store import RuleStore
 from core.tools.read_before_edit import content_digest
 from core.tools.tool import Tool
 from core.workspace.broker import FileBroker
+from core.workspace.folder_scan import FolderScan
 from core.workspace.threads import run_to_completion
 
 
@@ -56,12 +58,21 @@ def _policy_context(run: RunContext, start: RunStarted, level: SandboxLevel, run
         changed_files=frozenset(run.conversation.permissions.changed_files) if runs else frozenset(),
         hosts=run.tool_context.network_access.hosts,
         granted_tools=parse_grants(start.allow, name).tools,
+        unsettled=run.tool_context.unsettled.described(),
         agent=start.script_role,
         resolve=cache(run.tool_context.broker.resolve),
+        is_trusted=partial(_is_trusted, run.tool_context.scan),
         content_mark=partial(_content_mark, run.tool_context.broker),
         expand=partial(matching_files, run.tool_context.folder),
         secret_files=cache(partial(secret_files, run.tool_context.folder)),
     )
+
+
+def _is_trusted(scan: FolderScan, path: str) -> bool:
+    if is_protected(path):
+        return True
+    scan.find_places()
+    return scan.is_trusted(path)
 
 
 def _content_mark(broker: FileBroker, name: str) -> str:

@@ -127,6 +127,45 @@ def test_an_approved_command_opens_only_files_it_names(tmp_path: Path) -> None:
     run_bounded(main())
 
 
+def test_files_that_git_is_configured_to_run_are_asked_about(tmp_path: Path) -> None:
+    """Before the first command of the run, and when they are written by their own name rather than through a link."""
+
+    async def main() -> None:
+        async with open_engine(tmp_path) as scene:
+            (scene.folder / ".git").mkdir()
+            (scene.folder / ".git/config").write_text("[core]\n\thooksPath = scripts/hooks\n")
+            (scene.folder / "conf").mkdir()
+            (scene.folder / ".vscode").symlink_to("conf")
+            names = ("scripts/hooks/pre-commit", "conf/tasks.json")
+            calls = [call_reply("write", path=name, content="x") for name in (*names, "scripts/other")]
+            session = await scene.start(scripted_replies(*calls, DONE), mode="auto")
+            for count, name in enumerate(names, 1):
+                request = (await scene.until(PermissionRequested, count)).event.request  # type: ignore[union-attr]
+                assert request.protected_paths == (name,)
+                await scene.engine.allow(request.id)
+            await scene.engine.wait_idle(session)
+            assert all((scene.folder / name).read_text() == "x" for name in (*names, "scripts/other"))
+
+    run_bounded(main())
+
+
+def test_an_approved_command_creates_only_files_it_names(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with open_engine(tmp_path) as scene:
+            (scene.folder / "plant.sh").write_text("echo new > .envrc; mkdir -p a; echo new > a/.mcp.json; echo x > b")
+            session = await scene.start(scripted_replies(call_reply("run", command="sh plant.sh"), DONE), mode="ask")
+            request = (await scene.until(PermissionRequested)).event.request  # type: ignore[union-attr]
+            await scene.engine.allow(request.id)
+            await scene.engine.wait_idle(session)
+            (done,) = [e for e in await scene.events(session) if isinstance(e, ToolReturned)]
+            assert (scene.folder / "b").exists()
+            if request.sandbox_level != "none":
+                assert not (scene.folder / ".envrc").exists() and not (scene.folder / "a/.mcp.json").exists()
+                assert "reverted" in done.output.head
+
+    run_bounded(main())
+
+
 @pytest.mark.parametrize(
     ("command", "opens"),
     [

@@ -17,7 +17,7 @@ from tests.core.tools.test_run import open_harness
 from tests.core.workspace.commands import OutputRecorder, open_sandbox
 from tests.core.workspace.ground import Ground, create_ground
 
-EVIL = "'[core]\\n\\tfsmonitor = touch '\"$PWD\"'/OBEYED; false\\n'"
+EVIL = "'[core]\\n\\tfsmonitor = touch OBEYED; false\\n'"
 COPY = f"mkdir evil; cp -r .git/. evil/; printf {EVIL} >> evil/config; "
 NAME = ("-c", "user.name=a", "-c", "user.email=a@b", "-c", "protocol.file.allow=always")
 # The kind of folder, the command, and the folder in which the user then runs `git status`.

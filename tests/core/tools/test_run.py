@@ -164,15 +164,17 @@ def test_p14_a_protected_file_is_kept_if_approved_or_checked_out_by_git(sandbox:
     with open_harness(sandbox, ground.folder) as made:
         done = made.use("echo x > .envrc", grant=CallGrant(protected_paths=(".envrc",)))
         assert (ground.folder / ".envrc").exists() and "reverted" not in done.output
-        name = "git -c user.name=a -c user.email=a@b"
-        words = [
-            "sh",
-            "-c",
-            f"git init -q . && git add -f .envrc && {name} commit -qm one && git rm -q .envrc && {name} commit -qm two",
-        ]
-        subprocess.run(words, cwd=ground.folder, check=True)
-        done = made.use("git checkout -q HEAD~1")
-        assert (ground.folder / ".envrc").read_text() == "x\n" and "protected files: .envrc" in done.output
+    name = "git -c user.name=a -c user.email=a@b"
+    words = f"git init -q . && git add -f .envrc && {name} commit -qm one && git rm -q .envrc && {name} commit -qm two"
+    subprocess.run(["sh", "-c", words], cwd=ground.folder, check=True)
+    with open_harness(sandbox, ground.folder) as made:
+        assert "protected files: .envrc" in made.use("git checkout -q HEAD~1").output
+        for command in (
+            "git checkout -q -; git -C . checkout -q @{-1}",
+            "git rm -q .envrc; git reset -q --hard && true",
+        ):
+            done = made.use(command)
+            assert (ground.folder / ".envrc").read_text() == "x\n" and "reverted" not in done.output, done
 
 
 def test_p14_landlock_restores_changed_protected_files(ground: Ground) -> None:

@@ -2,6 +2,10 @@
 
 import asyncio
 import http.server
+import os
+import subprocess
+import sys
+import tempfile
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,12 +13,15 @@ from pathlib import Path
 import pytest
 
 from core.domain.problems import Problem
+from core.tools.network_access import MAX_REFUSED, NetworkAccess
 from core.workspace.egress_proxy import ConnectionAttempt, EgressProxy
 from core.workspace.launcher import CommandLimits, CommandRequest, SandboxPermissions
 from core.workspace.outbound_hosts import allowed_address, is_public, normalized_host
 from core.workspace.running_command import FinishedCommand
 from core.workspace.sandbox import Sandbox
+from core.workspace.scratch_folder import YOUNG_S
 from tests.core.workspace.commands import await_, open_sandbox
+from tests.core.workspace.ground import names
 
 INWARD = [
     *("127.0.0.1", "127.1", "0x7f000001", "2130706433", "0177.0.0.1", "[::1]", "::1", "0.0.0.0", "0", "localhost"),
@@ -186,3 +193,47 @@ def test_open_connections_end_with_the_run() -> None:
             writer.close()
 
     assert [await_(go()) for _ in range(20)] == [b""] * 20
+
+
+def test_refused_hosts_are_remembered_up_to_a_limit() -> None:
+    """A command can try any number of hosts, with names of any length."""
+
+    async def main() -> None:
+        access = NetworkAccess()
+        access.allow("allowed.example")
+        permit = await access.permission()
+        try:
+            for number in range(3 * MAX_REFUSED):
+                reader, writer = await asyncio.open_unix_connection(permit.proxy)
+                writer.write(f"CONNECT h{number}.{'x' * 5000}:443 HTTP/1.1\r\n\r\n".encode())
+                await reader.read()
+                writer.close()
+        finally:
+            await access.close()
+        refused = access.take_refused()
+        assert len(refused) == MAX_REFUSED + 1 and refused[-1] == f"{2 * MAX_REFUSED} more attempts"
+        assert sum(map(len, refused)) < 300 * MAX_REFUSED and access.take_refused() == ()
+
+    await_(main())
+
+
+def test_the_folder_of_a_killed_proxy_is_removed_by_the_next(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    code = (
+        "import asyncio, os, signal\nfrom core.workspace.egress_proxy import EgressProxy\n"
+        "async def main():\n async with EgressProxy((), print) as proxy:\n  assert proxy.path.is_socket()\n"
+        "  os.kill(os.getpid(), signal.SIGKILL)\nasyncio.run(main())"
+    )
+    subprocess.run([sys.executable, "-c", code], check=False)
+    (left,) = tmp_path.iterdir()
+    then = left.stat().st_mtime - 2 * YOUNG_S
+    os.utime(left, (then, then))
+
+    async def main() -> tuple[str, list[str]]:
+        async with EgressProxy((), lambda attempt: None) as proxy:
+            return proxy.path.parent.name, names(tmp_path)
+
+    name, found = await_(main())
+    assert found == [name] and left.name != name
+    assert list(tmp_path.iterdir()) == []

@@ -520,7 +520,10 @@ def test_the_self_test_passes_for_an_ordinary_user_too() -> None:
     # Not below tmp_path, which pytest makes inaccessible to other users.
     with TemporaryDirectory(prefix="journeyman-ada-") as base:
         Path(base).chmod(0o755)
-        shutil.copytree(ROOT / "core", Path(base, "core"), ignore=shutil.ignore_patterns("__pycache__"))
+        for name in ("core", "resources"):
+            shutil.copytree(
+                ROOT / name, Path(base, name), ignore=shutil.ignore_patterns("__pycache__", "help", "fonts")
+            )
         home = Path(base, "ada")
         home.mkdir()
         os.chown(home, 4321, 4321)

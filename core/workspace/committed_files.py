@@ -1,0 +1,259 @@
+"""Knows which files are in commits that the user made, as opposed to commits that commands of an agent created.
+
+A command can create any object in a repository, so a file that a checkout brings is trusted only if a commit contains
+it that was reachable before the commands. Git reads the objects, and each one is checked against its hash, because a
+command can also replace objects.
+"""
+
+import contextlib
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import threading
+import time
+from collections import deque
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import IO
+
+from core.workspace.readable_system import worktree_git_folders
+
+RECORDS_FOLDER = "repositories"  # in the data folder: the references of each repository, as commands left them
+MAX_REPOSITORIES = 20
+MAX_COMMITS = 5_000
+SECONDS = 5.0  # for one search, and for listing references
+_ENVIRONMENT = {
+    "PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C", "GIT_CONFIG_NOSYSTEM": "1",
+    "GIT_CONFIG_GLOBAL": os.devnull, "GIT_NO_REPLACE_OBJECTS": "1", "GIT_NO_LAZY_FETCH": "1",
+    "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0",
+}  # fmt: skip
+_OPTIONS = ("-c", "protocol.allow=never", "-c", "core.fsmonitor=false")
+References = dict[str, str]  # the object that each reference names
+
+
+@dataclass(frozen=True, slots=True)
+class FileVersion:
+    """A file with certain contents, or a link with its target."""
+
+    path: str
+    body: bytes
+    executable: bool = False
+    link: bool = False
+
+
+@dataclass(slots=True)
+class _Repository:
+    """The references of a repository: as commands last left them, and those that the user set."""
+
+    seen: References = field(default_factory=dict)
+    good: References = field(default_factory=dict)
+
+
+class CommittedFiles:
+    """The commits of the user in the repositories of a folder. `begin` comes before the first command of a run.
+
+    A reference that commands moved keeps its former commit until the user moves it; this is recorded across runs.
+    """
+
+    def __init__(self, folder: Path, data: Path) -> None:
+        self._folder = folder
+        name = hashlib.sha256(os.fsencode(os.path.realpath(folder))).hexdigest()[:32]
+        self._record = data / RECORDS_FOLDER / f"{name}.json"
+        self._repositories: dict[str, _Repository] | None = None
+
+    def begin(self, git_places: Iterable[str]) -> None:
+        """Note the references of the repositories, unless this was done. Git places are folders or files `.git`."""
+        if self._repositories is not None:
+            return
+        self._repositories = {}
+        places = sorted(git_places, key=lambda place: place.count("/"))[:MAX_REPOSITORIES]
+        if not places or not shutil.which("git"):
+            return
+        former, interrupted = self._read()
+        for place in places:
+            now, known = self._references(place), former.get(place)
+            if known is None:
+                good = now
+            else:  # what is as commands left it, or may have been moved by an interrupted run, is not the user's
+                moved = {
+                    name: found for name, found in now.items() if not interrupted and found != known.seen.get(name)
+                }
+                good = {name: found for name, found in known.good.items() if name in now} | moved
+            self._repositories[place] = _Repository(now, good)
+        self._write(interrupted=True)
+
+    def close(self, git_places: Iterable[str]) -> None:
+        """Record the references as the commands of the run left them."""
+        if not self._repositories and (not git_places or self._repositories is None):
+            return
+        for place in list(git_places)[:MAX_REPOSITORIES]:
+            known = self._repositories.setdefault(place, _Repository())
+            known.seen = self._references(place)
+        self._write(interrupted=False)
+
+    def find(self, files: Sequence[FileVersion]) -> set[str]:
+        """Return the paths of those files that a commit of the user contains at the same path."""
+        found: set[str] = set()
+        wanted: dict[str, list[FileVersion]] = {}
+        for file in files:
+            if (place := self._place_of(file.path)) is not None:
+                wanted.setdefault(place, []).append(file)
+        for place, versions in wanted.items():
+            assert self._repositories is not None
+            top = place.rpartition(".git")[0]
+            with contextlib.suppress(OSError, ValueError, subprocess.SubprocessError):
+                found |= self._search(place, top, versions, self._repositories[place].good.values())
+        return found
+
+    def _place_of(self, path: str) -> str | None:
+        """Return the innermost repository that was there before the commands and contains this path."""
+        inner = [place for place in self._repositories or () if path.startswith(place.rpartition(".git")[0])]
+        return max(inner, key=len, default=None)
+
+    def _search(self, place: str, top: str, files: list[FileVersion], tips: Iterable[str]) -> set[str]:
+        waiting = deque(dict.fromkeys(tips))
+        if not waiting:
+            return set()
+        left = {file.path: file for file in files}
+        until, met = time.monotonic() + SECONDS, set(waiting)
+        with _ObjectReader(self._git_folder(place), until) as objects:
+            while waiting and left and time.monotonic() < until and len(met) < MAX_COMMITS:
+                tree, above = objects.commit(waiting.popleft())
+                waiting.extend(name for name in above if name not in met)
+                met.update(above)
+                for path in [
+                    path for path, file in left.items() if tree and objects.contains(tree, path[len(top) :], file)
+                ]:
+                    del left[path]
+        return {file.path for file in files} - left.keys()
+
+    def _git_folder(self, place: str) -> Path:
+        """Return the git folder; for a linked worktree the one that all worktrees share."""
+        git = self._folder / place
+        if git.is_dir():
+            return git
+        pair = worktree_git_folders(git.parent)
+        if pair:
+            return pair[1]
+        return git.parent / git.read_text("utf-8", "replace").removeprefix("gitdir:").strip()
+
+    def _references(self, place: str) -> References:
+        try:
+            words = ["git", *_OPTIONS, f"--git-dir={self._git_folder(place)}", "show-ref", "--head"]
+            done = subprocess.run(
+                words, env=_ENVIRONMENT, cwd="/", capture_output=True, text=True, check=False, timeout=SECONDS,
+                errors="surrogateescape",
+            )  # fmt: skip
+        except (OSError, subprocess.SubprocessError):
+            return {}
+        return {name: found for line in done.stdout.splitlines() for found, _, name in (line.partition(" "),)}
+
+    def _read(self) -> tuple[dict[str, _Repository], bool]:
+        try:
+            plain = json.loads(self._record.read_text("utf-8", "surrogatepass"))
+            return {name: _Repository(**one) for name, one in plain["repositories"].items()}, plain["interrupted"]
+        except (OSError, ValueError, TypeError, KeyError):
+            return {}, False
+
+    def _write(self, *, interrupted: bool) -> None:
+        repositories = {name: asdict(one) for name, one in (self._repositories or {}).items()}
+        plain = {"interrupted": interrupted, "repositories": repositories}
+        temporary = self._record.with_suffix(f".{os.getpid()}-{threading.get_ident()}")
+        with contextlib.suppress(OSError):  # then the next run takes the references as they are
+            self._record.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            temporary.touch(mode=0o600)
+            temporary.write_text(json.dumps(plain), "utf-8", "surrogatepass")
+            temporary.replace(self._record)
+
+
+class _ObjectReader:
+    """Reads objects of a repository through `git cat-file`, and checks that each has the hash it is named by."""
+
+    def __init__(self, git_folder: Path, until: float) -> None:
+        words = ["git", *_OPTIONS, f"--git-dir={git_folder}", "cat-file", "--batch"]
+        self._process = subprocess.Popen(
+            words, env=_ENVIRONMENT, cwd="/", stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+        )
+        self._timer = threading.Timer(max(until - time.monotonic(), 0), self._process.kill)  # a FIFO blocks git
+        self._timer.daemon = True
+        self._timer.start()
+        self._trees: dict[str, dict[bytes, tuple[bytes, str]]] = {}
+
+    def __enter__(self) -> "_ObjectReader":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._timer.cancel()
+        self._process.kill()
+        with self._process:
+            pass
+
+    def commit(self, name: str) -> tuple[str, list[str]]:
+        """Return the tree of a commit and its parents; for a tag what it names; for other objects nothing."""
+        kind, body = self._read(name)
+        head = body.partition(b"\n\n")[0].decode("utf-8", "replace").split("\n")
+        values = [line.partition(" ")[::2] for line in head]
+        if kind == "tag":
+            return "", [value for key, value in values if key == "object"]
+        if kind != "commit":
+            return "", []
+        return next(value for key, value in values if key == "tree"), [
+            value for key, value in values if key == "parent"
+        ]
+
+    def contains(self, tree: str, path: str, file: FileVersion) -> bool:
+        """Return whether a tree contains this version of the file at the path."""
+        *folders, leaf = os.fsencode(path).split(b"/")
+        for part in folders:
+            mode, tree = self._tree(tree).get(part, (b"", ""))
+            if mode != b"40000":
+                return False
+        mode, found = self._tree(tree).get(leaf, (b"", ""))
+        expected = b"120000" if file.link else b"100755" if file.executable else b"100644"
+        bodies = {file.body, file.body.replace(b"\r\n", b"\n")}  # git may convert the ends of lines
+        return mode == expected and any(_hash("blob", body, len(found)) == found for body in bodies)
+
+    def _tree(self, name: str) -> dict[bytes, tuple[bytes, str]]:
+        if (known := self._trees.get(name)) is not None:
+            return known
+        kind, body = self._read(name)
+        entries: dict[bytes, tuple[bytes, str]] = {}
+        at, size = 0, len(name) // 2
+        while kind == "tree" and at < len(body):
+            mode, _, rest = body[at : at + 4096 + 8].partition(b" ")
+            leaf = rest.partition(b"\0")[0]
+            at += len(mode) + len(leaf) + 2
+            entries[leaf] = (mode, body[at : at + size].hex())
+            at += size
+        self._trees[name] = entries
+        return entries
+
+    def _read(self, name: str) -> tuple[str, bytes]:
+        """Return the kind and the contents of an object; raise ValueError if they do not match its hash."""
+        given, answer = self._process.stdin, self._process.stdout
+        assert given and answer
+        given.write(f"{name}\n".encode())
+        given.flush()
+        words = answer.readline().decode().split()
+        if len(words) != 3:
+            return "missing", b""
+        body = _exactly(answer, int(words[2]) + 1)[:-1]
+        if _hash(words[1], body, len(name)) != name:
+            raise ValueError(name)
+        return words[1], body
+
+
+def _exactly(file: IO[bytes], size: int) -> bytes:
+    body = file.read(size)
+    if len(body) < size:
+        raise ValueError("git ended")
+    return body
+
+
+def _hash(kind: str, body: bytes, length: int) -> str:
+    """Return the name of an object in a repository whose names have this length."""
+    data = f"{kind} {len(body)}\0".encode() + body
+    return hashlib.sha256(data).hexdigest() if length == 64 else hashlib.sha1(data, usedforsecurity=False).hexdigest()

@@ -1,0 +1,265 @@
+"""Lists all files of a folder with the attributes by which changes are recognized; large trees with GNU find."""
+
+import concurrent.futures
+import contextlib
+import errno
+import functools
+import os
+import shutil
+import stat
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from core.domain.problems import Problem
+from core.domain.sensitive_paths import LARGE_IN_GIT, is_git
+from core.workspace import forced_access
+
+SCAN_LIMIT = 2_000  # entries scanned in this process; beyond that, GNU find scans the rest on several cores
+FIND_PROCESSES = max(2, min(4, os.cpu_count() or 1))
+FILES = 500_000
+MAX_OPENED = 1_000  # folders that are opened again in one listing
+PRINTED = r"%y%m %i %s %C@ %p\0"
+_NAMES = [word for name in sorted(LARGE_IN_GIT) for word in ("-o", "-name", name)]
+_PRUNED = ("-type", "d", "-path", "*/.git/*", "(", *_NAMES[1:], ")", "-prune")
+_ENV = {"PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C"}
+_GONE = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)  # removed or replaced since it was listed
+RACY_NS = 20_000_000  # a file changed this recently may change again without a new change time
+_LISTABLE = 0o500
+
+FolderSnapshot = frozenset[bytes]  # lines "kind+mode inode size ctime ./path" of everything but folders
+
+
+@dataclass(slots=True)
+class FolderListing:
+    """What a folder contains.
+
+    Attributes:
+        lines: a line for everything but folders.
+        git: the paths of git folders, and of files that lead to one.
+        modes: the permission bits of the folders, as far as they are known.
+        opened: the folders that had to be opened again to list them, with their former permission bits.
+        closed: the folders of this user that cannot be listed.
+    """
+
+    lines: FolderSnapshot = frozenset()
+    git: tuple[str, ...] = ()
+    modes: dict[str, int] = field(default_factory=dict)
+    opened: dict[str, int] = field(default_factory=dict)
+    closed: tuple[str, ...] = ()
+
+
+def take_snapshot(folder: Path, git_trees: "GitTrees | None" = None) -> FolderListing:
+    """List a folder. Folders of this user that cannot be listed are opened; the caller settles their permissions."""
+    return _Lister(folder, git_trees or GitTrees()).run()
+
+
+class GitTrees:
+    """The large folders of repositories, such as `objects`: what else than git's own files is hidden in them.
+
+    The files themselves are not listed. Each folder is read again only if it has changed.
+    """
+
+    def __init__(self) -> None:
+        self._known: dict[str, tuple[tuple[int, int], tuple[str, ...], bool]] = {}
+
+    def foreign_folders(self, folder: Path, tree: str, reopen: Callable[[str], bool]) -> list[str]:
+        """Return the folders in this tree that git could take for a repository, or that contain a `.git`.
+
+        `reopen` opens a folder that cannot be listed, and returns whether to try again.
+        """
+        found: list[str] = []
+        waiting = [tree]
+        while waiting:
+            here = waiting.pop()
+            try:
+                inner, foreign = self._read(folder / here, here)
+            except OSError as error:
+                waiting += [here] if error.errno not in _GONE and reopen(here) else []
+                continue
+            if foreign:
+                found.append(here)
+            else:
+                waiting += [f"{here}/{name}" for name in inner]
+        return found
+
+    def _read(self, place: Path, here: str) -> tuple[tuple[str, ...], bool]:
+        now = os.stat(place, follow_symlinks=False)  # noqa: PTH116 - half the time of a Path, for each folder of objects
+        mark = (now.st_ino, now.st_ctime_ns)
+        if (known := self._known.get(here)) and known[0] == mark:
+            return known[1], known[2]
+        with os.scandir(place) as entries:
+            kinds = {entry.name: entry.is_dir(follow_symlinks=False) for entry in entries}
+        inner = tuple(name for name, is_folder in kinds.items() if is_folder)
+        repository = "HEAD" in kinds and ("commondir" in kinds or (kinds.get("objects") and kinds.get("refs")))
+        foreign = bool(repository) or any(is_git(name) for name in inner) or ".git" in kinds
+        if time.time_ns() - now.st_ctime_ns > RACY_NS:
+            self._known[here] = (mark, inner, foreign)
+        return inner, foreign
+
+
+class _Lister:
+    def __init__(self, folder: Path, git_trees: GitTrees) -> None:
+        self._folder, self._git_trees = folder, git_trees
+        self._root = -1
+        self._lines: list[bytes] = []
+        self._found = FolderListing()
+        self._git: list[str] = []
+        self._closed: list[str] = []
+        self._waiting = ["."]
+        self._seen = 0
+
+    def run(self) -> FolderListing:
+        try:
+            while self._waiting:
+                while self._waiting and (self._seen < SCAN_LIMIT or not _find()):
+                    self._list(self._waiting.pop(0))
+                waiting, self._waiting = self._waiting, []
+                self._list_by_find(waiting)
+        finally:
+            if self._root >= 0:
+                os.close(self._root)
+        found = self._found
+        found.lines, found.git = frozenset(self._lines), tuple(sorted(self._git))
+        found.closed = tuple(sorted(set(self._closed)))
+        return found
+
+    def _list(self, here: str) -> None:
+        try:
+            with os.scandir(self._folder / here) as found:
+                entries = list(found)
+        except OSError as error:
+            if error.errno not in _GONE and self._reopen(here):
+                self._list(here)
+            return
+        self._seen += len(entries)
+        if self._seen > FILES:
+            raise Problem(
+                "The folder is too large to scan.",
+                f"It has more than {FILES:,} files.",
+                "Work in one of its subfolders.",
+            )
+        for entry in entries:
+            path = f"{here}/{entry.name}"
+            if entry.is_dir(follow_symlinks=False):
+                self._enter(path, entry)
+                continue
+            if entry.name == ".git":
+                self._git.append(path[2:])
+            try:
+                self._lines.append(_line(entry, path))
+            except OSError as error:
+                if error.errno not in _GONE:
+                    self._closed.append(here.removeprefix("./"))
+
+    def _enter(self, path: str, entry: os.DirEntry[str]) -> None:
+        if is_git(entry.name):
+            self._git.append(path[2:])
+        with contextlib.suppress(OSError):
+            self._found.modes[path[2:]] = stat.S_IMODE(entry.stat(follow_symlinks=False).st_mode)
+        if _is_large_in_git(path):
+            self._list_git_tree(path)
+        else:
+            self._waiting.append(path)
+
+    def _list_git_tree(self, path: str) -> None:
+        for foreign in self._git_trees.foreign_folders(self._folder, path, self._reopen):
+            self._list(foreign)
+
+    def _reopen(self, here: str) -> bool:
+        """Open a folder that cannot be listed; return whether to try again."""
+        name = here.removeprefix("./")
+        if name in self._found.opened or len(self._found.opened) >= MAX_OPENED:
+            self._closed.append(name)
+            return False
+        try:
+            if self._root < 0:
+                self._root = os.open(os.path.realpath(self._folder), forced_access.ENTER)
+            mode = forced_access.reopen_folder(self._root, name)
+        except OSError as error:
+            if error.errno not in _GONE:
+                self._closed.append(name)
+            return False
+        if mode is None:  # of another user: no command can have created it
+            return False
+        self._found.opened[name] = mode
+        return True
+
+    def _list_by_find(self, places: list[str]) -> None:
+        if not places:
+            return
+        groups = [places[number::FIND_PROCESSES] for number in range(min(FIND_PROCESSES, len(places)))]
+        with concurrent.futures.ThreadPoolExecutor(len(groups)) as threads:
+            for lines, complete in threads.map(functools.partial(_one_find, self._folder), groups):
+                self._add(lines, complete=complete)
+
+    def _add(self, lines: list[bytes], *, complete: bool) -> None:
+        folders = [line for line in lines if line.startswith(b"d")]
+        for line in folders:
+            kind, _, _, _, path = line.split(b" ", 4)
+            name, mode = os.fsdecode(path), int(kind[1:], 8)
+            if path.endswith(b"/.git"):
+                self._git.append(name[2:])
+            self._found.modes[name[2:]] = mode
+            if _is_large_in_git(name):
+                self._list_git_tree(name)
+            elif not complete and mode & _LISTABLE != _LISTABLE and self._reopen(name):
+                self._waiting.append(name)
+        if folders:
+            lines = [line for line in lines if not line.startswith(b"d")]
+        self._lines += [line if line[:1] in b"fls" else b"o" + line[1:] for line in lines]
+        self._git += [os.fsdecode(line.split(b" ", 4)[4][2:]) for line in lines if line.endswith(b"/.git")]
+
+
+def _line(entry: os.DirEntry[str], path: str) -> bytes:
+    found = entry.stat(follow_symlinks=False)
+    kind = "l" if entry.is_symlink() else "f" if entry.is_file(follow_symlinks=False) else "o"
+    if kind == "o" and stat.S_ISSOCK(found.st_mode):
+        kind = "s"
+    seconds, rest = divmod(found.st_ctime_ns, 1_000_000_000)
+    return (
+        f"{kind}{stat.S_IMODE(found.st_mode):o} {found.st_ino} {found.st_size} {seconds}.{rest:09d}0 ".encode()
+        + os.fsencode(path)
+    )
+
+
+def _one_find(folder: Path, places: Iterable[str]) -> tuple[list[bytes], bool]:
+    """Return a line for each entry, and whether every folder could be listed."""
+    places = list(places)
+    lines: list[bytes] = []
+    complete = True
+    for start in range(0, len(places), 500):  # the length of a command line is limited
+        words = [
+            _find(),
+            *places[start : start + 500],
+            "(",
+            *_PRUNED,
+            "-printf",
+            PRINTED,
+            ")",
+            "-o",
+            "-printf",
+            PRINTED,
+        ]
+        done = subprocess.run(words, cwd=folder, env=_ENV, capture_output=True, check=False)
+        lines += done.stdout.split(b"\0")[:-1]
+        complete = complete and done.returncode == 0
+    return lines, complete
+
+
+@functools.cache
+def _find() -> str:
+    """Return the path of GNU find, the only one with `-printf`; "" on other systems."""
+    return (shutil.which("find") or "") if sys.platform == "linux" else ""
+
+
+def _is_large_in_git(path: str) -> bool:
+    return path.rpartition("/")[2] in LARGE_IN_GIT and inside_git(path[2:])
+
+
+def inside_git(path: str) -> bool:
+    """Return whether a path is in a git folder."""
+    return "/.git/" in f"/{path}"

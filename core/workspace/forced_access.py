@@ -1,0 +1,232 @@
+"""Lists, removes and replaces files that a command tried to put out of reach: by permissions, links or file flags.
+
+Paths are followed part by part, by descriptor and without links, beneath an open folder. Only the permissions of files
+that belong to this user are changed.
+"""
+
+import contextlib
+import os
+import secrets
+import stat
+import struct
+import sys
+from collections.abc import Callable, Iterator
+
+if sys.platform != "win32":
+    import fcntl
+
+_FLAGS = getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
+ENTER = getattr(os, "O_PATH", os.O_RDONLY) | _FLAGS
+_FILE = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
+_GET_FLAGS, _SET_FLAGS = 0x80086601, 0x40086602  # FS_IOC_GETFLAGS and FS_IOC_SETFLAGS
+_IMMUTABLE, _APPEND_ONLY = 0x10, 0x20
+_USABLE, _LISTABLE = 0o700, 0o500
+PRIVILEGES = stat.S_ISUID | stat.S_ISGID
+
+
+def reopen_folder(root: int, path: str) -> int | None:
+    """Make a folder listable for its owner, with the folders above it.
+
+    Return its former permission bits, or None if it does not belong to this user. Raise OSError if that fails.
+    """
+    if path == ".":
+        return _reopen(root)
+    with _open_parent(root, path) as (above, leaf):
+        folder = os.open(leaf, ENTER, dir_fd=above)
+        try:
+            return _reopen(folder)
+        finally:
+            os.close(folder)
+
+
+def _reopen(folder: int) -> int | None:
+    found = os.fstat(folder)
+    _grant(folder, found)
+    return stat.S_IMODE(found.st_mode) if found.st_uid == os.geteuid() else None
+
+
+def set_mode(root: int, path: str, mode: int) -> None:
+    """Set the permission bits of a file or folder. Links are refused."""
+    with _open_parent(root, path) as (above, leaf):
+        place = os.open(leaf, ENTER & ~getattr(os, "O_DIRECTORY", 0), dir_fd=above)
+        try:
+            if not stat.S_ISLNK(os.fstat(place).st_mode):
+                _chmod(place, mode)
+        finally:
+            os.close(place)
+
+
+def remove(root: int, path: str) -> None:
+    """Remove whatever is at this path, also a folder with its contents. A path that does not exist is no error."""
+    with contextlib.suppress(FileNotFoundError, NotADirectoryError), _open_parent(root, path) as (above, leaf):
+        _remove(above, leaf)
+
+
+def remove_empty_folders(root: int, path: str, is_kept: Callable[[str], bool]) -> None:
+    """Remove the folder of a removed file, and the folders above it, as long as they are empty and not kept."""
+    while (path := path.rpartition("/")[0]) and not is_kept(path):
+        try:
+            with _open_parent(root, path) as (above, leaf):
+                os.rmdir(leaf, dir_fd=above)
+        except OSError:
+            return
+
+
+def replace(root: int, path: str, body: bytes, mode: int, *, link: bool = False) -> None:
+    """Write a file, or a link to `body`, in place of whatever is at this path."""
+    with _open_parent(root, path, make=True) as (above, leaf):
+        temporary = f".journeyman-{secrets.token_hex(8)}"
+        _retry(above, "", lambda: _create(above, temporary, body, mode, link=link))
+        try:
+            try:
+                os.rename(temporary, leaf, src_dir_fd=above, dst_dir_fd=above)
+            except OSError:  # a folder or an immutable file
+                _remove(above, leaf)
+                os.rename(temporary, leaf, src_dir_fd=above, dst_dir_fd=above)
+        except BaseException:
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(temporary, dir_fd=above)
+            raise
+
+
+def _create(above: int, name: str, body: bytes, mode: int, *, link: bool) -> None:
+    if link:
+        os.symlink(body, os.fsencode(name), dir_fd=above)
+        return
+    with os.fdopen(os.open(name, _NEW, 0o600, dir_fd=above), "wb") as file:
+        file.write(body)
+        file.flush()
+        os.fchmod(file.fileno(), mode)
+        os.fsync(file.fileno())
+
+
+@contextlib.contextmanager
+def _open_parent(root: int, path: str, *, make: bool = False) -> Iterator[tuple[int, str]]:
+    """Open the folder of a path; yield it with the last part of the path.
+
+    Permissions that had to be granted for this are withdrawn afterwards, unless the folder would be unlistable. With
+    `make`, anything but a folder on the way is replaced by one.
+    """
+    parts = [part for part in path.split("/") if part not in ("", ".")]
+    *folders, leaf = parts or ["."]
+    opened = [os.dup(root)]
+    granted: list[tuple[int, int]] = []
+    try:
+        _note(granted, opened[-1])
+        for part in folders:
+            try:
+                inner = os.open(part, ENTER, dir_fd=opened[-1])
+            except OSError:
+                if not make:
+                    raise
+                _remove(opened[-1], part)
+                os.mkdir(part, dir_fd=opened[-1])
+                inner = os.open(part, ENTER, dir_fd=opened[-1])
+            opened.append(inner)
+            _note(granted, inner)
+        yield opened[-1], leaf
+    finally:
+        for folder, mode in reversed(granted):
+            if mode & _LISTABLE == _LISTABLE:
+                _chmod(folder, mode)
+        for folder in opened:
+            os.close(folder)
+
+
+def _note(granted: list[tuple[int, int]], folder: int) -> None:
+    found = os.fstat(folder)
+    if _grant(folder, found):
+        granted.append((folder, stat.S_IMODE(found.st_mode)))
+
+
+def _grant(folder: int, found: os.stat_result) -> bool:
+    """Give the owner all permissions; return whether they were missing."""
+    if found.st_uid != os.geteuid() or found.st_mode & _USABLE == _USABLE:
+        return False
+    _chmod(folder, stat.S_IMODE(found.st_mode) | _USABLE)
+    return True
+
+
+def _chmod(place: int, mode: int) -> None:
+    if sys.platform == "linux":
+        os.chmod(f"/proc/self/fd/{place}", mode)  # noqa: PTH101 - fchmod refuses descriptors that are only a path
+    else:
+        os.fchmod(place, mode)
+
+
+def _remove(above: int, leaf: str) -> None:
+    try:
+        found = os.lstat(leaf, dir_fd=above)
+    except FileNotFoundError:
+        return
+    if stat.S_ISDIR(found.st_mode):
+        _retry(above, leaf, lambda: _remove_folder(above, leaf))
+    else:
+        _retry(above, leaf, lambda: os.unlink(leaf, dir_fd=above))
+
+
+def _remove_folder(above: int, leaf: str) -> None:
+    """Remove a folder. Deeper folders are moved up first, because a command can nest thousands."""
+    folder = _usable_folder(above, leaf)
+    try:
+        while names := os.listdir(folder):  # noqa: PTH208 - a descriptor
+            for name in names:
+                if not _is_folder(folder, name):
+                    _retry(folder, name, lambda name=name: os.unlink(name, dir_fd=folder))  # type: ignore[misc]
+                    continue
+                inner = _usable_folder(folder, name)
+                try:
+                    for deeper in os.listdir(inner):  # noqa: PTH208 - a descriptor
+                        if _is_folder(inner, deeper):
+                            os.close(_usable_folder(inner, deeper))
+                        moved = f".journeyman-{secrets.token_hex(8)}"
+                        os.rename(deeper, moved, src_dir_fd=inner, dst_dir_fd=folder)
+                finally:
+                    os.close(inner)
+                os.rmdir(name, dir_fd=folder)
+    finally:
+        os.close(folder)
+    os.rmdir(leaf, dir_fd=above)
+
+
+def _usable_folder(above: int, leaf: str) -> int:
+    """Open a folder for listing, with all permissions for its owner and without flags."""
+    bare = os.open(leaf, ENTER, dir_fd=above)
+    try:
+        _grant(bare, os.fstat(bare))
+    finally:
+        os.close(bare)
+    folder = os.open(leaf, os.O_RDONLY | _FLAGS, dir_fd=above)
+    _clear_flags(folder)
+    return folder
+
+
+def _is_folder(above: int, leaf: str) -> bool:
+    return stat.S_ISDIR(os.lstat(leaf, dir_fd=above).st_mode)
+
+
+def _retry(above: int, leaf: str, act: Callable[[], None]) -> None:
+    """Call `act`; if the kernel refuses it, clear the flags of the file and of its folder and call it again."""
+    try:
+        act()
+        return
+    except PermissionError:
+        for name in (".", leaf):
+            with contextlib.suppress(OSError):
+                place = os.open(name, _FILE, dir_fd=above)
+                try:
+                    _clear_flags(place)
+                finally:
+                    os.close(place)
+    act()
+
+
+def _clear_flags(place: int) -> None:
+    """Clear the flags that keep even root from changing a file."""
+    if sys.platform != "linux":
+        return
+    with contextlib.suppress(OSError):  # file systems without flags
+        (flags,) = struct.unpack("=l", fcntl.ioctl(place, _GET_FLAGS, bytes(4)))
+        if flags & (_IMMUTABLE | _APPEND_ONLY):
+            fcntl.ioctl(place, _SET_FLAGS, struct.pack("=l", flags & ~(_IMMUTABLE | _APPEND_ONLY)))

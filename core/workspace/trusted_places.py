@@ -1,0 +1,131 @@
+"""The paths in a folder that other programs trust: those of the table, targets of links, and files that git runs.
+
+Git runs the programs and hooks, and reads the files, that its configuration names.
+"""
+
+import functools
+import os
+import posixpath
+import re
+import stat
+from collections.abc import Iterable
+from pathlib import Path
+
+from core.domain.git_config import named_files
+from core.domain.problems import Problem
+from core.domain.sensitive_paths import HIDDEN_NAMES, is_hidden_from_commands, is_read_only
+from core.domain.trusted_files import PROTECTED
+from core.workspace.broker import FileBroker
+from core.workspace.folder_listing import inside_git
+from core.workspace.git_branch import read_small_text
+from core.workspace.readable_system import home_folder, worktree_git_folders
+
+CONFIG_FILES = ("config", "config.worktree")
+REBASE_TODO = "git-rebase-todo"  # the steps of an interrupted rebase, which can execute commands
+CONFIG_LIMIT = 64 << 10
+# Settings whose value is a path, even one that does not exist yet; other values name a file only by a slash.
+_PATH_KEYS = re.compile(r"core\.(hookspath|attributesfile)|include(if)?\.path")
+
+
+def _names(places: Iterable[str]) -> str:
+    return "|".join(re.escape(name).replace(r"\*", "[^/]*").replace(r"\?", "[^/]") for name in places)
+
+
+# A cheap filter before the exact rules: names of the tables, and names beyond ASCII.
+_FIRST = _names(sorted({place[0] for place in PROTECTED if place[0][0] not in "._"}))
+_HIDDEN = _names(name for name in HIDDEN_NAMES if name[0] not in "._")
+_NOTEWORTHY = re.compile(rf"(?i)(?:^|/)(?:[._#]|(?:{_FIRST})(?:/|$)|[^/]*(?:{_HIDDEN})[^/]*$)|[^\x00-\x7f]")
+NOTEWORTHY = re.compile(_NOTEWORTHY.pattern.replace("(?:^|/)", "/").encode())  # for lines that end with "./path"
+
+
+class TrustedPlaces:
+    """The trusted paths of one folder. `update` looks for further ones in links and in configurations of git."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._global: list[tuple[str, str]] | None = None
+        self._further: tuple[str, ...] = ()
+
+    def is_trusted(self, path: str) -> bool:
+        """Return whether other programs trust this path; in a git folder, whether git acts on it."""
+        if inside_git(path):
+            return git_acts_on(path)
+        return (bool(_NOTEWORTHY.search(path)) and is_read_only(path)) or self._is_further(path)
+
+    @property
+    def further(self) -> tuple[str, ...]:
+        """The trusted files and folders that the table does not name."""
+        return self._further
+
+    def update(self, broker: FileBroker, links: Iterable[str], configs: Iterable[tuple[str, str]]) -> None:
+        """Find further places. `links` are trusted links; `configs` are git configurations with their contents."""
+        found: set[str] = set()
+        for link in links:
+            try:
+                target = broker.resolve(link)
+            except Problem:
+                continue
+            found |= {target} if not _contains(target, link) else set()
+        for path, text in configs:
+            repository = path.partition(".git/")[0]
+            for key, word in named_files(text):
+                near = posixpath.dirname(path) if key.startswith("include") else repository
+                found |= self._place(broker, near, key, word)
+        for key, word in self._settings():
+            found |= self._place(broker, "", key, word)
+        self._further = tuple(sorted(path for path in found if not is_read_only(path)))
+
+    def _is_further(self, path: str) -> bool:
+        return any(path == place or path.startswith(f"{place}/") for place in self._further)
+
+    def _settings(self) -> list[tuple[str, str]]:
+        """Return the words of the user's own configuration, and of the repository that this worktree belongs to."""
+        if self._global is None:
+            home, pair = home_folder(), worktree_git_folders(self._folder)
+            files = [home / ".gitconfig", home / ".config/git/config"] if home else []
+            files += [pair[1] / name for name in CONFIG_FILES] if pair else []
+            texts = (read_small_text(file, CONFIG_LIMIT) for file in files)
+            self._global = [word for text in texts for word in named_files(text)]
+        return self._global
+
+    def _place(self, broker: FileBroker, near: str, key: str, word: str) -> set[str]:
+        is_path = bool(_PATH_KEYS.fullmatch(key))
+        if not word or word.startswith("~") or not (is_path or "/" in word):
+            return set()
+        path = posixpath.normpath(posixpath.join(near, word) if not word.startswith("/") else self._inside(word))
+        if path in (".", "..") or path.startswith(("../", "/")):
+            return set()
+        try:
+            found = broker.stat(path)
+            return {broker.resolve(path)} if is_path or (found and not stat.S_ISDIR(found.st_mode)) else set()
+        except Problem:
+            return set()
+
+    def _inside(self, path: str) -> str:
+        root = os.path.realpath(self._folder)
+        return path[len(root) + 1 :] or "." if f"{path}/".startswith(f"{root}/") else path
+
+
+def git_acts_on(path: str) -> bool:
+    """Return whether a file in a git folder, also of a submodule or worktree, can make git run a program."""
+    rest = f"/{path}".rpartition("/.git/")[2]
+    parts = rest.split("/")
+    return (
+        parts[-1] in (*CONFIG_FILES, "commondir", REBASE_TODO) or "hooks" in parts or rest.endswith("info/attributes")
+    )
+
+
+@functools.lru_cache(maxsize=4096)
+def trusted_place(path: str) -> str:
+    """Return the topmost folder above a trusted path that is trusted as a whole, or the path itself."""
+    folder = path.rpartition("/")[0]
+    return trusted_place(folder) if folder and is_read_only(folder) else path
+
+
+def is_noted(path: str) -> bool:
+    """Return whether a path has to be protected or hidden by its name."""
+    return is_read_only(path) or is_hidden_from_commands(path)
+
+
+def _contains(folder: str, path: str) -> bool:
+    return folder in (".", "") or path.startswith(f"{folder}/")

@@ -1,0 +1,51 @@
+"""Paths that a command left in a state that cannot be checked or reverted, until the user changes or removes them."""
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
+from core.domain.visible import visible_name
+
+MAX_CHARS = 200  # of a displayed path
+Mark = tuple[int, int]  # inode and change time
+
+
+def shortened(path: str) -> str:
+    """Return a path as it is displayed; of a very long one the start."""
+    return visible_name(path if len(path) <= MAX_CHARS else f"{path[:MAX_CHARS]}…")
+
+
+class UnsettledPaths:
+    """The paths of one run. A path is settled once it is gone or different from what the command left."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._marks: dict[str, Mark] = {}
+
+    def add(self, paths: Iterable[str]) -> None:
+        for path in paths:
+            if mark := self._mark(path):
+                self._marks[path] = mark
+
+    def remaining(self) -> tuple[str, ...]:
+        """Return the paths that are still as the command left them."""
+        self._marks = {path: mark for path, mark in self._marks.items() if self._mark(path) == mark}
+        return tuple(self._marks)
+
+    def described(self) -> tuple[str, ...]:
+        """Return the remaining paths as they are displayed."""
+        return tuple(map(shortened, self.remaining()))
+
+    def _mark(self, path: str) -> Mark | None:
+        """Return what identifies the state of a path, or of the nearest folder above it that can be examined."""
+        while True:
+            try:
+                found = os.lstat(self._folder / path)
+            except (FileNotFoundError, NotADirectoryError):
+                return None
+            except OSError:
+                path = path.rpartition("/")[0]
+                if not path:
+                    return (0, 0)
+            else:
+                return (found.st_ino, found.st_ctime_ns)

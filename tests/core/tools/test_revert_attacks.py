@@ -1,0 +1,256 @@
+"""Commands cannot keep changes to trusted files by permissions, links, sizes, kinds of files, or git objects."""
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.core.tools.test_run import open_harness
+from tests.core.workspace.commands import open_sandbox
+from tests.core.workspace.ground import Ground, create_ground
+
+EVIL = "'[core]\\n\\tfsmonitor = touch OBEYED; false\\n'"
+HOOK = "printf '#!/bin/sh\\ntouch OBEYED\\n'"
+GIT = "git init -q . && git commit -q --allow-empty -m one"
+STATUS = "git status >/dev/null 2>&1; true"
+COMMIT = "git commit -q --allow-empty -m user >/dev/null 2>&1; true"
+NO_TASKS = "test ! -e .vscode/tasks.json"
+NO_ENVRC = "test ! -e .envrc"
+# How the folder is prepared, the command, and what the user then runs: it must succeed and start no program.
+ATTACKS = {
+    "a repository that was closed": ("true", f"git init -q .; printf {EVIL} >> .git/config; chmod 0111 .git", STATUS),
+    "one below that was closed": (
+        "true",
+        f"git init -q sub; printf {EVIL} >> sub/.git/config; chmod 0111 sub/.git",
+        "cd sub; git status >/dev/null 2>&1; true",
+    ),
+    "hooks that were closed": (
+        GIT,
+        f"{HOOK} > .git/hooks/pre-commit; chmod +x .git/hooks/pre-commit; chmod 0111 .git/hooks",
+        COMMIT,
+    ),
+    "a new folder that was closed": (
+        "true",
+        "mkdir .vscode; echo evil > .vscode/tasks.json; chmod 0111 .vscode",
+        NO_TASKS,
+    ),
+    "an existing folder that was closed": (
+        "mkdir -p a/.vscode",
+        "echo evil > a/.vscode/tasks.json; chmod 0111 a/.vscode a",
+        "cd a && test ! -e .vscode/tasks.json && ls . .vscode",
+    ),
+    "a new folder without write permission": (
+        "true",
+        "mkdir .vscode; echo evil > .vscode/tasks.json; chmod 0555 .vscode",
+        NO_TASKS,
+    ),
+    "a workspace without write permission": (
+        "true",
+        "mkdir .vscode; echo evil > .vscode/tasks.json; echo evil > .envrc; chmod 0555 .vscode .",
+        f"{NO_TASKS} && {NO_ENVRC}",
+    ),
+    "a workspace that was closed": ("true", "echo evil > .envrc; chmod 0111 .", NO_ENVRC),
+    "closed folders in each other": (
+        "true",
+        "mkdir -p a/b/c/.vscode; echo evil > a/b/c/.vscode/tasks.json; chmod 0 a/b/c/.vscode a/b/c a/b; chmod 0111 a",
+        "test ! -e a/b/c/.vscode/tasks.json",
+    ),
+    "many folders, one of them closed": (
+        "for n in $(seq 300); do mkdir -p d$n; for m in 1 2 3 4 5 6 7 8 9; do : > d$n/$m; done; done",
+        "for n in $(seq 300); do mkdir d$n/e; done; "
+        "mkdir d9/e/.vscode; echo evil > d9/e/.vscode/tasks.json; chmod 0111 d9/e/.vscode d9/e",
+        "test ! -e d9/e/.vscode/tasks.json",
+    ),
+    "an unreadable file": ("true", "echo evil > .envrc; chmod 0 .envrc", NO_ENVRC),
+    "an existing file made unreadable": (
+        "echo mine > .envrc",
+        "echo evil > .envrc; chmod 0 .envrc",
+        "test $(cat .envrc) = mine",
+    ),
+    "a large file": (
+        "mkdir a; echo mine > a/.envrc",
+        "head -c 3000000 /dev/zero > a/.envrc; mkdir b; cp a/.envrc b/.envrc",
+        "test $(cat a/.envrc) = mine && test ! -e b/.envrc",
+    ),
+    "a large configuration": (
+        GIT,
+        f"(printf {EVIL}; yes '# comment' | head -c 2000000) >> .git/config; true",
+        STATUS,
+    ),
+    "a FIFO instead of a configuration": (
+        GIT,
+        "rm .git/config; mkfifo .git/config; rm -f .mcp.json; mkfifo .mcp.json",
+        "test ! -p .git/config && test ! -p .mcp.json && git config core.bare",
+    ),
+    "a folder instead of a file": (
+        "echo mine > .envrc",
+        "rm .envrc; mkdir -p .envrc/a; echo evil > .envrc/a/b; chmod 0555 .envrc/a .envrc",
+        "test $(cat .envrc) = mine",
+    ),
+    "a file instead of a folder": (
+        "mkdir .husky; echo mine > .husky/pre-commit",
+        "mv .husky .hidden; echo evil > .husky",
+        "test $(cat .husky/pre-commit) = mine",
+    ),
+    "hooks that became a link": (
+        GIT,
+        f"mkdir evil; {HOOK} > evil/pre-commit; chmod +x evil/pre-commit; mv .git/hooks .git/h; "
+        "ln -s ../evil .git/hooks",
+        COMMIT,
+    ),
+    "a link that leads elsewhere": (
+        "mkdir conf evil; echo mine > conf/pre-commit; ln -s conf .husky",
+        "echo evil > evil/pre-commit; ln -sfn evil .husky",
+        "test $(readlink .husky) = conf",
+    ),
+    "the target of a link": (
+        "mkdir conf; echo mine > conf/tasks.json; ln -s conf .vscode",
+        "echo evil > conf/tasks.json; echo evil > conf/launch.json",
+        "test $(cat conf/tasks.json) = mine && test ! -e conf/launch.json",
+    ),
+    "a folder of dependencies": (
+        "mkdir -p node_modules/a/.vscode; echo mine > node_modules/a/.vscode/tasks.json",
+        "echo evil > node_modules/a/.vscode/tasks.json",
+        "test $(cat node_modules/a/.vscode/tasks.json) = mine",
+    ),
+    "a repository among git objects": (
+        GIT,
+        f"git init -q --bare .git/objects/zz; printf {EVIL} >> .git/objects/zz/config; "
+        "sed -i s/true/false/ .git/objects/zz/config",
+        "cd .git/objects/zz; git status >/dev/null 2>&1; true",
+    ),
+    "a repository deep among git objects": (
+        GIT,
+        f"mkdir -p .git/objects/ab; git init -q .git/objects/ab/cd; printf {EVIL} >> .git/objects/ab/cd/.git/config",
+        "cd .git/objects/ab/cd; git status >/dev/null 2>&1; true",
+    ),
+    "a repository among git references": (
+        GIT,
+        f"git init -q --bare .git/refs/heads/zz; printf {EVIL} >> .git/refs/heads/zz/config; "
+        "sed -i s/true/false/ .git/refs/heads/zz/config",
+        "cd .git/refs/heads/zz; git status >/dev/null 2>&1; true",
+    ),
+    "a configured hooks folder": (
+        f"{GIT} && mkdir -p scripts/git-hooks && git config core.hooksPath scripts/git-hooks",
+        f"{HOOK} > scripts/git-hooks/pre-commit; chmod +x scripts/git-hooks/pre-commit",
+        COMMIT,
+    ),
+    "an included configuration": (
+        f"{GIT} && mkdir tools && touch tools/gitconfig && git config include.path ../tools/gitconfig",
+        f"printf {EVIL} > tools/gitconfig",
+        STATUS,
+    ),
+    "a file with a name that is not text": (
+        "mkdir .husky; echo mine > \"$(printf '.husky/a\\377')\"",
+        "echo evil > \"$(printf '.husky/a\\377')\"; echo evil > \"$(printf '.husky/b\\377')\"",
+        "test $(cat .husky/a*) = mine && test $(ls .husky | wc -l) = 1",
+    ),
+    "attributes of the repository": (
+        f"{GIT} && git config filter.x.clean 'touch OBEYED; cat' && echo one > file && git add file",
+        "echo 2 > file; for name in .git/info/attributes .gitattributes; do echo '* filter=x' > $name; done",
+        "git diff >/dev/null 2>&1; git add file; true",
+    ),
+    "a rename over a file": (
+        "echo mine > AGENTS.md; echo mine > .pre-commit-config.yaml",
+        "echo evil > x; mv -f x AGENTS.md; echo evil > y; mv -f y .pre-commit-config.yaml; echo evil > CLAUDE.md",
+        "test $(cat AGENTS.md) = mine && test $(cat .pre-commit-config.yaml) = mine && test ! -e CLAUDE.md",
+    ),
+    "an interrupted rebase": (
+        GIT,
+        "GIT_SEQUENCE_EDITOR='sed -i 1ibreak' git rebase -q -i --root --exec 'touch OBEYED'",
+        "test -d .git/rebase-merge && git rebase --continue >/dev/null 2>&1",
+    ),
+    "a configured program": (
+        f"{GIT} && mkdir tools && printf '#!/bin/sh\\nfalse\\n' > tools/monitor && chmod +x tools/monitor && "
+        "git config core.fsmonitor tools/monitor",
+        f"{HOOK} > tools/monitor",
+        STATUS,
+    ),
+}
+EVIL_TREE = (
+    "blob=$(echo evil | git hash-object -w --stdin); "
+    "git update-index --add --cacheinfo 100755,$blob,.envrc --cacheinfo 100755,$blob,.husky/pre-commit "
+    "--cacheinfo 100644,$blob,.claude/settings.json; tree=$(git write-tree); "
+    "git update-ref refs/heads/evil $(git commit-tree -p HEAD -m evil $tree); git read-tree HEAD"
+)
+# The commands by which objects that were created in the same or in an earlier run get into the folder.
+LANDINGS = {
+    "merge": ("git merge -q evil",),
+    "checkout": ("git checkout -q evil",),
+    "switch": ("git switch -q evil",),
+    "checkout of files": ("git checkout -q evil -- .",),
+    "restore": ("git restore -s evil .",),
+    "reset": ("git reset -q --hard evil",),
+    "cherry-pick": ("git cherry-pick evil",),
+    "rebase": ("git rebase -q evil",),
+    "another folder": ("git -C . checkout -q evil",),
+    "an index": ("git read-tree evil", "git checkout-index -a"),
+    "a stash": ("git read-tree evil", "git checkout -q -- .", "git stash -q", "git stash pop -q"),
+    "a stash of new objects": (
+        "git stash store $(git commit-tree -p HEAD -p $(git commit-tree -p HEAD -m i HEAD^{tree}) -m s evil^{tree})",
+        "git stash apply -q",
+    ),
+    "a pull": ("git pull -q . evil",),
+    "a revert": ("git checkout -q --detach $(git commit-tree -p evil -m x HEAD^{tree})", "git revert --no-edit HEAD"),
+    "a patch": ("git diff HEAD evil > p", "git apply p"),
+    "a new worktree": ("git worktree add -q tree evil",),
+    "a clone": ("git clone -q -b evil . new",),
+    "a clean worktree": ("git --work-tree=. --git-dir=.git reset -q --hard evil",),
+}
+
+
+@pytest.fixture
+def ground(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ground:
+    settings = {"user.name": "a", "user.email": "a@b", "init.defaultBranch": "main", "advice.detachedHead": "false"}
+    monkeypatch.setenv("GIT_CONFIG_COUNT", str(len(settings)))
+    for number, (key, value) in enumerate(settings.items()):
+        monkeypatch.setenv(f"GIT_CONFIG_KEY_{number}", key)
+        monkeypatch.setenv(f"GIT_CONFIG_VALUE_{number}", value)
+    (tmp_path / "home").mkdir()
+    (tmp_path / "home" / ".gitconfig").write_text("[user]\n\tname = a\n\temail = a@b\n[init]\n\tdefaultBranch = main\n")
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    return create_ground(tmp_path)
+
+
+def user(folder: Path, command: str) -> subprocess.CompletedProcess[str]:
+    """Run a command as the user would, outside the sandbox."""
+    return subprocess.run(["sh", "-c", command], cwd=folder, capture_output=True, text=True, check=False, timeout=60)
+
+
+@pytest.mark.parametrize("rung", ["bubblewrap", "landlock"])
+@pytest.mark.parametrize("attack", sorted(ATTACKS))
+def test_p14_no_change_to_a_trusted_file_is_left(attack: str, rung: str, ground: Ground) -> None:
+    prepare, command, check = ATTACKS[attack]
+    assert user(ground.folder, prepare).returncode == 0
+    with open_sandbox(rung) as sandbox, open_harness(sandbox, ground.folder) as made:
+        made.use(command)
+        done = user(ground.folder, check)
+    assert done.returncode == 0, done
+    assert not list(ground.folder.rglob("OBEYED"))
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can make files immutable")
+@pytest.mark.parametrize("name", [".envrc", ".vscode/tasks.json"])
+def test_p14_immutable_files_are_removed(name: str, ground: Ground) -> None:
+    with open_sandbox("landlock") as sandbox, open_harness(sandbox, ground.folder) as made:
+        made.use(f"mkdir .vscode; echo evil > {name}; chattr +i {name}; chattr +i .vscode")
+        left = user(ground.folder, f"test -e {name} && chattr -i .vscode {name} && rm {name}").returncode == 0
+        user(ground.folder, "chattr -i .vscode")
+    assert not left
+
+
+@pytest.mark.parametrize("rung", ["bubblewrap", "landlock"])
+@pytest.mark.parametrize("runs", [1, 2])
+@pytest.mark.parametrize("landing", sorted(LANDINGS))
+def test_p14_only_commits_of_the_user_bring_trusted_files(landing: str, runs: int, rung: str, ground: Ground) -> None:
+    """The objects come from commands of this run, or of an earlier one."""
+    assert user(ground.folder, GIT).returncode == 0
+    steps = [EVIL_TREE, *LANDINGS[landing]]
+    with open_sandbox(rung) as sandbox:
+        for commands in (steps,) if runs == 1 else (steps[:1], steps[1:]):
+            with open_harness(sandbox, ground.folder) as made:
+                found = [made.use(command) for command in commands]
+    assert any("reverted" in done.output or "Read-only" in done.output for done in found), found
+    left = [path for name in (".envrc", ".husky/*", ".claude/*") for path in ground.folder.rglob(name)]
+    assert [path for path in left if path.read_bytes() == b"evil\n"] == []

@@ -1,0 +1,239 @@
+"""Trusted files are guarded while commands run; sockets, privileges, and what cannot be checked are contained."""
+
+import asyncio
+import contextlib
+import socket
+import stat
+import tempfile
+from collections.abc import AsyncIterator, Callable, Coroutine
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from core.domain.events import ToolReturned
+from core.domain.permissions import PermissionRequested
+from core.tools.background import CommandEnd
+from core.tools.run import RunArguments, run
+from core.tools.tool import ToolResult
+from core.tools.tool_context import NO_GRANT, CallGrant, ToolContext, open_context
+from core.workspace.sandbox import Sandbox
+from tests.core.engine.harness import call_reply, open_engine, run_bounded, scripted_replies
+from tests.core.tools.test_run import open_harness
+from tests.core.workspace.commands import OutputRecorder, await_, open_sandbox
+from tests.core.workspace.ground import Ground, create_ground
+
+DEEP = "import os\nfor n in range(30):\n os.mkdir('x' * 200)\n os.chdir('x' * 200)\nopen('.envrc', 'w').write('evil')"
+CONNECT = "python3 -c \"import socket; s = socket.socket(socket.AF_UNIX); s.connect('{}'); print('connected')\""
+SERVE = (
+    "python3 -c \"import socket, time; s = socket.socket(socket.AF_UNIX); s.bind('own.sock'); s.listen(); "
+    "print('up', flush=True); time.sleep(60)\""
+)
+
+
+@pytest.fixture
+def ground(tmp_path: Path) -> Ground:
+    return create_ground(tmp_path)
+
+
+class Running:
+    """A context with background commands; `ends` collects what was recorded about their ends."""
+
+    def __init__(self, place: ToolContext, ear: OutputRecorder, ends: list[CommandEnd]) -> None:
+        self.place, self.ear, self.ends = place, ear, ends
+
+    async def use(
+        self, command: str, call: str, grant: CallGrant = NO_GRANT, *, background: bool = False
+    ) -> ToolResult:
+        """Run a command as the engine does."""
+        await self.place.commands.before_call(grant.protected_paths)
+        done = await run(RunArguments(command, 30, background=background), self.place.for_call(call, grant))
+        self.place.commands.note_foreign_changes((change.path, change.after) for change in done.changes)
+        return done
+
+
+@contextlib.asynccontextmanager
+async def running(sandbox: Sandbox, folder: Path) -> AsyncIterator[Running]:
+    ear, ends = OutputRecorder(), list[CommandEnd]()
+    tasks: list[asyncio.Task[None]] = []
+
+    def spawn(work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        tasks.append(asyncio.get_running_loop().create_task(work))
+        return tasks[-1]
+
+    async def tell(ended: CommandEnd) -> None:
+        ends.append(ended)
+
+    place = open_context(folder, folder.parent, lambda _, piece: ear(piece), lambda: sandbox)
+    place.commands.connect(spawn, tell)
+    try:
+        yield Running(place, ear, ends)
+    finally:
+        await place.close()
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    async with asyncio.timeout(30):
+        while not condition():  # noqa: ASYNC110 - the file system sends no event
+            await asyncio.sleep(0.02)
+
+
+@pytest.mark.parametrize("rung", ["bubblewrap", "landlock"])
+def test_p14_a_background_command_is_guarded_while_it_runs(rung: str, ground: Ground) -> None:
+    """At the top of the folder and deep in it; the user and the model are told before the command ends."""
+    folder = ground.folder
+    (folder / "real/.vscode").mkdir()
+    (folder / "real/.vscode/tasks.json").write_text("mine")
+
+    async def main(sandbox: Sandbox) -> None:
+        async with running(sandbox, folder) as scene:
+            command = "chmod -R u+w real; rm -rf real/.vscode; mkdir -p real/new/.vscode; echo evil > .envrc; "
+            command += "echo evil > real/new/.vscode/tasks.json; chmod 0111 real/new; echo up; sleep 600"
+            await scene.use(command, "c1", background=True)
+            await scene.ear.until(b"reverted")
+            await until(lambda: not (folder / ".envrc").exists() and not (folder / "real/new/.vscode").exists())
+            assert (folder / "real/.vscode/tasks.json").read_text() == "mine"
+            one = scene.place.commands.get("c1")
+            assert one.running.finished is None and "reverted" in one.take_output()
+        assert scene.ends[0].done and ".envrc" in scene.ends[0].done.output
+
+    with open_sandbox(rung) as sandbox:
+        await_(main(sandbox))
+
+
+@pytest.mark.parametrize("rung", ["bubblewrap", "landlock"])
+def test_p14_another_call_sees_no_change_of_a_background_command(rung: str, ground: Ground) -> None:
+    """What a background command changed never counts as the original that the revert of another call restores."""
+    folder = ground.folder
+
+    async def main(sandbox: Sandbox) -> None:
+        async with running(sandbox, folder) as scene:
+            loop = "while true; do mkdir -p a/b; echo evil > a/b/.envrc; echo evil > .mcp.json; echo up; done"
+            await scene.use(loop, "c1", background=True)
+            await scene.ear.until(b"up")
+            for number in range(4):
+                await scene.use("true", f"d{number}")
+        assert not (folder / "a/b/.envrc").exists() and not (folder / ".mcp.json").exists()
+
+    with open_sandbox(rung) as sandbox:
+        await_(main(sandbox))
+
+
+def test_p8_folders_renamed_during_scans_hide_nothing(ground: Ground) -> None:
+    folder = ground.folder
+    outside = ground.outside / "inner"
+
+    async def main(sandbox: Sandbox) -> None:
+        async with running(sandbox, folder) as scene:
+            command = f"mkdir evil; echo evil > evil/tasks.json; ln -s {str(outside)!r} away; echo up; "
+            command += "while true; do mv evil .vscode; mv .vscode evil; mv -T away .vscode; mv .vscode away; done"
+            await scene.use(command, "c1", background=True)
+            await scene.ear.until(b"up")
+            for number in range(6):
+                await scene.use("true", f"d{number}")
+        assert not (folder / ".vscode/tasks.json").exists() and not (folder / ".vscode").is_symlink()
+
+    with open_sandbox("bubblewrap") as sandbox:
+        await_(main(sandbox))
+    assert ground.intact()
+
+
+def test_an_approved_write_during_a_background_command_stays(ground: Ground) -> None:
+    folder = ground.folder
+
+    async def main(sandbox: Sandbox) -> None:
+        async with running(sandbox, folder) as scene:
+            await scene.use("echo up; sleep 600", "c1", background=True)
+            await scene.ear.until(b"up")
+            await scene.use(
+                "mkdir .vscode; echo mine > .vscode/tasks.json", "c2", CallGrant(protected_paths=(".vscode",))
+            )
+            for number in range(3):
+                await scene.use("true", f"d{number}")
+            assert (folder / ".vscode/tasks.json").read_text() == "mine\n"
+        assert (folder / ".vscode/tasks.json").read_text() == "mine\n"
+
+    with open_sandbox("bubblewrap") as sandbox:
+        await_(main(sandbox))
+
+
+@pytest.mark.parametrize("rung", ["bubblewrap", "landlock"])
+def test_a_command_reaches_no_socket_that_lies_in_the_folder(rung: str, ground: Ground) -> None:
+    """Programs of the user listen there, outside the sandbox."""
+    with tempfile.TemporaryDirectory(prefix="jm-") as short, open_sandbox(rung) as sandbox:
+        folder = Path(short, "w")
+        (folder / "run").mkdir(parents=True)
+        with socket.socket(socket.AF_UNIX) as server, socket.socket(socket.AF_UNIX) as deep:
+            for one, name in ((server, "s.sock"), (deep, "run/s.sock")):
+                one.bind(str(folder / name))
+                one.listen()
+            with open_harness(sandbox, folder) as made:
+                for name in ("s.sock", "run/s.sock"):
+                    done = made.use(f"{CONNECT.format(name)}; cp {name} copy; {CONNECT.format('copy')}")
+                    assert "connected" not in done.output, done
+            assert stat.S_ISSOCK((folder / "s.sock").stat().st_mode)
+
+
+def test_commands_reach_sockets_of_background_commands() -> None:
+    async def main(sandbox: Sandbox, folder: Path) -> None:
+        async with running(sandbox, folder) as scene:
+            await scene.use(SERVE, "c1", background=True)
+            await scene.ear.until(b"up")
+            for number in range(2):
+                done = await scene.use(CONNECT.format("own.sock"), f"d{number}")
+                assert "connected" in done.output, done
+
+    with tempfile.TemporaryDirectory(prefix="jm-") as short, open_sandbox("bubblewrap") as sandbox:
+        (folder := Path(short, "w")).mkdir()
+        await_(main(sandbox, folder))
+
+
+@pytest.mark.parametrize("rung", ["bubblewrap", "landlock"])
+def test_a_command_leaves_no_program_with_the_rights_of_its_owner(rung: str, ground: Ground) -> None:
+    own = ground.folder / "own"
+    own.write_text("#!/bin/sh\n")
+    own.chmod(0o6755)
+    with open_sandbox(rung) as sandbox, open_harness(sandbox, ground.folder) as made:
+        made.use("mkdir d; cp /bin/true d/x; chmod 4755 d/x; cp /bin/true y; chmod 2711 y; chmod 0111 d")
+    kept = {path.name: stat.S_IMODE(path.stat().st_mode) for path in (ground.folder / "d/x", ground.folder / "y", own)}
+    assert (kept["x"] | kept["y"]) & 0o6000 == 0 and kept["own"] == 0o6755
+
+
+@pytest.mark.parametrize("rung", ["bubblewrap", "landlock"])
+def test_what_cannot_be_checked_is_named_until_it_is_gone(rung: str, ground: Ground) -> None:
+    """No program can list a path of more than 4,096 bytes at once."""
+    with open_sandbox(rung) as sandbox, open_harness(sandbox, ground.folder) as made:
+        done = made.use(f'python3 -c "{DEEP}"')
+        assert "cannot be checked or reverted" in done.output, done
+        assert made.place.unsettled.remaining() and "x" * 300 not in done.output
+    with open_sandbox(rung) as sandbox, open_harness(sandbox, ground.folder) as made:
+        made.use("true")
+        assert made.place.unsettled.remaining(), "another run asks, too"
+        made.use("rm -rf xxx*")
+        assert made.place.unsettled.remaining() == ()
+
+
+def test_every_further_call_asks_while_something_cannot_be_checked(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with open_engine(tmp_path) as scene:
+            session = await scene.start(
+                scripted_replies(
+                    call_reply("write", path="deep.py", content=DEEP),
+                    call_reply("run", command="python3 deep.py"),
+                    call_reply("read", path="deep.py"),
+                    call_reply("run", command="rm -rf xxx*"),
+                    call_reply("run", command="echo free"),
+                    {"text": "Done."},
+                ),
+                mode="auto",
+            )
+            for count in (1, 2):
+                request = (await scene.until(PermissionRequested, count)).event.request  # type: ignore[union-attr]
+                assert "cannot be checked" in request.reason and request.patterns == ()
+                await scene.engine.allow(request.id)
+            await scene.engine.wait_idle(session)
+            asked = [event for event in await scene.events(session) if isinstance(event, PermissionRequested)]
+            returned = [event for event in await scene.events(session) if isinstance(event, ToolReturned)]
+            assert len(asked) == 2 and "free" in returned[-1].output.head
+
+    run_bounded(main())
