@@ -39,8 +39,8 @@ def ground(tmp_path: Path) -> Ground:
 class Running:
     """A context with background commands; `ends` collects what was recorded about their ends."""
 
-    def __init__(self, place: ToolContext, ear: OutputRecorder, ends: list[CommandEnd]) -> None:
-        self.place, self.ear, self.ends = place, ear, ends
+    def __init__(self, place: ToolContext, recorder: OutputRecorder, ends: list[CommandEnd]) -> None:
+        self.place, self.recorder, self.ends = place, recorder, ends
 
     async def use(
         self, command: str, call: str, grant: CallGrant = NO_GRANT, *, background: bool = False
@@ -54,7 +54,7 @@ class Running:
 
 @contextlib.asynccontextmanager
 async def running(sandbox: Sandbox, folder: Path) -> AsyncIterator[Running]:
-    ear, ends = OutputRecorder(), list[CommandEnd]()
+    recorder, ends = OutputRecorder(), list[CommandEnd]()
     tasks: list[asyncio.Task[None]] = []
 
     def spawn(work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
@@ -64,10 +64,10 @@ async def running(sandbox: Sandbox, folder: Path) -> AsyncIterator[Running]:
     async def tell(ended: CommandEnd) -> None:
         ends.append(ended)
 
-    place = open_context(folder, folder.parent, lambda _, piece: ear(piece), lambda: sandbox)
+    place = open_context(folder, folder.parent, lambda _, piece: recorder(piece), lambda: sandbox)
     place.commands.connect(spawn, tell)
     try:
-        yield Running(place, ear, ends)
+        yield Running(place, recorder, ends)
     finally:
         await place.close()
 
@@ -90,7 +90,7 @@ def test_p14_a_background_command_is_guarded_while_it_runs(rung: str, ground: Gr
             command = "chmod -R u+w real; rm -rf real/.vscode; mkdir -p real/new/.vscode; echo evil > .envrc; "
             command += "echo evil > real/new/.vscode/tasks.json; chmod 0111 real/new; echo up; sleep 600"
             await scene.use(command, "c1", background=True)
-            await scene.ear.until(b"reverted")
+            await scene.recorder.wait_for(b"reverted")
             await until(lambda: not (folder / ".envrc").exists() and not (folder / "real/new/.vscode").exists())
             assert (folder / "real/.vscode/tasks.json").read_text() == "mine"
             one = scene.place.commands.get("c1")
@@ -110,7 +110,7 @@ def test_p14_another_call_sees_no_change_of_a_background_command(rung: str, grou
         async with running(sandbox, folder) as scene:
             loop = "while true; do mkdir -p a/b; echo evil > a/b/.envrc; echo evil > .mcp.json; echo up; done"
             await scene.use(loop, "c1", background=True)
-            await scene.ear.until(b"up")
+            await scene.recorder.wait_for(b"up")
             for number in range(4):
                 await scene.use("true", f"d{number}")
         assert not (folder / "a/b/.envrc").exists() and not (folder / ".mcp.json").exists()
@@ -128,7 +128,7 @@ def test_p8_folders_renamed_during_scans_hide_nothing(ground: Ground) -> None:
             command = f"mkdir evil; echo evil > evil/tasks.json; ln -s {str(outside)!r} away; echo up; "
             command += "while true; do mv evil .vscode; mv .vscode evil; mv -T away .vscode; mv .vscode away; done"
             await scene.use(command, "c1", background=True)
-            await scene.ear.until(b"up")
+            await scene.recorder.wait_for(b"up")
             for number in range(6):
                 await scene.use("true", f"d{number}")
         assert not (folder / ".vscode/tasks.json").exists() and not (folder / ".vscode").is_symlink()
@@ -144,7 +144,7 @@ def test_an_approved_write_during_a_background_command_stays(ground: Ground) -> 
     async def main(sandbox: Sandbox) -> None:
         async with running(sandbox, folder) as scene:
             await scene.use("echo up; sleep 600", "c1", background=True)
-            await scene.ear.until(b"up")
+            await scene.recorder.wait_for(b"up")
             await scene.use(
                 "mkdir .vscode; echo mine > .vscode/tasks.json", "c2", CallGrant(protected_paths=(".vscode",))
             )
@@ -178,7 +178,7 @@ def test_commands_reach_sockets_of_background_commands() -> None:
     async def main(sandbox: Sandbox, folder: Path) -> None:
         async with running(sandbox, folder) as scene:
             await scene.use(SERVE, "c1", background=True)
-            await scene.ear.until(b"up")
+            await scene.recorder.wait_for(b"up")
             for number in range(2):
                 done = await scene.use(CONNECT.format("own.sock"), f"d{number}")
                 assert "connected" in done.output, done
@@ -205,12 +205,12 @@ def test_what_cannot_be_checked_is_named_until_it_is_gone(rung: str, ground: Gro
     with open_sandbox(rung) as sandbox, open_harness(sandbox, ground.folder) as made:
         done = made.use(f'python3 -c "{DEEP}"')
         assert "cannot be checked or reverted" in done.output, done
-        assert made.place.unsettled.remaining() and "x" * 300 not in done.output
+        assert made.context.unsettled.remaining() and "x" * 300 not in done.output
     with open_sandbox(rung) as sandbox, open_harness(sandbox, ground.folder) as made:
         made.use("true")
-        assert made.place.unsettled.remaining(), "another run asks, too"
+        assert made.context.unsettled.remaining(), "another run asks, too"
         made.use("rm -rf xxx*")
-        assert made.place.unsettled.remaining() == ()
+        assert made.context.unsettled.remaining() == ()
 
 
 def test_every_further_call_asks_while_something_cannot_be_checked(tmp_path: Path) -> None:
