@@ -322,7 +322,7 @@ class FolderScan:
         return path if _is_private(path) else ScannedChange(path, before, after, modes)
 
     def _take(self, broker: FileBroker, lines: Iterable[bytes]) -> None:
-        """Keep the contents of files: of all trusted ones, and of others until the time is up."""
+        """Keep the contents of files: all trusted ones first, then the rest until the time is up."""
         others: list[tuple[bytes, str]] = []
         for line in lines:
             path = _path(line)

@@ -58,7 +58,7 @@ def set_mode(root: int, path: str, mode: int) -> None:
 
 
 def remove(root: int, path: str) -> None:
-    """Remove whatever is at this path, also a folder with its contents. A path that does not exist is no error."""
+    """Remove whatever is at this path, also a folder with its contents. Do nothing if the path does not exist."""
     with contextlib.suppress(FileNotFoundError, NotADirectoryError), _open_parent(root, path) as (above, leaf):
         _remove(above, leaf)
 

@@ -80,7 +80,7 @@ async def until(condition: Callable[[], bool]) -> None:
 
 @pytest.mark.parametrize("rung", ["bubblewrap", "landlock"])
 def test_p14_a_background_command_is_guarded_while_it_runs(rung: str, ground: Ground) -> None:
-    """At the top of the folder and deep in it; the user and the model are told before the command ends."""
+    """At the top of the folder and deep in it; the output says so before the command ends."""
     folder = ground.folder
     (folder / "real/.vscode").mkdir()
     (folder / "real/.vscode/tasks.json").write_text("mine")
