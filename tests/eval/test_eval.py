@@ -29,7 +29,7 @@ def test_there_are_sixty_tasks_in_three_grades_and_half_of_each_is_held_out() ->
 def test_a_check_tells_good_from_bad(task: Task, tmp_path: Path) -> None:
     good = asyncio.run(run_task(tmp_path / "good", task, SCRIPTED))
     assert (good.passed, good.status) == (True, "done"), good
-    assert good.turns == len(task.solution) and bool(good.questions) == bool(task.answer)
+    assert good.turns >= len(task.solution) and bool(good.questions) == bool(task.answer)
     bad = asyncio.run(run_task(tmp_path / "bad", task, SCRIPTED, ({"text": "Done."},)))
     assert (bad.passed, bad.status) == (False, "done"), bad
 

@@ -49,7 +49,7 @@ class ChatHandler(BaseHTTPRequestHandler):
         answered = said[-1]["role"] == "tool"
         self._begin("text/event-stream")
         with suppress(OSError):  # the run was stopped
-            self._reply(words.strip(), answered=answered)
+            self._reply(words.strip().rpartition("\n\n")[2], answered=answered)  # the session context precedes the task
 
     def _reply(self, words: str, *, answered: bool) -> None:
         call = None if answered else tool_call_for(words)

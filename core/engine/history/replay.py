@@ -332,9 +332,11 @@ class _Replayer:
 def matches_recorded(offered: SessionEvent, recorded: SessionEvent) -> bool:
     """Return whether the event that the engine offers equals the recorded event.
 
-    Two differences are ignored: the wait before a retry, which is random, and the model and size of a request, which
-    depend on the settings at the time.
+    Three differences are ignored: the wait before a retry, which is random, the time to the first token, and the model
+    and size of a request, which depend on the settings at the time.
     """
+    if isinstance(offered, Replied) and isinstance(recorded, Replied):
+        return replace(offered, first_token_s=recorded.first_token_s) == recorded
     if isinstance(offered, RequestRetried) and isinstance(recorded, RequestRetried):
         return replace(offered, wait_s=recorded.wait_s) == recorded
     if isinstance(offered, RequestSent) and isinstance(recorded, RequestSent):

@@ -35,7 +35,6 @@ from tests.core.engine.harness import EngineHarness, call_reply, crash, scripted
 
 T = TypeVar("T")
 BOUND_S = 10.0
-MEMORY = Path("/dev/shm")  # only processes crash here, not machines, so syncing to disk is unnecessary
 ACT = {"text": "I act.", **call_reply("run", command="echo {{result}}x >> effects; sleep 0.02; wc -l < effects")}
 LONG = "I think about what I did, and about what is to be done. " * 40
 ASK = call_reply("ask_user", question="Which?", options=[{"label": "A"}])
@@ -55,7 +54,7 @@ class Lifecycle:
 
     def __init__(self) -> None:
         self.runner = asyncio.Runner()
-        self.place = Path(tempfile.mkdtemp(dir=MEMORY if MEMORY.is_dir() else None))
+        self.place = Path(tempfile.mkdtemp())
         self.session = ""
         self.allowed = 0  # calls that the user chose to repeat after a crash
         self.heard: list[EventRecord] = []

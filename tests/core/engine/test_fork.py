@@ -25,6 +25,7 @@ from core.domain.sessions import SessionRow, fold_session
 from core.domain.steps import OPEN_STATUSES, Outline, fold
 from core.domain.text import Text
 from core.engine.history.fork import CUT_RESULT, copy_event, fork_events
+from core.engine.state.compaction import USER
 from core.engine.state.conversation import Conversation, fold_events
 from core.store.journal import Journal
 from tests.core.domain.event_strategies import journals
@@ -207,13 +208,13 @@ def test_messages_edited_in_the_queue_are_copied_as_sent(tmp_path: Path) -> None
                 await history.start_fork(beginning)
                 await scene.when(partial(rests, scene, name))
                 talk = await scene.services.runs.conversation(name)
-                assert [one.text.head for one in talk.messages if one.role == "user"] == ["Go.", words]
+                assert [one.text.head for one in talk.messages if one.category == USER] == ["Go.", words]
                 assert not scene.engine.session(name).pinned
             first = await history.edit_run_message(session, 1, "Go elsewhere.")
             await history.start_fork(first)
             await scene.when(lambda: scene.status(first.session_id) == "waiting")
             talk = await scene.services.runs.conversation(first.session_id)
-            assert [one.text.head for one in talk.messages if one.role == "user"] == ["Go elsewhere."]
+            assert [one.text.head for one in talk.messages if one.category == USER] == ["Go elsewhere."]
 
     run_bounded(main())
 

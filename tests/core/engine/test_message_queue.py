@@ -7,6 +7,7 @@ import pytest
 
 from core.domain.events import CallStarted, QueueChanged, Replied, RequestSent, RunEnded, UserMessage
 from core.domain.problems import Problem
+from core.engine.state.compaction import USER
 from core.engine.state.conversation import fold_events
 from core.engine.state.unresolved_calls import UNFINISHED
 from tests.core.engine.harness import EngineHarness, call_reply, open_engine, run_bounded, scripted_replies
@@ -25,7 +26,7 @@ async def queued_texts(scene: EngineHarness, session: str) -> list[str]:
 async def user_messages(scene: EngineHarness, session: str) -> list[str]:
     """Return the user messages that the model was sent."""
     talk = fold_events([entry async for entry in scene.engine.events(session)])
-    return [message.text.head for message in talk.messages if message.role == "user"]
+    return [message.text.head for message in talk.messages if message.category == USER]
 
 
 async def with_three(scene: EngineHarness, *replies: object) -> tuple[str, list[int]]:

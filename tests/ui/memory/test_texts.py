@@ -38,8 +38,8 @@ def test_a_proposal_from_untrusted_content_warns_and_does_not_recommend_acceptin
     qtbot.addWidget(card)
     tones = []
     for sources in ((), ("web: a.example",)):
-        proposal = Proposal("", "memory", "create", "", "A.", "b", details=EVERYWHERE, untrusted_sources=sources)
+        proposal = Proposal("", "memory", "create", "", "A.", "b", details=FOLDER, untrusted_sources=sources)
         card.show_proposal(proposal, None)
         tones.append(find(card, QPushButton, "memory.proposal.keep").property("tone"))
     assert tones == ["primary", ""]
-    assert "untrusted content (web: a.example)" in find(card, QLabel, "memory.proposal.taint").text()
+    assert "untrusted content: web: a.example" in find(card, QLabel, "memory.proposal.taint").text()
