@@ -469,9 +469,9 @@ import asyncio, sys
 from pathlib import Path
 from core.workspace.sandbox import Sandbox
 from core.workspace.launcher import CommandRequest
-from tests.core.workspace.commands import RUNGS
+from tests.core.workspace.commands import LAUNCHERS
 async def go():
-    sandbox = Sandbox(RUNGS[sys.argv[1]](), None, allow_unsandboxed=True)
+    sandbox = Sandbox(LAUNCHERS[sys.argv[1]](), None, allow_unsandboxed=True)
     await sandbox.run(CommandRequest("echo up; sleep LEFT & setsid sleep LEFT & sleep LEFT", Path(sys.argv[2])),
                       lambda text: print(text, flush=True))
 asyncio.run(go())

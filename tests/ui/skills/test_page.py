@@ -333,13 +333,13 @@ from PySide6.QtCore import QMimeData, QPointF, Qt, QUrl
 from PySide6.QtGui import QDropEvent
 from PySide6.QtTest import QTest
 from app.window.qt_application import application
-from tests.ui.skills.test_page import SKILL, kept, opened, shown
+from tests.ui.skills.test_page import SKILL, opened, save_skill, wait_until_open
 from tests.ui.test_desktop import live
 
 async def act(person):
-    await kept(person, "letters", SKILL)
+    await save_skill(person, "letters", SKILL)
     page = await opened(person, "letters")
-    await shown(page, "library/letters")
+    await wait_until_open(page, "library/letters")
     source = page.view.editor.source
     source.setFocus()
     QTest.keyClick(source, Qt.Key.Key_End, Qt.KeyboardModifier.ControlModifier)
