@@ -14,7 +14,7 @@ class RequestTimeouts:
     Attributes:
         connect_s: for the connection.
         first_event_s: until the first event of the reply.
-        silence_s: between two events that show progress.
+        idle_s: between two events that show progress.
         total_s: for the whole reply.
         after_end_s: for trailing events once the reply is complete.
     """
