@@ -41,7 +41,7 @@ def lines(entries: list[EventRecord]) -> Iterator[tuple[EventRecord, SessionRow,
 
 @given(journals())
 def test_every_prefix_has_a_summary_whose_totals_add_up(entries: list[EventRecord]) -> None:
-    """The usage of every turn is counted."""
+    """L-B6: the usage of every turn is counted."""
     tokens = moved = 0
     for entry, row, outline in lines(entries):
         tokens += used(entry.event)

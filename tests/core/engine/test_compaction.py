@@ -155,7 +155,7 @@ def test_old_large_results_are_truncated_first() -> None:
 
 
 def test_a_second_summary_replaces_the_first() -> None:
-    """There is only one summary."""
+    """L-B3: there is only one summary."""
     events = a_long_run(40, "short")
     first = events.compact(500, "First.")
     assert first and first.compacted_messages > 60
@@ -211,7 +211,7 @@ def test_real_counts_correct_the_estimates(counted: int) -> None:
 @settings(max_examples=150, deadline=None)
 @given(st.data())
 def test_compaction_keeps_what_matters_in_any_conversation(data: st.DataObject) -> None:
-    """A compaction removes what its event names, and nothing else."""
+    """L-B4: a compaction removes what its event names, and nothing else."""
     a_talk(data)
 
 

@@ -71,7 +71,7 @@ async def check_ledger(scene: EngineHarness, session: str) -> int:
 
 
 def test_a_long_run_with_one_task_fits_a_small_window(tmp_path: Path) -> None:
-    """A run with a single user message still fits into the window."""
+    """L-B2: a run with a single user message still fits into the window."""
 
     async def main() -> None:
         async with open_engine(tmp_path) as scene:

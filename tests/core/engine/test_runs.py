@@ -248,7 +248,7 @@ def test_closing_interrupts_running_work(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("settle", ["retry", "skip", "abort"])
 def test_a_call_that_may_have_run_needs_a_decision(tmp_path: Path, settle: str) -> None:
-    """Nothing is repeated without a decision."""
+    """L-B13: nothing is repeated without a decision."""
 
     async def main() -> None:
         session = await _crashed_in_a_call(tmp_path)

@@ -42,7 +42,7 @@ GOOD: dict[str, dict[str, Any]] = {
 
 
 def test_every_tool_describes_its_arguments() -> None:
-    """Every tool can be imported and is offered to the model."""
+    """L-B1: every tool can be imported and is offered to the model."""
     assert {each.name for each in tool_specs()} == set(GOOD) == {*TOOLS, *ENGINE_TOOLS}
     for each in tool_specs():
         text = json.dumps(each.parameters)
