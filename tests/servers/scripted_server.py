@@ -41,40 +41,43 @@ class ScriptedServer:
     port: int = 0
     scheme: str = "http"
     connection_ended: asyncio.Event = field(default_factory=asyncio.Event)
-    _open: set[asyncio.Task[None]] = field(default_factory=set)
+    _open: dict[asyncio.Task[None], asyncio.StreamWriter] = field(default_factory=dict)
 
     @property
     def url(self) -> str:
         return f"{self.scheme}://127.0.0.1:{self.port}/v1"
 
-    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.current_task()
-        assert task is not None
-        self._open.add(task)
+    def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Answer a new connection; not a coroutine, so that `close` knows a connection whose task has not begun."""
         self.connections += 1
-        place = self.connections
+        task = asyncio.get_running_loop().create_task(self._serve(self.connections, reader, writer))
+        self._open[task] = writer
+        task.add_done_callback(self._open.pop)
+
+    async def _serve(self, number: int, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
-            self.requests.append(asked := await _request(reader))
-            for act in self.answer_to(asked, place):
-                await self._play(act, reader, writer)
+            self.requests.append(request := await _request(reader))
+            for action in self.answer_to(request, number):
+                await self._play(action, reader, writer)
             await writer.drain()
         except (OSError, asyncio.IncompleteReadError, asyncio.CancelledError):
             pass  # the client disconnected, or the test is over
         finally:
-            self._open.discard(task)
             self.connection_ended.set()
             writer.close()
 
-    def answer_to(self, asked: ReceivedRequest, place: int) -> Sequence[ServerAction]:
-        """Return the actions for a request; `place` is the number of the connection, from 1."""
-        return self.answers[min(place, len(self.answers)) - 1]
+    def answer_to(self, request: ReceivedRequest, number: int) -> Sequence[ServerAction]:
+        """Return the actions for a request; `number` is the number of the connection, from 1."""
+        return self.answers[min(number, len(self.answers)) - 1]
 
     async def close(self) -> None:
         """Cancel all open connections."""
-        tasks = list(self._open)
-        for task in tasks:
+        connections = dict(self._open)
+        for task in connections:
             task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await asyncio.gather(*connections, return_exceptions=True)
+        for writer in connections.values():
+            writer.transport.abort()  # unlike close(), it does not wait for a client that reads no more
 
     async def _play(self, act: ServerAction, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         match act:

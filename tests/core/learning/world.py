@@ -66,14 +66,14 @@ def _text(message: Message) -> str:
 class ScriptedProvider(ScriptedServer):
     """A provider whose replies depend only on the request."""
 
-    def answer_to(self, asked: ReceivedRequest, place: int) -> Sequence[ServerAction]:
-        if asked.method == "GET":
+    def answer_to(self, request: ReceivedRequest, number: int) -> Sequence[ServerAction]:
+        if request.method == "GET":
             return MODELS
-        said = reply(asked.json["messages"])
+        said = reply(request.json["messages"])
         if "text" in said:
             return answer(stream(chunk(content=said["text"]), chunk("stop")))
         function = {"name": said["call"], "arguments": json.dumps(said["arguments"])}
-        call = {"index": 0, "id": f"x{place}", "function": function}
+        call = {"index": 0, "id": f"x{number}", "function": function}
         return answer(stream(chunk(tool_calls=[call]), chunk("tool_calls")))
 
 
