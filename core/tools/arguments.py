@@ -26,28 +26,29 @@ def schema_of(reader: "TypeAdapter[Any]") -> dict[str, Any]:
     arguments are checked against all of that nevertheless, and the error names the limit.
     """
     schema = reader.json_schema()
-    named = schema.pop("$defs", {})
-    plain = _plain(schema, named)
-    assert isinstance(plain, dict)
-    return plain
+    definitions = schema.pop("$defs", {})
+    inlined = _inlined(schema, definitions)
+    assert isinstance(inlined, dict)
+    return inlined
 
 
-def _plain(node: Any, named: Mapping[str, Any]) -> Any:
+def _inlined(node: Any, definitions: Mapping[str, Any]) -> Any:
     if isinstance(node, list):
-        return [_plain(item, named) for item in node]
+        return [_inlined(item, definitions) for item in node]
     if not isinstance(node, dict):
         return node
     if "$ref" in node:
-        return _plain(named[node["$ref"].rpartition("/")[2]] | {k: v for k, v in node.items() if k != "$ref"}, named)
+        siblings = {key: value for key, value in node.items() if key != "$ref"}
+        return _inlined(definitions[node["$ref"].rpartition("/")[2]] | siblings, definitions)
     if node.get("default", ...) is None and len(node.get("anyOf", ())) == 2:  # an optional parameter, left out if unset
-        rest = {key: value for key, value in node.items() if key not in ("anyOf", "default")}
-        return _plain(next(each for each in node["anyOf"] if each != {"type": "null"}) | rest, named)
-    properties = {name: _plain(inner, named) for name, inner in node.get("properties", {}).items()}
-    made = {key: _plain(value, named) for key, value in node.items() if key not in LEFT_OUT}
+        annotations = {key: value for key, value in node.items() if key not in ("anyOf", "default")}
+        return _inlined(next(each for each in node["anyOf"] if each != {"type": "null"}) | annotations, definitions)
+    properties = {name: _inlined(inner, definitions) for name, inner in node.get("properties", {}).items()}
+    inlined = {key: _inlined(value, definitions) for key, value in node.items() if key not in LEFT_OUT}
     if node.get("type") != "object":
-        return made
+        return inlined
     # An object without properties, such as a JSON Schema given as an argument, is open to any key.
-    return {"type": "object", "properties": properties, **made} if properties else made
+    return {"type": "object", "properties": properties, **inlined} if properties else inlined
 
 
 def parse_strictly(tool: str, reader: "TypeAdapter[Any]", arguments: str, current: Callable[[Any], Any]) -> Any:
@@ -58,46 +59,46 @@ def parse_strictly(tool: str, reader: "TypeAdapter[Any]", arguments: str, curren
     from pydantic import ValidationError
 
     try:
-        plain = current(_parse(arguments or "{}"))
-        return reader.validate_json(json.dumps(plain), strict=True, extra="forbid")
+        decoded = current(_parse(arguments or "{}"))
+        return reader.validate_json(json.dumps(decoded), strict=True, extra="forbid")
     except ValidationError as error:
-        wrong = "; ".join(_explain(detail, reader) for detail in error.errors(include_url=False)[:5])
+        reason = "; ".join(_explain(detail, reader) for detail in error.errors(include_url=False)[:5])
     except RecursionError:
-        wrong = f"they are nested more than {DEEPEST} levels deep"
+        reason = f"they are nested more than {DEEPEST} levels deep"
     except ValueError as error:
-        wrong = f"they are not valid JSON: {error}"
-    raise Problem(f"The arguments of {tool} are invalid.", f"{wrong}.", "Correct them and call again.")
+        reason = f"they are not valid JSON: {error}"
+    raise Problem(f"The arguments of {tool} are invalid.", f"{reason}.", "Correct them and call again.")
 
 
 def parse_object(tool: str, arguments: str) -> dict[str, Any]:
     """Parse arguments that Journeyman has no schema for, such as those of an MCP tool, as one JSON object."""
     try:
-        plain = _parse(arguments or "{}")
+        decoded = _parse(arguments or "{}")
     except (ValueError, RecursionError) as error:
         raise Problem(f"The arguments of {tool} are not valid JSON.", f"{error}.", "Correct them.") from error
-    if not isinstance(plain, dict):
+    if not isinstance(decoded, dict):
         raise Problem(f"The arguments of {tool} are not a JSON object.", "", "Correct them and call again.")
-    return plain
+    return decoded
 
 
 def _parse(arguments: str) -> Any:
     """Decode JSON. Raise ValueError for input that parsers interpret differently, such as duplicate keys."""
-    plain = _DECODER.decode(arguments)
-    if any(depth > DEEPEST for depth in _depths(plain)):
+    decoded = _DECODER.decode(arguments)
+    if any(depth > DEEPEST for depth in _depths(decoded)):
         raise ValueError(f"they are nested more than {DEEPEST} levels deep")
-    return plain
+    return decoded
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    made = dict(pairs)
-    if len(made) < len(pairs):
-        twice = next(key for key in made if sum(key == other for other, _ in pairs) > 1)
-        raise ValueError(f"{twice!r} is given twice")
-    return made
+    members = dict(pairs)
+    if len(members) < len(pairs):
+        duplicate = next(key for key in members if sum(key == other for other, _ in pairs) > 1)
+        raise ValueError(f"{duplicate!r} is given twice")
+    return members
 
 
-def _refuse(word: str) -> NoReturn:
-    raise ValueError(f"{word} is not a JSON number")
+def _refuse(constant: str) -> NoReturn:
+    raise ValueError(f"{constant} is not a JSON number")
 
 
 def _int(text: str) -> int:
@@ -125,14 +126,14 @@ def _depths(node: Any, depth: int = 0) -> Iterator[int]:
 
 
 def _explain(detail: "ErrorDetails", reader: "TypeAdapter[Any]") -> str:
-    place = ".".join(map(str, detail["loc"])) or "arguments"
+    location = ".".join(map(str, detail["loc"])) or "arguments"
     if detail["type"] in ("unexpected_keyword_argument", "extra_forbidden"):
         suggestion = get_close_matches(str(detail["loc"][-1]), _keys(schema_of(reader)), n=1)
-        return f"{place}: unknown parameter" + (f", did you mean {suggestion[0]!r}?" if suggestion else "")
+        return f"{location}: unknown parameter" + (f", did you mean {suggestion[0]!r}?" if suggestion else "")
     if detail["type"] == "missing":
-        return f"{place}: required"
-    found = type(detail["input"]).__name__
-    return f"{place}: {detail['msg']}" + (f", not {found}" if "type" in detail["type"] else "")
+        return f"{location}: required"
+    type_name = type(detail["input"]).__name__
+    return f"{location}: {detail['msg']}" + (f", not {type_name}" if "type" in detail["type"] else "")
 
 
 def _keys(schema: Any) -> list[str]:

@@ -63,11 +63,11 @@ class BackgroundCommand:
     foreign_changes: dict[str, bytes | None] = field(default_factory=dict)
     follower: "asyncio.Task[None] | None" = None
 
-    def append_output(self, piece: bytes) -> None:
-        self.unread += piece
-        if (over := len(self.unread) - MAX_UNREAD_BYTES) > 0:
-            del self.unread[:over]
-            self.omitted += over
+    def append_output(self, chunk: bytes) -> None:
+        self.unread += chunk
+        if (excess := len(self.unread) - MAX_UNREAD_BYTES) > 0:
+            del self.unread[:excess]
+            self.omitted += excess
 
     def take_output(self) -> str:
         """Return and clear the output since the last check."""
@@ -81,7 +81,7 @@ class BackgroundCommands:
     """The background commands of one run, by the id of the call that started them."""
 
     def __init__(self) -> None:
-        self._all: dict[str, BackgroundCommand] = {}
+        self._commands: dict[str, BackgroundCommand] = {}
         self._spawn: SpawnTask | None = None
         self._on_end: Callable[[CommandEnd], Awaitable[None]] | None = None
         self._closed = False
@@ -94,37 +94,41 @@ class BackgroundCommands:
         """Raise a Problem if no further command can be started."""
         if self._spawn is None or self._closed:
             raise Problem("Background commands are not available.", "The run is ending.", "Run it without background.")
-        going = [name for name, one in self._all.items() if one.running.finished is None]
-        if len(going) >= MAX_COMMANDS:
-            why = f"The limit is {MAX_COMMANDS}: {', '.join(going)}."
-            raise Problem("Too many background commands are running.", why, "Stop one with check.")
+        running = [name for name, command in self._commands.items() if command.running.finished is None]
+        if len(running) >= MAX_COMMANDS:
+            cause = f"The limit is {MAX_COMMANDS}: {', '.join(running)}."
+            raise Problem("Too many background commands are running.", cause, "Stop one with check.")
 
     def follow(self, call: str, background: BackgroundCommand) -> None:
         assert self._spawn is not None
-        self._all[call] = background
+        self._commands[call] = background
         background.follower = self._spawn(self._follow(call, background))
 
     def get(self, call: str) -> BackgroundCommand:
-        if found := self._all.get(call):
-            return found
-        known = ", ".join(self._all) or "none"
-        why = f"This run has: {known}. Background commands end with their run."
-        raise Problem(f"There is no background command {call!r}.", why, "Start it again if you need it.")
+        if command := self._commands.get(call):
+            return command
+        ids = ", ".join(self._commands) or "none"
+        cause = f"This run has: {ids}. Background commands end with their run."
+        raise Problem(f"There is no background command {call!r}.", cause, "Start it again if you need it.")
 
     def is_any_running(self) -> bool:
-        return any(one.follower and not one.follower.done() for one in self._all.values())
+        return bool(self._followed())
+
+    def _followed(self) -> list[BackgroundCommand]:
+        """Return the commands whose end is not recorded yet."""
+        return [command for command in self._commands.values() if command.follower and not command.follower.done()]
 
     def revert_changes(self, approved: Iterable[str] = ()) -> bool:
         """Revert what running commands changed in trusted files by now; return whether there was anything.
 
         `approved` are paths that another call may change from now on. Call this in a thread.
         """
-        going = [one.guard for one in self._all.values() if one.follower and not one.follower.done()]
-        before = sum(len(guard.reverted) for guard in going)
-        for guard in going:
+        guards = [command.guard for command in self._followed()]
+        before = sum(len(guard.reverted) for guard in guards)
+        for guard in guards:
             guard.approved |= dict.fromkeys(approved)
             guard.scan()
-        return sum(len(guard.reverted) for guard in going) > before
+        return sum(len(guard.reverted) for guard in guards) > before
 
     async def before_call(self, approved: tuple[str, ...]) -> None:
         """Prepare for another call of the run, which may change the `approved` trusted files."""
@@ -133,10 +137,10 @@ class BackgroundCommands:
 
     def note_foreign_changes(self, changes: Iterable[tuple[str, bytes | None]]) -> None:
         """Note file changes by another call of the run, so that they are not attributed to a background command."""
-        going = [one for one in self._all.values() if one.follower and not one.follower.done()]
-        for path, after in changes if going else ():
-            for one in going:
-                one.foreign_changes[path] = after
+        running = self._followed()
+        for path, after in changes if running else ():
+            for command in running:
+                command.foreign_changes[path] = after
 
     async def record_stopped(self, call: str, changes: tuple[ScannedChange, ...]) -> None:
         """Record the file changes of a foreground command whose call was stopped."""
@@ -147,28 +151,30 @@ class BackgroundCommands:
     async def close(self) -> None:
         """Kill the remaining commands and wait until the end of each is recorded."""
         self._closed = True
-        for one in self._all.values():
-            one.running.kill("ended with the run")
-        waited = [one.follower for one in self._all.values() if one.follower]
-        if waited:
-            await asyncio.wait(waited)
-        for task in waited:
+        for command in self._commands.values():
+            command.running.kill("ended with the run")
+        followers = [command.follower for command in self._commands.values() if command.follower]
+        if followers:
+            await asyncio.wait(followers)
+        for task in followers:
             task.result()
 
-    async def _follow(self, call: str, one: BackgroundCommand) -> None:
-        finished = await one.running.wait_or_kill()
-        await one.guard.stop()
-        changes, note = await run_to_completion(one.scan_changes)
+    async def _follow(self, call: str, background: BackgroundCommand) -> None:
+        finished = await background.running.wait_or_kill()
+        await background.guard.stop()
+        changes, note = await run_to_completion(background.scan_changes)
         finished = replace(finished, output=finished.output + note)
         if self._on_end:
             await self._on_end(
-                CommandEnd(call, tuple(_own_changes(changes, one.foreign_changes)), finished, one.command)
+                CommandEnd(call, tuple(_own_changes(changes, background.foreign_changes)), finished, background.command)
             )
 
 
-def _own_changes(changes: tuple[ScannedChange, ...], noted: dict[str, bytes | None]) -> Iterable[ScannedChange]:
+def _own_changes(
+    changes: tuple[ScannedChange, ...], foreign_changes: dict[str, bytes | None]
+) -> Iterable[ScannedChange]:
     """Yield the changes that were not made by other calls of the run."""
     for change in changes:
-        before = noted.get(change.path, change.before)
+        before = foreign_changes.get(change.path, change.before)
         if before != change.after:
             yield ScannedChange(change.path, before, change.after, change.modes)

@@ -107,19 +107,19 @@ def tool_specs(
         compacted: the context was compacted, so `recall_dropped` can be used.
         compact: leave out the parameters that models rarely need, although calls may have them.
     """
-    own = (ToolSpec(name, text, schema_of(_reader(name))) for name, (text, _) in ENGINE_TOOLS.items())
+    engine_specs = (ToolSpec(name, text, schema_of(_reader(name))) for name, (text, _) in ENGINE_TOOLS.items())
     hidden = set() if compacted else {RECALL_DROPPED}
     if MORE_TOOLS_NAME in allowed:
         hidden |= DEFERRED_TOOLS.keys() - set(enabled)
-    offered = (each for each in (*map(tool_spec, TOOLS.values()), *own) if _is_among(each.name, allowed))
-    return tuple(_for_run(each, allowed, compact) for each in offered if each.name not in hidden)
+    offered = (spec for spec in (*map(tool_spec, TOOLS.values()), *engine_specs) if _is_among(spec.name, allowed))
+    return tuple(_for_run(spec, allowed, compact) for spec in offered if spec.name not in hidden)
 
 
 def _for_run(spec: ToolSpec, allowed: Collection[str], compact: bool) -> ToolSpec:
     if spec.name == MORE_TOOLS_NAME and allowed:
         return replace(spec, description=more_tools_description(allowed))
-    if compact and (kept := COMPACT_PARAMETERS.get(spec.name)):
-        properties = {name: schema for name, schema in spec.parameters["properties"].items() if name in kept}
+    if compact and (parameter_names := COMPACT_PARAMETERS.get(spec.name)):
+        properties = {name: schema for name, schema in spec.parameters["properties"].items() if name in parameter_names}
         return replace(spec, parameters={**spec.parameters, "properties": properties})
     return spec
 
@@ -135,14 +135,14 @@ def read_arguments(tool: str, arguments: str, allowed: Collection[str] = ()) -> 
         return parse_strictly(tool, _reader(tool), arguments, partial(current_arguments, tool))
     if mcp_server_of(tool) and tool in allowed:
         return parse_mcp_call(tool, arguments)
-    known = [name for name in _PARAMETERS if _is_among(name, allowed)]
-    near = get_close_matches(tool, known, n=1)
+    names = [name for name in _PARAMETERS if _is_among(name, allowed)]
+    matches = get_close_matches(tool, names, n=1)
     raise Problem(
         f"There is no tool {tool!r}.",
-        f"Did you mean {near[0]!r}?" if near else "",
-        f"The tools are: {', '.join(sorted({*known, *map(current_tool, allowed)}))}.",
+        f"Did you mean {matches[0]!r}?" if matches else "",
+        f"The tools are: {', '.join(sorted({*names, *map(current_tool, allowed)}))}.",
     )
 
 
-def _is_among(tool: str, among: Collection[str]) -> bool:
-    return not among or tool == RECALL_DROPPED or tool in map(current_tool, among)
+def _is_among(tool: str, names: Collection[str]) -> bool:
+    return not names or tool == RECALL_DROPPED or tool in map(current_tool, names)

@@ -19,20 +19,20 @@ class CheckArguments:
     stop: Annotated[bool, ParameterDescription("Stop it.")] = False
 
 
-async def run(parameters: CheckArguments, place: ToolContext) -> ToolResult:
-    one = place.commands.get(parameters.id)
+async def run(parameters: CheckArguments, context: ToolContext) -> ToolResult:
+    background = context.commands.get(parameters.id)
     if parameters.stop:
-        one.running.kill("stopped on request")
-    if one.follower and (parameters.stop or parameters.wait_s):
-        await asyncio.wait({one.follower}, timeout=None if parameters.stop else parameters.wait_s)
-    return ToolResult(one.take_output() + _state(one, parameters.id))
+        background.running.kill("stopped on request")
+    if background.follower and (parameters.stop or parameters.wait_s):
+        await asyncio.wait({background.follower}, timeout=None if parameters.stop else parameters.wait_s)
+    return ToolResult(background.take_output() + _state(background, parameters.id))
 
 
-def _state(one: BackgroundCommand, name: str) -> str:
-    finished = one.running.finished
+def _state(background: BackgroundCommand, call: str) -> str:
+    finished = background.running.finished
     if finished is None:
-        return f"\n[{name} is still running]"
-    return f"\n[{name} has ended: {finished.killed_because or f'exit code {finished.exit_code}'}]"
+        return f"\n[{call} is still running]"
+    return f"\n[{call} has ended: {finished.killed_because or f'exit code {finished.exit_code}'}]"
 
 
 CHECK = Tool(

@@ -33,7 +33,7 @@ class DecideArguments:
     constraints: Annotated[ProseList, ParameterDescription("What limited the choice.")] = ()
 
 
-async def run(parameters: DecideArguments, place: ToolContext) -> ToolResult:
+async def run(parameters: DecideArguments, context: ToolContext) -> ToolResult:
     labels = [option.label for option in parameters.options]
     if parameters.choice not in labels:
         raise Problem(

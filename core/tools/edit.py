@@ -35,18 +35,18 @@ def with_known_digest(parameters: EditArguments, digests: Mapping[str, str]) -> 
     return CheckedEdit(parameters, digests.get(normalized_path(parameters.path), ""))
 
 
-async def run(parameters: EditArguments | CheckedEdit, place: ToolContext) -> ToolResult:
-    known = parameters if isinstance(parameters, CheckedEdit) else CheckedEdit(parameters)
-    return await run_to_completion(_edit, known.edit, known.digest, place)
+async def run(parameters: EditArguments | CheckedEdit, context: ToolContext) -> ToolResult:
+    checked = parameters if isinstance(parameters, CheckedEdit) else CheckedEdit(parameters)
+    return await run_to_completion(_edit, checked.edit, checked.digest, context)
 
 
-def _edit(parameters: EditArguments, mark: str, place: ToolContext) -> ToolResult:
-    before = read_bytes(place, parameters.path)
-    require_read(parameters.path, before, mark)
+def _edit(parameters: EditArguments, digest: str, context: ToolContext) -> ToolResult:
+    before = read_bytes(context, parameters.path)
+    require_read(parameters.path, before, digest)
     after = apply_edit(decode_text(before, parameters.path), parameters).encode()
     if len(after) > LIMIT:
         raise Problem(f"{parameters.path} would be too large.", f"{len(after):,} bytes; {LIMIT:,} can be edited.")
-    modes = replace_file(place, parameters.path, after)
+    modes = replace_file(context, parameters.path, after)
     return ToolResult(
         f"Edited {parameters.path}.",
         changes=(FileChange(parameters.path, before, after, modes),),
@@ -63,9 +63,9 @@ def apply_edit(text: str, parameters: EditArguments) -> str:
     if first < 0:
         raise Problem(f"old_string was not found in {parameters.path}.", _nearest(text, old), "Copy the text exactly.")
     if (second := text.find(old, first + 1)) >= 0:
-        places = f"Lines {text.count(chr(10), 0, first) + 1} and {text.count(chr(10), 0, second) + 1} contain it"
+        cause = f"Lines {text.count(chr(10), 0, first) + 1} and {text.count(chr(10), 0, second) + 1} contain it"
         raise Problem(
-            f"old_string occurs in {parameters.path} more than once.", f"{places}.", "Include more surrounding lines."
+            f"old_string occurs in {parameters.path} more than once.", f"{cause}.", "Include more surrounding lines."
         )
     return text[:first] + new + text[first + len(old) :]
 

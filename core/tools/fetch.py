@@ -54,7 +54,7 @@ class FetchedPage:
     truncated: bool = False
 
 
-async def run(parameters: FetchArguments, place: ToolContext) -> ToolResult:
+async def run(parameters: FetchArguments, context: ToolContext) -> ToolResult:
     return await fetch(parameters.url, allowed_address)
 
 
@@ -63,12 +63,12 @@ async def fetch(url: str, addresses: Addresses) -> ToolResult:
     try:
         async with asyncio.timeout(SECONDS):
             for _ in range(REDIRECTS + 1):
-                place = parse_url(url)
-                page = await _ask(place, addresses)
+                parts = parse_url(url)
+                page = await _request(parts, addresses)
                 if not page.redirect:
                     return await asyncio.to_thread(_result_of, url, page)  # a hostile page may be slow to convert
                 target = urljoin(url, page.redirect)
-                if _origin(parse_url(target)) != _origin(place):
+                if _origin(parse_url(target)) != _origin(parts):
                     return ToolResult(f"{url} redirects to {target}. Fetch that URL if you need it.", failed=True)
                 url = target
     except TimeoutError as error:
@@ -84,85 +84,85 @@ def parse_url(url: str) -> SplitResult:
         parts = urlsplit(url)
         port = parts.port
     except ValueError as error:
-        raise _bad(url, str(error)) from error
+        raise _invalid_url(url, str(error)) from error
     if parts.scheme not in PORTS or not parts.hostname:
-        raise _bad(url, "It does not start with http:// or https:// and a host")
+        raise _invalid_url(url, "It does not start with http:// or https:// and a host")
     if parts.username is not None or parts.password is not None:
-        raise _bad(url, "It contains a user name or a password")
+        raise _invalid_url(url, "It contains a user name or a password")
     if not url.isprintable() or any(sign in url for sign in " \\"):
-        raise _bad(url, "It contains spaces, backslashes or invisible characters")
+        raise _invalid_url(url, "It contains spaces, backslashes or invisible characters")
     name = normalized_host(parts.hostname)
     host = f"[{name}]" if ":" in name else name
     return parts._replace(netloc=f"{host}:{port}" if port else host, fragment="")
 
 
-def _bad(url: str, why: str) -> Problem:
+def _invalid_url(url: str, why: str) -> Problem:
     return Problem(f"{url[:200]!r} cannot be fetched.", f"{why}.", "Give a whole http or https address.")
 
 
-def _origin(place: SplitResult) -> tuple[str, int]:
+def _origin(parts: SplitResult) -> tuple[str, int]:
     """Return host and port. A redirect from http to https of the same host counts as the same origin."""
-    port = place.port or PORTS[place.scheme]
-    return place.hostname or "", 443 if port == 80 else port
+    port = parts.port or PORTS[parts.scheme]
+    return parts.hostname or "", 443 if port == 80 else port
 
 
 @asynccontextmanager
 async def _connection(
-    place: SplitResult, addresses: Addresses
+    parts: SplitResult, addresses: Addresses
 ) -> AsyncIterator[tuple[asyncio.StreamReader, asyncio.StreamWriter]]:
     """Connect to the address that was checked. Resolving the name again could give another one."""
-    name = place.hostname or ""
-    found = await addresses(name)
-    trust = ssl.create_default_context(cafile=certifi.where()) if place.scheme == "https" else None
-    server = name if trust else None
-    port = place.port or PORTS[place.scheme]
-    reader, writer = await asyncio.open_connection(found[0], port, ssl=trust, server_hostname=server, limit=HEAD)
+    name = parts.hostname or ""
+    address = (await addresses(name))[0]
+    tls = ssl.create_default_context(cafile=certifi.where()) if parts.scheme == "https" else None
+    server_name = name if tls else None
+    port = parts.port or PORTS[parts.scheme]
+    reader, writer = await asyncio.open_connection(address, port, ssl=tls, server_hostname=server_name, limit=HEAD)
     try:
         yield reader, writer
     finally:
         writer.transport.abort()  # without a closing handshake, which a server could delay
 
 
-async def _ask(place: SplitResult, addresses: Addresses) -> FetchedPage:
+async def _request(parts: SplitResult, addresses: Addresses) -> FetchedPage:
     """Send one HTTP/1.0 request with a Host header; the body then ends with the connection."""
-    path = urlunsplit(("", "", place.path or "/", place.query, ""))
+    path = urlunsplit(("", "", parts.path or "/", parts.query, ""))
     path = "".join(sign if sign.isascii() else "".join(f"%{byte:02X}" for byte in sign.encode()) for sign in path)
     request = (
-        f"GET {path} HTTP/1.0\r\nHost: {place.netloc}\r\nUser-Agent: Journeyman\r\n"
+        f"GET {path} HTTP/1.0\r\nHost: {parts.netloc}\r\nUser-Agent: Journeyman\r\n"
         "Accept: text/html, text/*, application/json, */*;q=0.1\r\nAccept-Encoding: identity\r\n"
         "Connection: close\r\n\r\n"
     )
-    async with _connection(place, addresses) as (reader, writer):
+    async with _connection(parts, addresses) as (reader, writer):
         writer.write(request.encode("ascii"))
         await writer.drain()
-        status, headers = _head(await reader.readuntil(b"\r\n\r\n"))
-        moved = headers.get("location", "") if status in (301, 302, 303, 307, 308) else ""
-        if moved:
-            return FetchedPage(status, "", b"", moved)
+        status, headers = _parse_head(await reader.readuntil(b"\r\n\r\n"))
+        redirect = headers.get("location", "") if status in (301, 302, 303, 307, 308) else ""
+        if redirect:
+            return FetchedPage(status, "", b"", redirect)
         if headers.get("content-encoding", "identity") != "identity" or "transfer-encoding" in headers:
             raise Problem("The server used an encoding that was not asked for.", "", "Try another page.")
-        body, truncated = await _body(reader, headers.get("content-length", ""))
+        body, truncated = await _read_body(reader, headers.get("content-length", ""))
     return FetchedPage(status, headers.get("content-type", "text/plain"), body, truncated=truncated)
 
 
-def _head(head: bytes) -> tuple[int, dict[str, str]]:
+def _parse_head(head: bytes) -> tuple[int, dict[str, str]]:
     lines = head.decode("latin-1").split("\r\n")
-    found = re.match(r"HTTP/1\.[01] (\d{3})(?: |$)", lines[0])
-    if found is None:
+    match = re.match(r"HTTP/1\.[01] (\d{3})(?: |$)", lines[0])
+    if match is None:
         raise Problem("The server does not speak HTTP.", "", "Check the URL.")
     pairs = (line.partition(":") for line in lines[1:] if ":" in line)
-    return int(found[1]), {name.strip().lower(): value.strip() for name, _, value in pairs}
+    return int(match[1]), {name.strip().lower(): value.strip() for name, _, value in pairs}
 
 
-async def _body(reader: asyncio.StreamReader, length: str) -> tuple[bytes, bool]:
+async def _read_body(reader: asyncio.StreamReader, length: str) -> tuple[bytes, bool]:
     """Return the body up to the size limit, and whether there was more."""
     expected = int(length) if length.isdigit() and len(length) < 16 else None
     body = bytearray()
     while len(body) <= SIZE and (expected is None or len(body) < expected):
-        piece = await reader.read(65_536)
-        if not piece:
+        chunk = await reader.read(65_536)
+        if not chunk:
             break
-        body += piece
+        body += chunk
     return bytes(body[:SIZE]), len(body) > SIZE
 
 
@@ -178,9 +178,9 @@ def _result_of(url: str, page: FetchedPage) -> ToolResult:
 
 def _charset(kind: str) -> str:
     """Return the encoding that the server names, if text is written in it; some codecs of Python hang or fail."""
-    found = re.search(r"charset=[\"']?([\w-]{1,40})", kind, re.IGNORECASE)
+    match = re.search(r"charset=[\"']?([\w-]{1,40})", kind, re.IGNORECASE)
     try:
-        name = codecs.lookup(found[1]).name if found else "utf-8"
+        name = codecs.lookup(match[1]).name if match else "utf-8"
     except LookupError:
         return "utf-8"
     return name if TEXT_ENCODINGS.match(name) else "utf-8"
@@ -188,22 +188,22 @@ def _charset(kind: str) -> str:
 
 def html_to_text(page: str) -> str:
     """Return the text of an HTML page. It splits instead of matching, so that no page makes it slow."""
-    words: list[str] = []
+    texts: list[str] = []
     skipped = ""
-    for piece in page.split("<"):
-        tag, end, text = piece.partition(">")
+    for segment in page.split("<"):
+        tag, end, text = segment.partition(">")
         name = tag.split(maxsplit=1)[0].lower() if tag.strip() else ""
         if not end:
-            words.append(piece if not words else "")
+            texts.append(segment if not texts else "")
         elif skipped:
             if name == f"/{skipped}":
                 skipped = ""
-                words.append(text)
+                texts.append(text)
         elif name in ("script", "style", "template", "svg", "noscript"):
             skipped = name
         else:
-            words.append(("\n" if name.strip("/") in BLOCKS else "") + text)
-    plain = html.unescape(INVALID_CHARACTER.sub("\ufffd", "".join(words)))
+            texts.append(("\n" if name.strip("/") in BLOCKS else "") + text)
+    plain = html.unescape(INVALID_CHARACTER.sub("\ufffd", "".join(texts)))
     lines = (" ".join(line.split()) for line in plain.split("\n"))
     return "\n".join(line for line in lines if line)
 

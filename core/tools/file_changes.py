@@ -8,9 +8,9 @@ from core.workspace.paths import is_utf8_name
 LIMIT = 8 << 20
 
 
-def read_bytes(place: ToolContext, name: str) -> bytes:
+def read_bytes(context: ToolContext, name: str) -> bytes:
     """Return the contents of a regular file of at most `LIMIT` bytes."""
-    return place.broker.read(name, LIMIT, allow_secrets=False)
+    return context.broker.read(name, LIMIT, allow_secrets=False)
 
 
 def refuse_undecodable_name(name: str) -> None:
@@ -19,20 +19,20 @@ def refuse_undecodable_name(name: str) -> None:
         raise Problem(f"{visible_name(name)} cannot be changed.", "Its name is not UTF-8.", "Use another file.")
 
 
-def replace_file(place: ToolContext, name: str, body: bytes | None, mode: int = 0) -> tuple[int, int]:
+def replace_file(context: ToolContext, name: str, body: bytes | None, mode: int = 0) -> tuple[int, int]:
     """Replace the contents of a file, or remove it if `body` is None.
 
     Return the permission bits before and after; 0 means that the file did not or does not exist.
     """
     refuse_undecodable_name(name)
-    had = place.broker.mode(place.broker.resolve(name))
+    former_mode = context.broker.mode(context.broker.resolve(name))
     if body is None:
-        place.broker.remove(name, allow_protected=bool(place.grant.protected_paths))
+        context.broker.remove(name, allow_protected=bool(context.grant.protected_paths))
     else:
-        place.broker.write(name, body, allow_protected=bool(place.grant.protected_paths), mode=mode)
-    return had, 0 if body is None else mode or had
+        context.broker.write(name, body, allow_protected=bool(context.grant.protected_paths), mode=mode)
+    return former_mode, 0 if body is None else mode or former_mode
 
 
-def has_same_file_twice(place: ToolContext, names: list[str]) -> bool:
+def has_same_file_twice(context: ToolContext, names: list[str]) -> bool:
     """Return whether two of the names lead to the same file."""
-    return len({place.broker.resolve(name) for name in names}) < len(names)
+    return len({context.broker.resolve(name) for name in names}) < len(names)

@@ -25,34 +25,34 @@ class FindArguments:
     path: Annotated[str, ParameterDescription("Folder to search; default: all.")] = "."
 
 
-async def run(parameters: FindArguments, place: ToolContext) -> ToolResult:
-    return await asyncio.to_thread(_find, parameters, place)
+async def run(parameters: FindArguments, context: ToolContext) -> ToolResult:
+    return await asyncio.to_thread(_find_files, parameters, context)
 
 
-def _find(parameters: FindArguments, place: ToolContext) -> ToolResult:
-    start = resolve_folder(parameters.path, place)
-    walk, pattern = FolderWalk(place.folder.resolve()), pattern_parts(parameters.pattern)
-    found: list[str] = []
-    more = 0
+def _find_files(parameters: FindArguments, context: ToolContext) -> ToolResult:
+    start = resolve_folder(parameters.path, context)
+    walk, pattern = FolderWalk(context.folder.resolve()), pattern_parts(parameters.pattern)
+    paths: list[str] = []
+    omitted = 0
     for path in walk.files(start):
         if matches(pattern, path[len(start) :]):
-            more += len(found) >= MAX_FILES
-            if len(found) < MAX_FILES:
-                found.append(printable_path(path))
-    notes = [f"{more:,} more"] if more else []
+            omitted += len(paths) >= MAX_FILES
+            if len(paths) < MAX_FILES:
+                paths.append(printable_path(path))
+    notes = [f"{omitted:,} more"] if omitted else []
     notes += [walk.incomplete] if walk.incomplete else []
-    if not found:
+    if not paths:
         notes.insert(0, "no matches")
-    return ToolResult("\n".join(found + ([f"[{'; '.join(notes)}]"] if notes else [])))
+    return ToolResult("\n".join(paths + ([f"[{'; '.join(notes)}]"] if notes else [])))
 
 
-def resolve_folder(name: str, place: ToolContext) -> tuple[str, ...]:
+def resolve_folder(name: str, context: ToolContext) -> tuple[str, ...]:
     """Return the parts of a folder's path relative to the workspace, with links resolved."""
-    real = place.broker.resolve(name)
-    found = place.broker.stat(real)
-    if found is None or not stat.S_ISDIR(found.st_mode):
+    resolved = context.broker.resolve(name)
+    status = context.broker.stat(resolved)
+    if status is None or not stat.S_ISDIR(status.st_mode):
         raise Problem(f"There is no folder {name}.", "", "Use a folder that exists.")
-    return tuple(part for part in real.split("/") if part not in ("", "."))
+    return tuple(part for part in resolved.split("/") if part not in ("", "."))
 
 
 FIND = Tool(

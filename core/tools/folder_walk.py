@@ -32,15 +32,15 @@ class FolderWalk:
         """Yield the parts of the path of each regular file; links are not followed."""
         self._until = time.monotonic() + SECONDS
         with FileBroker(self.root) as self._broker:
-            rules = [found for depth in range(len(start)) if (found := self._rules(start[:depth]))]
+            rules = [ignore_file for depth in range(len(start)) if (ignore_file := self._rules(start[:depth]))]
             yield from self._folder(start, rules)
 
     def _folder(self, folder: tuple[str, ...], rules: list[IgnoreFile]) -> Iterator[tuple[str, ...]]:
         if len(folder) > DEEPEST:
             self.incomplete = f"folders more than {DEEPEST} levels deep were skipped"
             return
-        if found := self._rules(folder):
-            rules = [*rules, found]
+        if ignore_file := self._rules(folder):
+            rules = [*rules, ignore_file]
         for name, is_folder in self._entries(folder):
             if self.incomplete.startswith("stopped"):
                 return
@@ -54,7 +54,7 @@ class FolderWalk:
 
     def _entries(self, folder: tuple[str, ...]) -> Iterator[tuple[str, bool]]:
         """Yield the names in order, each with whether it is a folder; skip what is neither file nor folder."""
-        found: list[tuple[str, bool]] = []
+        names: list[tuple[str, bool]] = []
         try:
             with self._broker.open_folder("/".join(folder) or ".") as descriptor, os.scandir(descriptor) as entries:
                 for entry in entries:
@@ -68,10 +68,10 @@ class FolderWalk:
                         break
                     is_folder = entry.is_dir(follow_symlinks=False)
                     if entry.name not in NEVER and (is_folder or entry.is_file(follow_symlinks=False)):
-                        found.append((entry.name, is_folder))
+                        names.append((entry.name, is_folder))
         except (OSError, Problem):
             return  # the folder is unreadable, was removed, or became a link
-        yield from sorted(found)
+        yield from sorted(names)
 
     def _rules(self, folder: tuple[str, ...]) -> IgnoreFile | None:
         try:

@@ -35,8 +35,8 @@ def current_arguments(tool: str, arguments: Any) -> Any:
     """
     if not isinstance(arguments, dict):
         return arguments
-    found = _renamed(current_tool(tool), "", arguments)
-    return {name: _inner(current_tool(tool), name, value) for name, value in found.items()}
+    renamed = _renamed(current_tool(tool), "", arguments)
+    return {name: _inner(current_tool(tool), name, value) for name, value in renamed.items()}
 
 
 def _inner(tool: str, name: str, value: Any) -> Any:
@@ -45,12 +45,12 @@ def _inner(tool: str, name: str, value: Any) -> Any:
     return _renamed(tool, name, value) if isinstance(value, dict) else value
 
 
-def _renamed(tool: str, holder: str, plain: dict[str, Any]) -> dict[str, Any]:
+def _renamed(tool: str, holder: str, arguments: dict[str, Any]) -> dict[str, Any]:
     names = PARAMETERS.get((tool, holder), {})
-    found: dict[str, Any] = {}
-    for former, value in plain.items():
+    renamed: dict[str, Any] = {}
+    for former, value in arguments.items():
         name = names.get(former, former)
-        name = former if name in plain else name
+        name = former if name in arguments else name
         values = VALUES.get((tool, holder, name), {})
-        found[name] = values.get(value, value) if isinstance(value, str) else value
-    return found
+        renamed[name] = values.get(value, value) if isinstance(value, str) else value
+    return renamed

@@ -26,32 +26,32 @@ class IgnoreFile:
 
 def parse_gitignore(text: str, folder: Sequence[str]) -> IgnoreFile:
     """Parse the lines of a `.gitignore`. The last pattern that matches a path decides."""
-    found = (_pattern(line) for line in text.splitlines()[:MOST])
-    return IgnoreFile(tuple(folder), tuple(pattern for pattern in found if pattern))
+    patterns = (_pattern(line) for line in text.splitlines()[:MOST])
+    return IgnoreFile(tuple(folder), tuple(pattern for pattern in patterns if pattern))
 
 
 def _pattern(line: str) -> IgnorePattern | None:
     line = line.rstrip() if not line.rstrip("\r\n").endswith("\\ ") else line.rstrip("\r\n")
     if not line or line.startswith("#") or len(line) > LONGEST:
         return None
-    again = line.startswith("!")
-    line = line[1:] if again else line
+    negated = line.startswith("!")
+    line = line[1:] if negated else line
     line = line.removeprefix("\\")
-    folders = line.endswith("/")
+    folders_only = line.endswith("/")
     body = line.rstrip("/")
     anchored = "/" in body
     parts = tuple(part for part in body.split("/") if part)
     if not parts:
         return None
-    return IgnorePattern(parts if anchored else ("**", *parts), again, folders)
+    return IgnorePattern(parts if anchored else ("**", *parts), negated, folders_only)
 
 
 def is_ignored(path: Sequence[str], folder: bool, rules: Iterable[IgnoreFile]) -> bool:
     """Return whether a path is excluded. `rules` go from the top folder down; a later one overrides the earlier."""
-    out = False
+    ignored = False
     for rule in rules:
         inner = path[len(rule.folder) :]
         for pattern in rule.patterns:
-            if (folder or not pattern.folders_only) and out == pattern.negated and matches(pattern.parts, inner):
-                out = not pattern.negated
-    return out
+            if (folder or not pattern.folders_only) and ignored == pattern.negated and matches(pattern.parts, inner):
+                ignored = not pattern.negated
+    return ignored

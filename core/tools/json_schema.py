@@ -3,7 +3,7 @@
 import json
 import operator
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -51,8 +51,8 @@ def _is_list(value: Any) -> bool:
 
 
 KEYWORD_CHECKS: Mapping[str, Callable[[Any], bool]] = {  # whether a keyword may have this value
-    "type": lambda value: all(isinstance(one, str) for one in (value if isinstance(value, list) else [value])),
-    "required": lambda value: isinstance(value, list) and all(isinstance(one, str) for one in value),
+    "type": lambda value: all(isinstance(item, str) for item in (value if isinstance(value, list) else [value])),
+    "required": lambda value: isinstance(value, list) and all(isinstance(item, str) for item in value),
     "properties": lambda value: isinstance(value, dict),
     "pattern": lambda value: isinstance(value, str),
     "uniqueItems": lambda value: isinstance(value, bool),
@@ -62,29 +62,28 @@ KEYWORD_CHECKS: Mapping[str, Callable[[Any], bool]] = {  # whether a keyword may
 }
 
 
-def schema_error(schema: Any, place: str = "schema", depth: int = 0) -> str:
+def schema_error(schema: Any, location: str = "schema", depth: int = 0) -> str:
     """Return why this cannot be used as a schema; "" if it can."""
     if isinstance(schema, bool):
         return ""
     if not isinstance(schema, dict):
-        return f"{place} is not an object"
+        return f"{location} is not an object"
     if depth > DEEPEST:
-        return f"{place} is nested more than {DEEPEST} levels deep"
-    if strange := sorted(set(schema) - SUPPORTED_KEYWORDS):
-        return f"{place} uses {', '.join(strange)}, which is not supported"
-    if strange := sorted(
-        keyword for keyword, fits in KEYWORD_CHECKS.items() if keyword in schema and not fits(schema[keyword])
+        return f"{location} is nested more than {DEEPEST} levels deep"
+    if unknown := sorted(set(schema) - SUPPORTED_KEYWORDS):
+        return f"{location} uses {', '.join(unknown)}, which is not supported"
+    if unknown := sorted(
+        keyword for keyword, is_valid in KEYWORD_CHECKS.items() if keyword in schema and not is_valid(schema[keyword])
     ):
-        return f"{place} has an invalid value for {', '.join(strange)}"
+        return f"{location} has an invalid value for {', '.join(unknown)}"
     types = schema.get("type", [])
     for name in [types] if isinstance(types, str) else types:
         if name not in TYPES:
-            return f"{place} has the unknown type {name!r}"
+            return f"{location} has the unknown type {name!r}"
     if why := _wrong_pattern(schema.get("pattern", "")):
-        return f"{place}.pattern is not a valid pattern: {why}"
-    return next(
-        (found for name, inner in _inner(schema) if (found := schema_error(inner, f"{place}.{name}", depth + 1))), ""
-    )
+        return f"{location}.pattern is not a valid pattern: {why}"
+    errors = (schema_error(inner, f"{location}.{name}", depth + 1) for name, inner in _subschemas(schema))
+    return next(filter(None, errors), "")
 
 
 @lru_cache(maxsize=64)
@@ -105,8 +104,8 @@ def _wrong_pattern(text: str) -> str:
     return ""
 
 
-def _inner(schema: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Yield every schema inside a schema, with its place."""
+def _subschemas(schema: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Yield every schema inside a schema, with its location."""
     properties = schema.get("properties", {})
     if isinstance(properties, dict):
         yield from ((f"properties.{name}", inner) for name, inner in properties.items())
@@ -114,76 +113,77 @@ def _inner(schema: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
         if keyword in schema:
             yield keyword, schema[keyword]
     for keyword in ("anyOf", "oneOf", "allOf"):
-        yield from ((f"{keyword}[{place}]", inner) for place, inner in enumerate(schema.get(keyword, ())))
+        yield from ((f"{keyword}[{number}]", inner) for number, inner in enumerate(schema.get(keyword, ())))
 
 
-def validation_errors(value: Any, schema: Any, place: str = "the value") -> list[str]:
+def validation_errors(value: Any, schema: Any, location: str = "the value") -> list[str]:
     """Return what is wrong with a value, in sentences; an empty list if it is valid."""
     if isinstance(schema, bool):
-        return [] if schema else [f"{place} must not be there"]
+        return [] if schema else [f"{location} must not be there"]
     types = schema.get("type")
     if types is not None and not any(_is(value, name) for name in ([types] if isinstance(types, str) else types)):
-        return [f"{place} must be {types if isinstance(types, str) else ' or '.join(types)}"]
-    found = [*_choices(value, schema, place), *_sizes(value, schema, place)]
+        return [f"{location} must be {types if isinstance(types, str) else ' or '.join(types)}"]
+    errors = [*_choices(value, schema, location), *_sizes(value, schema, location)]
     if isinstance(value, dict):
-        found += _object(value, schema, place)
+        errors += _object(value, schema, location)
     if isinstance(value, list) and "items" in schema:
         for number, item in enumerate(value):
-            found += validation_errors(item, schema["items"], f"{place}[{number}]")
-    return found
+            errors += validation_errors(item, schema["items"], f"{location}[{number}]")
+    return errors
 
 
-def _choices(value: Any, schema: Mapping[str, Any], place: str) -> Iterator[str]:
-    if "enum" in schema and not any(_same(value, one) for one in schema["enum"]):
-        yield f"{place} must be one of {json.dumps(schema['enum'], ensure_ascii=False)}"
+def _choices(value: Any, schema: Mapping[str, Any], location: str) -> Iterator[str]:
+    if "enum" in schema and not any(_same(value, choice) for choice in schema["enum"]):
+        yield f"{location} must be one of {json.dumps(schema['enum'], ensure_ascii=False)}"
     if "const" in schema and not _same(value, schema["const"]):
-        yield f"{place} must be {json.dumps(schema['const'], ensure_ascii=False)}"
-    fitting = [
-        sum(not validation_errors(value, one) for one in schema.get(keyword, ())) for keyword in ("anyOf", "oneOf")
-    ]
-    if "anyOf" in schema and not fitting[0]:
-        yield f"{place} matches none of the allowed schemas"
-    if "oneOf" in schema and fitting[1] != 1:
-        yield f"{place} must match exactly one of the allowed schemas"
-    for one in schema.get("allOf", ()):
-        yield from validation_errors(value, one, place)
+        yield f"{location} must be {json.dumps(schema['const'], ensure_ascii=False)}"
+    if "anyOf" in schema and not _count_matching(value, schema["anyOf"]):
+        yield f"{location} matches none of the allowed schemas"
+    if "oneOf" in schema and _count_matching(value, schema["oneOf"]) != 1:
+        yield f"{location} must match exactly one of the allowed schemas"
+    for subschema in schema.get("allOf", ()):
+        yield from validation_errors(value, subschema, location)
     if "not" in schema and not validation_errors(value, schema["not"]):
-        yield f"{place} matches an excluded schema"
+        yield f"{location} matches an excluded schema"
 
 
-def _sizes(value: Any, schema: Mapping[str, Any], place: str) -> Iterator[str]:
+def _count_matching(value: Any, subschemas: Iterable[Any]) -> int:
+    return sum(not validation_errors(value, subschema) for subschema in subschemas)
+
+
+def _sizes(value: Any, schema: Mapping[str, Any], location: str) -> Iterator[str]:
     for minimum, maximum, kind in SIZES:
         if isinstance(value, kind):
             if len(value) < schema.get(minimum, 0):
-                yield f"{place} must have a length of at least {schema[minimum]}"
+                yield f"{location} must have a length of at least {schema[minimum]}"
             if maximum in schema and len(value) > schema[maximum]:
-                yield f"{place} must have a length of at most {schema[maximum]}"
+                yield f"{location} must have a length of at most {schema[maximum]}"
     if isinstance(value, str) and "pattern" in schema and not _pattern(schema["pattern"]).isinstance_python(value):
-        yield f"{place} must match {schema['pattern']}"
+        yield f"{location} must match {schema['pattern']}"
     if isinstance(value, int | float) and not isinstance(value, bool):
         for keyword, holds, phrase in BOUNDS:
             if keyword in schema and not holds(value, schema[keyword]):
-                yield f"{place} must be {phrase} {schema[keyword]}"
+                yield f"{location} must be {phrase} {schema[keyword]}"
         if schema.get("multipleOf") and not _is_multiple(value, schema["multipleOf"]):
-            yield f"{place} must be a multiple of {schema['multipleOf']}"
+            yield f"{location} must be a multiple of {schema['multipleOf']}"
     if isinstance(value, list) and schema.get("uniqueItems"):
         serialized = [json.dumps(item, sort_keys=True) for item in value]
         if len(set(serialized)) < len(serialized):
-            yield f"{place} contains an item twice"
+            yield f"{location} contains an item twice"
 
 
-def _object(value: Mapping[str, Any], schema: Mapping[str, Any], place: str) -> Iterator[str]:
+def _object(value: Mapping[str, Any], schema: Mapping[str, Any], location: str) -> Iterator[str]:
     properties = schema.get("properties", {})
     for name in schema.get("required", ()):
         if name not in value:
-            yield f"{place} requires {name!r}"
+            yield f"{location} requires {name!r}"
     for name, inner in value.items():
         if name in properties:
-            yield from validation_errors(inner, properties[name], f"{place}.{name}")
+            yield from validation_errors(inner, properties[name], f"{location}.{name}")
         elif schema.get("additionalProperties") is False:
-            yield f"{place} has {name!r}, which is not allowed"
+            yield f"{location} has {name!r}, which is not allowed"
         elif isinstance(schema.get("additionalProperties"), dict):
-            yield from validation_errors(inner, schema["additionalProperties"], f"{place}.{name}")
+            yield from validation_errors(inner, schema["additionalProperties"], f"{location}.{name}")
 
 
 def _is(value: Any, name: str) -> bool:
@@ -194,9 +194,9 @@ def _is(value: Any, name: str) -> bool:
     return isinstance(value, TYPES[name])
 
 
-def _is_multiple(value: float, of: float) -> bool:
+def _is_multiple(value: float, divisor: float) -> bool:
     try:
-        return not value % of
+        return not value % divisor
     except OverflowError:  # an integer too large for a float
         return False
 
@@ -208,13 +208,13 @@ def _same(a: Any, b: Any) -> bool:
 
 def extract_json(text: str) -> Any:
     """Return the JSON value that is a whole reply, or its only fenced block. Raise ValueError if there is none."""
-    lines, open_at, fenced = text.split("\n"), -1, []
-    for at, line in enumerate(lines):
-        if open_at < 0 and FENCE.fullmatch(line):
-            open_at = at
-        elif open_at >= 0 and line.rstrip() == "```":
-            fenced.append("\n".join(lines[open_at + 1 : at]))
-            open_at = -1
+    lines, fence_start, fenced = text.split("\n"), -1, []
+    for index, line in enumerate(lines):
+        if fence_start < 0 and FENCE.fullmatch(line):
+            fence_start = index
+        elif fence_start >= 0 and line.rstrip() == "```":
+            fenced.append("\n".join(lines[fence_start + 1 : index]))
+            fence_start = -1
     try:
         return json.loads(fenced[0] if len(fenced) == 1 else text)
     except RecursionError as error:

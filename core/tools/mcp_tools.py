@@ -29,8 +29,8 @@ def mcp_tool_name(server: str, tool: str) -> str:
 
 def mcp_server_of(tool: str) -> str:
     """Return the name of the MCP server of a tool; "" for a built-in one."""
-    server, between, _ = tool.partition(NAME_SEPARATOR)
-    return server if between else ""
+    server, separator, _ = tool.partition(NAME_SEPARATOR)
+    return server if separator else ""
 
 
 def mcp_tool_specs(servers: tuple[McpServerSettings, ...]) -> dict[str, ToolSpec]:
@@ -55,20 +55,20 @@ def parse_mcp_call(name: str, arguments: str) -> McpCall:
 def mcp_tool(name: str) -> Tool:
     """Return the tool of this name. Annotations of its server, such as `readOnlyHint`, are not trusted."""
 
-    async def run(parameters: McpCall, place: ToolContext) -> ToolResult:
-        if place.servers is None:
+    async def run(parameters: McpCall, context: ToolContext) -> ToolResult:
+        if context.servers is None:
             raise Problem("MCP servers are not available.", "Journeyman was started with --safe.", "")
 
-        async def hear(progress: float, total: float | None, message: str | None) -> None:
-            if listener := place.output_listener():
-                of = f"/{total:g}" if total else ""
-                listener(f"{progress:g}{of} {message or ''}".strip().encode() + b"\n")
+        async def on_progress(progress: float, total: float | None, message: str | None) -> None:
+            if listener := context.output_listener():
+                total_text = f"/{total:g}" if total else ""
+                listener(f"{progress:g}{total_text} {message or ''}".strip().encode() + b"\n")
 
-        answer = await place.servers.call_tool(
-            parameters.server, parameters.tool, dict(parameters.arguments), hear, place.ask
+        result = await context.servers.call_tool(
+            parameters.server, parameters.tool, dict(parameters.arguments), on_progress, context.ask
         )
-        media = tuple(MediaContent(*picture) for picture in answer.images)
-        return ToolResult(answer.text, failed=answer.failed, media=media)
+        media = tuple(MediaContent(*image) for image in result.images)
+        return ToolResult(result.text, failed=result.failed, media=media)
 
     return Tool(
         name=name, description="", parameters=McpCall, kind="tool", access="network",

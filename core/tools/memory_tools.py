@@ -51,28 +51,28 @@ class ForgetArguments:
 def stated_memory(parameters: RememberArguments) -> MemoryContent:
     """Return the statement to remember, with its scope."""
     names = ("when", "do", "what", "why", "instead", "about", "source")
-    parts = {name: getattr(parameters, name) for name in names if getattr(parameters, name)}
-    reach: MemoryScope = parameters.scope
-    text = parameters.text or sentence(parameters.kind, parts)
-    return MemoryContent(parameters.kind, text, reach, confidence=parameters.confidence, fields=parts)
+    fields = {name: getattr(parameters, name) for name in names if getattr(parameters, name)}
+    scope: MemoryScope = parameters.scope
+    text = parameters.text or sentence(parameters.kind, fields)
+    return MemoryContent(parameters.kind, text, scope, confidence=parameters.confidence, fields=fields)
 
 
-async def remember(parameters: RememberArguments, place: ToolContext) -> ToolResult:
-    return ToolResult(await _run_memory(place).save(stated_memory(parameters), place.call, parameters.reason))
+async def remember(parameters: RememberArguments, context: ToolContext) -> ToolResult:
+    return ToolResult(await _run_memory(context).save(stated_memory(parameters), context.call, parameters.reason))
 
 
-async def recall(parameters: RecallArguments, place: ToolContext) -> ToolResult:
-    return ToolResult(await _run_memory(place).recall(parameters.query, parameters.id))
+async def recall(parameters: RecallArguments, context: ToolContext) -> ToolResult:
+    return ToolResult(await _run_memory(context).recall(parameters.query, parameters.id))
 
 
-async def forget(parameters: ForgetArguments, place: ToolContext) -> ToolResult:
-    return ToolResult(await _run_memory(place).forget(parameters.id, parameters.reason, place.call))
+async def forget(parameters: ForgetArguments, context: ToolContext) -> ToolResult:
+    return ToolResult(await _run_memory(context).forget(parameters.id, parameters.reason, context.call))
 
 
-def _run_memory(place: ToolContext) -> RunMemory:
-    if place.memory is None or not place.memory.is_enabled():
+def _run_memory(context: ToolContext) -> RunMemory:
+    if context.memory is None or not context.memory.is_enabled():
         raise Problem("Memory is not available.", "It is turned off, or it cannot be stored.", "Continue without it.")
-    return place.memory
+    return context.memory
 
 
 REMEMBER = Tool(

@@ -34,7 +34,7 @@ class MoreToolsArguments:
     ]
 
 
-async def run(parameters: MoreToolsArguments, place: ToolContext) -> ToolResult:
+async def run(parameters: MoreToolsArguments, context: ToolContext) -> ToolResult:
     if unknown := [name for name in parameters.names if name not in DEFERRED_TOOLS]:
         raise Problem(f"There is no further tool {unknown[0]!r}.", "", f"The tools are: {', '.join(DEFERRED_TOOLS)}.")
     return ToolResult(f"You can call {' and '.join(parameters.names)} from your next reply on.")

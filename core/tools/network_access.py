@@ -38,9 +38,9 @@ class NetworkAccess:
 
     def take_refused(self) -> tuple[str, ...]:
         """Return the hosts, as `host:port`, that commands were refused since the last call of this method."""
-        found = (*self._refused, *([f"{self._more:,} more attempts"] if self._more else []))
+        refused = (*self._refused, *([f"{self._more:,} more attempts"] if self._more else []))
         self._refused, self._more = {}, 0
-        return found
+        return refused
 
     def _note(self, attempt: ConnectionAttempt) -> None:
         if attempt.result != "refused":

@@ -10,8 +10,8 @@ class ParameterDescription:
     pydantic's own `Field` would do the same, but importing pydantic delays the opening of the window.
     """
 
-    def __init__(self, words: str) -> None:
-        self.text = words
+    def __init__(self, text: str) -> None:
+        self.text = text
 
     def __get_pydantic_json_schema__(self, schema: Any, handler: Callable[[Any], dict[str, Any]]) -> dict[str, Any]:
         return handler(schema) | {"description": self.text}

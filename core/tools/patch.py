@@ -23,30 +23,30 @@ class PatchArguments:
     diff: Annotated[str, MinLen(1), MaxLen(4 << 20), ParameterDescription("The unified diff.")]
 
 
-async def run(parameters: PatchArguments, place: ToolContext) -> ToolResult:
-    return await run_to_completion(_patch, parameters, place)
+async def run(parameters: PatchArguments, context: ToolContext) -> ToolResult:
+    return await run_to_completion(_patch, parameters, context)
 
 
-def _patch(parameters: PatchArguments, place: ToolContext) -> ToolResult:
+def _patch(parameters: PatchArguments, context: ToolContext) -> ToolResult:
     files = parse_diff(parameters.diff)
     if len(files) > FILES:
         raise Problem(f"The diff changes {len(files)} files.", f"The limit is {FILES}.", "Split it.")
-    changes = [_change(file, place) for file in files]
-    if has_same_file_twice(place, [change.path for change in changes]):
+    changes = [_change(file, context) for file in files]
+    if has_same_file_twice(context, [change.path for change in changes]):
         raise Problem("Two names in the diff are the same file.", "", "Put all its hunks under one name.")
-    changes = _write_all(place, changes)
+    changes = _write_all(context, changes)
     summary = ", ".join(f"{_verb(change)} {change.path}" for change in changes)
     digests = tuple((change.path, content_digest(change.after)) for change in changes if change.after is not None)
     return ToolResult(f"Patched: {summary}.", changes=tuple(changes), known_files=digests)
 
 
-def _change(file: FilePatch, place: ToolContext) -> FileChange:
+def _change(file: FilePatch, context: ToolContext) -> FileChange:
     """Return the change that the diff makes to one file, without writing it."""
     if not file.old:
-        if place.broker.stat(file.path) is not None:
+        if context.broker.stat(file.path) is not None:
             raise Problem(f"{file.path} already exists.", "The diff creates it.", "Patch the existing file.")
         return FileChange(file.path, None, apply_diff(file, "").encode())
-    before = read_bytes(place, file.path)
+    before = read_bytes(context, file.path)
     text = decode_text(before, file.path)
     if ends_with_crlf(text) and not any("\r" in line for hunk in file.hunks for line in hunk.old):
         after = apply_diff(file, text.replace("\r\n", "\n")).replace("\n", "\r\n")
@@ -59,16 +59,16 @@ def _change(file: FilePatch, place: ToolContext) -> FileChange:
     return FileChange(file.path, before, after.encode())
 
 
-def _write_all(place: ToolContext, changes: list[FileChange]) -> list[FileChange]:
+def _write_all(context: ToolContext, changes: list[FileChange]) -> list[FileChange]:
     """Write every file and return the changes with their modes. If one cannot be written, restore the others."""
     written: list[FileChange] = []
     try:
         for change in changes:
-            modes = replace_file(place, change.path, change.after)
+            modes = replace_file(context, change.path, change.after)
             written.append(replace(change, modes=modes))
     except (OSError, Problem) as error:
         for change in reversed(written):
-            replace_file(place, change.path, change.before, change.modes[0])
+            replace_file(context, change.path, change.before, change.modes[0])
         raise Problem("A file could not be written; nothing was changed.", f"{error}.", "") from error
     return written
 
@@ -84,10 +84,10 @@ def paths(parameters: PatchArguments) -> tuple[str, ...]:
 
 def timeline_text(parameters: PatchArguments) -> str:
     try:
-        named = paths(parameters)
+        names = paths(parameters)
     except Problem:
-        named = ()
-    return ", ".join(named[:3]) + (f", +{len(named) - 3}" if len(named) > 3 else "") if named else "a diff"
+        names = ()
+    return ", ".join(names[:3]) + (f", +{len(names) - 3}" if len(names) > 3 else "") if names else "a diff"
 
 
 PATCH = Tool(

@@ -31,20 +31,20 @@ class ReadArguments:
     end: Annotated[int, Ge(0), ParameterDescription("Last line, included; 0: the end.")] = 0
 
 
-async def run(parameters: ReadArguments, place: ToolContext) -> ToolResult:
+async def run(parameters: ReadArguments, context: ToolContext) -> ToolResult:
     if 0 < parameters.end < parameters.start:
         return ToolResult(f"Nothing was read: start {parameters.start} is after end {parameters.end}.", failed=True)
-    body = place.broker.read_small(parameters.path, allow_secrets=False)
-    return await asyncio.to_thread(_read, parameters, place) if body is None else _result(parameters, body)
+    body = context.broker.read_small(parameters.path, allow_secrets=False)
+    return await asyncio.to_thread(_read, parameters, context) if body is None else _result(parameters, body)
 
 
-def _read(parameters: ReadArguments, place: ToolContext) -> ToolResult:
-    return _result(parameters, place.broker.read(parameters.path, allow_secrets=False))
+def _read(parameters: ReadArguments, context: ToolContext) -> ToolResult:
+    return _result(parameters, context.broker.read(parameters.path, allow_secrets=False))
 
 
 def _result(parameters: ReadArguments, body: bytes) -> ToolResult:
-    if kind := _seen_as(body):
-        return _show(parameters.path, kind, body)
+    if media_type := _media_type(body):
+        return _media_result(parameters.path, media_type, body)
     if b"\0" in body[:8192]:
         return ToolResult(f"{parameters.path} is not a text file ({len(body):,} bytes).", failed=True)
     digests = ((parameters.path, content_digest(body)),)
@@ -57,18 +57,18 @@ def _result(parameters: ReadArguments, body: bytes) -> ToolResult:
     return ToolResult(selected.decode("utf-8", "replace"), known_files=digests)
 
 
-def _seen_as(body: bytes) -> str:
+def _media_type(body: bytes) -> str:
     """Return the media type of an image or a PDF, by its first bytes; "" for anything else."""
     if body[:4] == b"RIFF" and body[8:12] == b"WEBP":
         return "image/webp"
-    return next((kind for start, kind in BEGINNINGS if body.startswith(start)), "")
+    return next((media_type for start, media_type in BEGINNINGS if body.startswith(start)), "")
 
 
-def _show(path: str, kind: str, body: bytes) -> ToolResult:
+def _media_result(path: str, kind: str, body: bytes) -> ToolResult:
     name = posixpath.basename(path)
     if len(body) > SHOWN:
-        why = f"{path} is too large to view: {kind}, {len(body):,} bytes; the limit is {SHOWN:,}."
-        return ToolResult(why, failed=True)
+        message = f"{path} is too large to view: {kind}, {len(body):,} bytes; the limit is {SHOWN:,}."
+        return ToolResult(message, failed=True)
     return ToolResult(f"{path} ({kind}, {len(body):,} bytes)", media=(MediaContent(name, kind, body),))
 
 

@@ -21,13 +21,13 @@ def normalized_path(path: str) -> str:
 
 def updated_digests(digests: Mapping[str, str], result: ToolResult) -> dict[str, str]:
     """Return the digests by path after a call, updated with what it read and wrote itself."""
-    known = {**digests, **{normalized_path(path): mark for path, mark in result.known_files}}
+    updated = {**digests, **{normalized_path(path): digest for path, digest in result.known_files}}
     for change in result.changes:
         if change.after is None:
-            known.pop(normalized_path(change.path), None)
-        elif known.get(normalized_path(change.path)) == (change.before and content_digest(change.before)):
-            known[normalized_path(change.path)] = content_digest(change.after)
-    return known
+            updated.pop(normalized_path(change.path), None)
+        elif updated.get(normalized_path(change.path)) == (change.before and content_digest(change.before)):
+            updated[normalized_path(change.path)] = content_digest(change.after)
+    return updated
 
 
 def require_read(path: str, body: bytes, known_digest: str) -> None:
@@ -37,7 +37,7 @@ def require_read(path: str, body: bytes, known_digest: str) -> None:
     excerpt = body[:EXCERPT].decode("utf-8", "replace")
     more = f"\n… {len(body) - EXCERPT:,} bytes more" if len(body) > EXCERPT else ""
     if known_digest:
-        what, why = f"{path} has changed since it was read.", "A command or another program wrote to it."
+        message, cause = f"{path} has changed since it was read.", "A command or another program wrote to it."
     else:
-        what, why = f"{path} was not read in this session.", "An edit needs its current text."
-    raise Problem(what, why, f"Read it, then edit again. It starts with:\n{excerpt}{more}")
+        message, cause = f"{path} was not read in this session.", "An edit needs its current text."
+    raise Problem(message, cause, f"Read it, then edit again. It starts with:\n{excerpt}{more}")

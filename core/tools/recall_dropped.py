@@ -24,7 +24,7 @@ class RecallDroppedArguments:
 
 def timeline_text(parameters: RecallDroppedArguments) -> str:
     """Return the line that the timeline shows for the call."""
-    what = "the conversation" if parameters.id == CONVERSATION else parameters.id
+    subject = "the conversation" if parameters.id == CONVERSATION else parameters.id
     if parameters.start == 1 and not parameters.end:
-        return what
-    return f"{what} {parameters.start}–{parameters.end or ''}"
+        return subject
+    return f"{subject} {parameters.start}–{parameters.end or ''}"

@@ -19,7 +19,7 @@ class ReportIssueArguments:
     fix: Annotated[str, MaxLen(2_000), ParameterDescription("How it could be fixed.")] = ""
 
 
-async def run(parameters: ReportIssueArguments, place: ToolContext) -> ToolResult:
+async def run(parameters: ReportIssueArguments, context: ToolContext) -> ToolResult:
     return ToolResult("Reported to the user.")
 
 

@@ -47,95 +47,95 @@ class CommandChanges:
     unsettled: tuple[str, ...] = ()
 
 
-def scan_and_revert(place: ToolContext) -> CommandChanges:
+def scan_and_revert(context: ToolContext) -> CommandChanges:
     """Scan the folder after a command and revert unapproved changes to trusted files."""
-    with place.scan.lock:
-        return revert_unapproved(place, *place.scan.changes_since())
+    with context.scan.lock:
+        return revert_unapproved(context, *context.scan.changes_since())
 
 
 def revert_unapproved(
-    place: ToolContext, changes: Sequence[ScannedChange], missed: UnrecordedChanges
+    context: ToolContext, changes: Sequence[ScannedChange], missed: UnrecordedChanges
 ) -> CommandChanges:
     """Revert unapproved changes, unless the user let the command run on a machine without a sandbox."""
     changes = tuple(changes)
-    if not _is_reverted(place):
+    if not _reverts_changes(context):
         return CommandChanges(changes, missed)
-    work = _Reverting(place)
+    reverting = _Reverting(context)
     for path in missed.privileged:
-        work.drop_privileges(path)
-    work.revert(changes, missed)
-    gone, stuck = set(work.reverted), tuple(sorted({*work.stuck, *missed.closed}))
-    place.unsettled.add(stuck)
-    left = UnrecordedChanges(
-        tuple(path for path in missed.unrecorded if path not in gone),
-        tuple(path for path in missed.protected if path not in gone),
-        tuple(path for path in missed.created if path not in gone),
+        reverting.drop_privileges(path)
+    reverting.revert(changes, missed)
+    reverted, unsettled = set(reverting.reverted), tuple(sorted({*reverting.stuck, *missed.closed}))
+    context.unsettled.add(unsettled)
+    remaining = UnrecordedChanges(
+        tuple(path for path in missed.unrecorded if path not in reverted),
+        tuple(path for path in missed.protected if path not in reverted),
+        tuple(path for path in missed.created if path not in reverted),
         missed.originals,
         missed.privileged,
         missed.closed,
     )
     return CommandChanges(
-        tuple(change for change in changes if change.path not in gone),
-        left,
-        tuple(sorted(gone)),
-        tuple(map(shortened, stuck)),
+        tuple(change for change in changes if change.path not in reverted),
+        remaining,
+        tuple(sorted(reverted)),
+        tuple(map(shortened, unsettled)),
     )
 
 
-def _is_reverted(place: ToolContext) -> bool:
+def _reverts_changes(context: ToolContext) -> bool:
     """Return whether changes are reverted. An approval lets a command run unsandboxed only if there is no sandbox."""
-    return not (place.grant.unsandboxed and place.level == "none")
+    return not (context.grant.unsandboxed and context.level == "none")
 
 
 class _Reverting:
     """Reverts the changes of one command. Nothing that the command did to a path or its folders prevents that."""
 
-    def __init__(self, place: ToolContext) -> None:
-        self._place = place
-        self._root = place.broker.descriptor
+    def __init__(self, context: ToolContext) -> None:
+        self._context = context
+        self._root = context.broker.descriptor
         self.reverted: list[str] = []
         self.stuck: list[str] = []
 
     def revert(self, changes: Sequence[ScannedChange], missed: UnrecordedChanges) -> None:
-        spared = moved_unchanged(changes)
-        found = {change.path: change for change in changes if change.path not in spared}
+        moved = moved_unchanged(changes)
+        candidates = {change.path: change for change in changes if change.path not in moved}
         created = set(missed.created)
-        found |= {path: ScannedChange(path, None, None) for path in missed.unrecorded if path in created}
+        candidates |= {path: ScannedChange(path, None, None) for path in missed.unrecorded if path in created}
         replaced = [path for path in missed.unrecorded if path not in created]
         unapproved: list[tuple[ScannedChange, bytes | None]] = []
-        for path, change in sorted(found.items(), key=lambda item: not inside_git(item[0])):
+        for path, change in sorted(candidates.items(), key=lambda item: not inside_git(item[0])):
             if self._is_approved(path):
                 continue
             try:
-                should = expected_contents(self._place, change)
+                expected = expected_contents(self._context, change)
             except Problem:  # it cannot be examined
-                should = change.before
-            if should != "as it is":
-                unapproved.append((change, should))
-        brought = self._brought_by_commits(change for change, _ in unapproved)
-        for change, should in unapproved:
-            if change.path not in brought:
-                original = None if should is None else OriginalFile(should, change.modes[0] or 0o644)
+                expected = change.before
+            if expected != "as it is":
+                unapproved.append((change, expected))
+        committed = self._brought_by_commits(change for change, _ in unapproved)
+        for change, expected in unapproved:
+            if change.path not in committed:
+                original = None if expected is None else OriginalFile(expected, change.modes[0] or 0o644)
                 self._put_back(change.path, original, change.after)
         for path in replaced:
-            if not self._is_approved(path) and is_trusted(self._place, path):
+            if not self._is_approved(path) and is_trusted(self._context, path):
                 self._revert_unread(path, missed.originals.get(path))
 
     def drop_privileges(self, path: str) -> None:
         """Remove the bits by which a program runs with the rights of its owner or group."""
         try:
-            found = self._place.broker.stat(path)
-            if found:
-                forced_access.set_mode(self._root, path, stat.S_IMODE(found.st_mode) & ~forced_access.PRIVILEGES)
+            status = self._context.broker.stat(path)
+            if status:
+                forced_access.set_mode(self._root, path, stat.S_IMODE(status.st_mode) & ~forced_access.PRIVILEGES)
         except (Problem, OSError):
             self.stuck.append(path)
 
     def _is_approved(self, path: str) -> bool:
-        return any(path == each or path.startswith(f"{each}/") for each in self._place.grant.protected_paths)
+        return any(path == each or path.startswith(f"{each}/") for each in self._context.grant.protected_paths)
 
     def _brought_by_commits(self, changes: Iterable[ScannedChange]) -> set[str]:
         versions = [version for change in changes if (version := self._version(change)) is not None]
-        return self._place.committed.find(versions) if versions else set()
+        return self._context.committed.find(versions) if versions else set()
 
     def _version(self, change: ScannedChange) -> FileVersion | None:
         """Return what is at the path now, if a commit can contain it."""
@@ -144,7 +144,7 @@ class _Reverting:
         if change.after is not None:
             return FileVersion(change.path, change.after, executable=bool(change.modes[1] & stat.S_IXUSR))
         with contextlib.suppress(Problem, OSError):
-            return FileVersion(change.path, self._place.broker.read_link(change.path), link=True)
+            return FileVersion(change.path, self._context.broker.read_link(change.path), link=True)
         return None
 
     def _revert_unread(self, path: str, original: OriginalFile | None) -> None:
@@ -152,19 +152,19 @@ class _Reverting:
         if original:
             link = FileVersion(path, b"", link=True)
             with contextlib.suppress(Problem, OSError):
-                link = FileVersion(path, self._place.broker.read_link(path), link=True)
-            if not self._place.committed.find([link]):
+                link = FileVersion(path, self._context.broker.read_link(path), link=True)
+            if not self._context.committed.find([link]):
                 self._put_back(path, original, None)
-        elif os.path.lexists(self._place.folder / path):
+        elif os.path.lexists(self._context.folder / path):
             self.stuck.append(path)
 
     def _put_back(self, path: str, original: OriginalFile | None, body: bytes | None) -> None:
         try:
             if body:
-                _keep_copy(self._place, path, body)
+                _keep_copy(self._context, path, body)
             if original is None:
                 forced_access.remove(self._root, path)
-                forced_access.remove_empty_folders(self._root, path, self._place.scan.had_folder)
+                forced_access.remove_empty_folders(self._root, path, self._context.scan.had_folder)
             else:
                 forced_access.replace(self._root, path, original.body, original.mode, link=original.link)
         except OSError:
@@ -179,11 +179,11 @@ class TrustedFilesGuard:
     New names at the top of the folder are noticed at once; the whole folder is scanned every few seconds.
     """
 
-    def __init__(self, place: ToolContext, on_revert: Callable[[tuple[str, ...]], None] | None = None) -> None:
-        self._place, self._on_revert = place, on_revert
+    def __init__(self, context: ToolContext, on_revert: Callable[[tuple[str, ...]], None] | None = None) -> None:
+        self._context, self._on_revert = context, on_revert
         self._names = self._top()
-        self._active = _is_reverted(place)
-        self._job: asyncio.Future[None] | None = None
+        self._active = _reverts_changes(context)
+        self._scan_job: asyncio.Future[None] | None = None
         self._next = time.monotonic() + MIN_INTERVAL_S
         self._stopped = threading.Event()
         self.reverted: set[str] = set()
@@ -191,44 +191,44 @@ class TrustedFilesGuard:
 
     def check(self) -> None:
         """Scan in a thread if there is a new trusted name, or if it is time to. Called several times a second."""
-        if not self._active or (self._job and not self._job.done()):
+        if not self._active or (self._scan_job and not self._scan_job.done()):
             return
         names = self._top()
-        appeared = any(map(self._place.scan.is_trusted, names - self._names))
+        appeared = any(map(self._context.scan.is_trusted, names - self._names))
         self._names = names
         if appeared or time.monotonic() >= self._next:
-            self._job = run_in_thread(None, self.scan)
+            self._scan_job = run_in_thread(None, self.scan)
 
     def scan(self) -> None:
         """Scan the folder and revert what is not approved. Call this in a thread."""
         if self._stopped.is_set() or not self._active:
             return
         began = time.monotonic()
-        allowed = replace(self._place.grant, protected_paths=(*self._place.grant.protected_paths, *self.approved))
-        with self._place.scan.lock, contextlib.suppress(Problem):  # the scan at the end raises it
-            done = revert_unapproved(replace(self._place, grant=allowed), *self._place.scan.trusted_changes())
-            self.reverted |= set(done.reverted)
-            if done.reverted and self._on_revert:
-                self._on_revert(done.reverted)
+        grant = replace(self._context.grant, protected_paths=(*self._context.grant.protected_paths, *self.approved))
+        with self._context.scan.lock, contextlib.suppress(Problem):  # the scan at the end raises it
+            result = revert_unapproved(replace(self._context, grant=grant), *self._context.scan.trusted_changes())
+            self.reverted |= set(result.reverted)
+            if result.reverted and self._on_revert:
+                self._on_revert(result.reverted)
         ended = time.monotonic()
         self._next = ended + max(MIN_INTERVAL_S, SCAN_SHARE * (ended - began))
 
     async def stop(self) -> None:
         """End the guard, and wait for its last scan."""
         self._stopped.set()
-        if self._job:
-            await asyncio.wait({self._job})
+        if self._scan_job:
+            await asyncio.wait({self._scan_job})
 
     def _top(self) -> frozenset[str]:
         try:
-            return frozenset(os.listdir(self._place.folder))  # noqa: PTH208 - only the names are needed
+            return frozenset(os.listdir(self._context.folder))  # noqa: PTH208 - only the names are needed
         except OSError:
             return frozenset()
 
 
-def _keep_copy(place: ToolContext, path: str, body: bytes) -> None:
+def _keep_copy(context: ToolContext, path: str, body: bytes) -> None:
     """Keep a copy for the user, and delete the oldest copies beyond the limit."""
-    folder = place.data / COPIES_FOLDER
+    folder = context.data / COPIES_FOLDER
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     for old in sorted(folder.iterdir())[: -MAX_COPIES + 1]:
         old.unlink(missing_ok=True)

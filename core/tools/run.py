@@ -40,116 +40,116 @@ class RunArguments:
             object.__setattr__(self, "timeout_s", DAY_S if self.background else DEFAULT_TIMEOUT_S)
 
 
-async def run(parameters: RunArguments, place: ToolContext) -> ToolResult:
+async def run(parameters: RunArguments, context: ToolContext) -> ToolResult:
     """Run a command. The scan of the context remembers the folder from one command to the next."""
     if "\0" in parameters.command:
         raise Problem("The command is not valid.", "It contains a NUL byte.", "Remove it.")
-    sandbox = await place.proven_sandbox()
-    place.broker.check_identity()  # the sandbox opens whatever the path leads to
+    sandbox = await context.proven_sandbox()
+    context.broker.check_identity()  # the sandbox opens whatever the path leads to
     if parameters.background:
-        place.commands.check_capacity()
-    found = await run_to_completion(_scan_before, place)
+        context.commands.check_capacity()
+    sensitive = await run_to_completion(_scan_before, context)
     limits = CommandLimits(time_s=parameters.timeout_s or DEFAULT_TIMEOUT_S)
-    permit = await _permit(place)
-    asked = CommandRequest(
-        parameters.command, place.folder, limits, permit, found.protected, found.hidden, place.grant.argv
+    permit = await _permissions(context)
+    request = CommandRequest(
+        parameters.command, context.folder, limits, permit, sensitive.protected, sensitive.hidden, context.grant.argv
     )
     if parameters.background:
-        return await _begin(sandbox, asked, place)
-    guard = TrustedFilesGuard(place)
+        return await _run_in_background(sandbox, request, context)
+    guard = TrustedFilesGuard(context)
     try:
-        done = await sandbox.run(asked, place.output_listener(), guard.check)
+        finished = await sandbox.run(request, context.output_listener(), guard.check)
     except asyncio.CancelledError:
         await await_to_completion(guard.stop())
-        left = await run_to_completion(scan_and_revert, place)
-        await place.commands.record_stopped(place.call, left.changes)
+        outcome = await run_to_completion(scan_and_revert, context)
+        await context.commands.record_stopped(context.call, outcome.changes)
         raise
     await guard.stop()
-    left = await run_to_completion(scan_and_revert, place)
-    changes, missed = left.changes, left.missed
-    gone = tuple(sorted({*guard.reverted, *left.reverted}))
-    added = [
-        *result_notes(done, missed, place.network_access.take_refused()),
-        *_revert_notes(gone, left.unsettled),
+    outcome = await run_to_completion(scan_and_revert, context)
+    changes, missed = outcome.changes, outcome.missed
+    reverted = tuple(sorted({*guard.reverted, *outcome.reverted}))
+    notes = [
+        *result_notes(finished, missed, context.network_access.take_refused()),
+        *_revert_notes(reverted, outcome.unsettled),
     ]
-    output = "".join([done.output, *(f"\n[{note}]" for note in added)])
-    made = tuple(FileChange(change.path, change.before, change.after, change.modes) for change in changes)
+    output = "".join([finished.output, *(f"\n[{note}]" for note in notes)])
+    file_changes = tuple(FileChange(change.path, change.before, change.after, change.modes) for change in changes)
     return ToolResult(
         output,
-        bool(done.killed_because) or done.exit_code != 0,
-        done.exit_code,
-        made,
+        bool(finished.killed_because) or finished.exit_code != 0,
+        finished.exit_code,
+        file_changes,
         unrestorable=summarized_paths(missed.unrecorded),
     )
 
 
-def _scan_before(place: ToolContext) -> SensitivePaths:
+def _scan_before(context: ToolContext) -> SensitivePaths:
     """Scan the folder before a command. What background commands changed must not count as its original state."""
-    running = place.commands.is_any_running()
+    commands_run = context.commands.is_any_running()
     for _ in range(MAX_SCANS):
-        with place.scan.lock:
-            found = place.scan.scan_before(commands_run=running)
-        place.committed.begin(found.git)
-        place.unsettled.add(found.closed)
-        if not (running and place.commands.revert_changes()):
+        with context.scan.lock:
+            sensitive = context.scan.scan_before(commands_run=commands_run)
+        context.committed.begin(sensitive.git)
+        context.unsettled.add(sensitive.closed)
+        if not (commands_run and context.commands.revert_changes()):
             break
-    return found
+    return sensitive
 
 
-async def _begin(sandbox: Sandbox, asked: CommandRequest, place: ToolContext) -> ToolResult:
+async def _run_in_background(sandbox: Sandbox, request: CommandRequest, context: ToolContext) -> ToolResult:
     """Start a command in the background."""
-    call, tell = place.call, place.output_listener()
-    aside, loop = replace(place, scan=place.scan.fork()), asyncio.get_running_loop()
+    call, listener = context.call, context.output_listener()
+    forked_context, loop = replace(context, scan=context.scan.fork()), asyncio.get_running_loop()
 
     def report(reverted: tuple[str, ...]) -> None:
-        loop.call_soon_threadsafe(hear, f"\n[{REVERTED.format(_names(reverted))}]\n".encode())
+        loop.call_soon_threadsafe(on_output, f"\n[{REVERTED.format(_names(reverted))}]\n".encode())
 
-    guard = TrustedFilesGuard(aside, report)
+    guard = TrustedFilesGuard(forked_context, report)
 
-    def after() -> tuple[tuple[ScannedChange, ...], str]:
+    def scan_changes() -> tuple[tuple[ScannedChange, ...], str]:
         # Other calls of the run were allowed to change the files that were noted.
-        allowed = (*place.grant.protected_paths, *one.foreign_changes, *guard.approved)
-        left = scan_and_revert(replace(aside, grant=replace(place.grant, protected_paths=allowed)))
-        gone = tuple(sorted({*guard.reverted, *left.reverted}))
-        return left.changes, "".join(f"\n[{note}]" for note in _revert_notes(gone, left.unsettled))
+        allowed = (*context.grant.protected_paths, *background.foreign_changes, *guard.approved)
+        outcome = scan_and_revert(replace(forked_context, grant=replace(context.grant, protected_paths=allowed)))
+        reverted = tuple(sorted({*guard.reverted, *outcome.reverted}))
+        return outcome.changes, "".join(f"\n[{note}]" for note in _revert_notes(reverted, outcome.unsettled))
 
-    one = BackgroundCommand(asked.command, after, guard)
+    background = BackgroundCommand(request.command, scan_changes, guard)
 
-    def hear(piece: bytes) -> None:
-        one.append_output(piece)
-        if tell:
-            tell(piece)
+    def on_output(chunk: bytes) -> None:
+        background.append_output(chunk)
+        if listener:
+            listener(chunk)
 
-    one.running = await sandbox.start(asked, hear, guard.check)
-    place.commands.follow(call, one)
+    background.running = await sandbox.start(request, on_output, guard.check)
+    context.commands.follow(call, background)
     return ToolResult(f"Running in the background with id {call}. Use check to follow it; it ends with this run.")
 
 
-async def _permit(place: ToolContext) -> SandboxPermissions:
+async def _permissions(context: ToolContext) -> SandboxPermissions:
     """Return what the user allowed this run and this call."""
-    word = place.grant
+    grant = context.grant
     return replace(
-        await place.network_access.permission(),
-        secrets=word.secrets,
-        protected_paths=word.protected_paths,
-        unsandboxed=word.unsandboxed,
+        await context.network_access.permission(),
+        secrets=grant.secrets,
+        protected_paths=grant.protected_paths,
+        unsandboxed=grant.unsandboxed,
     )
 
 
-def result_notes(done: FinishedCommand, missed: UnrecordedChanges, refused: tuple[str, ...] = ()) -> list[str]:
+def result_notes(finished: FinishedCommand, missed: UnrecordedChanges, refused: tuple[str, ...] = ()) -> list[str]:
     """Return what the model must know beyond the output, such as files that cannot be reverted."""
-    found = [done.killed_because] if done.killed_because else []
+    notes = [finished.killed_because] if finished.killed_because else []
     if missed.protected:
-        found.append(f"created or changed protected files: {_names(missed.protected)}")
+        notes.append(f"created or changed protected files: {_names(missed.protected)}")
     if missed.privileged:
-        found.append(f"set-user-ID and set-group-ID bits were removed: {_names(missed.privileged)}")
+        notes.append(f"set-user-ID and set-group-ID bits were removed: {_names(missed.privileged)}")
     if missed.unrecorded:
-        found.append(f"also changed, but not recorded, so it cannot be reverted: {_names(missed.unrecorded)}")
+        notes.append(f"also changed, but not recorded, so it cannot be reverted: {_names(missed.unrecorded)}")
     if refused:
-        found.append(f"tried to reach hosts that are not allowed in this run: {_names(refused)}")
-    if done.exit_code and any(words in done.output for words in ("Read-only file system", "resource busy")):
-        found.append("protected files and everything outside the folder are read-only here")
-    return found
+        notes.append(f"tried to reach hosts that are not allowed in this run: {_names(refused)}")
+    if finished.exit_code and any(phrase in finished.output for phrase in ("Read-only file system", "resource busy")):
+        notes.append("protected files and everything outside the folder are read-only here")
+    return notes
 
 
 def _revert_notes(reverted: tuple[str, ...], unsettled: tuple[str, ...]) -> list[str]:

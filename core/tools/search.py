@@ -54,71 +54,71 @@ class SearchMatches:
     file_names: dict[str, str] = field(default_factory=dict)  # printable names to the names in the file system
 
 
-async def run(parameters: SearchArguments, place: ToolContext) -> ToolResult:
-    return await search(parameters, place, shutil.which("rg"))
+async def run(parameters: SearchArguments, context: ToolContext) -> ToolResult:
+    return await search(parameters, context, shutil.which("rg"))
 
 
-async def search(parameters: SearchArguments, place: ToolContext, ripgrep: str | None) -> ToolResult:
+async def search(parameters: SearchArguments, context: ToolContext, ripgrep: str | None) -> ToolResult:
     try:
         re.compile(parameters.pattern)
     except re.error as error:
-        what, do = "The pattern is not a valid regular expression.", "Escape literal characters."
-        raise Problem(what, f"{error}.", do) from error
-    found = SearchMatches()
-    root, paths, cut = await asyncio.to_thread(_files, parameters, place)
-    if cut:
-        found.notes.append(cut)
+        message, fix = "The pattern is not a valid regular expression.", "Escape literal characters."
+        raise Problem(message, f"{error}.", fix) from error
+    results = SearchMatches()
+    root, paths, incomplete = await asyncio.to_thread(_files, parameters, context)
+    if incomplete:
+        results.notes.append(incomplete)
     if paths:
         program = [ripgrep] if ripgrep else []
         shares = [paths[n::PROCESSES] for n in range(PROCESSES)] if len(paths) > 200 else [paths]
         async with asyncio.TaskGroup() as tasks:
             for share in shares:
-                tasks.create_task(_run_search(program, parameters.pattern, root, share, found))
+                tasks.create_task(_run_search(program, parameters.pattern, root, share, results))
         if program:  # ripgrep opens files by path, in which a folder may have been replaced by a link
-            found.lines = await asyncio.to_thread(_confirmed, found, place.broker)
-    return _result_of(found)
+            results.lines = await asyncio.to_thread(_confirmed, results, context.broker)
+    return _result_of(results)
 
 
-def _start(name: str, place: ToolContext) -> tuple[tuple[str, ...], str]:
+def _search_root(name: str, context: ToolContext) -> tuple[tuple[str, ...], str]:
     """Return the folder to walk, and the name of the only file to search in it; "" for all."""
-    found = place.broker.stat(name)
-    if found is not None and stat.S_ISREG(found.st_mode):
-        return resolve_folder(posixpath.dirname(name) or ".", place), posixpath.basename(name)
-    if found is None or not stat.S_ISDIR(found.st_mode):
+    status = context.broker.stat(name)
+    if status is not None and stat.S_ISREG(status.st_mode):
+        return resolve_folder(posixpath.dirname(name) or ".", context), posixpath.basename(name)
+    if status is None or not stat.S_ISDIR(status.st_mode):
         raise Problem(f"There is no file or folder {name}.", "", "Use one that exists.")
-    return resolve_folder(name, place), ""
+    return resolve_folder(name, context), ""
 
 
-def _files(parameters: SearchArguments, place: ToolContext) -> tuple[Path, list[tuple[str, ...]], str]:
+def _files(parameters: SearchArguments, context: ToolContext) -> tuple[Path, list[tuple[str, ...]], str]:
     """Return the root, the files to search, and why the list is incomplete; "" if it is not.
 
     Files with secrets are never searched.
     """
-    start, only = _start(parameters.path, place)
-    root = place.folder.resolve()
-    if only:
-        path = (*start, only)
+    start, file_name = _search_root(parameters.path, context)
+    root = context.folder.resolve()
+    if file_name:
+        path = (*start, file_name)
         return root, [] if is_secret("/".join(path)) else [path], ""
     walk, pattern = FolderWalk(root), pattern_parts(parameters.glob) if parameters.glob else ("**",)
-    kept = [path for path in walk.files(start) if matches(pattern, path[len(start) :])]
-    return root, [path for path in kept if not is_secret("/".join(path))], walk.incomplete
+    paths = [path for path in walk.files(start) if matches(pattern, path[len(start) :])]
+    return root, [path for path in paths if not is_secret("/".join(path))], walk.incomplete
 
 
 async def _run_search(
-    program: list[str], pattern: str, root: Path, paths: Sequence[tuple[str, ...]], found: SearchMatches
+    program: list[str], pattern: str, root: Path, paths: Sequence[tuple[str, ...]], results: SearchMatches
 ) -> None:
     if program:
-        await _with_ripgrep(program[0], pattern, root, paths, found)
+        await _with_ripgrep(program[0], pattern, root, paths, results)
     else:
-        ours = [sys.executable, "-IS", str(Path(__file__).with_name("searcher.py"))]
+        command = [sys.executable, "-IS", str(Path(__file__).with_name("searcher.py"))]
         request = {"pattern": pattern, "root": str(root), "hits": MAX_MATCHES + 1, "size": FILE_SIZE, "line": LINE * 4}
         names = b"\0".join(os.fsencode("/".join(path)) for path in paths)
-        output, ended = await _bounded(ours, json.dumps(request).encode() + b"\n" + names, root)
-        _collect(output, ended, found)
+        output, stop_reason = await _run_bounded(command, json.dumps(request).encode() + b"\n" + names, root)
+        _collect(output, stop_reason, results)
 
 
 async def _with_ripgrep(
-    ripgrep: str, pattern: str, root: Path, paths: Sequence[tuple[str, ...]], found: SearchMatches
+    ripgrep: str, pattern: str, root: Path, paths: Sequence[tuple[str, ...]], results: SearchMatches
 ) -> None:
     """Search with ripgrep. It gets a list of files, because which are ignored or secret is decided in one place."""
     options = ["--no-config", "--encoding=none", "--no-messages", "--crlf", "--no-ignore", "--hidden",
@@ -127,27 +127,27 @@ async def _with_ripgrep(
                "--max-columns-preview"]  # fmt: skip
     for batch in _batches(["/".join(path) for path in paths]):
         command = [ripgrep, *options, f"--regexp={pattern}", "--", *batch]
-        output, ended = await _bounded(command, b"", root)
-        _collect(output, ended, found)
-        if ended or len(found.lines) > MAX_MATCHES:
+        output, stop_reason = await _run_bounded(command, b"", root)
+        _collect(output, stop_reason, results)
+        if stop_reason or len(results.lines) > MAX_MATCHES:
             return
 
 
-def _confirmed(found: SearchMatches, broker: FileBroker) -> list[tuple[str, int, str]]:
+def _confirmed(results: SearchMatches, broker: FileBroker) -> list[tuple[str, int, str]]:
     """Return the lines that the file broker also finds: the others may come from outside the folder."""
-    kept: list[tuple[str, int, str]] = []
-    for name in {name for name, _, _ in found.lines}:
+    confirmed: list[tuple[str, int, str]] = []
+    for name in {name for name, _, _ in results.lines}:
         try:
-            body = broker.read(found.file_names[name], FILE_SIZE, allow_secrets=False).split(b"\n")
+            body = broker.read(results.file_names[name], FILE_SIZE, allow_secrets=False).split(b"\n")
         except Problem:
             continue
-        for _, number, words in (line for line in found.lines if line[0] == name):
-            if number <= len(body) and _clear(body[number - 1]).startswith(words.removesuffix("…")):
-                kept.append((name, number, words))
-    return kept
+        for _, number, text in (line for line in results.lines if line[0] == name):
+            if number <= len(body) and _decoded(body[number - 1]).startswith(text.removesuffix("…")):
+                confirmed.append((name, number, text))
+    return confirmed
 
 
-def _clear(text: bytes) -> str:
+def _decoded(text: bytes) -> str:
     return text.decode("utf-8", "replace").rstrip("\r")
 
 
@@ -164,7 +164,7 @@ def _batches(names: list[str], max_size: int = 100_000) -> list[list[str]]:
     return batches
 
 
-async def _bounded(command: list[str], text: bytes, folder: Path) -> tuple[bytes, str]:
+async def _run_bounded(command: list[str], text: bytes, folder: Path) -> tuple[bytes, str]:
     """Return what a program prints, up to a size and a time, and why it was killed; "" if it was not."""
     process = await asyncio.create_subprocess_exec(
         *command,
@@ -174,27 +174,27 @@ async def _bounded(command: list[str], text: bytes, folder: Path) -> tuple[bytes
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.DEVNULL,
     )
-    kept = bytearray()
-    ended = "stopped"
+    output = bytearray()
+    stop_reason = "stopped"
     try:
         async with asyncio.timeout(SECONDS), asyncio.TaskGroup() as tasks:
             tasks.create_task(_feed(process, text))
-            ended = await _take(process, kept)
+            stop_reason = await _read_output(process, output)
     except TimeoutError:
-        ended = f"stopped after {SECONDS:g} s: the pattern is slow or the folder is large"
+        stop_reason = f"stopped after {SECONDS:g} s: the pattern is slow or the folder is large"
     finally:
-        if ended:
+        if stop_reason:
             _kill(process)
         await process.wait()
         await _drain(process)
-    return bytes(kept), ended
+    return bytes(output), stop_reason
 
 
-async def _take(process: asyncio.subprocess.Process, kept: bytearray) -> str:
+async def _read_output(process: asyncio.subprocess.Process, output: bytearray) -> str:
     assert process.stdout is not None
-    while piece := await process.stdout.read(65_536):
-        kept += piece
-        if len(kept) > OUTPUT:
+    while chunk := await process.stdout.read(65_536):
+        output += chunk
+        if len(output) > OUTPUT:
             _kill(process)
             return f"stopped after {OUTPUT >> 20} MB of matches"
     return ""
@@ -228,26 +228,26 @@ def _kill(process: asyncio.subprocess.Process) -> None:
                 os.kill(process.pid, signal.SIGKILL)
 
 
-def _collect(output: bytes, ended: str, found: SearchMatches) -> None:
+def _collect(output: bytes, stop_reason: str, results: SearchMatches) -> None:
     for line in output.split(b"\n"):
-        path, zero, rest = line.partition(b"\0")
-        number, parted, text = rest.replace(b":", b"\0", 1).partition(b"\0") if zero else (b"", b"", b"")
-        if parted and number.isdigit():
+        path, path_end, remainder = line.partition(b"\0")
+        number, number_end, text = remainder.replace(b":", b"\0", 1).partition(b"\0") if path_end else (b"", b"", b"")
+        if number_end and number.isdigit():
             name = printable_path(tuple(os.fsdecode(path).removeprefix("./").split("/")))
-            words = _clear(text)
-            found.file_names[name] = os.fsdecode(path).removeprefix("./")
-            found.lines.append((name, int(number), words[:LINE] + ("…" if len(words) > LINE else "")))
-    if ended and ended not in found.notes:
-        found.notes.append(ended)
+            decoded = _decoded(text)
+            results.file_names[name] = os.fsdecode(path).removeprefix("./")
+            results.lines.append((name, int(number), decoded[:LINE] + ("…" if len(decoded) > LINE else "")))
+    if stop_reason and stop_reason not in results.notes:
+        results.notes.append(stop_reason)
 
 
-def _result_of(found: SearchMatches) -> ToolResult:
-    lines = [f"{name}:{number}: {words}" for name, number, words in sorted(found.lines)]
+def _result_of(results: SearchMatches) -> ToolResult:
+    lines = [f"{name}:{number}: {text}" for name, number, text in sorted(results.lines)]
     if len(lines) > MAX_MATCHES:
-        found.notes.insert(0, f"only the first {MAX_MATCHES} matches are shown")
+        results.notes.insert(0, f"only the first {MAX_MATCHES} matches are shown")
     if not lines:
-        found.notes.insert(0, "no matches")
-    notes = [f"[{'; '.join(found.notes)}]"] if found.notes else []
+        results.notes.insert(0, "no matches")
+    notes = [f"[{'; '.join(results.notes)}]"] if results.notes else []
     return ToolResult("\n".join(lines[:MAX_MATCHES] + notes))
 
 

@@ -21,10 +21,10 @@ class SearchWebArguments:
     count: Annotated[int, Ge(1), Le(20), ParameterDescription("Maximum number of results.")] = 8
 
 
-async def run(parameters: SearchWebArguments, place: ToolContext) -> ToolResult:
-    if place.web is None:
+async def run(parameters: SearchWebArguments, context: ToolContext) -> ToolResult:
+    if context.web is None:
         raise Problem("No search engine is set up.", "", "Continue without one, or ask the user to set one up.")
-    hits = await place.web.search(parameters.query, parameters.count)
+    hits = await context.web.search(parameters.query, parameters.count)
     lines = [
         f"{number}. {_line(hit.title)}\n   {_line(hit.url)}\n   {_line(hit.excerpt)}".rstrip()
         for number, hit in enumerate(hits, 1)
@@ -32,9 +32,9 @@ async def run(parameters: SearchWebArguments, place: ToolContext) -> ToolResult:
     return ToolResult("\n\n".join(lines) or f"No results for {parameters.query!r}.")
 
 
-def _line(words: str) -> str:
+def _line(text: str) -> str:
     # Engines highlight matches with HTML tags.
-    plain = " ".join(html_to_text(words[: LONGEST * 4]).split())
+    plain = " ".join(html_to_text(text[: LONGEST * 4]).split())
     return plain if len(plain) <= LONGEST else plain[:LONGEST] + "…"
 
 

@@ -34,8 +34,8 @@ def read(root: bytes, path: bytes, size: int) -> bytes:
     except OSError:
         return b""
     with os.fdopen(handle, "rb") as file:
-        found = os.fstat(handle)
-        if not stat.S_ISREG(found.st_mode) or found.st_size > size:
+        status = os.fstat(handle)
+        if not stat.S_ISREG(status.st_mode) or status.st_size > size:
             return b""
         body = file.read(size)
     return b"" if b"\0" in body[:8192] else body
@@ -58,23 +58,23 @@ def open_beneath(root: bytes, parts: list[bytes]) -> int:
 
 def hits(body: str, pattern: "re.Pattern[str]", limit: int) -> list[tuple[int, str]]:
     """Return the number and text of each matching line, once. One search over the text, as most files have no match."""
-    found: list[tuple[int, str]] = []
-    at = number = counted = 0
-    while len(found) < limit and at < len(body):
-        hit = pattern.search(body, at)
+    lines: list[tuple[int, str]] = []
+    position = number = counted_to = 0
+    while len(lines) < limit and position < len(body):
+        hit = pattern.search(body, position)
         if hit is None:
             break
         start = body.rfind("\n", 0, hit.start()) + 1
         end = body.find("\n", hit.start())
         end = len(body) if end < 0 else end
         if hit.end() > end and not pattern.search(body[start:end]):  # it matches across lines only
-            at = max(end + 1, hit.start() + 1)
+            position = max(end + 1, hit.start() + 1)
             continue
-        number += body.count("\n", counted, start)
-        counted = start
-        found.append((number + 1, body[start:end]))
-        at = end + 1
-    return found
+        number += body.count("\n", counted_to, start)
+        counted_to = start
+        lines.append((number + 1, body[start:end]))
+        position = end + 1
+    return lines
 
 
 if __name__ == "__main__":

@@ -62,10 +62,10 @@ def use_skill_text(parameters: UseSkillArguments) -> str:
 
 def manage_skill_text(parameters: ManageSkillArguments) -> str:
     """Return the line that the timeline shows for the call."""
-    words = {
+    phrases = {
         "create": "the new skill",
         "patch": "a change to the skill",
         "add_file": f"{parameters.path} for the skill",
         "archive": "to archive the skill",
     }
-    return f"{words[parameters.action]} {parameters.name}"
+    return f"{phrases[parameters.action]} {parameters.name}"

@@ -19,6 +19,6 @@ def ends_with_crlf(text: str) -> bool:
     return "\r\n" in text and text.count("\n") == text.count("\r\n")
 
 
-def match_line_endings(text: str, piece: str) -> str:
-    """Return `piece` with the line endings of `text`. Models write LF only."""
-    return piece.replace("\n", "\r\n") if ends_with_crlf(text) and "\r" not in piece else piece
+def match_line_endings(text: str, string: str) -> str:
+    """Return `string` with the line endings of `text`. Models write LF only."""
+    return string.replace("\n", "\r\n") if ends_with_crlf(text) and "\r" not in string else string

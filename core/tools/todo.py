@@ -26,7 +26,7 @@ class TodoArguments:
     ]
 
 
-async def run(parameters: TodoArguments, place: ToolContext) -> ToolResult:
+async def run(parameters: TodoArguments, context: ToolContext) -> ToolResult:
     current = [item.text for item in parameters.items if item.status == "in_progress"]
     if len(current) > 1:
         raise Problem(
@@ -40,8 +40,8 @@ async def run(parameters: TodoArguments, place: ToolContext) -> ToolResult:
 def timeline_text(parameters: TodoArguments) -> str:
     """Return the progress and the current item, as the timeline shows them."""
     completed = sum(item.status == "completed" for item in parameters.items)
-    now = next((item.text for item in parameters.items if item.status == "in_progress"), "")
-    return f"{completed} of {len(parameters.items)} done" + (f": {now}" if now else "")
+    active = next((item.text for item in parameters.items if item.status == "in_progress"), "")
+    return f"{completed} of {len(parameters.items)} done" + (f": {active}" if active else "")
 
 
 TODO = Tool(

@@ -142,8 +142,8 @@ def open_context(
     try:
         broker = FileBroker(folder)
     except OSError as error:
-        what, do = f"The folder {folder} cannot be opened.", "Restore it, or start a session in another folder."
-        raise Problem(what, f"{error.strerror}.", do) from error
+        message, fix = f"The folder {folder} cannot be opened.", "Restore it, or start a session in another folder."
+        raise Problem(message, f"{error.strerror}.", fix) from error
     sandbox = LazySandbox(choose_sandbox or partial(machine_sandbox, data / SANDBOX_PROOF_FILE))
     return ToolContext(
         folder,

@@ -20,53 +20,54 @@ from core.workspace.readable_system import worktree_git_folders
 from core.workspace.trusted_places import CONFIG_FILES, REBASE_TODO
 
 COMMONDIR = "commondir"  # the file that names the common folder of a git folder, with its configuration
+_EXECUTE_STEP = re.compile(rb"[ \t]*(x|exec)[ \t]")
 ExpectedContents = bytes | Literal["as it is"] | None
 
 
-def expected_contents(place: ToolContext, change: ScannedChange) -> ExpectedContents:
+def expected_contents(context: ToolContext, change: ScannedChange) -> ExpectedContents:
     """Return the contents that the file should have: "as it is", other contents, or None for no file."""
-    broker, path = place.broker, PurePosixPath(change.path)
-    if inside := _in_git(broker, path):
-        return _of_git(inside, change)
+    broker, path = context.broker, PurePosixPath(change.path)
+    if inner_path := _in_git(broker, path):
+        return _of_git(inner_path, change)
     if path.name == ".git":
         return "as it is" if _is_gone(change) or _is_worktree(broker.folder, path.parent) else change.before
     if path.name == "HEAD":
         return "as it is" if _is_gone(change) or _is_plain(broker, path.parent) else change.before
-    return change.before if place.scan.is_trusted(change.path) else "as it is"
+    return change.before if context.scan.is_trusted(change.path) else "as it is"
 
 
-def is_trusted(place: ToolContext, path: str) -> bool:
+def is_trusted(context: ToolContext, path: str) -> bool:
     """Return whether other programs act on this path, also if it belongs to a repository of any name."""
     name = PurePosixPath(path)
     try:
-        inside = _in_git(place.broker, name)
-        return place.scan.is_trusted(path) or bool(inside) or (name.name == "HEAD" and not inside_git(path))
+        inner_path = _in_git(context.broker, name)
+        return context.scan.is_trusted(path) or bool(inner_path) or (name.name == "HEAD" and not inside_git(path))
     except Problem:  # it cannot be examined
         return True
 
 
 def moved_unchanged(changes: Iterable[ScannedChange]) -> set[str]:
     """Return the old and new paths of files that were moved with their folder, unchanged."""
-    gone: dict[tuple[str, bytes], str] = {}
-    found: set[str] = set()
-    every = sorted(changes, key=lambda change: change.before is None)
-    for change in every:
+    removed: dict[tuple[str, bytes], str] = {}
+    moved: set[str] = set()
+    removed_first = sorted(changes, key=lambda change: change.before is None)
+    for change in removed_first:
         body = change.before if change.after is None else change.after
         if body is None or (change.before is not None and change.after is not None):
             continue
         key = (_tail(change.path), body)
         if change.after is None:
-            gone[key] = change.path
-        elif key in gone:
-            found |= {gone[key], change.path}
-    return found
+            removed[key] = change.path
+        elif key in removed:
+            moved |= {removed[key], change.path}
+    return moved
 
 
 def _tail(path: str) -> str:
     """Return the part of a path by which other programs recognize the file."""
     parts = path.split("/")
-    at = next((at for at in range(len(parts)) if is_read_only("/".join(parts[: at + 1]))), len(parts) - 1)
-    return "/".join(parts[at:])
+    index = next((index for index in range(len(parts)) if is_read_only("/".join(parts[: index + 1]))), len(parts) - 1)
+    return "/".join(parts[index:])
 
 
 def _in_git(broker: FileBroker, path: PurePosixPath) -> str:
@@ -74,25 +75,25 @@ def _in_git(broker: FileBroker, path: PurePosixPath) -> str:
 
     A git folder may have any name: git treats every folder with a HEAD as one.
     """
-    _, inside, rest = f"/{path}".rpartition("/.git/")
-    if inside:
-        return rest
+    _, separator, inner_path = f"/{path}".rpartition("/.git/")
+    if separator:
+        return inner_path
     base = path.parent.parent if path.parent.name == "hooks" else path.parent
     if path.name not in (*CONFIG_FILES, COMMONDIR) and base == path.parent:
         return ""
     return str(path.relative_to(base)) if broker.stat(f"{base}/HEAD") else ""
 
 
-def _of_git(inside: str, change: ScannedChange) -> ExpectedContents:
-    name = PurePosixPath(inside).name
-    if inside == "info/attributes" or inside.endswith("/info/attributes"):
+def _of_git(inner_path: str, change: ScannedChange) -> ExpectedContents:
+    name = PurePosixPath(inner_path).name
+    if inner_path == "info/attributes" or inner_path.endswith("/info/attributes"):
         return change.before
-    if "hooks" in PurePosixPath(inside).parts:
+    if "hooks" in PurePosixPath(inner_path).parts:
         return "as it is" if name.endswith(".sample") else change.before
     if name == REBASE_TODO:
         return _without_commands(change.after or b"", change.before or b"")
     if name == COMMONDIR:
-        usual = re.fullmatch(r"worktrees/[^/]+/commondir", inside) and (change.after or b"").strip() == b"../.."
+        usual = re.fullmatch(r"worktrees/[^/]+/commondir", inner_path) and (change.after or b"").strip() == b"../.."
         return "as it is" if usual or _is_gone(change) else change.before
     if name not in CONFIG_FILES or _is_gone(change):
         return "as it is"
@@ -104,11 +105,11 @@ def _of_git(inside: str, change: ScannedChange) -> ExpectedContents:
     return change.before
 
 
-def _without_commands(body: bytes, known: bytes) -> ExpectedContents:
+def _without_commands(body: bytes, former: bytes) -> ExpectedContents:
     """Return the steps of a rebase without new ones that execute a command."""
-    lines, before = body.splitlines(keepends=True), set(known.splitlines())
-    kept = [line for line in lines if line.rstrip(b"\r\n") in before or not re.match(rb"[ \t]*(x|exec)[ \t]", line)]
-    return "as it is" if kept == lines else b"".join(kept)
+    lines, former_steps = body.splitlines(keepends=True), set(former.splitlines())
+    harmless = [line for line in lines if line.rstrip(b"\r\n") in former_steps or not _EXECUTE_STEP.match(line)]
+    return "as it is" if harmless == lines else b"".join(harmless)
 
 
 def _is_gone(change: ScannedChange) -> bool:
@@ -118,9 +119,9 @@ def _is_gone(change: ScannedChange) -> bool:
 
 def _is_worktree(folder: Path, inner: PurePosixPath) -> bool:
     """Return whether this `.git` file leads to the repository of the workspace, as that of a worktree does."""
-    of_folder, here = worktree_git_folders(folder), worktree_git_folders(folder / inner)
+    of_folder, of_worktree = worktree_git_folders(folder), worktree_git_folders(folder / inner)
     common = of_folder[1] if of_folder else Path(os.path.realpath(folder), ".git")
-    return here is not None and here[1] == common
+    return of_worktree is not None and of_worktree[1] == common
 
 
 def _is_plain(broker: FileBroker, folder: PurePosixPath) -> bool:

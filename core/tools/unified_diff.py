@@ -36,22 +36,24 @@ def parse_diff(text: str) -> list[FilePatch]:
     """Parse a diff into the changes of each file, in its order; raise a Problem that names the invalid line."""
     lines = split_lines(text)
     files: list[FilePatch] = []
-    at = 0
-    while at < len(lines):
-        line = lines[at].rstrip("\r\n")
+    index = 0
+    while index < len(lines):
+        line = lines[index].rstrip("\r\n")
         if line.startswith(UNSUPPORTED):
-            raise _bad(at, "Renames and binary files are not supported.", "Patch contents; move files with a command.")
-        if line.startswith("--- ") and at + 1 < len(lines) and lines[at + 1].startswith("+++ "):
-            files.append(_names(line, lines[at + 1].rstrip("\r\n"), at))
-            at += 2
+            raise _problem_at(
+                index, "Renames and binary files are not supported.", "Patch contents; move files with a command."
+            )
+        if line.startswith("--- ") and index + 1 < len(lines) and lines[index + 1].startswith("+++ "):
+            files.append(_parse_names(line, lines[index + 1].rstrip("\r\n"), index))
+            index += 2
         elif line.startswith("@@"):
             if not files:
-                raise _bad(at, "A hunk comes before any file.", "Start with --- and +++ lines.")
-            at = _hunk(lines, at, files[-1])
+                raise _problem_at(index, "A hunk comes before any file.", "Start with --- and +++ lines.")
+            index = _parse_hunk(lines, index, files[-1])
         elif line.startswith(("+", "-", " ")) and line != "-- " and files and files[-1].hunks:
-            raise _bad(at, "A hunk is longer than its @@ line says.", "Correct the counts in the @@ line.")
+            raise _problem_at(index, "A hunk is longer than its @@ line says.", "Correct the counts in the @@ line.")
         else:
-            at += 1
+            index += 1
     _refuse_useless(files)
     return files
 
@@ -69,54 +71,56 @@ def _refuse_useless(files: list[FilePatch]) -> None:
         raise Problem("The diff contains a file twice.", "", "Put all its hunks under one --- line.")
 
 
-def _names(old: str, new: str, at: int) -> FilePatch:
+def _parse_names(old: str, new: str, index: int) -> FilePatch:
     names = [line[4:].split("\t")[0].strip() for line in (old, new)]
     if any(name.startswith('"') for name in names):
-        raise _bad(at, "Quoted file names are not supported.", "Write the name without quotes.")
+        raise _problem_at(index, "Quoted file names are not supported.", "Write the name without quotes.")
     old_name, new_name = ("" if name == NO_FILE else name for name in names)
     if all(not name or name.startswith(side) for name, side in ((old_name, "a/"), (new_name, "b/"))):
         old_name, new_name = old_name[2:], new_name[2:]
     if not (old_name or new_name) or (old_name and new_name and old_name != new_name):
-        raise _bad(at, "The two names differ.", "Renames are not supported; move files with a command.")
+        raise _problem_at(index, "The two names differ.", "Renames are not supported; move files with a command.")
     return FilePatch(old_name, new_name)
 
 
-def _hunk(lines: list[str], at: int, file: FilePatch) -> int:
+def _parse_hunk(lines: list[str], index: int, file: FilePatch) -> int:
     """Parse one hunk into `file` and return the index of the line after it."""
-    found = HUNK.match(lines[at])
-    if found is None:
-        raise _bad(at, "The @@ line is invalid.", "Write it as @@ -line,count +line,count @@.")
-    hunk = PatchHunk(int(found[1]))
-    wanted_old, wanted_new = (1 if found[n] is None else int(found[n]) for n in (2, 4))
-    opened = at
-    at += 1
-    while (len(hunk.old), len(hunk.new)) != (wanted_old, wanted_new):
-        line = lines[at] if at < len(lines) else None
-        if line is None or line[0] not in " +-\\\r\n" or len(hunk.old) > wanted_old or len(hunk.new) > wanted_new:
-            raise _bad(opened, "The hunk does not have the counts of its @@ line.", "Correct the counts or the hunk.")
-        _take(line, hunk, lines[at - 1])
-        at += 1
-    if at < len(lines) and lines[at].startswith("\\"):
-        _take(lines[at], hunk, lines[at - 1])
-        at += 1
+    match = HUNK.match(lines[index])
+    if match is None:
+        raise _problem_at(index, "The @@ line is invalid.", "Write it as @@ -line,count +line,count @@.")
+    hunk = PatchHunk(int(match[1]))
+    old_count, new_count = (1 if match[n] is None else int(match[n]) for n in (2, 4))
+    header_index = index
+    index += 1
+    while (len(hunk.old), len(hunk.new)) != (old_count, new_count):
+        line = lines[index] if index < len(lines) else None
+        if line is None or line[0] not in " +-\\\r\n" or len(hunk.old) > old_count or len(hunk.new) > new_count:
+            raise _problem_at(
+                header_index, "The hunk does not have the counts of its @@ line.", "Correct the counts or the hunk."
+            )
+        _add_line(line, hunk, lines[index - 1])
+        index += 1
+    if index < len(lines) and lines[index].startswith("\\"):
+        _add_line(lines[index], hunk, lines[index - 1])
+        index += 1
     file.hunks.append(hunk)
-    return at
+    return index
 
 
-def _take(line: str, hunk: PatchHunk, last: str) -> None:
+def _add_line(line: str, hunk: PatchHunk, previous: str) -> None:
     """Add a line, which follows the line `last`. An empty line counts as context: models omit its space."""
     if line.startswith("\\"):  # "No newline at end of file", about the previous line
         for side, sign in ((hunk.old, "+"), (hunk.new, "-")):
-            if side and last[0] != sign:
+            if side and previous[0] != sign:
                 side[-1] = side[-1].removesuffix("\n")
         return
-    sign, rest = (" ", line) if line[0] in "\r\n" else (line[0], line[1:])
-    if not rest.endswith("\n"):
-        rest += "\n"
+    sign, text = (" ", line) if line[0] in "\r\n" else (line[0], line[1:])
+    if not text.endswith("\n"):
+        text += "\n"
     if sign in " -":
-        hunk.old.append(rest)
+        hunk.old.append(text)
     if sign in " +":
-        hunk.new.append(rest)
+        hunk.new.append(text)
 
 
 def apply_diff(file: FilePatch, text: str) -> str:
@@ -125,29 +129,29 @@ def apply_diff(file: FilePatch, text: str) -> str:
     shift = next_line = 0
     for number, hunk in enumerate(file.hunks, 1):
         expected = max(hunk.start - 1 if hunk.old else hunk.start, 0) + shift
-        at = _place(lines, hunk.old, expected, next_line)
-        if at is None:
+        index = _position(lines, hunk.old, expected, next_line)
+        if index is None:
             excerpt = "".join(hunk.old[:3]).rstrip()
             raise Problem(
                 f"Hunk {number} does not apply to {file.path}; nothing was changed.",
                 f"Expected near line {hunk.start}:\n{excerpt}",
                 "Read the file and make the diff from its current text.",
             )
-        lines[at : at + len(hunk.old)] = hunk.new
-        shift = at - expected + shift + len(hunk.new) - len(hunk.old)
-        next_line = at + len(hunk.new)
+        lines[index : index + len(hunk.old)] = hunk.new
+        shift = index - expected + shift + len(hunk.new) - len(hunk.old)
+        next_line = index + len(hunk.new)
     return "".join(lines)
 
 
-def _place(lines: list[str], old: list[str], expected: int, next_line: int) -> int | None:
+def _position(lines: list[str], old: list[str], expected: int, next_line: int) -> int | None:
     if not old:
         return expected if next_line <= expected <= len(lines) else None
     if expected >= next_line and lines[expected : expected + len(old)] == old:
         return expected
-    places = (at for at in range(next_line, len(lines) - len(old) + 1) if lines[at] == old[0])
-    fitting = [at for at in places if lines[at : at + len(old)] == old]
+    candidates = (index for index in range(next_line, len(lines) - len(old) + 1) if lines[index] == old[0])
+    fitting = [index for index in candidates if lines[index : index + len(old)] == old]
     return fitting[0] if len(fitting) == 1 else None
 
 
-def _bad(at: int, what: str, do: str) -> Problem:
-    return Problem(f"Line {at + 1} of the diff: {what}", "", do)
+def _problem_at(index: int, message: str, fix: str) -> Problem:
+    return Problem(f"Line {index + 1} of the diff: {message}", "", fix)

@@ -61,13 +61,13 @@ def _tavily(base: str, key: str, query: str, count: int) -> WebSearchRequest:
     return WebSearchRequest(f"{base}/search", headers, json.dumps({"query": query, "max_results": count}).encode())
 
 
-def _read(words: str, *path: str) -> Callable[[Any], list[WebResult]]:
+def _read(excerpt_key: str, *path: str) -> Callable[[Any], list[WebResult]]:
     """Return a function that reads the results at this path of a response; results without a URL are skipped."""
 
-    def hits(plain: Any) -> list[WebResult]:
-        rows = as_objects(get_path(plain, *path))
+    def hits(response: Any) -> list[WebResult]:
+        rows = as_objects(get_path(response, *path))
         return [
-            WebResult(as_text(row.get("title")), as_text(row["url"]), as_text(row.get(words)))
+            WebResult(as_text(row.get("title")), as_text(row["url"]), as_text(row.get(excerpt_key)))
             for row in rows
             if as_text(row.get("url"))
         ]
@@ -112,41 +112,44 @@ class WebSearch:
     @property
     def host(self) -> str:
         """The host that queries are sent to, as rules name it; empty if no engine is set."""
-        now = self.settings()
-        return urlsplit(_base(now.search_engine, now)).netloc if now.search_engine in WEB_SEARCH_ENGINES else ""
+        settings = self.settings()
+        if settings.search_engine not in WEB_SEARCH_ENGINES:
+            return ""
+        return urlsplit(_base(settings.search_engine, settings)).netloc
 
     async def search(self, query: str, count: int) -> list[WebResult]:
         """Return the results of a query; raise a Problem for every error of the engine."""
-        now = self.settings()
-        engine = WEB_SEARCH_ENGINES.get(now.search_engine)
+        settings = self.settings()
+        engine = WEB_SEARCH_ENGINES.get(settings.search_engine)
         if engine is None:
             raise Problem("No search engine is set up.", "", "Continue without one, or ask the user to set one up.")
         key = ""
         if engine.variable:
-            found = await self.secrets.find(key_owner(now.search_engine, now))
-            if not found.value:
-                why = found.error.message if found.error else "None is set."
-                raise Problem(f"{engine.title} needs an API key.", why, f"Ask the user to set one. {SETTINGS_HINT}")
-            key = found.value
-        asking = engine.request(_base(now.search_engine, now), key, query, count)
-        status, body = await _answer(asking, key, now)
+            key_lookup = await self.secrets.find(key_owner(settings.search_engine, settings))
+            if not key_lookup.value:
+                cause = key_lookup.error.message if key_lookup.error else "None is set."
+                raise Problem(f"{engine.title} needs an API key.", cause, f"Ask the user to set one. {SETTINGS_HINT}")
+            key = key_lookup.value
+        request = engine.request(_base(settings.search_engine, settings), key, query, count)
+        status, body = await _send(request, key, settings)
         if status >= 400:
-            raise Problem(f"{engine.title} refused the search.", _why(now.search_engine, status), SETTINGS_HINT)
-        plain = parse_json(body.decode("utf-8", "replace"))
-        if not isinstance(plain, dict):
+            reason = _refusal_reason(settings.search_engine, status)
+            raise Problem(f"{engine.title} refused the search.", reason, SETTINGS_HINT)
+        response = parse_json(body.decode("utf-8", "replace"))
+        if not isinstance(response, dict):
             raise Problem(f"{engine.title} did not return results.", "The response is not JSON.", SETTINGS_HINT)
-        return engine.parse_results(plain)[:count]
+        return engine.parse_results(response)[:count]
 
 
-def _why(name: str, status: int) -> str:
+def _refusal_reason(name: str, status: int) -> str:
     if name == "searxng" and status == 403:
         return "It does not return JSON: add `json` to `search: formats:` in its settings.yml."
     refused = "It does not accept the API key."
-    known = {401: refused, 402: "The credit is used up.", 403: refused, 429: "It accepts no more requests for now."}
-    return known.get(status, f"It returned status {status}.")
+    reasons = {401: refused, 402: "The credit is used up.", 403: refused, 429: "It accepts no more requests for now."}
+    return reasons.get(status, f"It returned status {status}.")
 
 
-async def _answer(asking: WebSearchRequest, key: str, settings: Settings) -> tuple[int, bytes]:
+async def _send(request: WebSearchRequest, key: str, settings: Settings) -> tuple[int, bytes]:
     """Send a request with the HTTP client of the models: no proxy from the environment, no redirects, and limits."""
     from core.models.endpoint import ProviderEndpoint, RequestTimeouts
     from core.models.errors import ErrorContext
@@ -154,13 +157,13 @@ async def _answer(asking: WebSearchRequest, key: str, settings: Settings) -> tup
     from core.models.mask import KeyMask
     from core.models.model import ModelError
 
-    check_address(asking.url.partition("?")[0], allow_http=not key)
-    patience = RequestTimeouts(settings.connect_timeout_s, SECONDS, SECONDS, SECONDS)
-    base = origin_of(asking.url)
-    server = ProviderEndpoint(base, key, allow_http=True, proxy=settings.proxy, timeouts=patience)
-    place = ErrorContext(urlsplit(asking.url).netloc, "", KeyMask(key))
+    check_address(request.url.partition("?")[0], allow_http=not key)
+    timeouts = RequestTimeouts(settings.connect_timeout_s, SECONDS, SECONDS, SECONDS)
+    base = origin_of(request.url)
+    server = ProviderEndpoint(base, key, allow_http=True, proxy=settings.proxy, timeouts=timeouts)
+    error_context = ErrorContext(urlsplit(request.url).netloc, "", KeyMask(key))
     try:
-        async with ModelHttpClient(server).request(asking.url, place, asking.headers, asking.body) as answer:
+        async with ModelHttpClient(server).request(request.url, error_context, request.headers, request.body) as answer:
             return answer.status, await answer.read_body(LARGEST)
-    except ModelError as fault:
-        raise Problem(fault.details.message, fault.details.cause, SETTINGS_HINT) from fault
+    except ModelError as error:
+        raise Problem(error.details.message, error.details.cause, SETTINGS_HINT) from error

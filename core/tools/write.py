@@ -17,18 +17,19 @@ class WriteArguments:
     content: Annotated[str, ParameterDescription("The whole new text.")]
 
 
-async def run(parameters: WriteArguments, place: ToolContext) -> ToolResult:
-    return await run_to_completion(_write, parameters, place)
+async def run(parameters: WriteArguments, context: ToolContext) -> ToolResult:
+    return await run_to_completion(_write, parameters, context)
 
 
-def _write(parameters: WriteArguments, place: ToolContext) -> ToolResult:
+def _write(parameters: WriteArguments, context: ToolContext) -> ToolResult:
     refuse_undecodable_name(parameters.path)
     after = parameters.content.encode("utf-8", "replace")
-    done = place.broker.write(parameters.path, after, allow_protected=bool(place.grant.protected_paths))
-    what = "Wrote" if done.before is None else "Replaced"
-    linked = " Another hard link to the file still has the old text." if done.links > 1 else ""
-    changes = () if done.before == after else (FileChange(parameters.path, done.before, after, (done.mode, done.mode)),)
-    text = f"{what} {parameters.path} ({len(after):,} bytes).{linked}"
+    replaced = context.broker.write(parameters.path, after, allow_protected=bool(context.grant.protected_paths))
+    verb = "Wrote" if replaced.before is None else "Replaced"
+    link_note = " Another hard link to the file still has the old text." if replaced.links > 1 else ""
+    change = FileChange(parameters.path, replaced.before, after, (replaced.mode, replaced.mode))
+    changes = () if replaced.before == after else (change,)
+    text = f"{verb} {parameters.path} ({len(after):,} bytes).{link_note}"
     return ToolResult(text, changes=changes, known_files=((parameters.path, content_digest(after)),))
 
 

@@ -31,20 +31,20 @@ def connect(order: dict[str, str]) -> bool:
 
 
 def unix_socket(order: dict[str, str]) -> bool:
-    with socket.socket(socket.AF_UNIX) as way:
-        way.connect(f"{order['outside']}/socket")
+    with socket.socket(socket.AF_UNIX) as connection:
+        connection.connect(f"{order['outside']}/socket")
         return True
 
 
 def environment(order: dict[str, str]) -> bool:
     """Read the environment of any visible process, also of the first one, which is the launcher itself."""
-    for place in Path("/proc").glob("[0-9]*/environ"):
+    for file in Path("/proc").glob("[0-9]*/environ"):
         try:
-            body = place.read_bytes()
+            body = file.read_bytes()
         except OSError:
             continue
         names = {line.split(b"=")[0].decode(errors="replace") for line in body.split(b"\0") if line}
-        if order["canary"].encode() in body or (place.parent.name == "1" and names - set(order["names"].split())):
+        if order["canary"].encode() in body or (file.parent.name == "1" and names - set(order["names"].split())):
             return True
     return False
 
@@ -107,20 +107,20 @@ def namespace(order: dict[str, str]) -> bool:
 
 
 def _clone() -> int:
-    none = ctypes.c_long(0)
+    unset = ctypes.c_long(0)
     number = ctypes.c_long(_CLONE[os.uname().machine])
-    found = int(libc.syscall(number, ctypes.c_long(_NEW_USER | signal.SIGCHLD), none, none, none, none))
-    if found == 0:
+    pid = int(libc.syscall(number, ctypes.c_long(_NEW_USER | signal.SIGCHLD), unset, unset, unset, unset))
+    if pid == 0:
         os._exit(0)
-    return found
+    return pid
 
 
 def kernel(order: dict[str, str]) -> bool:
     """Open kernel settings for writing. Root owns them and needs no capability; one of them names a program to run."""
     del order
-    for place in ("/proc/sys/kernel/core_pattern", "/proc/sysrq-trigger"):
+    for path in ("/proc/sys/kernel/core_pattern", "/proc/sysrq-trigger"):
         try:
-            os.close(os.open(place, os.O_WRONLY))
+            os.close(os.open(path, os.O_WRONLY))
         except OSError:
             continue
         return True
@@ -141,16 +141,16 @@ def daemon(order: dict[str, str]) -> bool:
         os.setsid()
         if os.fork():
             os._exit(0)
-        nothing = os.open("/dev/null", os.O_RDWR)
+        null = os.open("/dev/null", os.O_RDWR)
         for descriptor in range(3):  # so that nobody who reads our output waits for this process
-            os.dup2(nothing, descriptor)
+            os.dup2(null, descriptor)
         with Path(order["folder"], "lock").open("w") as file:
             fcntl.flock(file, fcntl.LOCK_EX)
             Path(order["folder"], "locked").touch()
             signal.alarm(10)
             signal.pause()
-    until = time.monotonic() + 5
-    while not Path(order["folder"], "locked").exists() and time.monotonic() < until:
+    deadline = time.monotonic() + 5
+    while not Path(order["folder"], "locked").exists() and time.monotonic() < deadline:
         os.sched_yield()
     return False
 
@@ -163,14 +163,14 @@ ALL_ATTACKS: tuple[Callable[[dict[str, str]], bool], ...] = (
 
 def main(order: dict[str, str]) -> None:
     """Print the names of the attacks that worked, as one line of JSON."""
-    found = []
+    succeeded = []
     for attack in ALL_ATTACKS:
         try:
             if attack(order):
-                found.append(attack.__name__)
+                succeeded.append(attack.__name__)
         except OSError:
             continue
-    os.write(1, f"{json.dumps(found)}\n".encode())
+    os.write(1, f"{json.dumps(succeeded)}\n".encode())
 
 
 if __name__ == "__main__":

@@ -25,9 +25,9 @@ def openat2(root: int, name: str, flags: int, mode: int = 0) -> int:
     how = _How(flags | os.O_CLOEXEC, mode, _BENEATH | _NO_MAGIC_LINKS)
     path, size = os.fsencode(name), ctypes.c_size_t(ctypes.sizeof(how))
     for _ in range(_TRIES):
-        found = _libc().syscall(ctypes.c_long(_OPENAT2), ctypes.c_int(root), path, ctypes.byref(how), size)
-        if found >= 0:
-            return int(found)
+        descriptor = _libc().syscall(ctypes.c_long(_OPENAT2), ctypes.c_int(root), path, ctypes.byref(how), size)
+        if descriptor >= 0:
+            return int(descriptor)
         if (fault := ctypes.get_errno()) not in (errno.EAGAIN, errno.EINTR):
             break
     raise OSError(fault, os.strerror(fault), name)
@@ -37,31 +37,31 @@ def open_by_walking(root: int, name: str, flags: int, mode: int = 0) -> int:
     """Open a file beneath `root` without openat2: part by part, following no link and never leaving `root`."""
     if name.startswith("/"):
         raise OSError(errno.EXDEV, os.strerror(errno.EXDEV), name)
-    way = [os.dup(root)]
+    descriptors = [os.dup(root)]
     flags |= os.O_NOFOLLOW | os.O_CLOEXEC
     parts = [part for part in name.split("/") if part not in ("", ".")]
     try:
         for part in parts[:-1]:
-            _step(way, part, _FOLDER, 0)
-        _step(way, parts[-1] if parts else ".", flags, mode)
-        return way.pop()
+            _step(descriptors, part, _FOLDER, 0)
+        _step(descriptors, parts[-1] if parts else ".", flags, mode)
+        return descriptors.pop()
     finally:
-        for descriptor in way:
+        for descriptor in descriptors:
             os.close(descriptor)
 
 
 _FOLDER = getattr(os, "O_PATH", os.O_RDONLY) | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0)
 
 
-def _step(way: list[int], part: str, flags: int, mode: int) -> None:
+def _step(descriptors: list[int], part: str, flags: int, mode: int) -> None:
     if part == "..":
-        os.close(way.pop())
-        if not way:
+        os.close(descriptors.pop())
+        if not descriptors:
             raise OSError(errno.EXDEV, os.strerror(errno.EXDEV), part)
         part = "."  # the last part is opened with the requested flags, even if it is a parent
-    way.append(os.open(part, flags | getattr(os, "O_CLOEXEC", 0), mode, dir_fd=way[-1]))
+    descriptors.append(os.open(part, flags | getattr(os, "O_CLOEXEC", 0), mode, dir_fd=descriptors[-1]))
     if part == ".":
-        os.close(way.pop(-2))
+        os.close(descriptors.pop(-2))
 
 
 @functools.cache

@@ -45,8 +45,8 @@ class FileBroker:
         self._real = Path(os.path.realpath(folder))
         self._open = beneath.openat2 if beneath.has_openat2() and not without_openat2 else beneath.open_by_walking
         self._root = os.open(self._real, _FOLDER)
-        found = os.fstat(self._root)
-        self._identity = (found.st_dev, found.st_ino)
+        status = os.fstat(self._root)
+        self._identity = (status.st_dev, status.st_ino)
 
     def __enter__(self) -> "FileBroker":
         return self
@@ -91,12 +91,12 @@ class FileBroker:
             return _contents(descriptor, name, READ_LIMIT) if os.fstat(descriptor).st_size <= SMALL else None
 
     @contextlib.contextmanager
-    def _open_to_read(self, name: str, keys: bool) -> Iterator[int]:
+    def _open_to_read(self, name: str, allow_secrets: bool) -> Iterator[int]:
         """Open a file for reading. Whether it has secrets is decided by the open file: a link may change meanwhile."""
         with self._errors_as_problems(name, f"There is no file {printable(name)}."):
             descriptor = self._open(self._root, self._name(name), _READ)
             try:
-                if not keys and is_secret(self._place(descriptor)):
+                if not allow_secrets and is_secret(self._path_of(descriptor)):
                     raise Problem(f"{printable(name)} contains secrets.", "", "The user can open it; an agent cannot.")
                 yield descriptor
             finally:
@@ -112,8 +112,8 @@ class FileBroker:
             raise Problem(
                 f"{printable(name)} would be too large.", f"It has {len(body):,} bytes; the limit is {WRITE_LIMIT:,}."
             )
-        found = self.stat(name)
-        if found and stat.S_ISLNK(found.st_mode):
+        status = self.stat(name)
+        if status and stat.S_ISLNK(status.st_mode):
             name = self.resolve(name)  # write the target and keep the link
         with (
             self._errors_as_problems(name),
@@ -122,10 +122,10 @@ class FileBroker:
             if not leaf:
                 raise Problem(f"{printable(name)} is a folder.", "", "Use a file.")
             before = self._replaced(folder, leaf, name)
-            found = None if before is None else os.lstat(leaf, dir_fd=folder)
-            had = stat.S_IMODE(found.st_mode) & 0o777 if found else 0
-            _replace(folder, leaf, body, mode or (had if found else None))
-            return ReplacedFile(before, found.st_nlink if found else 1, had)
+            status = None if before is None else os.lstat(leaf, dir_fd=folder)
+            former_mode = stat.S_IMODE(status.st_mode) & 0o777 if status else 0
+            _replace(folder, leaf, body, mode or (former_mode if status else None))
+            return ReplacedFile(before, status.st_nlink if status else 1, former_mode)
 
     def remove(self, name: str, *, allow_protected: bool = False) -> None:
         """Remove a file or a link, never a folder."""
@@ -140,16 +140,16 @@ class FileBroker:
 
     def mode(self, name: str) -> int:
         """Return the permission bits of a regular file, or 0 if the path is not a regular file."""
-        found = self.stat(name)
-        return stat.S_IMODE(found.st_mode) & 0o777 if found and stat.S_ISREG(found.st_mode) else 0
+        status = self.stat(name)
+        return stat.S_IMODE(status.st_mode) & 0o777 if status and stat.S_ISREG(status.st_mode) else 0
 
     def entries(self, name: str = ".") -> list[tuple[str, str]]:
         """Return every name in a folder with its kind: folder, file, link or other."""
         with self._errors_as_problems(name, f"There is no folder {printable(name)}."):
             descriptor = self._open(self._root, self._name(name), _FOLDER)
             try:
-                with os.scandir(descriptor) as found:
-                    return sorted((entry.name, _kind(entry)) for entry in found)
+                with os.scandir(descriptor) as entries:
+                    return sorted((entry.name, _kind(entry)) for entry in entries)
             finally:
                 os.close(descriptor)
 
@@ -173,26 +173,27 @@ class FileBroker:
         with contextlib.suppress(OSError):
             return self._real_of(self._open(self._root, relative_name, _BARE & ~getattr(os, "O_NOFOLLOW", 0)))
         parts = PurePosixPath(relative_name).parts
-        for kept in range(len(parts) - 1, -1, -1):
+        for count in range(len(parts) - 1, -1, -1):
             try:
-                near = self._real_of(self._open(self._root, "/".join(parts[:kept]) or ".", _FOLDER))
+                ancestor = self._real_of(self._open(self._root, "/".join(parts[:count]) or ".", _FOLDER))
             except FileNotFoundError:
                 continue
             except OSError as error:
                 raise self._as_problem(error, name) from error
-            return str(PurePosixPath(near, *parts[kept:]))
+            return str(PurePosixPath(ancestor, *parts[count:]))
         return relative_name
 
     def _real_of(self, descriptor: int) -> str:
+        """Return the path of an open file, and close it."""
         try:
-            return self._place(descriptor)
+            return self._path_of(descriptor)
         finally:
             os.close(descriptor)
 
-    def _place(self, descriptor: int) -> str:
-        place, root = beneath.path_of_descriptor(descriptor), beneath.path_of_descriptor(self._root)
-        inside = place.startswith(root.rstrip("/") + "/")
-        return place[len(root.rstrip("/")) + 1 :] if inside else os.path.relpath(place, root)
+    def _path_of(self, descriptor: int) -> str:
+        path, root = beneath.path_of_descriptor(descriptor), beneath.path_of_descriptor(self._root)
+        is_inside = path.startswith(root.rstrip("/") + "/")
+        return path[len(root.rstrip("/")) + 1 :] if is_inside else os.path.relpath(path, root)
 
     def _name(self, name: str) -> str:
         self.check_identity()
@@ -201,10 +202,10 @@ class FileBroker:
     def check_identity(self) -> None:
         """Raise a Problem unless the path still leads to the folder that was opened: the user sees the path."""
         try:
-            found = os.lstat(self._real)
+            status = os.lstat(self._real)
         except OSError:
-            found = None
-        if found is None or (found.st_dev, found.st_ino) != self._identity:
+            status = None
+        if status is None or (status.st_dev, status.st_ino) != self._identity:
             raise Problem(
                 f"{self.folder} is a different folder now.", "It was moved or replaced.", "Start a new session."
             )
@@ -219,13 +220,13 @@ class FileBroker:
         if leaf == "..":
             parts, leaf = [*parts, leaf], ""
         if (make or change) and not protected and self.is_protected(name):
-            what, do = f"{printable(name)} is protected.", "Ask the user to change it, or leave it."
-            raise Problem(what, "Programs outside the sandbox run or trust its contents.", do)
+            message, fix = f"{printable(name)} is protected.", "Ask the user to change it, or leave it."
+            raise Problem(message, "Programs outside the sandbox run or trust its contents.", fix)
         folder = self._folder(parts, make)
         try:
             # Checked again by the open folder: a link in the path may have changed meanwhile.
-            place = f"{self._place(folder)}/{leaf}"
-            if (make or change) and not protected and (is_protected(place) or is_secret(place)):
+            path = f"{self._path_of(folder)}/{leaf}"
+            if (make or change) and not protected and (is_protected(path) or is_secret(path)):
                 raise Problem(f"{printable(name)} is protected.", "It leads to a protected place.", "")
             yield folder, leaf
         finally:
@@ -237,12 +238,12 @@ class FileBroker:
         except FileNotFoundError:
             if not make:
                 raise
-        above = self._folder(parts[:-1], make)
+        parent = self._folder(parts[:-1], make)
         try:
             with contextlib.suppress(FileExistsError):
-                os.mkdir(parts[-1], dir_fd=above)
+                os.mkdir(parts[-1], dir_fd=parent)
         finally:
-            os.close(above)
+            os.close(parent)
         return self._open(self._root, "/".join(parts), _FOLDER)
 
     def _replaced(self, folder: int, leaf: str, name: str) -> bytes | None:
@@ -266,8 +267,8 @@ class FileBroker:
         try:
             yield
         except FileNotFoundError as error:
-            what = missing or f"{printable(name)} no longer exists."
-            raise Problem(what, "", "List the folder, then use one that exists.") from error
+            message = missing or f"{printable(name)} no longer exists."
+            raise Problem(message, "", "List the folder, then use one that exists.") from error
         except OSError as error:
             raise self._as_problem(error, name) from error
 
@@ -282,19 +283,19 @@ class FileBroker:
 
 
 def _contents(descriptor: int, name: str, limit: int) -> bytes:
-    found = os.fstat(descriptor)
-    if not stat.S_ISREG(found.st_mode):
+    status = os.fstat(descriptor)
+    if not stat.S_ISREG(status.st_mode):
         raise Problem(f"{printable(name)} is not a regular file.", "", "Use a file.")
-    size, pieces = found.st_size, []
+    size, chunks = status.st_size, []
     if size <= limit:
-        left = limit + 1  # it may grow while it is read
-        while left > 0 and (piece := os.read(descriptor, min(left, 1 << 20))):
-            pieces.append(piece)
-            left -= len(piece)
-        size = max(limit + 1 - left, 0)
+        remaining = limit + 1  # it may grow while it is read
+        while remaining > 0 and (chunk := os.read(descriptor, min(remaining, 1 << 20))):
+            chunks.append(chunk)
+            remaining -= len(chunk)
+        size = max(limit + 1 - remaining, 0)
     if size > limit:
         raise Problem(f"{printable(name)} is too large.", f"It has {size:,} bytes or more; the limit is {limit:,}.")
-    return b"".join(pieces)
+    return b"".join(chunks)
 
 
 def _replace(folder: int, leaf: str, body: bytes, mode: int | None) -> None:

@@ -31,6 +31,7 @@ _ENVIRONMENT = {
     "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0",
 }  # fmt: skip
 _OPTIONS = ("-c", "protocol.allow=never", "-c", "core.fsmonitor=false")
+_MAX_ENTRY = 4096 + 8  # bytes of a name and a mode in a tree
 References = dict[str, str]  # the object that each reference names
 
 
@@ -69,70 +70,75 @@ class CommittedFiles:
         if self._repositories is not None:
             return
         self._repositories = {}
-        places = sorted(git_places, key=lambda place: place.count("/"))[:MAX_REPOSITORIES]
-        if not places or not shutil.which("git"):
+        outermost = sorted(git_places, key=lambda name: name.count("/"))[:MAX_REPOSITORIES]
+        if not outermost or not shutil.which("git"):
             return
-        former, interrupted = self._read()
-        for place in places:
-            now, known = self._references(place), former.get(place)
-            if known is None:
-                good = now
-            else:  # what is as commands left it, or may have been moved by an interrupted run, is not the user's
-                moved = {
-                    name: found for name, found in now.items() if not interrupted and found != known.seen.get(name)
-                }
-                good = {name: found for name, found in known.good.items() if name in now} | moved
-            self._repositories[place] = _Repository(now, good)
+        records, interrupted = self._read()
+        for git_place in outermost:
+            current, record = self._references(git_place), records.get(git_place)
+            if record is None:
+                good = current
+            else:
+                good = {name: object_name for name, object_name in record.good.items() if name in current}
+                if not interrupted:  # an interrupted run may have moved references that it did not record
+                    good |= {  # what is as commands left it is not the user's
+                        name: object_name
+                        for name, object_name in current.items()
+                        if object_name != record.seen.get(name)
+                    }
+            self._repositories[git_place] = _Repository(current, good)
         self._write(interrupted=True)
 
     def close(self, git_places: Iterable[str]) -> None:
         """Record the references as the commands of the run left them."""
         if not self._repositories and (not git_places or self._repositories is None):
             return
-        for place in list(git_places)[:MAX_REPOSITORIES]:
-            known = self._repositories.setdefault(place, _Repository())
-            known.seen = self._references(place)
+        for git_place in list(git_places)[:MAX_REPOSITORIES]:
+            repository = self._repositories.setdefault(git_place, _Repository())
+            repository.seen = self._references(git_place)
         self._write(interrupted=False)
 
     def find(self, files: Sequence[FileVersion]) -> set[str]:
         """Return the paths of those files that a commit of the user contains at the same path."""
-        found: set[str] = set()
-        wanted: dict[str, list[FileVersion]] = {}
+        committed: set[str] = set()
+        versions_by_place: dict[str, list[FileVersion]] = {}
         for file in files:
-            if (place := self._place_of(file.path)) is not None:
-                wanted.setdefault(place, []).append(file)
-        for place, versions in wanted.items():
+            if (git_place := self._place_of(file.path)) is not None:
+                versions_by_place.setdefault(git_place, []).append(file)
+        for git_place, versions in versions_by_place.items():
             assert self._repositories is not None
-            top = place.rpartition(".git")[0]
+            top = git_place.rpartition(".git")[0]
             with contextlib.suppress(OSError, ValueError, subprocess.SubprocessError):
-                found |= self._search(place, top, versions, self._repositories[place].good.values())
-        return found
+                committed |= self._search(git_place, top, versions, self._repositories[git_place].good.values())
+        return committed
 
     def _place_of(self, path: str) -> str | None:
         """Return the innermost repository that was there before the commands and contains this path."""
-        inner = [place for place in self._repositories or () if path.startswith(place.rpartition(".git")[0])]
-        return max(inner, key=len, default=None)
+        containing = [name for name in self._repositories or () if path.startswith(name.rpartition(".git")[0])]
+        return max(containing, key=len, default=None)
 
-    def _search(self, place: str, top: str, files: list[FileVersion], tips: Iterable[str]) -> set[str]:
+    def _search(self, git_place: str, top: str, files: list[FileVersion], tips: Iterable[str]) -> set[str]:
         waiting = deque(dict.fromkeys(tips))
         if not waiting:
             return set()
-        left = {file.path: file for file in files}
-        until, met = time.monotonic() + SECONDS, set(waiting)
-        with _ObjectReader(self._git_folder(place), until) as objects:
-            while waiting and left and time.monotonic() < until and len(met) < MAX_COMMITS:
-                tree, above = objects.commit(waiting.popleft())
-                waiting.extend(name for name in above if name not in met)
-                met.update(above)
-                for path in [
-                    path for path, file in left.items() if tree and objects.contains(tree, path[len(top) :], file)
-                ]:
-                    del left[path]
-        return {file.path for file in files} - left.keys()
+        missing = {file.path: file for file in files}
+        deadline, seen = time.monotonic() + SECONDS, set(waiting)
+        with _ObjectReader(self._git_folder(git_place), deadline) as objects:
+            while waiting and missing and time.monotonic() < deadline and len(seen) < MAX_COMMITS:
+                tree, parents = objects.commit(waiting.popleft())
+                waiting.extend(name for name in parents if name not in seen)
+                seen.update(parents)
+                if tree:
+                    committed = [
+                        path for path, file in missing.items() if objects.contains(tree, path[len(top) :], file)
+                    ]
+                    for path in committed:
+                        del missing[path]
+        return {file.path for file in files} - missing.keys()
 
-    def _git_folder(self, place: str) -> Path:
+    def _git_folder(self, git_place: str) -> Path:
         """Return the git folder; for a linked worktree the one that all worktrees share."""
-        git = self._folder / place
+        git = self._folder / git_place
         if git.is_dir():
             return git
         pair = worktree_git_folders(git.parent)
@@ -140,44 +146,46 @@ class CommittedFiles:
             return pair[1]
         return git.parent / git.read_text("utf-8", "replace").removeprefix("gitdir:").strip()
 
-    def _references(self, place: str) -> References:
+    def _references(self, git_place: str) -> References:
         try:
-            words = ["git", *_OPTIONS, f"--git-dir={self._git_folder(place)}", "show-ref", "--head"]
-            done = subprocess.run(
-                words, env=_ENVIRONMENT, cwd="/", capture_output=True, text=True, check=False, timeout=SECONDS,
+            command = ["git", *_OPTIONS, f"--git-dir={self._git_folder(git_place)}", "show-ref", "--head"]
+            completed = subprocess.run(
+                command, env=_ENVIRONMENT, cwd="/", capture_output=True, text=True, check=False, timeout=SECONDS,
                 errors="surrogateescape",
             )  # fmt: skip
         except (OSError, subprocess.SubprocessError):
             return {}
-        return {name: found for line in done.stdout.splitlines() for found, _, name in (line.partition(" "),)}
+        fields = (line.partition(" ") for line in completed.stdout.splitlines())
+        return {name: object_name for object_name, _, name in fields}
 
     def _read(self) -> tuple[dict[str, _Repository], bool]:
         try:
-            plain = json.loads(self._record.read_text("utf-8", "surrogatepass"))
-            return {name: _Repository(**one) for name, one in plain["repositories"].items()}, plain["interrupted"]
+            record = json.loads(self._record.read_text("utf-8", "surrogatepass"))
+            repositories = {name: _Repository(**fields) for name, fields in record["repositories"].items()}
+            return repositories, record["interrupted"]
         except (OSError, ValueError, TypeError, KeyError):
             return {}, False
 
     def _write(self, *, interrupted: bool) -> None:
-        repositories = {name: asdict(one) for name, one in (self._repositories or {}).items()}
-        plain = {"interrupted": interrupted, "repositories": repositories}
+        repositories = {name: asdict(repository) for name, repository in (self._repositories or {}).items()}
+        record = {"interrupted": interrupted, "repositories": repositories}
         temporary = self._record.with_suffix(f".{os.getpid()}-{threading.get_ident()}")
         with contextlib.suppress(OSError):  # then the next run takes the references as they are
             self._record.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             temporary.touch(mode=0o600)
-            temporary.write_text(json.dumps(plain), "utf-8", "surrogatepass")
+            temporary.write_text(json.dumps(record), "utf-8", "surrogatepass")
             temporary.replace(self._record)
 
 
 class _ObjectReader:
     """Reads objects of a repository through `git cat-file`, and checks that each has the hash it is named by."""
 
-    def __init__(self, git_folder: Path, until: float) -> None:
-        words = ["git", *_OPTIONS, f"--git-dir={git_folder}", "cat-file", "--batch"]
+    def __init__(self, git_folder: Path, deadline: float) -> None:
+        command = ["git", *_OPTIONS, f"--git-dir={git_folder}", "cat-file", "--batch"]
         self._process = subprocess.Popen(
-            words, env=_ENVIRONMENT, cwd="/", stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+            command, env=_ENVIRONMENT, cwd="/", stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
         )
-        self._timer = threading.Timer(max(until - time.monotonic(), 0), self._process.kill)  # a FIFO blocks git
+        self._timer = threading.Timer(max(deadline - time.monotonic(), 0), self._process.kill)  # a FIFO blocks git
         self._timer.daemon = True
         self._timer.start()
         self._trees: dict[str, dict[bytes, tuple[bytes, str]]] = {}
@@ -211,39 +219,39 @@ class _ObjectReader:
             mode, tree = self._tree(tree).get(part, (b"", ""))
             if mode != b"40000":
                 return False
-        mode, found = self._tree(tree).get(leaf, (b"", ""))
+        mode, object_name = self._tree(tree).get(leaf, (b"", ""))
         expected = b"120000" if file.link else b"100755" if file.executable else b"100644"
         bodies = {file.body, file.body.replace(b"\r\n", b"\n")}  # git may convert the ends of lines
-        return mode == expected and any(_hash("blob", body, len(found)) == found for body in bodies)
+        return mode == expected and any(_hash("blob", body, len(object_name)) == object_name for body in bodies)
 
     def _tree(self, name: str) -> dict[bytes, tuple[bytes, str]]:
-        if (known := self._trees.get(name)) is not None:
-            return known
+        if (cached := self._trees.get(name)) is not None:
+            return cached
         kind, body = self._read(name)
         entries: dict[bytes, tuple[bytes, str]] = {}
-        at, size = 0, len(name) // 2
-        while kind == "tree" and at < len(body):
-            mode, _, rest = body[at : at + 4096 + 8].partition(b" ")
-            leaf = rest.partition(b"\0")[0]
-            at += len(mode) + len(leaf) + 2
-            entries[leaf] = (mode, body[at : at + size].hex())
-            at += size
+        offset, size = 0, len(name) // 2
+        while kind == "tree" and offset < len(body):
+            mode, _, remainder = body[offset : offset + _MAX_ENTRY].partition(b" ")
+            leaf = remainder.partition(b"\0")[0]
+            offset += len(mode) + len(leaf) + 2
+            entries[leaf] = (mode, body[offset : offset + size].hex())
+            offset += size
         self._trees[name] = entries
         return entries
 
     def _read(self, name: str) -> tuple[str, bytes]:
         """Return the kind and the contents of an object; raise ValueError if they do not match its hash."""
-        given, answer = self._process.stdin, self._process.stdout
-        assert given and answer
-        given.write(f"{name}\n".encode())
-        given.flush()
-        words = answer.readline().decode().split()
-        if len(words) != 3:
+        requests, responses = self._process.stdin, self._process.stdout
+        assert requests and responses
+        requests.write(f"{name}\n".encode())
+        requests.flush()
+        header = responses.readline().decode().split()
+        if len(header) != 3:
             return "missing", b""
-        body = _exactly(answer, int(words[2]) + 1)[:-1]
-        if _hash(words[1], body, len(name)) != name:
+        body = _exactly(responses, int(header[2]) + 1)[:-1]
+        if _hash(header[1], body, len(name)) != name:
             raise ValueError(name)
-        return words[1], body
+        return header[1], body
 
 
 def _exactly(file: IO[bytes], size: int) -> bytes:

@@ -34,6 +34,9 @@ _CONTINUE, _LISTENER = 1, 8
 _HERE, _NOT_FOLLOWED, _EMPTY = -100, 0x100, 0x1000  # AT_FDCWD, AT_SYMLINK_NOFOLLOW, AT_EMPTY_PATH
 _INOTIFY_NOT_FOLLOWED = 0x02000000
 _PATH_LIMIT = 4096
+_FILE_TYPE, _FOLDER = 0o170000, 0o040000  # S_IFMT, S_IFDIR
+_REQUEST_SIZE = 80  # of struct seccomp_notif
+_CAPABILITY_VERSION = 0x20080522  # _LINUX_CAPABILITY_VERSION_3
 
 libc = ctypes.CDLL(None if os.name == "posix" else "msvcrt", use_errno=True)
 
@@ -43,12 +46,12 @@ def call(number: int, *arguments: object) -> int:
     return checked(libc.syscall(ctypes.c_long(number), *arguments))
 
 
-def checked(found: int) -> int:
+def checked(result: int) -> int:
     """Return the result of a C function; raise OSError if it failed."""
-    if found < 0:
+    if result < 0:
         fault = ctypes.get_errno()
         raise OSError(fault, os.strerror(fault))
-    return found
+    return result
 
 
 def version() -> int:
@@ -60,16 +63,16 @@ def version() -> int:
 
 
 class Order:
-    """What to run and how, from the arguments of this script. `words` gives it as arguments."""
+    """What to run and how, from the arguments of this script."""
 
-    def __init__(self, words: list[str]) -> None:
+    def __init__(self, arguments: list[str]) -> None:
         # Landlock ABI version, bytes of private shared memory or 0, supervised calls, filter, folder, counts
-        self.version, self.shared = int(words[0]), int(words[1])
-        self.supervised = dict(pair.split("=") for pair in words[2].split(","))
-        self.filter, self.folder = bytes.fromhex(words[3]), words[4]
-        reads, writes = int(words[5]), int(words[6])
-        self.reads, self.writes = words[7 : 7 + reads], words[7 + reads : 7 + reads + writes]
-        self.command = words[7 + reads + writes :]
+        self.version, self.shared = int(arguments[0]), int(arguments[1])
+        self.supervised = dict(pair.split("=") for pair in arguments[2].split(","))
+        self.filter, self.folder = bytes.fromhex(arguments[3]), arguments[4]
+        reads, writes = int(arguments[5]), int(arguments[6])
+        self.reads, self.writes = arguments[7 : 7 + reads], arguments[7 + reads : 7 + reads + writes]
+        self.command = arguments[7 + reads + writes :]
 
 
 def open_private_devices(size: int) -> None:
@@ -98,8 +101,8 @@ def drop_capabilities() -> None:
     """Give up every capability permanently, also those that root gets when it executes a program."""
     for number in range(_LAST_CAPABILITY + 1):
         libc.prctl(_DROP_CAPABILITY, number, 0, 0, 0)
-    header, nothing = pack("Ii", 0x20080522, 0), bytes(24)
-    call(_SET_CAPABILITIES[os.uname().machine], ctypes.c_char_p(header), ctypes.c_char_p(nothing))
+    header, no_capabilities = pack("Ii", _CAPABILITY_VERSION, 0), bytes(24)
+    call(_SET_CAPABILITIES[os.uname().machine], ctypes.c_char_p(header), ctypes.c_char_p(no_capabilities))
 
 
 def confine(order: Order) -> int:
@@ -108,14 +111,16 @@ def confine(order: Order) -> int:
     attributes = pack("QQQ", rights, 3 if order.version >= 4 else 0, 3 if order.version >= 6 else 0)
     size = 24 if order.version >= 6 else 16 if order.version >= 4 else 8
     rules = call(_CREATE, ctypes.c_char_p(attributes), ctypes.c_size_t(size), ctypes.c_uint32(0))
-    for places, allowed in ((order.reads, _READ), (order.writes, rights)):
-        for place in places:
+    for paths, allowed in ((order.reads, _READ), (order.writes, rights)):
+        for path in paths:
             try:
-                descriptor = os.open(place, os.O_PATH | os.O_CLOEXEC)
+                descriptor = os.open(path, os.O_PATH | os.O_CLOEXEC)
             except OSError:
                 continue
-            some = allowed & rights if os.fstat(descriptor).st_mode & 0o170000 == 0o040000 else allowed & rights & _FILE
-            beneath = ctypes.c_char_p(pack("=Qi", some, descriptor))
+            applicable = allowed & rights
+            if os.fstat(descriptor).st_mode & _FILE_TYPE != _FOLDER:
+                applicable &= _FILE
+            beneath = ctypes.c_char_p(pack("=Qi", applicable, descriptor))
             call(_ADD, ctypes.c_int(rules), ctypes.c_int(1), beneath, ctypes.c_uint32(0))
             os.close(descriptor)
     libc.prctl(_NO_NEW_RIGHTS, 1, 0, 0, 0)
@@ -134,22 +139,22 @@ class Supervisor:
         self._listener = listener
         self._own = os.getpid()
         self._folders = []
-        for place in order.writes:
-            descriptor = os.open(place, os.O_PATH)
-            if os.fstat(descriptor).st_mode & 0o170000 == 0o040000:
-                self._folders.append(_place_of(descriptor))
+        for path in order.writes:
+            descriptor = os.open(path, os.O_PATH)
+            if os.fstat(descriptor).st_mode & _FILE_TYPE == _FOLDER:
+                self._folders.append(_path_of(descriptor))
             os.close(descriptor)
 
     def serve(self) -> None:
         """Answer until this process ends."""
-        asked = ctypes.create_string_buffer(80)
+        request = ctypes.create_string_buffer(_REQUEST_SIZE)
         while True:
-            ctypes.memset(asked, 0, 80)
-            if libc.ioctl(self._listener, ctypes.c_ulong(_RECEIVE), asked) < 0:
+            ctypes.memset(request, 0, _REQUEST_SIZE)
+            if libc.ioctl(self._listener, ctypes.c_ulong(_RECEIVE), request) < 0:
                 if ctypes.get_errno() in (errno.EINTR, errno.ENOENT):  # ENOENT: the process was killed meanwhile
                     continue
                 return
-            id_, thread, _, number, _, _, *arguments = unpack("QIIiIQ6Q", asked.raw)
+            id_, thread, _, number, _, _, *arguments = unpack("QIIiIQ6Q", request.raw)
             self._id = id_
             value, fault, flags = 0, 0, 0
             try:
@@ -162,9 +167,9 @@ class Supervisor:
             answer = ctypes.c_char_p(pack("QqiI", id_, max(value, 0), fault, flags))
             libc.ioctl(self._listener, ctypes.c_ulong(_SEND), answer)
 
-    def _decide(self, name: str, thread: int, words: list[int]) -> int:
+    def _decide(self, name: str, thread: int, arguments: list[int]) -> int:
         """Return the result of a call that was performed, or -1 if the kernel is to perform it."""
-        first, second = _signed(words[0]), _signed(words[1])
+        first, second = _signed(arguments[0]), _signed(arguments[1])
         match name:
             case "kill":
                 return self._admit_group(thread, first) if first <= 0 else self._admit(first)
@@ -179,7 +184,7 @@ class Supervisor:
             case "prlimit64" | "sched_setparam" | "sched_setscheduler" | "sched_setaffinity" | "sched_setattr":
                 return self._admit(first)
             case _:
-                return self._perform(name, thread, words)
+                return self._perform(name, thread, arguments)
 
     def _admit(self, pid: int) -> int:
         if pid <= 0 or not self._descends(pid):
@@ -190,11 +195,11 @@ class Supervisor:
         """Admit a signal to a process group in which every process belongs to the command; never one to everybody."""
         if group == -1:
             raise PermissionError(errno.EPERM, "")
-        wanted = os.getpgid(thread) if group == 0 else -group
-        found = [pid for pid in _numbers("/proc") if _group_of(pid) == wanted]
-        if not found:
+        group_id = os.getpgid(thread) if group == 0 else -group
+        members = [pid for pid in _numbers("/proc") if _group_of(pid) == group_id]
+        if not members:
             raise ProcessLookupError(errno.ESRCH, "")
-        for pid in found:
+        for pid in members:
             self._admit(pid)
         return -1
 
@@ -206,73 +211,74 @@ class Supervisor:
                 return True
         return False
 
-    def _perform(self, name: str, thread: int, words: list[int]) -> int:
+    def _perform(self, name: str, thread: int, arguments: list[int]) -> int:
         """Perform a call on a file, if the file is in a writable folder."""
-        base, path, rest, flags = _arguments(name, words)
+        base, path, values, flags = _arguments(name, arguments)
         memory = os.open(f"/proc/{thread}/mem", os.O_RDONLY | os.O_CLOEXEC)
         target = -1
         try:
             text = None if path == 0 else os.pread(memory, _PATH_LIMIT, path).split(b"\0", 1)[0]
-            target = _opened(thread, base, text, flags)
-            times = _times(name, memory, rest[0]) if name in _TIMES else None
-            if not self._is_writable(_place_of(target)):
+            target = _open_target(thread, base, text, flags)
+            times = _times(name, memory, values[0]) if name in _TIMES else None
+            if not self._is_writable(_path_of(target)):
                 raise PermissionError(errno.EPERM, "")
             checked(libc.ioctl(self._listener, ctypes.c_ulong(_IS_VALID), ctypes.c_char_p(pack("Q", self._id))))
-            place = f"/proc/self/fd/{target}"
+            link = f"/proc/self/fd/{target}"
             if name in _TIMES:
-                checked(libc.utimensat(_HERE, ctypes.c_char_p(place.encode()), times and ctypes.c_char_p(times), 0))
+                checked(libc.utimensat(_HERE, ctypes.c_char_p(link.encode()), times and ctypes.c_char_p(times), 0))
             elif name == "truncate":
-                os.truncate(place, unpack("q", pack("Q", rest[0]))[0])
+                os.truncate(link, unpack("q", pack("Q", values[0]))[0])
             elif name == "inotify_add_watch":
-                return _watch(thread, _signed(words[0]), place, rest[0])
+                return _watch(thread, _signed(arguments[0]), link, values[0])
             elif "chown" in name:
-                os.chown(place, _signed(rest[0]), _signed(rest[1]))
+                os.chown(link, _signed(values[0]), _signed(values[1]))
             else:
-                Path(place).chmod(rest[0] & 0o7777)
+                Path(link).chmod(values[0] & 0o7777)
             return 0
         finally:
             os.close(memory)
             if target >= 0:
                 os.close(target)
 
-    def _is_writable(self, place: str) -> bool:
+    def _is_writable(self, path: str) -> bool:
         """Return whether an open file is in a writable folder, or is a pipe or socket."""
-        return place.startswith(("pipe:[", "socket:[")) or any(
-            place == folder or place.startswith(f"{folder}/") for folder in self._folders
+        return path.startswith(("pipe:[", "socket:[")) or any(
+            path == folder or path.startswith(f"{folder}/") for folder in self._folders
         )
 
 
 _TIMES = ("utime", "utimes", "futimesat", "utimensat")
 
 
-def _arguments(name: str, words: list[int]) -> tuple[int, int, list[int], int]:
+def _arguments(name: str, arguments: list[int]) -> tuple[int, int, list[int], int]:
     """Return the folder descriptor, the address of the path, the other arguments, and flags as fchmodat2 has them.
 
     If the call has no path, the address is 0 and the descriptor is the file.
     """
-    first = _signed(words[0])
+    first = _signed(arguments[0])
     match name:
         case "chmod" | "chown" | "utime" | "utimes" | "truncate":
-            return _HERE, words[0] or 1, words[1:3], 0
+            return _HERE, arguments[0] or 1, arguments[1:3], 0
         case "lchown":
-            return _HERE, words[0] or 1, words[1:3], _NOT_FOLLOWED
+            return _HERE, arguments[0] or 1, arguments[1:3], _NOT_FOLLOWED
         case "fchmod" | "fchown":
-            return first, 0, words[1:3], 0
+            return first, 0, arguments[1:3], 0
         case "fchmodat":
-            return first, words[1] or 1, words[2:3], 0
+            return first, arguments[1] or 1, arguments[2:3], 0
         case "futimesat":
-            return first, words[1], words[2:3], 0
+            return first, arguments[1], arguments[2:3], 0
         case "fchmodat2":
-            return first, words[1] or 1, words[2:3], words[3]
+            return first, arguments[1] or 1, arguments[2:3], arguments[3]
         case "fchownat":
-            return first, words[1] or 1, words[2:4], words[4]
+            return first, arguments[1] or 1, arguments[2:4], arguments[4]
         case "utimensat":
-            return first, words[1], words[2:3], words[3]
+            return first, arguments[1], arguments[2:3], arguments[3]
         case _:  # inotify_add_watch
-            return _HERE, words[1] or 1, words[2:3], _NOT_FOLLOWED if words[2] & _INOTIFY_NOT_FOLLOWED else 0
+            flags = _NOT_FOLLOWED if arguments[2] & _INOTIFY_NOT_FOLLOWED else 0
+            return _HERE, arguments[1] or 1, arguments[2:3], flags
 
 
-def _opened(thread: int, base: int, path: bytes | None, flags: int) -> int:
+def _open_target(thread: int, base: int, path: bytes | None, flags: int) -> int:
     """Open what a path means to a thread, without any right to its contents."""
     own = f"/proc/{thread}"
     start = f"{own}/cwd" if base == _HERE else f"{own}/fd/{base}"
@@ -283,12 +289,12 @@ def _opened(thread: int, base: int, path: bytes | None, flags: int) -> int:
     for prefix in (b"/proc/self/", b"/proc/thread-self/", b"/dev/fd/"):  # they must not mean this process
         if path.startswith(prefix):
             path = own.encode() + (b"/fd/" if prefix == b"/dev/fd/" else b"/") + path[len(prefix) :]
-    how = os.O_PATH | os.O_CLOEXEC | (os.O_NOFOLLOW if flags & _NOT_FOLLOWED else 0)
+    open_flags = os.O_PATH | os.O_CLOEXEC | (os.O_NOFOLLOW if flags & _NOT_FOLLOWED else 0)
     if path.startswith(b"/"):
-        return os.open(path, how)
+        return os.open(path, open_flags)
     folder = os.open(start, os.O_PATH | os.O_CLOEXEC | os.O_DIRECTORY)
     try:
-        return os.open(path, how, dir_fd=folder)
+        return os.open(path, open_flags, dir_fd=folder)
     finally:
         os.close(folder)
 
@@ -307,18 +313,18 @@ def _times(name: str, memory: int, address: int) -> bytes | None:
     return pack("qqqq", read, read_us * 1000, changed, changed_us * 1000)
 
 
-def _watch(thread: int, descriptor: int, place: str, mask: int) -> int:
+def _watch(thread: int, descriptor: int, path: str, mask: int) -> int:
     """Add a watch to the inotify instance of a thread."""
     process = os.pidfd_open(int(_status(thread, b"Tgid:")))
     try:
-        own = call(_GET_DESCRIPTOR, ctypes.c_int(process), ctypes.c_int(descriptor), ctypes.c_uint(0))
+        inotify = call(_GET_DESCRIPTOR, ctypes.c_int(process), ctypes.c_int(descriptor), ctypes.c_uint(0))
     finally:
         os.close(process)
     try:
         mask &= ~_INOTIFY_NOT_FOLLOWED & 0xFFFFFFFF  # the open file is the link itself
-        return checked(libc.inotify_add_watch(own, ctypes.c_char_p(place.encode()), ctypes.c_uint32(mask)))
+        return checked(libc.inotify_add_watch(inotify, ctypes.c_char_p(path.encode()), ctypes.c_uint32(mask)))
     finally:
-        os.close(own)
+        os.close(inotify)
 
 
 def _status(pid: int, field: bytes) -> bytes:
@@ -340,7 +346,7 @@ def _group_of(pid: int) -> int:
         return -1
 
 
-def _place_of(descriptor: int) -> str:
+def _path_of(descriptor: int) -> str:
     """Return the path of an open file, or what it is if it has none, such as a pipe."""
     return os.readlink(f"/proc/self/fd/{descriptor}")  # noqa: PTH115 - the text as it is
 
@@ -379,31 +385,31 @@ def run(order: Order) -> None:
         open_private_devices(order.shared)
     drop_capabilities()
     libc.prctl(_DEATH_SIGNAL, signal.SIGTERM, 0, 0, 0)
-    ready, written = os.pipe()
-    begun, begin = os.pipe()
+    listener_read, listener_write = os.pipe()
+    go_read, go_write = os.pipe()
     child = os.fork()
     if child == 0:
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         try:
-            os.close(begin)
+            os.close(go_write)
             os.setsid()  # so that a signal to the command's own process group does not end this process
-            os.write(written, b"%d" % confine(order))
-            os.read(begun, 1)
+            os.write(listener_write, b"%d" % confine(order))
+            os.read(go_read, 1)
             os.chdir(order.folder)
             os.execv(order.command[0], order.command)
         except OSError as error:
             os.write(2, f"The command could not be sandboxed: {error}\n".encode())
         finally:
             os._exit(126)
-    os.close(written)
-    if found := os.read(ready, 16):
+    os.close(listener_write)
+    if listener_number := os.read(listener_read, 16):
         process = os.pidfd_open(child)
-        listener = call(_GET_DESCRIPTOR, ctypes.c_int(process), ctypes.c_int(int(found)), ctypes.c_uint(0))
+        listener = call(_GET_DESCRIPTOR, ctypes.c_int(process), ctypes.c_int(int(listener_number)), ctypes.c_uint(0))
         supervisor = Supervisor(order, listener)
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})  # only the main thread can handle it
         _thread.start_new_thread(supervisor.serve, ())
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
-        os.write(begin, b".")
+        os.write(go_write, b".")
     while True:
         pid, status = os.wait()
         if pid == child:
@@ -426,38 +432,38 @@ def serve(descriptor: int) -> None:
         head, attached, _, _ = connection.recvmsg(8, 64)
         if not head:
             return
-        given, output = unpack("2i", attached[0][2])
-        body, left = b"", unpack("Q", head)[0]
-        while len(body) < left:
-            body += connection.recv(min(left - len(body), 1 << 20)) or sys.exit()
-        nothing = ctypes.c_long(0)
+        input_fd, output_fd = unpack("2i", attached[0][2])
+        body, size = b"", unpack("Q", head)[0]
+        while len(body) < size:
+            body += connection.recv(min(size - len(body), 1 << 20)) or sys.exit()
+        zero = ctypes.c_long(0)
         child = libc.syscall(
-            ctypes.c_long(_CLONE[os.uname().machine]), ctypes.c_long(_SAME_PARENT | signal.SIGCHLD), *[nothing] * 4
+            ctypes.c_long(_CLONE[os.uname().machine]), ctypes.c_long(_SAME_PARENT | signal.SIGCHLD), *[zero] * 4
         )
         if child == 0:
             connection.close()
             os.setsid()
-            for number, place in enumerate((given, output, output)):
-                os.dup2(place, number)
-            os.close(given)
-            os.close(output)
-            words, environment = marshal.loads(body)
+            for number, source in enumerate((input_fd, output_fd, output_fd)):
+                os.dup2(source, number)
+            os.close(input_fd)
+            os.close(output_fd)
+            arguments, environment = marshal.loads(body)
             os.environ.clear()
             os.environ.update(environment)
-            run(Order(words))
-        os.close(given)
-        os.close(output)
+            run(Order(arguments))
+        os.close(input_fd)
+        os.close(output_fd)
         connection.sendall(pack("i", child if child > 0 else -ctypes.get_errno()))
 
 
-def main(words: list[str]) -> None:
+def main(arguments: list[str]) -> None:
     """Run one order, or serve many, or only try whether private devices are possible."""
-    if words == ["try"]:
+    if arguments == ["try"]:
         open_private_devices(1 << 20)
-    elif words[0] == "serve":
-        serve(int(words[1]))
+    elif arguments[0] == "serve":
+        serve(int(arguments[1]))
     else:
-        run(Order(words))
+        run(Order(arguments))
 
 
 if __name__ == "__main__":

@@ -73,13 +73,13 @@ class EgressProxy:
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()
-        own = is_own_user(writer.get_extra_info("socket"))
-        if task is None or self._server is None or len(self._connections) >= MAX_CONNECTIONS or not own:
+        is_own = is_own_user(writer.get_extra_info("socket"))
+        if task is None or self._server is None or len(self._connections) >= MAX_CONNECTIONS or not is_own:
             writer.transport.abort()
             return
         self._connections.add(task)
         try:
-            await self._one(reader, writer)
+            await self._forward(reader, writer)
         except (OSError, TimeoutError, asyncio.IncompleteReadError, asyncio.LimitOverrunError, ValueError):
             pass  # the client notices that its connection is closed
         except asyncio.CancelledError:
@@ -88,7 +88,7 @@ class EgressProxy:
             self._connections.discard(task)
             writer.close()
 
-    async def _one(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _forward(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         async with asyncio.timeout(HEAD_S):
             head = await reader.readuntil(b"\r\n\r\n")
         first, *fields = head[:-4].split(b"\r\n")
@@ -100,24 +100,25 @@ class EgressProxy:
             self._on_attempt(ConnectionAttempt(host, port, "refused", str(problem)))
             await _answer(writer, 403, f"{problem}\n")
             return
-        way = await self._connect(addresses, host, port, writer)
-        if way is None:
+        connection = await self._connect(addresses, host, port, writer)
+        if connection is None:
             return
         self._on_attempt(ConnectionAttempt(host, port, "allowed"))
-        far_reader, far_writer = way
+        host_reader, host_writer = connection
         try:
             if method == "CONNECT":
                 writer.write(b"HTTP/1.1 200 Connection established\r\n\r\n")
             else:
-                kept = [line for line in fields if not line.lower().startswith((*_HOP, b"host:"))]
+                end_to_end = [line for line in fields if not line.lower().startswith((*_HOP, b"host:"))]
                 name = host if port == 80 else f"{host}:{port}"
-                lines = [f"{method} {path} HTTP/1.1".encode(), f"Host: {name}".encode(), *kept, b"Connection: close"]
-                far_writer.write(b"\r\n".join(lines) + b"\r\n\r\n")
-            async with asyncio.TaskGroup() as both:
-                both.create_task(_pump(reader, far_writer))
-                both.create_task(_pump(far_reader, writer))
+                lines = [f"{method} {path} HTTP/1.1".encode(), f"Host: {name}".encode()]
+                lines += [*end_to_end, b"Connection: close"]
+                host_writer.write(b"\r\n".join(lines) + b"\r\n\r\n")
+            async with asyncio.TaskGroup() as pumps:
+                pumps.create_task(_pump(reader, host_writer))
+                pumps.create_task(_pump(host_reader, writer))
         finally:
-            far_writer.close()
+            host_writer.close()
 
     async def _admit(self, host: str, port: int) -> tuple[str, ...]:
         name = normalized_host(host)
@@ -129,15 +130,15 @@ class EgressProxy:
         self, addresses: tuple[str, ...], host: str, port: int, writer: asyncio.StreamWriter
     ) -> tuple[asyncio.StreamReader, asyncio.StreamWriter] | None:
         """Connect to one of the checked addresses, because resolving the name again could give an unchecked address."""
-        why = ""
+        reason = ""
         for address in addresses:
             try:
                 async with asyncio.timeout(CONNECT_S):
                     return await asyncio.open_connection(address, port, limit=HEAD)
             except (OSError, TimeoutError) as error:
-                why = str(error) or "timeout"
-        self._on_attempt(ConnectionAttempt(host, port, "failed", why))
-        await _answer(writer, 502, f"{host}:{port} cannot be reached: {why}\n")
+                reason = str(error) or "timeout"
+        self._on_attempt(ConnectionAttempt(host, port, "failed", reason))
+        await _answer(writer, 502, f"{host}:{port} cannot be reached: {reason}\n")
         return None
 
 
@@ -145,20 +146,20 @@ def _target(method: str, target: str) -> tuple[str, int, str]:
     if method == "CONNECT":
         host, _, port = target.rpartition(":")
         return host, int(port), ""
-    found = urlsplit(target)
-    if found.scheme != "http" or not found.hostname or found.username is not None:
+    url = urlsplit(target)
+    if url.scheme != "http" or not url.hostname or url.username is not None:
         raise ValueError(target)
-    return found.hostname, found.port or 80, (found.path or "/") + (f"?{found.query}" if found.query else "")
+    return url.hostname, url.port or 80, (url.path or "/") + (f"?{url.query}" if url.query else "")
 
 
 async def _pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
     try:
         while True:
             async with asyncio.timeout(IDLE_S):
-                piece = await reader.read(65_536)
-            if not piece:
+                chunk = await reader.read(65_536)
+            if not chunk:
                 break
-            writer.write(piece)
+            writer.write(chunk)
             await writer.drain()
     finally:
         with contextlib.suppress(OSError, RuntimeError):

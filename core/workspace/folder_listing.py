@@ -71,33 +71,33 @@ class GitTrees:
 
         `reopen` opens a folder that cannot be listed, and returns whether to try again.
         """
-        found: list[str] = []
+        foreign_paths: list[str] = []
         waiting = [tree]
         while waiting:
-            here = waiting.pop()
+            path = waiting.pop()
             try:
-                inner, foreign = self._read(folder / here, here)
+                inner, foreign = self._read(folder / path, path)
             except OSError as error:
-                waiting += [here] if error.errno not in _GONE and reopen(here) else []
+                waiting += [path] if error.errno not in _GONE and reopen(path) else []
                 continue
             if foreign:
-                found.append(here)
+                foreign_paths.append(path)
             else:
-                waiting += [f"{here}/{name}" for name in inner]
-        return found
+                waiting += [f"{path}/{name}" for name in inner]
+        return foreign_paths
 
-    def _read(self, place: Path, here: str) -> tuple[tuple[str, ...], bool]:
-        now = os.stat(place, follow_symlinks=False)  # noqa: PTH116 - half the time of a Path, for each folder of objects
-        mark = (now.st_ino, now.st_ctime_ns)
-        if (known := self._known.get(here)) and known[0] == mark:
-            return known[1], known[2]
-        with os.scandir(place) as entries:
+    def _read(self, folder: Path, path: str) -> tuple[tuple[str, ...], bool]:
+        status = os.stat(folder, follow_symlinks=False)  # noqa: PTH116 - half the time of a Path, for each folder of objects
+        state = (status.st_ino, status.st_ctime_ns)
+        if (cached := self._known.get(path)) and cached[0] == state:
+            return cached[1], cached[2]
+        with os.scandir(folder) as entries:
             kinds = {entry.name: entry.is_dir(follow_symlinks=False) for entry in entries}
         inner = tuple(name for name, is_folder in kinds.items() if is_folder)
         repository = "HEAD" in kinds and ("commondir" in kinds or (kinds.get("objects") and kinds.get("refs")))
         foreign = bool(repository) or any(is_git(name) for name in inner) or ".git" in kinds
-        if time.time_ns() - now.st_ctime_ns > RACY_NS:
-            self._known[here] = (mark, inner, foreign)
+        if time.time_ns() - status.st_ctime_ns > RACY_NS:
+            self._known[path] = (state, inner, foreign)
         return inner, foreign
 
 
@@ -106,7 +106,7 @@ class _Lister:
         self._folder, self._git_trees = folder, git_trees
         self._root = -1
         self._lines: list[bytes] = []
-        self._found = FolderListing()
+        self._listing = FolderListing()
         self._git: list[str] = []
         self._closed: list[str] = []
         self._waiting = ["."]
@@ -122,18 +122,18 @@ class _Lister:
         finally:
             if self._root >= 0:
                 os.close(self._root)
-        found = self._found
-        found.lines, found.git = frozenset(self._lines), tuple(sorted(self._git))
-        found.closed = tuple(sorted(set(self._closed)))
-        return found
+        listing = self._listing
+        listing.lines, listing.git = frozenset(self._lines), tuple(sorted(self._git))
+        listing.closed = tuple(sorted(set(self._closed)))
+        return listing
 
-    def _list(self, here: str) -> None:
+    def _list(self, folder: str) -> None:
         try:
-            with os.scandir(self._folder / here) as found:
-                entries = list(found)
+            with os.scandir(self._folder / folder) as scan:
+                entries = list(scan)
         except OSError as error:
-            if error.errno not in _GONE and self._reopen(here):
-                self._list(here)
+            if error.errno not in _GONE and self._reopen(folder):
+                self._list(folder)
             return
         self._seen += len(entries)
         if self._seen > FILES:
@@ -143,7 +143,7 @@ class _Lister:
                 "Work in one of its subfolders.",
             )
         for entry in entries:
-            path = f"{here}/{entry.name}"
+            path = f"{folder}/{entry.name}"
             if entry.is_dir(follow_symlinks=False):
                 self._enter(path, entry)
                 continue
@@ -153,13 +153,13 @@ class _Lister:
                 self._lines.append(_line(entry, path))
             except OSError as error:
                 if error.errno not in _GONE:
-                    self._closed.append(here.removeprefix("./"))
+                    self._closed.append(folder.removeprefix("./"))
 
     def _enter(self, path: str, entry: os.DirEntry[str]) -> None:
         if is_git(entry.name):
             self._git.append(path[2:])
         with contextlib.suppress(OSError):
-            self._found.modes[path[2:]] = stat.S_IMODE(entry.stat(follow_symlinks=False).st_mode)
+            self._listing.modes[path[2:]] = stat.S_IMODE(entry.stat(follow_symlinks=False).st_mode)
         if _is_large_in_git(path):
             self._list_git_tree(path)
         else:
@@ -169,10 +169,10 @@ class _Lister:
         for foreign in self._git_trees.foreign_folders(self._folder, path, self._reopen):
             self._list(foreign)
 
-    def _reopen(self, here: str) -> bool:
+    def _reopen(self, folder: str) -> bool:
         """Open a folder that cannot be listed; return whether to try again."""
-        name = here.removeprefix("./")
-        if name in self._found.opened or len(self._found.opened) >= MAX_OPENED:
+        name = folder.removeprefix("./")
+        if name in self._listing.opened or len(self._listing.opened) >= MAX_OPENED:
             self._closed.append(name)
             return False
         try:
@@ -185,7 +185,7 @@ class _Lister:
             return False
         if mode is None:  # of another user: no command can have created it
             return False
-        self._found.opened[name] = mode
+        self._listing.opened[name] = mode
         return True
 
     def _list_by_find(self, places: list[str]) -> None:
@@ -193,7 +193,7 @@ class _Lister:
             return
         groups = [places[number::FIND_PROCESSES] for number in range(min(FIND_PROCESSES, len(places)))]
         with concurrent.futures.ThreadPoolExecutor(len(groups)) as threads:
-            for lines, complete in threads.map(functools.partial(_one_find, self._folder), groups):
+            for lines, complete in threads.map(functools.partial(_run_find, self._folder), groups):
                 self._add(lines, complete=complete)
 
     def _add(self, lines: list[bytes], *, complete: bool) -> None:
@@ -203,7 +203,7 @@ class _Lister:
             name, mode = os.fsdecode(path), int(kind[1:], 8)
             if path.endswith(b"/.git"):
                 self._git.append(name[2:])
-            self._found.modes[name[2:]] = mode
+            self._listing.modes[name[2:]] = mode
             if _is_large_in_git(name):
                 self._list_git_tree(name)
             elif not complete and mode & _LISTABLE != _LISTABLE and self._reopen(name):
@@ -215,24 +215,22 @@ class _Lister:
 
 
 def _line(entry: os.DirEntry[str], path: str) -> bytes:
-    found = entry.stat(follow_symlinks=False)
+    status = entry.stat(follow_symlinks=False)
     kind = "l" if entry.is_symlink() else "f" if entry.is_file(follow_symlinks=False) else "o"
-    if kind == "o" and stat.S_ISSOCK(found.st_mode):
+    if kind == "o" and stat.S_ISSOCK(status.st_mode):
         kind = "s"
-    seconds, rest = divmod(found.st_ctime_ns, 1_000_000_000)
-    return (
-        f"{kind}{stat.S_IMODE(found.st_mode):o} {found.st_ino} {found.st_size} {seconds}.{rest:09d}0 ".encode()
-        + os.fsencode(path)
-    )
+    seconds, nanoseconds = divmod(status.st_ctime_ns, 1_000_000_000)
+    mode, changed = f"{stat.S_IMODE(status.st_mode):o}", f"{seconds}.{nanoseconds:09d}0"
+    return f"{kind}{mode} {status.st_ino} {status.st_size} {changed} ".encode() + os.fsencode(path)
 
 
-def _one_find(folder: Path, places: Iterable[str]) -> tuple[list[bytes], bool]:
+def _run_find(folder: Path, places: Iterable[str]) -> tuple[list[bytes], bool]:
     """Return a line for each entry, and whether every folder could be listed."""
     places = list(places)
     lines: list[bytes] = []
     complete = True
     for start in range(0, len(places), 500):  # the length of a command line is limited
-        words = [
+        command = [
             _find(),
             *places[start : start + 500],
             "(",
@@ -244,9 +242,9 @@ def _one_find(folder: Path, places: Iterable[str]) -> tuple[list[bytes], bool]:
             "-printf",
             PRINTED,
         ]
-        done = subprocess.run(words, cwd=folder, env=_ENV, capture_output=True, check=False)
-        lines += done.stdout.split(b"\0")[:-1]
-        complete = complete and done.returncode == 0
+        completed = subprocess.run(command, cwd=folder, env=_ENV, capture_output=True, check=False)
+        lines += completed.stdout.split(b"\0")[:-1]
+        complete = complete and completed.returncode == 0
     return lines, complete
 
 

@@ -130,12 +130,12 @@ class FolderScan:
         self.git_places: tuple[str, ...] = ()  # git folders as of the last scan, and files that lead to one
         self._contents = contents or ContentCache()
         self._trusted = ContentCache()  # on its own, so that other files cannot use up its space
-        self._keep = on_content
-        self._look: FolderSnapshot = frozenset()
+        self._on_content = on_content
+        self._snapshot: FolderSnapshot = frozenset()
         self._modes: dict[str, int] = {}  # the permission bits of the folders
         self._known: dict[str, bytes] = {}  # the line of each file when its contents were kept
         self._links: dict[str, bytes] = {}  # the targets of trusted links
-        self._met: FolderSnapshot = frozenset()
+        self._seen: FolderSnapshot = frozenset()
         self._noted: dict[bytes, str] = {}  # lines of paths that may have to be protected
         self._sockets: dict[bytes, str] = {}  # lines of sockets that no command of this run has created
         self._racy: set[bytes] = set()
@@ -147,7 +147,7 @@ class FolderScan:
         """Return a copy for a background command, which runs while others follow."""
         other = FolderScan(self.folder, self._contents.copy(), broker=self._broker)
         other._trusted = self._trusted.copy()
-        other._look, other._met, other._known = self._look, self._met, dict(self._known)
+        other._snapshot, other._seen, other._known = self._snapshot, self._seen, dict(self._known)
         other._links, other._git_trees, other.lock = dict(self._links), self._git_trees, self.lock
         other._noted, other._racy, other._modes = dict(self._noted), set(self._racy), self._modes
         other._places, other._places_of = self._places, self._places_of
@@ -161,7 +161,7 @@ class FolderScan:
         """Find the trusted places that links and the configuration of git define, unless a scan has found them."""
         if self._places_of is not None:
             return
-        with self._reach() as broker, suppress(Problem):
+        with self._open_broker() as broker, suppress(Problem):
             links = [name for name, kind in broker.entries() if kind == "link" and is_read_only(name)]
             configs = [path for path in (f".git/{name}" for name in CONFIG_FILES) if broker.stat(path)]
             self._places.update(broker, links, [(path, self._config(broker, path)) for path in configs])
@@ -175,43 +175,43 @@ class FolderScan:
 
         `commands_run`: commands run in the background, and new sockets are theirs.
         """
-        edge = (time.time_ns() - RACY_NS) / 1e9
-        with self._reach() as broker:
+        racy_since = (time.time_ns() - RACY_NS) / 1e9
+        with self._open_broker() as broker:
             listing = take_snapshot(self.folder, self._git_trees)
-            self._settle(broker, listing, listing.opened)
-            self._look, self._modes = listing.lines, listing.modes | listing.opened
+            self._restore_modes(broker, listing, listing.opened)
+            self._snapshot, self._modes = listing.lines, listing.modes | listing.opened
             self.git_places = listing.git
-            fresh = self._look - self._met
-            self._met = self._look
-            self._racy = {line for line in fresh if float(line.split(b" ", 4)[3]) >= edge}
-            self._noted = {line: path for line, path in self._noted.items() if line in self._look}
+            fresh = self._snapshot - self._seen
+            self._seen = self._snapshot
+            self._racy = {line for line in fresh if float(line.split(b" ", 4)[3]) >= racy_since}
+            self._noted = {line: path for line, path in self._noted.items() if line in self._snapshot}
             self._noted |= {line: path for line in fresh if NOTEWORTHY.search(line) and is_noted(path := _path(line))}
-            self._sockets = {line: path for line, path in self._sockets.items() if line in self._look}
+            self._sockets = {line: path for line, path in self._sockets.items() if line in self._snapshot}
             if not commands_run:
                 self._sockets |= {line: _path(line) for line in fresh if line.startswith(b"s")}
             self._find_places(broker)
-            self._take(broker, fresh)
+            self._keep_contents(broker, fresh)
         paths = self._noted.values()
-        found = {trusted_place(path) for path in paths if not inside_git(path) and is_read_only(path)}
-        further = {place for place in self._places.further if os.path.lexists(self.folder / place)}
+        protected = {trusted_place(path) for path in paths if not inside_git(path) and is_read_only(path)}
+        further = {path for path in self._places.further if os.path.lexists(self.folder / path)}
         hidden = {path for path in paths if is_hidden_from_commands(path)} | set(self._sockets.values())
         return SensitivePaths(
-            tuple(sorted({*listing.git, *found, *further})), tuple(sorted(hidden)), listing.git, listing.closed
+            tuple(sorted({*listing.git, *protected, *further})), tuple(sorted(hidden)), listing.git, listing.closed
         )
 
     def changes_since(self) -> tuple[tuple[ScannedChange, ...], UnrecordedChanges]:
         """Return the changes since the last scan, sorted by path. Folders that became unlistable are opened."""
-        with self._reach() as broker:
+        with self._open_broker() as broker:
             listing = take_snapshot(self.folder, self._git_trees)
-            self._settle(broker, listing, self._modes)
+            self._restore_modes(broker, listing, self._modes)
             return self._changes(broker, listing)
 
     def trusted_changes(self) -> tuple[tuple[ScannedChange, ...], UnrecordedChanges]:
         """Return the changes to trusted files since the last scan, which stays what the next scan compares with."""
-        with self._reach() as broker:
+        with self._open_broker() as broker:
             listing = take_snapshot(self.folder, self._git_trees)
-            self._settle(broker, listing, self._modes)
-            changed = (self._look ^ listing.lines) | (self._racy & listing.lines)
+            self._restore_modes(broker, listing, self._modes)
+            changed = (self._snapshot ^ listing.lines) | (self._racy & listing.lines)
             if not listing.closed and not any(map(self._may_matter, changed)):
                 return (), UnrecordedChanges()
             return self.fork()._changes(broker, listing)
@@ -219,51 +219,51 @@ class FolderScan:
     def _may_matter(self, line: bytes) -> bool:
         path = _path(line)
         leaf = path.rpartition("/")[2]
-        named = leaf in (*CONFIG_FILES, "HEAD", "commondir") or "hooks/" in path or _is_privileged(line)
-        return named or self.is_trusted(path)
+        is_special = leaf in (*CONFIG_FILES, "HEAD", "commondir") or "hooks/" in path or _is_privileged(line)
+        return is_special or self.is_trusted(path)
 
     def _changes(
         self, broker: FileBroker, listing: FolderListing
     ) -> tuple[tuple[ScannedChange, ...], UnrecordedChanges]:
-        now = listing.lines
+        lines = listing.lines
         # Files changed just before the first scan may have changed again with the same line, so they are compared too.
-        same = self._racy & now
-        old = {_path(line): line for line in (self._look - now) | same}
-        new = {_path(line): line for line in (now - self._look) | same}
+        racy = self._racy & lines
+        old = {_path(line): line for line in (self._snapshot - lines) | racy}
+        new = {_path(line): line for line in (lines - self._snapshot) | racy}
         altered: list[ScannedChange] = []
-        lost: list[str] = []
-        guarded: list[str] = []
+        unrecorded: list[str] = []
+        protected: list[str] = []
         originals: dict[str, OriginalFile] = {}
         for path in sorted({*old, *new}):
             if inside_git(path) and not git_acts_on(path) and not _is_git_link(path, old.get(path), new.get(path)):
                 continue
             original = self._original(path, old.get(path))
-            found = self._compare(broker, path, old.get(path), new.get(path))
-            if found is None:
+            change = self._compare(broker, path, old.get(path), new.get(path))
+            if change is None:
                 continue
-            if (is_protected(path) or self.is_trusted(path)) and not _fresh_repository(path, self._look):
-                guarded.append(path)
-            if isinstance(found, ScannedChange):
-                altered.append(found)
+            if (is_protected(path) or self.is_trusted(path)) and not _fresh_repository(path, self._snapshot):
+                protected.append(path)
+            if isinstance(change, ScannedChange):
+                altered.append(change)
                 continue
-            lost.append(found)
+            unrecorded.append(change)
             if original:
                 originals[path] = original
         privileged = [path for path, line in new.items() if _is_privileged(line) and not _is_privileged(old.get(path))]
-        self._look, self.git_places = now, listing.git
-        self._met |= {line for line in new.values() if line.startswith(b"s")}  # sockets of commands are not hidden
-        made = tuple(path for path in lost if path not in old)
+        self._snapshot, self.git_places = lines, listing.git
+        self._seen |= {line for line in new.values() if line.startswith(b"s")}  # sockets of commands are not hidden
+        created = tuple(path for path in unrecorded if path not in old)
         missed = UnrecordedChanges(
-            tuple(lost),
-            tuple(guarded),
-            made,
+            tuple(unrecorded),
+            tuple(protected),
+            created,
             originals,
             tuple(sorted(privileged)),
             listing.closed,
         )
         return tuple(altered), missed
 
-    def _settle(self, broker: FileBroker, listing: FolderListing, modes: Mapping[str, int]) -> None:
+    def _restore_modes(self, broker: FileBroker, listing: FolderListing, modes: Mapping[str, int]) -> None:
         """Give the folders that were opened for the listing the permissions that they had before."""
         for name, mode in sorted(listing.opened.items(), reverse=True):
             before = modes.get(name, mode | stat.S_IRWXU)
@@ -297,7 +297,7 @@ class FolderScan:
         body = self._cache(trusted=self.is_trusted(path)).get(path)
         return None if body is None else OriginalFile(body, _mode(line))
 
-    def _reach(self) -> AbstractContextManager[FileBroker]:
+    def _open_broker(self) -> AbstractContextManager[FileBroker]:
         return nullcontext(self._broker) if self._broker else FileBroker(self.folder)
 
     def _compare(
@@ -308,37 +308,37 @@ class FolderScan:
         cache = self._cache(trusted=trusted)
         before = cache.get(path) if old and self._known.get(path) == old else None
         after = self._read(broker, path, new, trusted=trusted) if new else None
-        known = before is not None or not old
+        is_before_known = before is not None or not old
         if new and after is not None:
             self._store(path, after, new, cache)
         else:
             cache.drop(path)
             self._known.pop(path, None)
-        if not known or (new and after is None):
+        if not is_before_known or (new and after is None):
             return None if old == new else path
         modes = (_mode(old), _mode(new))
         if before == after and modes[0] == modes[1]:
             return None
         return path if _is_private(path) else ScannedChange(path, before, after, modes)
 
-    def _take(self, broker: FileBroker, lines: Iterable[bytes]) -> None:
+    def _keep_contents(self, broker: FileBroker, lines: Iterable[bytes]) -> None:
         """Keep the contents of files: all trusted ones first, then the rest until the time is up."""
-        others: list[tuple[bytes, str]] = []
+        untrusted: list[tuple[bytes, str]] = []
         for line in lines:
             path = _path(line)
             if self._known.get(path) == line:
                 continue
             if (line in self._noted or self._places.further) and self.is_trusted(path):
-                self._take_one(broker, path, line, trusted=True)
+                self._keep_one(broker, path, line, trusted=True)
             elif not _left_out(path):
-                others.append((line, path))
-        until = time.monotonic() + FIRST_S
-        for line, path in others:
-            if time.monotonic() > until:
+                untrusted.append((line, path))
+        deadline = time.monotonic() + FIRST_S
+        for line, path in untrusted:
+            if time.monotonic() > deadline:
                 return
-            self._take_one(broker, path, line, trusted=False)
+            self._keep_one(broker, path, line, trusted=False)
 
-    def _take_one(self, broker: FileBroker, path: str, line: bytes, *, trusted: bool) -> None:
+    def _keep_one(self, broker: FileBroker, path: str, line: bytes, *, trusted: bool) -> None:
         if line.startswith(b"l"):
             with suppress(Problem):
                 self._links[path] = broker.read_link(path)
@@ -353,8 +353,8 @@ class FolderScan:
         same = cache.get(path) == body
         if cache.keep(path, body):
             self._known[path] = line
-            if self._keep and not same and len(body) <= FILE_SIZE and not _is_private(path):
-                self._keep(path, body)
+            if self._on_content and not same and len(body) <= FILE_SIZE and not _is_private(path):
+                self._on_content(path, body)
         else:
             self._known.pop(path, None)
 
@@ -391,8 +391,8 @@ def _fresh_repository(path: str, before: FolderSnapshot) -> bool:
     """Return whether the command created the repository: `git init` and `git clone` write configuration and hooks."""
     if not inside_git(path):
         return False
-    inside = os.fsencode(f"./{path}".rpartition("/.git/")[0]) + b"/.git/"
-    return not any(line.split(b" ", 4)[4].startswith(inside) for line in before)
+    prefix = os.fsencode(f"./{path}".rpartition("/.git/")[0]) + b"/.git/"
+    return not any(line.split(b" ", 4)[4].startswith(prefix) for line in before)
 
 
 def _left_out(path: str) -> bool:

@@ -32,8 +32,8 @@ def reopen_folder(root: int, path: str) -> int | None:
     """
     if path == ".":
         return _reopen(root)
-    with _open_parent(root, path) as (above, leaf):
-        folder = os.open(leaf, ENTER, dir_fd=above)
+    with _open_parent(root, path) as (parent, leaf):
+        folder = os.open(leaf, ENTER, dir_fd=parent)
         try:
             return _reopen(folder)
         finally:
@@ -41,60 +41,60 @@ def reopen_folder(root: int, path: str) -> int | None:
 
 
 def _reopen(folder: int) -> int | None:
-    found = os.fstat(folder)
-    _grant(folder, found)
-    return stat.S_IMODE(found.st_mode) if found.st_uid == os.geteuid() else None
+    status = os.fstat(folder)
+    _grant(folder, status)
+    return stat.S_IMODE(status.st_mode) if status.st_uid == os.geteuid() else None
 
 
 def set_mode(root: int, path: str, mode: int) -> None:
     """Set the permission bits of a file or folder. Links are refused."""
-    with _open_parent(root, path) as (above, leaf):
-        place = os.open(leaf, ENTER & ~getattr(os, "O_DIRECTORY", 0), dir_fd=above)
+    with _open_parent(root, path) as (parent, leaf):
+        descriptor = os.open(leaf, ENTER & ~getattr(os, "O_DIRECTORY", 0), dir_fd=parent)
         try:
-            if not stat.S_ISLNK(os.fstat(place).st_mode):
-                _chmod(place, mode)
+            if not stat.S_ISLNK(os.fstat(descriptor).st_mode):
+                _chmod(descriptor, mode)
         finally:
-            os.close(place)
+            os.close(descriptor)
 
 
 def remove(root: int, path: str) -> None:
     """Remove whatever is at this path, also a folder with its contents. Do nothing if the path does not exist."""
-    with contextlib.suppress(FileNotFoundError, NotADirectoryError), _open_parent(root, path) as (above, leaf):
-        _remove(above, leaf)
+    with contextlib.suppress(FileNotFoundError, NotADirectoryError), _open_parent(root, path) as (parent, leaf):
+        _remove(parent, leaf)
 
 
 def remove_empty_folders(root: int, path: str, is_kept: Callable[[str], bool]) -> None:
     """Remove the folder of a removed file, and the folders above it, as long as they are empty and not kept."""
     while (path := path.rpartition("/")[0]) and not is_kept(path):
         try:
-            with _open_parent(root, path) as (above, leaf):
-                os.rmdir(leaf, dir_fd=above)
+            with _open_parent(root, path) as (parent, leaf):
+                os.rmdir(leaf, dir_fd=parent)
         except OSError:
             return
 
 
 def replace(root: int, path: str, body: bytes, mode: int, *, link: bool = False) -> None:
     """Write a file, or a link to `body`, in place of whatever is at this path."""
-    with _open_parent(root, path, make=True) as (above, leaf):
+    with _open_parent(root, path, make=True) as (parent, leaf):
         temporary = f".journeyman-{secrets.token_hex(8)}"
-        _retry(above, "", lambda: _create(above, temporary, body, mode, link=link))
+        _retry(parent, "", lambda: _create(parent, temporary, body, mode, link=link))
         try:
             try:
-                os.rename(temporary, leaf, src_dir_fd=above, dst_dir_fd=above)
+                os.rename(temporary, leaf, src_dir_fd=parent, dst_dir_fd=parent)
             except OSError:  # a folder or an immutable file
-                _remove(above, leaf)
-                os.rename(temporary, leaf, src_dir_fd=above, dst_dir_fd=above)
+                _remove(parent, leaf)
+                os.rename(temporary, leaf, src_dir_fd=parent, dst_dir_fd=parent)
         except BaseException:
             with contextlib.suppress(FileNotFoundError):
-                os.unlink(temporary, dir_fd=above)
+                os.unlink(temporary, dir_fd=parent)
             raise
 
 
-def _create(above: int, name: str, body: bytes, mode: int, *, link: bool) -> None:
+def _create(parent: int, name: str, body: bytes, mode: int, *, link: bool) -> None:
     if link:
-        os.symlink(body, os.fsencode(name), dir_fd=above)
+        os.symlink(body, os.fsencode(name), dir_fd=parent)
         return
-    with os.fdopen(os.open(name, _NEW, 0o600, dir_fd=above), "wb") as file:
+    with os.fdopen(os.open(name, _NEW, 0o600, dir_fd=parent), "wb") as file:
         file.write(body)
         file.flush()
         os.fchmod(file.fileno(), mode)
@@ -135,40 +135,40 @@ def _open_parent(root: int, path: str, *, make: bool = False) -> Iterator[tuple[
 
 
 def _note(granted: list[tuple[int, int]], folder: int) -> None:
-    found = os.fstat(folder)
-    if _grant(folder, found):
-        granted.append((folder, stat.S_IMODE(found.st_mode)))
+    status = os.fstat(folder)
+    if _grant(folder, status):
+        granted.append((folder, stat.S_IMODE(status.st_mode)))
 
 
-def _grant(folder: int, found: os.stat_result) -> bool:
+def _grant(folder: int, status: os.stat_result) -> bool:
     """Give the owner all permissions; return whether they were missing."""
-    if found.st_uid != os.geteuid() or found.st_mode & _USABLE == _USABLE:
+    if status.st_uid != os.geteuid() or status.st_mode & _USABLE == _USABLE:
         return False
-    _chmod(folder, stat.S_IMODE(found.st_mode) | _USABLE)
+    _chmod(folder, stat.S_IMODE(status.st_mode) | _USABLE)
     return True
 
 
-def _chmod(place: int, mode: int) -> None:
+def _chmod(descriptor: int, mode: int) -> None:
     if sys.platform == "linux":
-        os.chmod(f"/proc/self/fd/{place}", mode)  # noqa: PTH101 - fchmod refuses descriptors that are only a path
+        os.chmod(f"/proc/self/fd/{descriptor}", mode)  # noqa: PTH101 - fchmod refuses descriptors that are only a path
     else:
-        os.fchmod(place, mode)
+        os.fchmod(descriptor, mode)
 
 
-def _remove(above: int, leaf: str) -> None:
+def _remove(parent: int, leaf: str) -> None:
     try:
-        found = os.lstat(leaf, dir_fd=above)
+        status = os.lstat(leaf, dir_fd=parent)
     except FileNotFoundError:
         return
-    if stat.S_ISDIR(found.st_mode):
-        _retry(above, leaf, lambda: _remove_folder(above, leaf))
+    if stat.S_ISDIR(status.st_mode):
+        _retry(parent, leaf, lambda: _remove_folder(parent, leaf))
     else:
-        _retry(above, leaf, lambda: os.unlink(leaf, dir_fd=above))
+        _retry(parent, leaf, lambda: os.unlink(leaf, dir_fd=parent))
 
 
-def _remove_folder(above: int, leaf: str) -> None:
+def _remove_folder(parent: int, leaf: str) -> None:
     """Remove a folder. Deeper folders are moved up first, because a command can nest thousands."""
-    folder = _usable_folder(above, leaf)
+    folder = _usable_folder(parent, leaf)
     try:
         while names := os.listdir(folder):  # noqa: PTH208 - a descriptor
             for name in names:
@@ -187,26 +187,26 @@ def _remove_folder(above: int, leaf: str) -> None:
                 os.rmdir(name, dir_fd=folder)
     finally:
         os.close(folder)
-    os.rmdir(leaf, dir_fd=above)
+    os.rmdir(leaf, dir_fd=parent)
 
 
-def _usable_folder(above: int, leaf: str) -> int:
+def _usable_folder(parent: int, leaf: str) -> int:
     """Open a folder for listing, with all permissions for its owner and without flags."""
-    bare = os.open(leaf, ENTER, dir_fd=above)
+    path_fd = os.open(leaf, ENTER, dir_fd=parent)
     try:
-        _grant(bare, os.fstat(bare))
+        _grant(path_fd, os.fstat(path_fd))
     finally:
-        os.close(bare)
-    folder = os.open(leaf, os.O_RDONLY | _FLAGS, dir_fd=above)
+        os.close(path_fd)
+    folder = os.open(leaf, os.O_RDONLY | _FLAGS, dir_fd=parent)
     _clear_flags(folder)
     return folder
 
 
-def _is_folder(above: int, leaf: str) -> bool:
-    return stat.S_ISDIR(os.lstat(leaf, dir_fd=above).st_mode)
+def _is_folder(parent: int, leaf: str) -> bool:
+    return stat.S_ISDIR(os.lstat(leaf, dir_fd=parent).st_mode)
 
 
-def _retry(above: int, leaf: str, act: Callable[[], None]) -> None:
+def _retry(parent: int, leaf: str, act: Callable[[], None]) -> None:
     """Call `act`; if the kernel refuses it, clear the flags of the file and of its folder and call it again."""
     try:
         act()
@@ -214,19 +214,19 @@ def _retry(above: int, leaf: str, act: Callable[[], None]) -> None:
     except PermissionError:
         for name in (".", leaf):
             with contextlib.suppress(OSError):
-                place = os.open(name, _FILE, dir_fd=above)
+                descriptor = os.open(name, _FILE, dir_fd=parent)
                 try:
-                    _clear_flags(place)
+                    _clear_flags(descriptor)
                 finally:
-                    os.close(place)
+                    os.close(descriptor)
     act()
 
 
-def _clear_flags(place: int) -> None:
+def _clear_flags(descriptor: int) -> None:
     """Clear the flags that keep even root from changing a file."""
     if sys.platform != "linux":
         return
     with contextlib.suppress(OSError):  # file systems without flags
-        (flags,) = struct.unpack("=l", fcntl.ioctl(place, _GET_FLAGS, bytes(4)))
+        (flags,) = struct.unpack("=l", fcntl.ioctl(descriptor, _GET_FLAGS, bytes(4)))
         if flags & (_IMMUTABLE | _APPEND_ONLY):
-            fcntl.ioctl(place, _SET_FLAGS, struct.pack("=l", flags & ~(_IMMUTABLE | _APPEND_ONLY)))
+            fcntl.ioctl(descriptor, _SET_FLAGS, struct.pack("=l", flags & ~(_IMMUTABLE | _APPEND_ONLY)))

@@ -38,13 +38,15 @@ class ForkServer:
         self._process: subprocess.Popen[bytes] | None = None
         self._socket: socket.socket | None = None
 
-    def fork(self, words: Sequence[str], environment: Mapping[str, str], given: int, output: int) -> ForkedProcess:
+    def fork(
+        self, arguments: Sequence[str], environment: Mapping[str, str], input_fd: int, output_fd: int
+    ) -> ForkedProcess:
         """Fork a process that gets these arguments; raise OSError if it cannot be started."""
-        body = marshal.dumps((list(words), dict(environment)))
+        body = marshal.dumps((list(arguments), dict(environment)))
         with self._lock:
             connection = self._connect()
             try:
-                socket.send_fds(connection, [struct.pack("Q", len(body))], [given, output])
+                socket.send_fds(connection, [struct.pack("Q", len(body))], [input_fd, output_fd])
                 connection.sendall(body)
                 answer = connection.recv(4)
             except OSError:
@@ -60,18 +62,18 @@ class ForkServer:
     def _connect(self) -> socket.socket:
         if self._socket is None or self._process is None or self._process.poll() is not None:
             self._stop()
-            self._socket, theirs = socket.socketpair()
+            self._socket, server_end = socket.socketpair()
             self._socket.settimeout(ANSWER_S)
-            with theirs:
-                nothing = subprocess.DEVNULL
+            with server_end:
+                null = subprocess.DEVNULL
                 self._process = subprocess.Popen(
-                    (*self._argv, str(theirs.fileno())),
+                    (*self._argv, str(server_end.fileno())),
                     cwd="/",
                     env={},
-                    stdin=nothing,
-                    stdout=nothing,
-                    stderr=nothing,
-                    pass_fds=[theirs.fileno()],
+                    stdin=null,
+                    stdout=null,
+                    stderr=null,
+                    pass_fds=[server_end.fileno()],
                     start_new_session=True,
                 )
         return self._socket

@@ -11,21 +11,21 @@ SHORT = 8  # characters of the hash of a detached commit
 
 def current_branch(folder: Path) -> str:
     """Return the current branch, or the start of the commit hash if it is detached; "" without a repository."""
-    for place in (folder, *folder.parents):
+    for parent in (folder, *folder.parents):
         try:
-            kind = os.lstat(place / ".git").st_mode
+            kind = os.lstat(parent / ".git").st_mode
         except OSError:
             continue
         if stat.S_ISDIR(kind):
-            return _head(place / ".git")
-        pointed = read_small_text(place / ".git").strip()  # in a worktree or a submodule, `.git` is a file
-        return _head(place / pointed.removeprefix("gitdir:").strip()) if pointed.startswith("gitdir:") else ""
+            return _head(parent / ".git")
+        pointer = read_small_text(parent / ".git").strip()  # in a worktree or a submodule, `.git` is a file
+        return _head(parent / pointer.removeprefix("gitdir:").strip()) if pointer.startswith("gitdir:") else ""
     return ""
 
 
 def is_worktree(folder: Path) -> bool:
     """Return whether the folder is in a linked worktree."""
-    top = next((place for place in (folder, *folder.parents) if os.path.lexists(place / ".git")), folder)
+    top = next((parent for parent in (folder, *folder.parents) if os.path.lexists(parent / ".git")), folder)
     return "/worktrees/" in Path(read_small_text(top / ".git").strip()).as_posix()
 
 
@@ -36,7 +36,7 @@ def _head(repository: Path) -> str:
     return head[:SHORT] if all(letter in "0123456789abcdef" for letter in head) else ""
 
 
-def read_small_text(path: Path, most: int = MOST) -> str:
+def read_small_text(path: Path, limit: int = MOST) -> str:
     """Return the text of a small regular file; "" for anything else. A FIFO without a writer does not block."""
     try:
         file = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0))
@@ -45,7 +45,7 @@ def read_small_text(path: Path, most: int = MOST) -> str:
     try:
         if not stat.S_ISREG(os.fstat(file).st_mode):
             return ""
-        return os.read(file, most).decode("utf-8", "replace")
+        return os.read(file, limit).decode("utf-8", "replace")
     except OSError:
         return ""
     finally:

@@ -22,12 +22,12 @@ def job_limits(limits: CommandLimits) -> bytes:
 
 def assign_to_job(process: "subprocess.Popen[bytes]", limits: CommandLimits) -> int:
     """Put a process into a new job; return the handle of the job, to be closed when the command has ended."""
-    kernel, held = _kernel(), ctypes.c_void_p(vars(process)["_handle"])
+    kernel, handle = _kernel(), ctypes.c_void_p(vars(process)["_handle"])
     kernel.CreateJobObjectW.restype = ctypes.c_void_p
     job = ctypes.c_void_p(kernel.CreateJobObjectW(None, None))
     body = job_limits(limits)
     if not kernel.SetInformationJobObject(job, _EXTENDED, body, len(body)) or not kernel.AssignProcessToJobObject(
-        job, held
+        job, handle
     ):
         process.kill()
         raise OSError("the command could not be put into a job object")
@@ -57,6 +57,6 @@ class JobObject:
     def available(self) -> bool:
         return sys.platform == "win32"
 
-    def prepare(self, asked: CommandRequest) -> ProcessLaunch:
-        words = asked.argv or ("cmd.exe", "/d", "/s", "/c", asked.command)
-        return ProcessLaunch(words, clean_environment(), asked.folder, "job")
+    def prepare(self, request: CommandRequest) -> ProcessLaunch:
+        command = request.argv or ("cmd.exe", "/d", "/s", "/c", request.command)
+        return ProcessLaunch(command, clean_environment(), request.folder, "job")

@@ -76,25 +76,25 @@ class Landlock:
         reads, more = self._reads(), [self._filter.hex(), self._supervised, str(self._private_devices), script]
         return "\n".join([str(self._version), *(self._weaken(reads) if self._weaken else reads), *more])
 
-    def prepare(self, asked: CommandRequest) -> ProcessLaunch:
-        if asked.permit.proxy:
-            why = "Landlock can block the network, but not allow single hosts."
-            raise Problem("Commands cannot be given network access on this machine.", why, "Install bubblewrap.")
+    def prepare(self, request: CommandRequest) -> ProcessLaunch:
+        if request.permit.proxy:
+            cause = "Landlock can block the network, but not allow single hosts."
+            raise Problem("Commands cannot be given network access on this machine.", cause, "Install bubblewrap.")
         home = Path(tempfile.mkdtemp(prefix="home-", dir=self._scratch.path))
         settings = readable_system.public_git_config(self._home) if self._home else ""
         (home / ".gitconfig").write_text(settings, encoding="utf-8")
         reads = self._weaken(self._reads()) if self._weaken else self._reads()
         devices = (*DEVICES, *(PRIVATE_DEVICES if self._private_devices else ()))
-        writes = [str(asked.folder), str(home), *(f"/dev/{name}" for name in devices)]
-        shared = asked.limits.scratch if self._private_devices else 0
-        order = (str(self._version), str(shared), self._supervised, self._filter.hex(), str(asked.folder))
-        words = (*order, str(len(reads)), str(len(writes)), *reads, *writes, *with_limits(asked))
+        writes = [str(request.folder), str(home), *(f"/dev/{name}" for name in devices)]
+        shared = request.limits.scratch if self._private_devices else 0
+        order = (str(self._version), str(shared), self._supervised, self._filter.hex(), str(request.folder))
+        arguments = (*order, str(len(reads)), str(len(writes)), *reads, *writes, *with_limits(request))
         environment = clean_environment() | {"HOME": str(home), "TMPDIR": str(home), "GIT_CONFIG_NOSYSTEM": "1"}
-        for name, place in ROOTS.items():
-            if self._home and (self._home / place).is_dir():
-                environment.setdefault(name, str(self._home / place))
-        fork = functools.partial(self._server.fork, words)
-        return ProcessLaunch((*self._launcher, *words), environment, Path("/"), "tree", home=home, fork=fork)
+        for name, folder in ROOTS.items():
+            if self._home and (self._home / folder).is_dir():
+                environment.setdefault(name, str(self._home / folder))
+        fork = functools.partial(self._server.fork, arguments)
+        return ProcessLaunch((*self._launcher, *arguments), environment, Path("/"), "tree", home=home, fork=fork)
 
     @functools.cached_property
     def _server(self) -> ForkServer:
@@ -113,18 +113,20 @@ class Landlock:
         if self._without_namespaces:
             return False
         with contextlib.suppress(OSError, subprocess.SubprocessError):
-            words = (*self._launcher, "try")
-            tried = subprocess.run(words, env=clean_environment(), capture_output=True, timeout=TRY_S, check=False)
-            return tried.returncode == 0
+            command = (*self._launcher, "try")
+            completed = subprocess.run(
+                command, env=clean_environment(), capture_output=True, timeout=TRY_S, check=False
+            )
+            return completed.returncode == 0
         return False
 
     def _reads(self) -> list[str]:
-        places = [
+        paths = [
             *readable_system.SYSTEM_FOLDERS,
             *readable_system.MERGED_FOLDERS,
             *PROC,
             *(f"/etc/{name}" for name in readable_system.ETC_NAMES),
         ]
         if self._home:
-            places += [str(self._home / name) for name in readable_system.HOME_PATHS]
-        return [place for place in (*places, *map(str, self._readable)) if os.path.exists(place)]  # noqa: PTH110 - text
+            paths += [str(self._home / name) for name in readable_system.HOME_PATHS]
+        return [path for path in (*paths, *map(str, self._readable)) if os.path.exists(path)]  # noqa: PTH110 - text

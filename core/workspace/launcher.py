@@ -112,7 +112,7 @@ class Launcher(Protocol):
     def profile(self) -> str:
         """Everything that determines the security of the sandbox, as text. A changed profile must be tested again."""
 
-    def prepare(self, asked: CommandRequest) -> ProcessLaunch: ...
+    def prepare(self, request: CommandRequest) -> ProcessLaunch: ...
 
 
 def clean_environment() -> dict[str, str]:
@@ -120,15 +120,15 @@ def clean_environment() -> dict[str, str]:
     return {name: os.environ[name] for name in PASSED_VARIABLES if name in os.environ} | {"TERM": "dumb"}
 
 
-def with_limits(asked: CommandRequest, before: str = "") -> tuple[str, ...]:
+def with_limits(request: CommandRequest, before: str = "") -> tuple[str, ...]:
     """Return a shell that sets limits and executes the command. Set here, they would count Journeyman's processes."""
-    limits = asked.limits
+    limits = request.limits
     lines = (
         "ulimit -c 0",
         f"ulimit -f {limits.file_size // 512}",
         f"ulimit -n {limits.files}",
         f"ulimit -u {limits.processes} 2>/dev/null || ulimit -p {limits.processes} 2>/dev/null",
         "{ echo 800 > /proc/self/oom_score_adj; } 2>/dev/null",
-        'exec "$0" "$@"' if asked.argv else 'exec /bin/sh -c "$0"',
+        'exec "$0" "$@"' if request.argv else 'exec /bin/sh -c "$0"',
     )
-    return ("/bin/sh", "-c", before + "; ".join(lines), *(asked.argv or (asked.command,)))
+    return ("/bin/sh", "-c", before + "; ".join(lines), *(request.argv or (request.command,)))

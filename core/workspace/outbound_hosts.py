@@ -25,14 +25,14 @@ def normalized_host(host: str) -> str:
     name = name.rstrip(".").lower()
     if "%" in name or not name:
         raise unreachable(host, "It is not a valid host name.")
-    if (number := _number(name)) is not None:
-        return str(number)
+    if (address := _parsed_address(name)) is not None:
+        return str(address)
     try:
         name = name if name.isascii() else name.encode("idna").decode("ascii")
     except UnicodeError as error:
         raise unreachable(host, "It is not a valid host name.") from error
-    if (number := _number(name)) is not None:  # IDNA maps digits of other scripts to ASCII
-        return str(number)
+    if (address := _parsed_address(name)) is not None:  # IDNA maps digits of other scripts to ASCII
+        return str(address)
     if not _NAME.match(name):
         raise unreachable(host, "It is not a valid host name.")
     return name
@@ -46,13 +46,13 @@ async def allowed_address(host: str, resolve: Resolve | None = None) -> tuple[st
     name = normalized_host(host)
     if name == _LOCAL[0] or name.endswith(_LOCAL[1:]):
         raise unreachable(host, "It is a name of the local network.")
-    found = (name,) if _number(name) is not None else await (resolve or resolve_host)(name)
-    if not found:
+    addresses = (name,) if _parsed_address(name) is not None else await (resolve or resolve_host)(name)
+    if not addresses:
         raise unreachable(host, "The name has no address.")
-    for address in found:
+    for address in addresses:
         if not is_public(address):
             raise unreachable(host, f"It resolves to {address}, which is not a public address.")
-    return found
+    return addresses
 
 
 def is_public(text: str) -> bool:
@@ -72,19 +72,19 @@ async def resolve_host(name: str) -> tuple[str, ...]:
     loop = asyncio.get_running_loop()
     try:
         async with asyncio.timeout(LOOKUP_S):
-            found = await loop.getaddrinfo(name, None, type=socket.SOCK_STREAM)
+            answers = await loop.getaddrinfo(name, None, type=socket.SOCK_STREAM)
     except TimeoutError as error:
         raise unreachable(name, "Its address was not resolved in time.") from error
     except OSError as error:
         raise unreachable(name, f"Its address was not resolved: {error.strerror or error}.") from error
-    return tuple(dict.fromkeys(str(answer[4][0]) for answer in found))
+    return tuple(dict.fromkeys(str(answer[4][0]) for answer in answers))
 
 
 def unreachable(host: str, why: str) -> Problem:
     return Problem(f"{host!r} cannot be reached from here.", why, "Use a public host.")
 
 
-def _number(name: str) -> Address | None:
+def _parsed_address(name: str) -> Address | None:
     """Return the address in any notation that the C library accepts: 127.1, 0x7f000001, 2130706433, 0177.0.0.1."""
     try:
         address = ipaddress.ip_address(name)

@@ -13,8 +13,8 @@ def check_workspace(folder: Path) -> Path:
     if not path.is_dir():
         raise Problem(f"There is no folder {path}.", "", "Give an existing folder with -C.")
     if not is_utf8_name(str(path)):
-        what = f"An agent cannot work in {visible_name(str(path))}."
-        raise Problem(what, "Its name is not UTF-8, so it cannot be stored.", "Rename it or choose another folder.")
+        message = f"An agent cannot work in {visible_name(str(path))}."
+        raise Problem(message, "Its name is not UTF-8, so it cannot be stored.", "Rename it or choose another folder.")
     return path
 
 
@@ -56,15 +56,13 @@ def system_state_reason(folder: Path) -> str:
 
     Disks and documents that the desktop makes available below /run are ordinary folders.
     """
-    for place in ("/proc", "/sys", "/dev"):
-        if folder.is_relative_to(place):
+    for path in ("/proc", "/sys", "/dev"):
+        if folder.is_relative_to(path):
             shared = folder.is_relative_to("/dev/shm")
-            return (
-                f"{'Shared memory' if shared else place} belongs to the running programs and devices of this computer"
-            )
+            return f"{'Shared memory' if shared else path} belongs to the running programs and devices of this computer"
     ordinary = ("/run/media/*", "/run/user/*/doc/*", "/run/user/*/gvfs/*")
     if folder.is_relative_to("/run") and not any(
-        place.match(pattern) for place in (folder, *folder.parents) for pattern in ordinary
+        path.match(pattern) for path in (folder, *folder.parents) for pattern in ordinary
     ):
         return "/run contains the sockets of running programs"
     return ""

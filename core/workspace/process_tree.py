@@ -13,27 +13,27 @@ GONE_S = 5.0
 
 def descendants(pid: int) -> list[int]:
     """Return the pids of all descendants, children first."""
-    found: list[int] = []
-    near = [pid]
-    while near:
-        below: list[int] = []
-        for one in near:
+    pids: list[int] = []
+    parents = [pid]
+    while parents:
+        children: list[int] = []
+        for parent in parents:
             try:
-                places = list((_PROC / str(one) / "task").glob("*/children"))
-                below += [int(child) for place in places for child in place.read_text().split()]
+                files = list((_PROC / str(parent) / "task").glob("*/children"))
+                children += [int(child) for file in files for child in file.read_text().split()]
             except OSError:
                 continue  # it has ended meanwhile
-        near = below
-        found += below
-    return found
+        parents = children
+        pids += children
+    return pids
 
 
 def measure_usage(pid: int) -> tuple[int, int]:
     """Return the number of descendants and the memory in bytes that they use without sharing it."""
     processes, memory = 0, 0
-    for one in descendants(pid):
+    for descendant in descendants(pid):
         try:
-            text = (_PROC / str(one) / "status").read_text(errors="replace")
+            text = (_PROC / str(descendant) / "status").read_text(errors="replace")
         except OSError:
             continue
         processes += 1
@@ -63,11 +63,11 @@ def kill_tree(pid: int) -> None:
     """Kill all descendants of a process, which adopts orphans, then the process itself."""
     if sys.platform == "linux":
         for _ in range(20):
-            found = [one for one in descendants(pid) if not _ended(one)]
-            if not found:
+            living = [child for child in descendants(pid) if not _ended(child)]
+            if not living:
                 break
-            for one in found:
-                kill_process(one)
+            for child in living:
+                kill_process(child)
     kill_process(pid)
 
 
@@ -94,14 +94,15 @@ def kill_marked(needle: bytes) -> None:
     """
     if sys.platform != "linux":
         return
-    bare: set[int] = set()
+    empty: set[int] = set()
     for _ in range(10):  # a process that is just being forked is found in the next pass
-        shown = {int(place.name): _environment(place) for place in _PROC.iterdir() if place.name.isdigit()}
-        found = [pid for pid, environment in shown.items() if environment and needle in environment]
-        for pid in found:
+        processes = [process for process in _PROC.iterdir() if process.name.isdigit()]
+        environments = {int(process.name): _environment(process) for process in processes}
+        marked = [pid for pid, environment in environments.items() if environment and needle in environment]
+        for pid in marked:
             kill_process(pid)
-        before, bare = bare, {pid for pid, environment in shown.items() if environment == b""}
-        if not found and bare <= before:
+        before, empty = empty, {pid for pid, environment in environments.items() if environment == b""}
+        if not marked and empty <= before:
             return
 
 
@@ -128,20 +129,20 @@ def kill_orphans(needle: bytes) -> list[int]:
     """
     if sys.platform != "linux":
         return []
-    found = [
-        int(place.name)
-        for place in _PROC.iterdir()
-        if place.name.isdigit() and _is_left(place) and needle in (_environment(place) or b"")
+    orphans = [
+        int(process.name)
+        for process in _PROC.iterdir()
+        if process.name.isdigit() and _is_orphaned_bubblewrap(process) and needle in (_environment(process) or b"")
     ]
-    for pid in found:
+    for pid in orphans:
         kill_process(pid)
-    return found
+    return orphans
 
 
-def _is_left(process: Path) -> bool:
+def _is_orphaned_bubblewrap(process: Path) -> bool:
     try:
-        name, _, rest = (process / "stat").read_text(errors="replace").rpartition(")")
-        parent = _PROC / rest.split()[1]
+        name, _, fields = (process / "stat").read_text(errors="replace").rpartition(")")
+        parent = _PROC / fields.split()[1]
         return name.endswith("(bwrap") and (parent.name == "1" or (parent / "comm").read_text().strip() == "systemd")
     except OSError:
         return False

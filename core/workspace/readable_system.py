@@ -71,32 +71,32 @@ def copy_etc(target: Path, source: Path = Path("/etc")) -> list[Path]:
     target.mkdir()
     large: list[Path] = []
     for name in ETC_NAMES:
-        _lay(source / name, target / name, large)
+        _copy(source / name, target / name, large)
     return large
 
 
-def _lay(place: Path, target: Path, large: list[Path]) -> None:
+def _copy(source: Path, target: Path, large: list[Path]) -> None:
     try:
-        if not place.is_dir():
-            if place.is_file():
-                shutil.copy(place, target)
+        if not source.is_dir():
+            if source.is_file():
+                shutil.copy(source, target)
             return
         target.mkdir()
-        names = os.listdir(place)  # noqa: PTH208 - only the names are needed
-        if len(names) >= LARGE and not _holds_keys(place):
-            large.append(place)
+        names = os.listdir(source)  # noqa: PTH208 - only the names are needed
+        if len(names) >= LARGE and not _holds_keys(source):
+            large.append(source)
             return
-        for inner in (place / name for name in names if not _is_key(name)):
-            if inner.is_symlink():
-                (target / inner.name).symlink_to(inner.readlink())
+        for child in (source / name for name in names if not _is_key(name)):
+            if child.is_symlink():
+                (target / child.name).symlink_to(child.readlink())
             else:
-                _lay(inner, target / inner.name, large)
+                _copy(child, target / child.name, large)
     except OSError:
         return  # the command could not read it either
 
 
-def _holds_keys(place: Path) -> bool:
-    return any(map(_is_key, (name for _, folders, files in os.walk(place) for name in (*folders, *files))))
+def _holds_keys(folder: Path) -> bool:
+    return any(map(_is_key, (name for _, subfolders, files in os.walk(folder) for name in (*subfolders, *files))))
 
 
 def _is_key(name: str) -> bool:
@@ -105,45 +105,45 @@ def _is_key(name: str) -> bool:
 
 def home_folder() -> Path | None:
     """Return the home folder of the user; None if HOME is not a usable folder."""
-    found = Path(os.environ.get("HOME") or "/")
-    return found if found.is_absolute() and found != Path("/") and found.is_dir() else None
+    folder = Path(os.environ.get("HOME") or "/")
+    return folder if folder.is_absolute() and folder != Path("/") and folder.is_dir() else None
 
 
-def public_git_config(place: Path) -> str:
+def public_git_config(home: Path) -> str:
     """Return the git configuration without credentials. Signing is turned off, as its keys are not available."""
-    kept: list[str] = []
+    lines: list[str] = []
     for name in (".config/git/config", ".gitconfig"):
         try:
-            kept += public_config_lines((place / name).read_text(encoding="utf-8", errors="replace"))
+            lines += public_config_lines((home / name).read_text(encoding="utf-8", errors="replace"))
         except OSError:
             continue
-    return "\n".join([*kept, "[commit]", "\tgpgsign = false", "[tag]", "\tgpgsign = false", ""])
+    return "\n".join([*lines, "[commit]", "\tgpgsign = false", "[tag]", "\tgpgsign = false", ""])
 
 
 def public_config_lines(text: str) -> list[str]:
     """Return the lines of a git configuration without secrets and includes."""
-    kept: list[str] = []
+    public_lines: list[str] = []
     section = ""
     for line in text.replace("\\\n", "").splitlines():
-        if found := re.match(r"\s*\[([^\]]*)\]", line):
-            section = found[1].strip()
+        if match := re.match(r"\s*\[([^\]]*)\]", line):
+            section = match[1].strip()
         key = line.split("=", 1)[0].strip()
         if _PRIVATE.match(section) or _PRIVATE_KEYS.search(key) or _WITH_A_NAME_IN_IT.search(section + line):
             continue
-        kept.append(line)
-    return kept
+        public_lines.append(line)
+    return public_lines
 
 
 def worktree_git_folders(folder: Path) -> tuple[Path, Path] | None:
     """Return the git folder of a linked worktree and the common one; None unless these point back to it."""
     try:
-        spelled = read_small_text(folder / ".git").strip()
-        own = (folder / spelled.removeprefix("gitdir: ")).resolve()
-        back = Path(read_small_text(own / "gitdir").strip())
+        pointer = read_small_text(folder / ".git").strip()
+        own = (folder / pointer.removeprefix("gitdir: ")).resolve()
+        backlink = Path(read_small_text(own / "gitdir").strip())
         common = (own / read_small_text(own / "commondir").strip()).resolve()
     except (OSError, RuntimeError, ValueError):
         return None
-    if not spelled.startswith("gitdir: ") or back.resolve() != (folder / ".git").resolve():
+    if not pointer.startswith("gitdir: ") or backlink.resolve() != (folder / ".git").resolve():
         return None
     if own.parent != common / "worktrees":  # otherwise any parent folder that contains `objects` would be opened
         return None

@@ -10,33 +10,33 @@ import threading
 def pump(source: socket.socket, target: socket.socket) -> None:
     """Copy data until one side closes."""
     with contextlib.suppress(OSError):
-        while piece := source.recv(65_536):
-            target.sendall(piece)
+        while chunk := source.recv(65_536):
+            target.sendall(chunk)
     with contextlib.suppress(OSError):
         target.shutdown(socket.SHUT_WR)
 
 
-def serve(listener: socket.socket, way: str) -> None:
+def serve(listener: socket.socket, proxy_path: str) -> None:
     """Forward every connection, each in two threads that end with the command."""
     while True:
-        near, _ = listener.accept()
-        far = socket.socket(socket.AF_UNIX)
+        client, _ = listener.accept()
+        proxy = socket.socket(socket.AF_UNIX)
         try:
-            far.connect(way)
+            proxy.connect(proxy_path)
         except OSError:
-            near.close()
+            client.close()
             continue
-        for pair in ((near, far), (far, near)):
+        for pair in ((client, proxy), (proxy, client)):
             threading.Thread(target=pump, args=pair, daemon=True).start()
 
 
-def main(words: list[str]) -> None:
-    """Run a command as a child and end with it. `words` are the socket, the port and the command."""
-    listener = socket.create_server(("127.0.0.1", int(words[1])), backlog=64)
+def main(arguments: list[str]) -> None:
+    """Run a command as a child and end with it. `arguments` are the socket, the port and the command."""
+    listener = socket.create_server(("127.0.0.1", int(arguments[1])), backlog=64)
     child = os.fork()
     if child == 0:
-        os.execv(words[2], words[2:])
-    threading.Thread(target=serve, args=(listener, words[0]), daemon=True).start()
+        os.execv(arguments[2], arguments[2:])
+    threading.Thread(target=serve, args=(listener, arguments[0]), daemon=True).start()
     code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
     os._exit(code if code >= 0 else 128 - code)
 

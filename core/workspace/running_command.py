@@ -56,12 +56,12 @@ class RunningCommand(asyncio.Protocol):
     ) -> None:
         """Start the process. There is no await, so no cancellation can come before its pid is known."""
         self._loop = asyncio.get_running_loop()
-        self._launch, self._limits, self._hear, self._watch = launch, limits, on_output, on_tick
-        self._kept = OutputBuffer()
-        self._why = ""
-        self._over = False  # the process has ended
-        self._ended_itself = False  # and was not killed by a signal
-        self._dry = False  # the output has ended
+        self._launch, self._limits, self._on_output, self._on_tick = launch, limits, on_output, on_tick
+        self._buffer = OutputBuffer()
+        self._kill_reason = ""
+        self._has_exited = False
+        self._ended_itself = False  # it exited and was not killed by a signal
+        self._output_ended = False
         self._done: asyncio.Future[FinishedCommand] = self._loop.create_future()
         self._timers: list[asyncio.TimerHandle] = []
         self._transport: asyncio.BaseTransport | None = None
@@ -71,10 +71,10 @@ class RunningCommand(asyncio.Protocol):
         if launch.scope == "job" and isinstance(self._process, subprocess.Popen):
             self._job = job_object.assign_to_job(self._process, limits)
         self._watch_exit()
-        self._later(limits.time_s, self.kill, f"stopped after {limits.time_s:g} s")
-        self._later(CHECK_INTERVAL_S / 4, self._look)
+        self._schedule(limits.time_s, self.kill, f"stopped after {limits.time_s:g} s")
+        self._schedule(CHECK_INTERVAL_S / 4, self._check_limits)
         if launch.home:
-            self._later(HOME_INTERVAL_S, self._measure_home)
+            self._schedule(HOME_INTERVAL_S, self._measure_home)
 
     @property
     def pid(self) -> int:
@@ -87,12 +87,12 @@ class RunningCommand(asyncio.Protocol):
 
     def output(self) -> str:
         """Return the output so far."""
-        return self._kept.text()
+        return self._buffer.text()
 
     def kill(self, why: str = "stopped") -> None:
         """Kill the command and all processes it started. `wait` then returns the result."""
-        if not self._over:
-            self._why = self._why or why
+        if not self._has_exited:
+            self._kill_reason = self._kill_reason or why
             self._end_all()
 
     async def wait(self) -> FinishedCommand:
@@ -119,54 +119,54 @@ class RunningCommand(asyncio.Protocol):
         try:
             self._transport, _ = await self._loop.connect_read_pipe(lambda: self, self._output)
         except BaseException:
-            self._dry = True
+            self._output_ended = True
             await self.kill_and_wait()
             raise
         if self._done.done():
             self._transport.close()
 
     def data_received(self, data: bytes) -> None:
-        self._kept.add(data)
-        if self._hear:
-            self._hear(data)
-        if self._kept.size > self._limits.output:
+        self._buffer.add(data)
+        if self._on_output:
+            self._on_output(data)
+        if self._buffer.size > self._limits.output:
             self.kill(f"stopped after {self._limits.output / (1 << 20):g} MB of output")
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._dry = True
-        if self._over:
+        self._output_ended = True
+        if self._has_exited:
             self._finish()
 
-    def _later(self, delay: float, act: Callable[..., None], *given: object) -> None:
-        self._timers.append(self._loop.call_later(delay, act, *given))
+    def _schedule(self, delay: float, act: Callable[..., None], *arguments: object) -> None:
+        self._timers.append(self._loop.call_later(delay, act, *arguments))
 
-    def _look(self) -> None:
+    def _check_limits(self) -> None:
         """Kill the command if it exceeds its limits. Processes are counted, because `ulimit` does not limit root."""
-        if self._over:
+        if self._has_exited:
             return
-        if self._watch:
-            self._watch()
+        if self._on_tick:
+            self._on_tick()
         processes, memory = process_tree.measure_usage(self.pid)
         if memory > self._limits.memory:
             self.kill(f"stopped at {memory >> 20:,} MB of memory; the limit is {self._limits.memory >> 20:,} MB")
         elif processes > self._limits.processes + 2:
             self.kill(f"stopped at {processes:,} processes; the limit is {self._limits.processes:,}")
         else:
-            self._later(CHECK_INTERVAL_S, self._look)
+            self._schedule(CHECK_INTERVAL_S, self._check_limits)
 
     def _measure_home(self) -> None:
         """Kill the command if its home folder exceeds its limit. It is measured in a thread: it may have many files."""
-        if self._over or self._launch.home is None:
+        if self._has_exited or self._launch.home is None:
             return
         limit = self._limits.scratch
         measured = self._loop.run_in_executor(None, occupied_space, self._launch.home, limit)
-        measured.add_done_callback(lambda found: self._judge_home(found.result(), limit))
+        measured.add_done_callback(lambda future: self._check_home(future.result(), limit))
 
-    def _judge_home(self, size: int, limit: int) -> None:
+    def _check_home(self, size: int, limit: int) -> None:
         if size > limit:
             self.kill(f"stopped at {size >> 20:,} MB of temporary files; the limit is {limit >> 20:,} MB")
-        elif not self._over:
-            self._later(HOME_INTERVAL_S, self._measure_home)
+        elif not self._has_exited:
+            self._schedule(HOME_INTERVAL_S, self._measure_home)
 
     def _watch_exit(self) -> None:
         def wait() -> None:
@@ -186,16 +186,16 @@ class RunningCommand(asyncio.Protocol):
     def _exited(self) -> None:
         self._end_all()
         self._process.wait()
-        self._over = True
+        self._has_exited = True
         for timer in self._timers:
             timer.cancel()
         os.close(self._life)
         if self._launch.home:
             self._loop.run_in_executor(None, delete_folder, self._launch.home)
-        if self._dry:
+        if self._output_ended:
             self._finish()
         else:
-            self._later(GRACE_S, self._finish)
+            self._schedule(GRACE_S, self._finish)
 
     def _end_all(self) -> None:
         if self._launch.scope == "job":
@@ -208,7 +208,7 @@ class RunningCommand(asyncio.Protocol):
             # kernel, so every descendant is killed.
             for pid in (*process_tree.descendants(self._process.pid), self._process.pid):
                 process_tree.kill_process(pid)
-            if self._why:
+            if self._kill_reason:
                 process_tree.kill_marked(f"{MARKER_VARIABLE}={self._mark}".encode())
             return
         if self._launch.scope == "group":
@@ -228,45 +228,45 @@ class RunningCommand(asyncio.Protocol):
             self._output.close()
         else:
             self._transport.close()
-        self._done.set_result(FinishedCommand(self._kept.text(), self._process.wait(), self._why))
+        self._done.set_result(FinishedCommand(self._buffer.text(), self._process.wait(), self._kill_reason))
 
 
 def _start(launch: ProcessLaunch, mark: str) -> tuple[StartedProcess, IO[bytes], int]:
     """Start the process; return it with its output pipe and the pipe whose closing ends it."""
     # Pipes of our own: with asyncio's pipes, waiting would last until every child process has closed them.
-    output, theirs = os.pipe()
-    watched, life = os.pipe()
-    given = os.open(os.devnull, os.O_RDONLY) if launch.stdin_data is None else _held(launch.stdin_data)
+    output_read, output_write = os.pipe()
+    life_read, life_write = os.pipe()
+    stdin = os.open(os.devnull, os.O_RDONLY) if launch.stdin_data is None else _stdin_file(launch.stdin_data)
     environment = {**launch.environment, MARKER_VARIABLE: mark}
     try:
         process: StartedProcess
         if launch.fork:
-            process = launch.fork(environment, given, theirs)
+            process = launch.fork(environment, stdin, output_write)
         else:
             process = subprocess.Popen(
                 launch.argv,
                 cwd=launch.folder,
-                stdin=watched if launch.stdin_is_watchdog else given,
-                stdout=theirs,
+                stdin=life_read if launch.stdin_is_watchdog else stdin,
+                stdout=output_write,
                 stderr=subprocess.STDOUT,
                 env=environment,
                 start_new_session=True,
                 pass_fds=launch.descriptors,
             )
     except OSError as error:
-        for descriptor in (output, life, *([launch.info_fd] if launch.info_fd >= 0 else [])):
+        for descriptor in (output_read, life_write, *([launch.info_fd] if launch.info_fd >= 0 else [])):
             os.close(descriptor)
         raise Problem("The command cannot be started.", f"{error}.", "Check that the folder still exists.") from error
     finally:
-        for descriptor in (theirs, watched, given, *launch.descriptors):
+        for descriptor in (output_write, life_read, stdin, *launch.descriptors):
             os.close(descriptor)
-    return process, os.fdopen(output, "rb"), life
+    return process, os.fdopen(output_read, "rb"), life_write
 
 
-def _held(given: bytes) -> int:
+def _stdin_file(data: bytes) -> int:
     """Return a descriptor of a temporary file: a command that does not read would block a pipe."""
     with tempfile.TemporaryFile() as file:
-        file.write(given)
+        file.write(data)
         file.seek(0)
         return os.dup(file.fileno())
 
@@ -279,11 +279,11 @@ class OutputBuffer:
         self._head = bytearray()
         self._tail = bytearray()
 
-    def add(self, piece: bytes) -> None:
-        self.size += len(piece)
-        room = KEPT_BYTES - len(self._head)
-        self._head += piece[:room]
-        self._tail += piece[room:] if room < len(piece) else b""
+    def add(self, chunk: bytes) -> None:
+        self.size += len(chunk)
+        free = KEPT_BYTES - len(self._head)
+        self._head += chunk[:free]
+        self._tail += chunk[free:] if free < len(chunk) else b""
         if len(self._tail) > 2 * KEPT_BYTES:
             del self._tail[:-KEPT_BYTES]
 

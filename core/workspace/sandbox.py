@@ -49,35 +49,41 @@ class Sandbox:
     def disabled_reason(self, permit: SandboxPermissions) -> Problem | None:
         """Return why commands are disabled; None if they are not."""
         if self.proof and self.proof.escapes:
-            what, why = (
+            message, cause = (
                 "Commands are disabled.",
                 f"In its self-test the sandbox allowed a command to {self.proof.description}.",
             )
-            return Problem(what, why, "Run `journeyman doctor` and fix the issues that it reports.")
+            return Problem(message, cause, "Run `journeyman doctor` and fix the issues that it reports.")
         if self.level == "none" and not (self._unconfined or permit.unsandboxed):
-            why, do = (
+            cause, fix = (
                 "This machine has no sandbox.",
                 "Install bubblewrap, or allow commands without a sandbox one by one.",
             )
-            return Problem("Commands are disabled.", why, do)
+            return Problem("Commands are disabled.", cause, fix)
         return None
 
     def close(self) -> None:
         self._launcher.close()
 
     async def start(
-        self, asked: CommandRequest, on_output: OutputListener | None = None, on_tick: Callable[[], None] | None = None
+        self,
+        request: CommandRequest,
+        on_output: OutputListener | None = None,
+        on_tick: Callable[[], None] | None = None,
     ) -> RunningCommand:
         """Start a command in the background."""
-        if (off := self.disabled_reason(asked.permit)) is not None:
-            raise off
-        return await start_command(self._launcher.prepare(asked), asked.limits, on_output, on_tick)
+        if (problem := self.disabled_reason(request.permit)) is not None:
+            raise problem
+        return await start_command(self._launcher.prepare(request), request.limits, on_output, on_tick)
 
     async def run(
-        self, asked: CommandRequest, on_output: OutputListener | None = None, on_tick: Callable[[], None] | None = None
+        self,
+        request: CommandRequest,
+        on_output: OutputListener | None = None,
+        on_tick: Callable[[], None] | None = None,
     ) -> FinishedCommand:
         """Run a command to its end. If canceled, kill all processes that it started."""
-        running = await self.start(asked, on_output, on_tick)
+        running = await self.start(request, on_output, on_tick)
         return await running.wait_or_kill()
 
 

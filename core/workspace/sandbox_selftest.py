@@ -61,10 +61,10 @@ class SandboxProof:
 
 def prove_sandbox(launcher: Launcher, cache: Path | None = None) -> SandboxProof:
     """Return the result for this profile; the one in `cache` is used until a restart or a new attack."""
-    marks = (launcher.profile, *ATTACK_DESCRIPTIONS, _boot(), str(os.getuid()))
+    marks = (launcher.profile, *ATTACK_DESCRIPTIONS, _boot_id(), str(os.getuid()))
     name = hashlib.sha256("\n".join(marks).encode()).hexdigest()
-    if cache and (known := _kept(cache, name)):
-        return known
+    if cache and (cached := _cached_proof(cache, name)):
+        return cached
     proof = _attack(launcher, name)
     if cache and proof.works and not proof.escapes:  # only a passed test is cached
         with contextlib.suppress(OSError):
@@ -72,10 +72,10 @@ def prove_sandbox(launcher: Launcher, cache: Path | None = None) -> SandboxProof
     return proof
 
 
-def _kept(cache: Path, name: str) -> SandboxProof | None:
+def _cached_proof(cache: Path, name: str) -> SandboxProof | None:
     try:
         stored = json.loads(cache.read_text(encoding="utf-8"))
-        known = SandboxProof(
+        proof = SandboxProof(
             stored["launcher"],
             stored["profile"],
             stored["works"],
@@ -84,10 +84,10 @@ def _kept(cache: Path, name: str) -> SandboxProof | None:
         )
     except (OSError, ValueError, KeyError, TypeError):
         return None
-    return known if known.profile == name else None
+    return proof if proof.profile == name else None
 
 
-def _boot() -> str:
+def _boot_id() -> str:
     try:
         return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
     except OSError:
@@ -118,29 +118,29 @@ def _attack(launcher: Launcher, name: str) -> SandboxProof:
                     MARKER_VARIABLE,
                 ]
             )
-            words = [readable_system.interpreter(), "-IS", str(folder / "attacks.py"), json.dumps(order)]
-            found = _run(launcher, CommandRequest(shlex.join(words), folder))
-        if found is None:
+            command = [readable_system.interpreter(), "-IS", str(folder / "attacks.py"), json.dumps(order)]
+            escapes = _run(launcher, CommandRequest(shlex.join(command), folder))
+        if escapes is None:
             return SandboxProof(launcher.name, name, works=False)
         if (outside / "mine").exists():
-            found.add("write_outside")
+            escapes.add("write_outside")
         if _still_locked(folder / "lock"):
-            found.add("daemon")
-    known = OPEN_BY_DESIGN.get(launcher.name, ())
-    return SandboxProof(launcher.name, name, True, tuple(sorted(found.difference(known))), known)
+            escapes.add("daemon")
+    known_gaps = OPEN_BY_DESIGN.get(launcher.name, ())
+    return SandboxProof(launcher.name, name, True, tuple(sorted(escapes.difference(known_gaps))), known_gaps)
 
 
-def _run(launcher: Launcher, asked: CommandRequest) -> set[str] | None:
+def _run(launcher: Launcher, request: CommandRequest) -> set[str] | None:
     """Run the attacks and return those that worked; None if the script did not run."""
-    launch = launcher.prepare(asked)
-    watched, life = os.pipe()
+    launch = launcher.prepare(request)
+    life_read, life_write = os.pipe()
     try:
         answer = subprocess.run(
             launch.argv,
             cwd=launch.folder,
             env={**launch.environment},
             pass_fds=launch.descriptors,
-            stdin=watched if launch.stdin_is_watchdog else subprocess.DEVNULL,
+            stdin=life_read if launch.stdin_is_watchdog else subprocess.DEVNULL,
             capture_output=True,
             timeout=TIME_S,
             start_new_session=True,
@@ -149,7 +149,7 @@ def _run(launcher: Launcher, asked: CommandRequest) -> set[str] | None:
     except (OSError, subprocess.TimeoutExpired):
         return None
     finally:
-        for descriptor in (watched, life, *launch.descriptors):
+        for descriptor in (life_read, life_write, *launch.descriptors):
             os.close(descriptor)
         if launch.info_fd >= 0:
             process_tree.await_namespace(launch.info_fd)
@@ -178,36 +178,36 @@ def _decoys(outside: Path, canary: str) -> Iterator[dict[str, str]]:
 def _terminal() -> Iterator[str]:
     """Open a terminal and return the path of the side that programs use."""
     try:
-        ours, theirs = os.openpty()
+        controller, terminal = os.openpty()
     except OSError:  # this machine has no terminals
         yield os.devnull + "/none"
         return
     try:
-        yield os.ttyname(theirs)
+        yield os.ttyname(terminal)
     finally:
-        os.close(ours)
-        os.close(theirs)
+        os.close(controller)
+        os.close(terminal)
 
 
 @contextlib.contextmanager
-def _unix_listener(place: Path) -> Iterator[None]:
+def _unix_listener(path: Path) -> Iterator[None]:
     """Listen on a Unix socket. It is bound by a short path, because socket paths are limited to about 100 bytes."""
-    folder = os.open(place.parent, os.O_RDONLY | os.O_DIRECTORY)
+    folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
     try:
         with socket.socket(socket.AF_UNIX) as listener:
-            listener.bind(f"/proc/self/fd/{folder}/{place.name}")
+            listener.bind(f"/proc/self/fd/{folder}/{path.name}")
             listener.listen()
             yield
     finally:
         os.close(folder)
 
 
-def _still_locked(place: Path) -> bool:
-    if not place.exists():
+def _still_locked(path: Path) -> bool:
+    if not path.exists():
         return False
     import fcntl
 
-    with place.open() as file:
+    with path.open() as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

@@ -24,52 +24,52 @@ class ScratchFolder:
     """
 
     def __init__(self, prefix: str = PREFIX) -> None:
-        _take_away_what_is_left(Path(tempfile.gettempdir()), prefix)
+        _delete_leftovers(Path(tempfile.gettempdir()), prefix)
         self.path = Path(tempfile.mkdtemp(prefix=prefix))
-        held = _opened(self.path)
+        lock = _open_folder(self.path)
         with contextlib.suppress(OSError):  # without locks, nothing is deleted either
-            fcntl.flock(held, fcntl.LOCK_EX)
-        self.close = weakref.finalize(self, _end, self.path, held)
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        self.close = weakref.finalize(self, _delete_and_unlock, self.path, lock)
 
 
-def _end(path: Path, held: int) -> None:
+def _delete_and_unlock(path: Path, lock: int) -> None:
     delete_folder(path)
-    os.close(held)
+    os.close(lock)
 
 
 def delete_folder(path: Path) -> None:
     """Delete a folder, also subfolders that a command made inaccessible; links are not followed."""
     for folder, inner, _ in os.walk(path):
-        for place in (Path(folder, name) for name in inner):
-            if not place.is_symlink():
-                place.chmod(0o700)
+        for subfolder in (Path(folder, name) for name in inner):
+            if not subfolder.is_symlink():
+                subfolder.chmod(0o700)
     shutil.rmtree(path, ignore_errors=True)
 
 
 def occupied_space(path: Path, limit: int) -> int:
     """Return how many bytes the files in a folder occupy; stop counting beyond the limit. Links are not followed."""
-    found = 0
+    size = 0
     for folder, inner, files in os.walk(path):
         for name in (*inner, *files):
             with contextlib.suppress(OSError):
-                found += max(512 * Path(folder, name).lstat().st_blocks, SMALLEST)
-        if found > limit:
+                size += max(512 * Path(folder, name).lstat().st_blocks, SMALLEST)
+        if size > limit:
             break
-    return found
+    return size
 
 
-def _take_away_what_is_left(folder: Path, prefix: str) -> None:
-    for place in folder.glob(f"{prefix}*"):
+def _delete_leftovers(folder: Path, prefix: str) -> None:
+    for leftover in folder.glob(f"{prefix}*"):
         with contextlib.suppress(OSError):
-            held = _opened(place)
+            lock = _open_folder(leftover)
             try:
-                found = os.fstat(held)
-                if found.st_uid == os.getuid() and time.time() - found.st_mtime > YOUNG_S:
-                    fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                    delete_folder(place)
+                status = os.fstat(lock)
+                if status.st_uid == os.getuid() and time.time() - status.st_mtime > YOUNG_S:
+                    fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    delete_folder(leftover)
             finally:
-                os.close(held)
+                os.close(lock)
 
 
-def _opened(place: Path) -> int:
-    return os.open(place, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+def _open_folder(folder: Path) -> int:
+    return os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)

@@ -48,18 +48,18 @@ class Seatbelt:
     def profile(self) -> str:
         return self.profile_text(CommandRequest("true", Path("/nowhere")))
 
-    def prepare(self, asked: CommandRequest) -> ProcessLaunch:
-        if asked.permit.proxy:
-            why = "The profile can allow a local port, but not a Unix socket."
-            raise Problem("Commands cannot be given network access on this machine yet.", why, "Use fetch instead.")
-        command = with_limits(asked, WATCHDOG)
-        words = (self._program, "-p", self.profile_text(asked), *command)
+    def prepare(self, request: CommandRequest) -> ProcessLaunch:
+        if request.permit.proxy:
+            cause = "The profile can allow a local port, but not a Unix socket."
+            raise Problem("Commands cannot be given network access on this machine yet.", cause, "Use fetch instead.")
+        command = with_limits(request, WATCHDOG)
+        arguments = (self._program, "-p", self.profile_text(request), *command)
         scratch = {"TMPDIR": str(_scratch())}
-        return ProcessLaunch(words, clean_environment() | scratch, asked.folder, "group", stdin_is_watchdog=True)
+        return ProcessLaunch(arguments, clean_environment() | scratch, request.folder, "group", stdin_is_watchdog=True)
 
-    def profile_text(self, asked: CommandRequest) -> str:
+    def profile_text(self, request: CommandRequest) -> str:
         """Return the profile. If several rules match, the last one applies."""
-        folder = Path(os.path.realpath(asked.folder))
+        folder = Path(os.path.realpath(request.folder))
         reads = [*SYSTEM, *FILES, *(str(self._home / name) for name in readable_system.HOME_PATHS if self._home)]
         writes = [str(folder), str(_scratch())]
         lines = [
@@ -74,32 +74,36 @@ class Seatbelt:
             "(allow file-read-metadata)",
             f"(allow file-read* {_subpaths([*reads, *writes])})",
             f"(allow file-write* {_subpaths(writes)})",
-            *(f"(deny file-write* {rule})" for rule in _protected(folder, asked)),
-            *(f"(deny file-read* (subpath {_quoted(str(folder / name))}))" for name in _hidden(asked)),
+            *(f"(deny file-write* {rule})" for rule in _protected(folder, request)),
+            *(f"(deny file-read* (subpath {_quoted(str(folder / name))}))" for name in _hidden(request)),
             *(f"(deny file-read* (regex {_pattern(f'/{name}$')}))" for name in CLOSED),
             "(deny network*)",
         ]
         return "\n".join(lines)
 
 
-def _protected(folder: Path, asked: CommandRequest) -> list[str]:
-    allowed = set(asked.permit.protected_paths)
-    found = []
-    for name in dict.fromkeys([*READ_ONLY_NAMES, *asked.protected]):
-        inner = [f"{name}/{'/'.join(part)}" for part in READ_ONLY_IN_GIT] if Path(name).name == ".git" else [name]
-        inner = [part for part in inner if not any(each == part or each.startswith(f"{part}/") for each in allowed)]
-        found += [f"(subpath {_quoted(str(folder / part))})" for part in inner]
-        if Path(name).name == ".git":
-            found.append(f"(literal {_quoted(str(folder / name))})")  # or it could be moved away and replaced
-    return found
+def _protected(folder: Path, request: CommandRequest) -> list[str]:
+    allowed = set(request.permit.protected_paths)
+    rules: list[str] = []
+    for name in dict.fromkeys([*READ_ONLY_NAMES, *request.protected]):
+        is_git = Path(name).name == ".git"
+        paths = [f"{name}/{'/'.join(parts)}" for parts in READ_ONLY_IN_GIT] if is_git else [name]
+        rules += [f"(subpath {_quoted(str(folder / path))})" for path in paths if not _contains_any(path, allowed)]
+        if is_git:
+            rules.append(f"(literal {_quoted(str(folder / name))})")  # or it could be moved away and replaced
+    return rules
 
 
-def _hidden(asked: CommandRequest) -> tuple[str, ...]:
-    return () if asked.permit.secrets else tuple(dict.fromkeys((".env", ".npmrc", ".netrc", *asked.hidden)))
+def _contains_any(path: str, allowed: set[str]) -> bool:
+    return any(name == path or name.startswith(f"{path}/") for name in allowed)
 
 
-def _subpaths(places: list[str]) -> str:
-    return " ".join(f"(subpath {_quoted(place)})" for place in places)
+def _hidden(request: CommandRequest) -> tuple[str, ...]:
+    return () if request.permit.secrets else tuple(dict.fromkeys((".env", ".npmrc", ".netrc", *request.hidden)))
+
+
+def _subpaths(paths: list[str]) -> str:
+    return " ".join(f"(subpath {_quoted(path)})" for path in paths)
 
 
 def _quoted(text: str) -> str:

@@ -146,8 +146,8 @@ def _line(code: int, value: int, yes: int = 0, no: int = 0) -> bytes:
     return struct.pack("HBBI", code, yes, no, value)
 
 
-def _return(what: int) -> bytes:
-    return _line(_RETURN, what)
+def _return(action: int) -> bytes:
+    return _line(_RETURN, action)
 
 
 def _refuse(fault: int) -> bytes:

@@ -14,9 +14,9 @@ def run_in_thread(thread: Executor | None, work: Callable[[], T]) -> "asyncio.Fu
     return asyncio.get_running_loop().run_in_executor(thread, work)
 
 
-async def run_to_completion(work: Callable[P, T], *given: P.args, **named: P.kwargs) -> T:
+async def run_to_completion(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
     """Run a function in a thread. A cancellation is raised only after it ends, so that its effect can be recorded."""
-    job = run_in_thread(None, lambda: work(*given, **named))
+    job = run_in_thread(None, lambda: work(*args, **kwargs))
     task = asyncio.current_task()
     if await _is_stopped_before(job) and task:
         task.cancel()

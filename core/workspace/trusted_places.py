@@ -27,12 +27,12 @@ CONFIG_LIMIT = 64 << 10
 _PATH_KEYS = re.compile(r"core\.(hookspath|attributesfile)|include(if)?\.path")
 
 
-def _names(places: Iterable[str]) -> str:
-    return "|".join(re.escape(name).replace(r"\*", "[^/]*").replace(r"\?", "[^/]") for name in places)
+def _names(names: Iterable[str]) -> str:
+    return "|".join(re.escape(pattern).replace(r"\*", "[^/]*").replace(r"\?", "[^/]") for pattern in names)
 
 
 # A cheap filter before the exact rules: names of the tables, and names beyond ASCII.
-_FIRST = _names(sorted({place[0] for place in PROTECTED if place[0][0] not in "._"}))
+_FIRST = _names(sorted({parts[0] for parts in PROTECTED if parts[0][0] not in "._"}))
 _HIDDEN = _names(name for name in HIDDEN_NAMES if name[0] not in "._")
 _NOTEWORTHY = re.compile(rf"(?i)(?:^|/)(?:[._#]|(?:{_FIRST})(?:/|$)|[^/]*(?:{_HIDDEN})[^/]*$)|[^\x00-\x7f]")
 NOTEWORTHY = re.compile(_NOTEWORTHY.pattern.replace("(?:^|/)", "/").encode())  # for lines that end with "./path"
@@ -59,24 +59,24 @@ class TrustedPlaces:
 
     def update(self, broker: FileBroker, links: Iterable[str], configs: Iterable[tuple[str, str]]) -> None:
         """Find further places. `links` are trusted links; `configs` are git configurations with their contents."""
-        found: set[str] = set()
+        paths: set[str] = set()
         for link in links:
             try:
                 target = broker.resolve(link)
             except Problem:
                 continue
-            found |= {target} if not _contains(target, link) else set()
+            paths |= {target} if not _contains(target, link) else set()
         for path, text in configs:
             repository = path.partition(".git/")[0]
             for key, word in named_files(text):
-                near = posixpath.dirname(path) if key.startswith("include") else repository
-                found |= self._place(broker, near, key, word)
+                base = posixpath.dirname(path) if key.startswith("include") else repository
+                paths |= self._trusted_target(broker, base, key, word)
         for key, word in self._settings():
-            found |= self._place(broker, "", key, word)
-        self._further = tuple(sorted(path for path in found if not is_read_only(path)))
+            paths |= self._trusted_target(broker, "", key, word)
+        self._further = tuple(sorted(path for path in paths if not is_read_only(path)))
 
     def _is_further(self, path: str) -> bool:
-        return any(path == place or path.startswith(f"{place}/") for place in self._further)
+        return any(path == trusted or path.startswith(f"{trusted}/") for trusted in self._further)
 
     def _settings(self) -> list[tuple[str, str]]:
         """Return the words of the user's own configuration, and of the repository that this worktree belongs to."""
@@ -88,16 +88,16 @@ class TrustedPlaces:
             self._global = [word for text in texts for word in named_files(text)]
         return self._global
 
-    def _place(self, broker: FileBroker, near: str, key: str, word: str) -> set[str]:
+    def _trusted_target(self, broker: FileBroker, base: str, key: str, word: str) -> set[str]:
         is_path = bool(_PATH_KEYS.fullmatch(key))
         if not word or word.startswith("~") or not (is_path or "/" in word):
             return set()
-        path = posixpath.normpath(posixpath.join(near, word) if not word.startswith("/") else self._inside(word))
+        path = posixpath.normpath(posixpath.join(base, word) if not word.startswith("/") else self._inside(word))
         if path in (".", "..") or path.startswith(("../", "/")):
             return set()
         try:
-            found = broker.stat(path)
-            return {broker.resolve(path)} if is_path or (found and not stat.S_ISDIR(found.st_mode)) else set()
+            status = broker.stat(path)
+            return {broker.resolve(path)} if is_path or (status and not stat.S_ISDIR(status.st_mode)) else set()
         except Problem:
             return set()
 
@@ -108,11 +108,10 @@ class TrustedPlaces:
 
 def git_acts_on(path: str) -> bool:
     """Return whether a file in a git folder, also of a submodule or worktree, can make git run a program."""
-    rest = f"/{path}".rpartition("/.git/")[2]
-    parts = rest.split("/")
-    return (
-        parts[-1] in (*CONFIG_FILES, "commondir", REBASE_TODO) or "hooks" in parts or rest.endswith("info/attributes")
-    )
+    inner_path = f"/{path}".rpartition("/.git/")[2]
+    parts = inner_path.split("/")
+    is_config = parts[-1] in (*CONFIG_FILES, "commondir", REBASE_TODO)
+    return is_config or "hooks" in parts or inner_path.endswith("info/attributes")
 
 
 @functools.lru_cache(maxsize=4096)

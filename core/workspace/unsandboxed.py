@@ -19,6 +19,6 @@ class Unsandboxed:
     def close(self) -> None:
         """Do nothing: there are no resources."""
 
-    def prepare(self, asked: CommandRequest) -> ProcessLaunch:
-        words = with_limits(asked, WATCHDOG)
-        return ProcessLaunch(words, clean_environment(), asked.folder, "group", stdin_is_watchdog=True)
+    def prepare(self, request: CommandRequest) -> ProcessLaunch:
+        arguments = with_limits(request, WATCHDOG)
+        return ProcessLaunch(arguments, clean_environment(), request.folder, "group", stdin_is_watchdog=True)

@@ -40,7 +40,7 @@ class UnsettledPaths:
         """Return what identifies the state of a path, or of the nearest folder above it that can be examined."""
         while True:
             try:
-                found = os.lstat(self._folder / path)
+                status = os.lstat(self._folder / path)
             except (FileNotFoundError, NotADirectoryError):
                 return None
             except OSError:
@@ -48,4 +48,4 @@ class UnsettledPaths:
                 if not path:
                     return (0, 0)
             else:
-                return (found.st_ino, found.st_ctime_ns)
+                return (status.st_ino, status.st_ctime_ns)

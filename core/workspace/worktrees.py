@@ -22,96 +22,97 @@ NAMED = 3  # files
 def create_worktree(folder: Path, title: str) -> tuple[WorktreeCreated, Path]:
     """Create a worktree of the repository of a folder; return it and the corresponding folder in it."""
     top = repository_root(folder)
-    base = _clean(top)
+    base = _start_commit(top)
     slug = re.sub(r"[^a-z0-9]+", "-", title.casefold())[:32].strip("-") or "session"
     name = f"{slug}-{session_id()[:4]}"
-    place = top.with_name(f"{top.name}.worktrees") / name
-    _git(top, "worktree", "add", "-q", "-b", BRANCH_PREFIX + name, str(place), base)
-    inside = place / folder.resolve().relative_to(top)
-    if not inside.is_dir():  # none of its files is committed
-        remove_worktree(Worktree(str(top), str(place), BRANCH_PREFIX + name), discard=True)
+    worktree = top.with_name(f"{top.name}.worktrees") / name
+    _git(top, "worktree", "add", "-q", "-b", BRANCH_PREFIX + name, str(worktree), base)
+    subfolder = worktree / folder.resolve().relative_to(top)
+    if not subfolder.is_dir():  # none of its files is committed
+        remove_worktree(Worktree(str(top), str(worktree), BRANCH_PREFIX + name), discard=True)
         raise Problem(f"{folder} is not committed.", "A worktree would not contain it.", "Commit its files first.")
-    return WorktreeCreated(str(top), str(place), BRANCH_PREFIX + name, base), inside
+    return WorktreeCreated(str(top), str(worktree), BRANCH_PREFIX + name, base), subfolder
 
 
 def repository_root(folder: Path) -> Path:
     """Return the top folder of the repository of a folder; raise a Problem if there is none or git is missing."""
     if shutil.which("git") is None:
         raise Problem("Git is not installed.", "Worktrees need it.", "Install git, or work without a worktree.")
-    done = _try(folder, "rev-parse", "--show-toplevel")
-    if done.returncode or not done.stdout.strip():
-        why = "dubious ownership" in done.stderr
+    completed = _run_git(folder, "rev-parse", "--show-toplevel")
+    if completed.returncode or not completed.stdout.strip():
+        other_owner = "dubious ownership" in completed.stderr
         raise Problem(
             f"{folder} is not in a usable git repository.",
-            "It belongs to another user." if why else "",
+            "It belongs to another user." if other_owner else "",
             "Create one with `git init` and a first commit, or work without a worktree.",
         )
-    return Path(done.stdout.strip()).resolve()
+    return Path(completed.stdout.strip()).resolve()
 
 
 def list_worktrees(top: Path) -> list[Worktree]:
     """Return the worktrees of the repository that Journeyman created."""
-    found: list[Worktree] = []
+    worktrees: list[Worktree] = []
     blocks = _git(top, "worktree", "list", "--porcelain").split("\n\n")
-    every = [dict(line.partition(" ")[::2] for line in block.splitlines()) for block in blocks]
-    top = Path(every[0]["worktree"])  # `top` may be one of the worktrees
-    for fields in every:
+    records = [dict(line.partition(" ")[::2] for line in block.splitlines()) for block in blocks]
+    top = Path(records[0]["worktree"])  # `top` may be one of the worktrees
+    for fields in records:
         branch = fields.get("branch", "").removeprefix("refs/heads/")
         if not branch.startswith(BRANCH_PREFIX) or not Path(fields["worktree"]).is_dir():
             continue
         folder = Path(fields["worktree"])
         changed = len(_git(folder, "status", "--porcelain", "--untracked-files=all").splitlines())
         ahead = int(_git(top, "rev-list", "--count", f"HEAD..{branch}"))
-        found.append(Worktree(str(top), str(folder), branch, changed, ahead))
-    return found
+        worktrees.append(Worktree(str(top), str(folder), branch, changed, ahead))
+    return worktrees
 
 
 def remove_worktree(tree: Worktree, *, discard: bool = False) -> None:
     """Remove folder and branch of a worktree. Without `discard`, raise a Problem if that would lose work."""
-    top, kept = Path(tree.repository), []
+    top, losses = Path(tree.repository), []
     if tree.changed_files:
-        kept.append(f"{tree.changed_files} changed file{'' if tree.changed_files == 1 else 's'} not committed")
+        losses.append(f"{tree.changed_files} changed file{'' if tree.changed_files == 1 else 's'} not committed")
     if tree.commits_ahead:
-        kept.append(f"{tree.commits_ahead} commit{'' if tree.commits_ahead == 1 else 's'} not in {top.name}")
-    if kept and not discard:
-        do = f"Merge it with `git -C {top} merge {tree.branch}`, or discard it with --discard."
-        raise Problem(f"{tree.folder} contains work that would be lost.", f"{' and '.join(kept)}.", do)
+        losses.append(f"{tree.commits_ahead} commit{'' if tree.commits_ahead == 1 else 's'} not in {top.name}")
+    if losses and not discard:
+        fix = f"Merge it with `git -C {top} merge {tree.branch}`, or discard it with --discard."
+        raise Problem(f"{tree.folder} contains work that would be lost.", f"{' and '.join(losses)}.", fix)
     _git(top, "worktree", "remove", *(["--force"] if discard else []), tree.folder)
     _git(top, "branch", "-q", "-D", tree.branch)
 
 
-def _clean(top: Path) -> str:
+def _start_commit(top: Path) -> str:
     """Return the commit to start at; raise a Problem if a worktree would not contain what the user sees."""
-    head = _try(top, "rev-parse", "--verify", "-q", "HEAD^{commit}")
+    head = _run_git(top, "rev-parse", "--verify", "-q", "HEAD^{commit}")
     if head.returncode:
         raise Problem(f"{top} has no commit yet.", "A worktree starts at a commit.", "Create a first commit.")
-    own = Path(_git(top, "rev-parse", "--absolute-git-dir"))
-    for name, what in OPERATIONS_IN_PROGRESS.items():
-        if (own / name).exists():
+    git_folder = Path(_git(top, "rev-parse", "--absolute-git-dir"))
+    for name, operation in OPERATIONS_IN_PROGRESS.items():
+        if (git_folder / name).exists():
             raise Problem(
-                f"{what} is in progress in {top}.", "Its result is not known yet.", "Finish or abort it first."
+                f"{operation} is in progress in {top}.", "Its result is not known yet.", "Finish or abort it first."
             )
     changed = [line[3:] for line in _git(top, "status", "--porcelain", "--untracked-files=no").splitlines()]
     if changed:
         more = f" and {len(changed) - NAMED} more" if len(changed) > NAMED else ""
-        why = f"{', '.join(changed[:NAMED])}{more} would be missing or outdated in the worktree."
-        raise Problem(f"{top} has uncommitted changes.", why, "Commit or stash them first.")
+        cause = f"{', '.join(changed[:NAMED])}{more} would be missing or outdated in the worktree."
+        raise Problem(f"{top} has uncommitted changes.", cause, "Commit or stash them first.")
     return head.stdout.strip()
 
 
-def _git(folder: Path, *words: str) -> str:
-    done = _try(folder, *words)
-    if done.returncode:
-        lines = done.stderr.strip().removeprefix("fatal: ").splitlines()
-        raise Problem(f"Git failed: {' '.join(words[:2])}.", f"{lines[0] if lines else done.returncode}.", "")
-    return done.stdout.rstrip("\n")
+def _git(folder: Path, *arguments: str) -> str:
+    completed = _run_git(folder, *arguments)
+    if completed.returncode:
+        lines = completed.stderr.strip().removeprefix("fatal: ").splitlines()
+        raise Problem(f"Git failed: {' '.join(arguments[:2])}.", f"{lines[0] if lines else completed.returncode}.", "")
+    return completed.stdout.rstrip("\n")
 
 
-def _try(folder: Path, *words: str) -> "subprocess.CompletedProcess[str]":
-    clean = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+def _run_git(folder: Path, *arguments: str) -> "subprocess.CompletedProcess[str]":
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     try:
         return subprocess.run(
-            ["git", *GIT_OPTIONS, "-C", str(folder), *words], env=clean | {"LC_ALL": "C", "GIT_TERMINAL_PROMPT": "0"},
+            ["git", *GIT_OPTIONS, "-C", str(folder), *arguments],
+            env=environment | {"LC_ALL": "C", "GIT_TERMINAL_PROMPT": "0"},
             stdin=subprocess.DEVNULL, capture_output=True, encoding="utf-8", errors="surrogateescape",
             timeout=SECONDS, check=False,
         )  # fmt: skip
