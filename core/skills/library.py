@@ -283,9 +283,7 @@ class SkillLibrary:
         if builtin is None:
             raise Problem(f"There is no skill {key!r}.", "", "List them with `journeyman skills list`.")
         if versions := self._store.versions(library_key):
-            return library_key, next(
-                (version_row.number for version_row in versions if version_row.digest == builtin.digest), 0
-            )
+            return library_key, next((stored.number for stored in versions if stored.digest == builtin.digest), 0)
         bodies = {blob_name(body): body for body in (await asyncio.to_thread(self._disk.read_files, builtin)).values()}
         version = SkillVersion(1, _name_of(builtin), self._clock(), "builtin", builtin.digest, files=builtin.files)
         await self._store.add(library_key, version, 0, bodies, trust=True)

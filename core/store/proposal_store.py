@@ -59,18 +59,20 @@ class ProposalStore:
     ) -> list[Proposal]:
         """Return the proposals that match every filter that is set, oldest first."""
         filters = {"state": state, "target_kind": target_kind, "session": session, "target": target}
-        named = {name: value for name, value in filters.items() if value}
-        where = " AND ".join(f"{name} = ?" for name in named) or "1"
-        return self._read(f"SELECT {COLUMNS} FROM proposal WHERE {where} ORDER BY created_at, id", *named.values())
+        active_filters = {name: value for name, value in filters.items() if value}
+        conditions = " AND ".join(f"{name} = ?" for name in active_filters) or "1"
+        return self._read(
+            f"SELECT {COLUMNS} FROM proposal WHERE {conditions} ORDER BY created_at, id", *active_filters.values()
+        )
 
     def get(self, name: str) -> Proposal:
         """Return a proposal by its id or an unambiguous prefix. Raises Problem if there is no such proposal."""
         beginning = f"SELECT {COLUMNS} FROM proposal WHERE id >= ? AND id < ? ORDER BY id LIMIT 2"
-        found = self._read(beginning, name, name + "\U0010ffff")
-        if len(found) != 1 or not name:
-            cause = "More than one proposal id starts with it." if len(found) > 1 else ""
+        proposals = self._read(beginning, name, name + "\U0010ffff")
+        if len(proposals) != 1 or not name:
+            cause = "More than one proposal id starts with it." if len(proposals) > 1 else ""
             raise Problem(f"There is no proposal {name!r}.", cause, "List the proposals with `journeyman proposals`.")
-        return found[0]
+        return proposals[0]
 
     async def create(self, draft: Proposal) -> Proposal:
         """Save a proposal as pending under a new id, unless the same change is pending; then return that proposal."""

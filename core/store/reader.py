@@ -111,7 +111,8 @@ class Reader:
         """Return the messages queued for the next request."""
         waiting = read_queued_messages(self._db, self._number(session), running)
         return [
-            one._replace(text=self.blob(one.blob).decode("utf-8", "replace")) if one.blob else one for one in waiting
+            message._replace(text=self.blob(message.blob).decode("utf-8", "replace")) if message.blob else message
+            for message in waiting
         ]
 
     def row_of(self, session: str, seq: int) -> int | None:
@@ -248,7 +249,7 @@ class Reader:
         lists = {name: tuple(request.get(name, ())) for name in ("untrusted_sources", "patterns", "protected_paths")}
         arguments = plain.get("arguments", {})
         full_arguments = self.blob(arguments["blob"]).decode("utf-8", "replace") if arguments.get("blob") else ""
-        options = tuple(PermissionOption(**one) for one in request.get("options", ()))
+        options = tuple(PermissionOption(**option) for option in request.get("options", ()))
         parsed = PermissionRequest(**{**request, **lists, "options": options})
         return PendingPermissionRequest(session, parsed, full_arguments or arguments.get("head", ""), asked_at)
 

@@ -87,13 +87,13 @@ class RuleStore:
         revoked_at = self._clock()
 
         def write(db: sqlite3.Connection) -> str:
-            found = db.execute(
+            rule = db.execute(
                 "SELECT effect, tool, pattern FROM rule WHERE id = ? AND revoked_at = 0", (name,)
             ).fetchone()
-            if found is None:
+            if rule is None:
                 raise Problem(f"There is no rule {name!r}.", "", "List the rules with `journeyman rules`.")
             db.execute("UPDATE rule SET revoked_at = ? WHERE id = ?", (revoked_at, name))
-            return f"{found[0]} {found[1]}" + (f": {found[2]}" if found[2] else "")
+            return f"{rule[0]} {rule[1]}" + (f": {rule[2]}" if rule[2] else "")
 
         return await self._write(write)
 
@@ -121,8 +121,8 @@ def _values(rule: PermissionRule) -> tuple[Any, ...]:
 
 def _rule(row: tuple[Any, ...]) -> PermissionRule:
     plain = dict(zip(COLUMNS.split(", "), row, strict=True))
-    for name, words in _WORDS.items():
-        if plain[name] not in words:
+    for name, allowed_values in _WORDS.items():
+        if plain[name] not in allowed_values:
             raise ValueError(f"{plain[name]!r} is not a valid {name} of a rule")
     if not all(isinstance(plain[name], str) for name in plain if name != "created_at") or not isinstance(
         plain["created_at"], int

@@ -104,8 +104,8 @@ def _indexed_text(event: SessionEvent) -> str:
 
 def fts_query(text: str) -> str:
     """Convert user input to an FTS5 query: every word must occur, and the last one matches as a prefix."""
-    found = re.findall(r"\w+", text)
-    return " ".join(f'"{word}"' for word in found) + "*" if found else ""
+    words = re.findall(r"\w+", text)
+    return " ".join(f'"{word}"' for word in words) + "*" if words else ""
 
 
 def search_events(db: sqlite3.Connection, text: str, limit: int = 100) -> list[SearchHit]:
