@@ -30,11 +30,11 @@ def _topics() -> tuple[tuple[str, re.Pattern[str]], ...]:
 
 def sensitive_topic(text: str) -> str:
     """Return which sensitive topic a text is about, with the words that say so; "" if none."""
-    plain = " ".join(_plain(text).split())
-    if match := _MIXED_ALPHABETS.search(plain):
+    normalized = " ".join(_plain(text).split())
+    if match := _MIXED_ALPHABETS.search(normalized):
         return f"something in letters of several alphabets (“{match[0]}”)"
     for name, pattern in _topics():
-        if match := pattern.search(plain):
+        if match := pattern.search(normalized):
             return f"{name} (“{match[0][:60]}”)"
     return ""
 

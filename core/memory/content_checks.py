@@ -62,10 +62,10 @@ def _luhn(text: str) -> bool:
 
 
 def _iban(text: str) -> bool:
-    plain = text.replace(" ", "")
-    if not 15 <= len(plain) <= 34:
+    compact = text.replace(" ", "")
+    if not 15 <= len(compact) <= 34:
         return False
-    return int("".join(str(int(character, 36)) for character in plain[4:] + plain[:4])) % 97 == 1
+    return int("".join(str(int(character, 36)) for character in compact[4:] + compact[:4])) % 97 == 1
 
 
 def _has_nine_digits(text: str) -> bool:

@@ -47,13 +47,13 @@ class RunRecorder:
                 self._record(entry, "recording what was recalled", lambda rows, _: self._record_recall(rows, entry))
             case RunEnded():
                 self._record(
-                    entry, "recording how the run ended", lambda rows, facts: self._record_end(rows, facts, entry)
+                    entry, "recording how the run ended", lambda rows, runs: self._record_end(rows, runs, entry)
                 )
             case RunRated(run_number=run):
                 self._record(
                     entry,
                     "recording the rating of the run",
-                    lambda rows, facts: self._record_rating(rows, facts, entry.session, run),
+                    lambda rows, runs: self._record_rating(rows, runs, entry.session, run),
                 )
 
     def _record(self, entry: EventRecord, operation: str, work: Callable[[MemoryRecords, RunReader], None]) -> None:

@@ -91,11 +91,11 @@ def _application_id(path: Path) -> int:
 def _header_error(path: Path, size: int) -> str:
     """Return why the header shows that the file is damaged, or "". A file that is too short never reaches SQLite."""
     with path.open("rb") as file:
-        head = file.read(100)
-    if not head.startswith(MAGIC):
+        header = file.read(100)
+    if not header.startswith(MAGIC):
         return "file is not a database"
-    pages, changed, valid = (struct.unpack_from(">I", head, at)[0] for at in (28, 24, 92))
-    (page,) = struct.unpack_from(">H", head, 16)
+    pages, changed, valid = (struct.unpack_from(">I", header, at)[0] for at in (28, 24, 92))
+    (page,) = struct.unpack_from(">H", header, 16)
     if changed == valid and size < pages * (65536 if page == 1 else page) and not file_size(wal_path(path)):
         return f"the file ends after {size:,} bytes; it had {pages} pages"
     return ""

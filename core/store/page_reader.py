@@ -84,8 +84,8 @@ class PageReader:
     def _free_pages(self) -> set[int]:
         """Return the numbers of the pages in the freelist, which hold deleted rows, up to the first invalid entry."""
         pages: set[int] = set()
-        head = self.read(1)
-        trunk = int.from_bytes(head[32:36]) if len(head) >= 36 else 0
+        header = self.read(1)
+        trunk = int.from_bytes(header[32:36]) if len(header) >= 36 else 0
         while 1 < trunk <= self.count and trunk not in pages:
             pages.add(trunk)
             body = self.read(trunk)

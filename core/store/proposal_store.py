@@ -146,9 +146,9 @@ def _new_id() -> str:
 
 
 def _insert(db: sqlite3.Connection, proposal: Proposal) -> None:
-    plain = asdict(proposal) | {name: json.dumps(getattr(proposal, name)) for name in LISTS}
+    values = asdict(proposal) | {name: json.dumps(getattr(proposal, name)) for name in LISTS}
     marks = ", ".join("?" for _ in NAMES)
-    db.execute(f"INSERT INTO proposal ({COLUMNS}) VALUES ({marks})", tuple(plain[name] for name in NAMES))
+    db.execute(f"INSERT INTO proposal ({COLUMNS}) VALUES ({marks})", tuple(values[name] for name in NAMES))
 
 
 def _update_state(db: sqlite3.Connection, after: Proposal) -> None:
@@ -164,5 +164,5 @@ def _update_state(db: sqlite3.Connection, after: Proposal) -> None:
 
 
 def _proposal(row: tuple[Any, ...]) -> Proposal:
-    plain = dict(zip(NAMES, row, strict=True))
-    return Proposal(**plain | {name: tuple(json.loads(plain[name])) for name in LISTS})
+    fields = dict(zip(NAMES, row, strict=True))
+    return Proposal(**fields | {name: tuple(json.loads(fields[name])) for name in LISTS})

@@ -28,9 +28,9 @@ async def purge_sessions(database: Database, sessions: Iterable[str], before_pur
     candidates: set[str] = set()
     for session in sessions:
         number = await database.run(partial(_begin, session=session, before_purge=before_purge))
-        more = number > 0
-        while more:
-            blobs, more = await database.run(partial(_purge_slice, number=number))
+        has_more = number > 0
+        while has_more:
+            blobs, has_more = await database.run(partial(_purge_slice, number=number))
             candidates |= blobs
     if not candidates:
         return 0
@@ -45,10 +45,10 @@ def _begin(db: sqlite3.Connection, session: str, before_purge: Callable[[str], N
 
 def _purge_slice(db: sqlite3.Connection, number: int) -> tuple[set[str], bool]:
     blobs = delete_last_events(db, number)
-    more = has_events(db, number)
-    if not more:
+    has_more = has_events(db, number)
+    if not has_more:
         delete_session_rows(db, number)
-    return blobs, more
+    return blobs, has_more
 
 
 def _find_referenced(path: Path, names: set[str]) -> tuple[set[str], dict[int, int]]:

@@ -93,8 +93,8 @@ def _recorded_count(path: Path) -> int:
 def _has_former_names(path: Path, pages: PageReader) -> bool:
     """Return whether the file has a schema before version 16. If the header is unreadable, the event kinds decide."""
     with path.open("rb") as file:
-        head = file.read(100)
-    if head.startswith(MAGIC) and (number := int.from_bytes(head[60:64])):
+        header = file.read(100)
+    if header.startswith(MAGIC) and (number := int.from_bytes(header[60:64])):
         return number < VERSION
     return any(len(values) == 5 and values[3] in KINDS for _, values in pages.rows())
 

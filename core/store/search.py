@@ -148,15 +148,15 @@ def _excerpt(payload: str, text: str) -> str:
     return ("…" if start else "") + content[start : start + 3 * CONTEXT_BEFORE]
 
 
-def _strings(plain: Any) -> Iterator[str]:
-    match plain:
+def _strings(value: Any) -> Iterator[str]:
+    match value:
         case str():
-            yield plain
+            yield value
         case list():
-            for item in plain:
+            for item in value:
                 yield from _strings(item)
         case dict():
-            for name, item in plain.items():
+            for name, item in value.items():
                 if name not in {"blob", "id", "call_id", "question_id", "session_id", "before", "after"}:
                     yield from _strings(item)
         case _:

@@ -103,8 +103,8 @@ def _limit_rows(db: sqlite3.Connection, folder: str) -> None:
     """While a folder has too many rows, replace those of its largest subfolder, or all, by one that covers it."""
     while len(rows := [row for row in untrusted_files_in(db, folder) if row.path.startswith(f"{folder}/")]) > MAX_ROWS:
         counts = Counter(row.path[len(folder) + 1 :].partition("/")[0] + "/" for row in rows)
-        name, count = counts.most_common(1)[0]
-        covered = f"{folder}/{name}" if count > 1 else f"{folder}/"
+        subfolder, count = counts.most_common(1)[0]
+        covered = f"{folder}/{subfolder}" if count > 1 else f"{folder}/"
         merged = [row for row in rows if row.path.startswith(covered)]
         db.executemany("DELETE FROM untrusted_file WHERE path = ?", [(row.path,) for row in merged])
         for row in merged:
@@ -204,8 +204,8 @@ def forget_missing_files(db: sqlite3.Connection, at: int) -> int:
 
     A missing file is kept for a while, because git may bring it back.
     """
-    old = db.execute("SELECT DISTINCT path FROM untrusted_file WHERE created_at < ?", (at - MAX_AGE,)).fetchall()
-    missing = [path for path in old if not os.path.lexists(path[0])]
+    old_paths = db.execute("SELECT DISTINCT path FROM untrusted_file WHERE created_at < ?", (at - MAX_AGE,)).fetchall()
+    missing = [path for path in old_paths if not os.path.lexists(path[0])]
     db.executemany("DELETE FROM untrusted_file WHERE path = ?", missing)
     db.execute(
         "DELETE FROM untrusted_file WHERE id IN (SELECT id FROM untrusted_file"
