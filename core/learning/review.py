@@ -80,12 +80,12 @@ class SessionReviewer:
     async def run(self) -> None:
         """Start and stop reviews as needed, until canceled."""
         while True:
-            await self._do(await self._requests.get())
+            await self._handle(await self._requests.get())
 
     async def finish_pending(self) -> None:
         """Start the reviews that are due and wait until all reviews have ended. Called by commands before they exit."""
         while self._active or not self._requests.empty():
-            await self._do(await self._requests.get())
+            await self._handle(await self._requests.get())
 
     async def close(self) -> None:
         """Stop all reviews, so that they are not resumed after a restart."""
@@ -103,11 +103,11 @@ class SessionReviewer:
         if start is None:
             raise Problem("This session has no run.", "There is nothing to review.", "")
         entries = [entry async for entry in self._journal.read(session)]
-        said = PROMPT.format(
+        prompt = PROMPT.format(
             mark=new_boundary(), talk=transcript(entries, self._full_text, Redactor(self._known_keys()).redact)
         )
         model = choose_model(self._settings().tiers, start.model, ("review",)).model
-        began = RunStarted(
+        run_started = RunStarted(
             model,
             MAX_TURNS,
             start.script,
@@ -120,14 +120,16 @@ class SessionReviewer:
             ),
             text_calls=start.text_calls,
         )
-        opened = SessionCreated("", row.folder, f"Review: {row.title}", session, "", REVIEW_AGENT, row.depth + 1)
-        name = await self._runs.open(opened, said, began)
+        session_created = SessionCreated(
+            "", row.folder, f"Review: {row.title}", session, "", REVIEW_AGENT, row.depth + 1
+        )
+        name = await self._runs.open(session_created, prompt, run_started)
         self._active[session] = name
         self._runs.call_when_idle(name, lambda: self._on_review_gone(session, name))
         return name
 
-    def _on_event(self, told: JournalUpdate) -> None:
-        entry, row = told.entry, told.session
+    def _on_event(self, update: JournalUpdate) -> None:
+        entry, row = update.entry, update.session
         if row.subagent == REVIEW_AGENT and isinstance(entry.event, QuestionAsked | PermissionRequested | RunPaused):
             self._requests.put_nowait(_StopReview(row.parent, "a review must not wait for the user"))
         if not isinstance(entry.event, UserMessage | RunEnded) or row.subagent or row.depth:
@@ -137,28 +139,28 @@ class SessionReviewer:
                 self._corrected.add(entry.session)
             if entry.session in self._active:
                 self._requests.put_nowait(_StopReview(entry.session, STOPPED))
-        elif self._is_due(told):
+        elif self._is_due(update):
             self._corrected.discard(entry.session)
             self._requests.put_nowait(_ReviewDue(entry.session, row))
 
-    def _is_due(self, told: JournalUpdate) -> bool:
+    def _is_due(self, update: JournalUpdate) -> bool:
         """Return whether the session should be reviewed: it made enough tool calls, or the user corrected the agent."""
         settings = self._settings()
-        if settings.learning == "off" or not settings.memory or told.session.imported_from:
+        if settings.learning == "off" or not settings.memory or update.session.imported_from:
             return False
-        calls = max((step.metrics.get("calls", 0) for step in told.steps), default=0)
-        return calls >= settings.review_after_calls or told.entry.session in self._corrected
+        calls = max((step.metrics.get("calls", 0) for step in update.steps), default=0)
+        return calls >= settings.review_after_calls or update.entry.session in self._corrected
 
-    async def _do(self, wish: _ReviewDue | _StopReview) -> None:
+    async def _handle(self, request: _ReviewDue | _StopReview) -> None:
         try:
-            if isinstance(wish, _StopReview):
-                if wish.why:
-                    await self._stop(wish.session, wish.why)
-            elif not self._runs.is_active(wish.session):
-                await self.review(wish.session)
+            if isinstance(request, _StopReview):
+                if request.why:
+                    await self._stop(request.session, request.why)
+            elif not self._runs.is_active(request.session):
+                await self.review(request.session)
             else:
-                await self._runs.wait_idle(wish.session)
-                await self._do(wish)
+                await self._runs.wait_idle(request.session)
+                await self._handle(request)
         except Problem as problem:
             self._report(problem)
         except Exception as error:  # A bug in a review must not end the watching task.

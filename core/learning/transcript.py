@@ -33,50 +33,55 @@ def transcript(
     `redact` removes the secrets of each text before it is shortened and encoded.
     """
     lines = [json.dumps(line, ensure_ascii=False) for entry in entries if (line := _line(entry, full_text, redact))]
-    task = next((place for place, line in enumerate(lines) if '"who": "user"' in line[:40]), 0)
-    room = budget - (len(lines[task]) if lines else 0)
+    task = next((index for index, line in enumerate(lines) if '"who": "user"' in line[:40]), 0)
+    remaining = budget - (len(lines[task]) if lines else 0)
     first = len(lines)
-    while first > task + 1 and room >= len(lines[first - 1]) + 1:
+    while first > task + 1 and remaining >= len(lines[first - 1]) + 1:
         first -= 1
-        room -= len(lines[first]) + 1
-    left = first - task - 1
-    gap = [json.dumps({"who": "Journeyman", "left_out": left})] if left > 0 else []
+        remaining -= len(lines[first]) + 1
+    omitted = first - task - 1
+    gap = [json.dumps({"who": "Journeyman", "left_out": omitted})] if omitted > 0 else []
     return "\n".join([*lines[task : task + 1], *gap, *lines[first:]])
 
 
-def _line(entry: EventRecord, whole: Callable[[Text], str], redact: Callable[[str], str]) -> dict[str, Any] | None:
-    def cut(text: str, most: int) -> str:  # a key that is cut in two would no longer be recognized
-        return _cut(redact(text), most)
+def _line(entry: EventRecord, full_text: Callable[[Text], str], redact: Callable[[str], str]) -> dict[str, Any] | None:
+    def shortened(text: str, limit: int) -> str:  # a key that is cut in two would no longer be recognized
+        return _cut(redact(text), limit)
 
     match entry.event:
         case UserMessage(text=text):
-            return {"who": "user", "event": entry.seq, "text": cut(whole(text), USER)}
+            return {"who": "user", "event": entry.seq, "text": shortened(full_text(text), USER)}
         case Replied(text=text, calls=calls):
-            asked = [{"id": c.id, "tool": c.tool, "arguments": cut(whole(c.arguments), ARGUMENTS)} for c in calls]
-            said = {"text": cut(whole(text), AGENT)} if text.head else {}
-            return {"who": "agent", "event": entry.seq, **said, **({"calls": asked} if asked else {})}
+            call_lines = [
+                {"id": c.id, "tool": c.tool, "arguments": shortened(full_text(c.arguments), ARGUMENTS)} for c in calls
+            ]
+            text_line = {"text": shortened(full_text(text), AGENT)} if text.head else {}
+            return {"who": "agent", "event": entry.seq, **text_line, **({"calls": call_lines} if call_lines else {})}
         case ToolReturned(call_id=call, output=output, failed=failed):
-            return {"who": "tool", "call": call, "failed": failed, "output": cut(whole(output), OUTPUT)}
+            return {"who": "tool", "call": call, "failed": failed, "output": shortened(full_text(output), OUTPUT)}
         case CallRefused(call_id=call, reason=reason):
-            return {"who": "tool", "call": call, "refused": cut(whole(reason), OUTPUT)}
+            return {"who": "tool", "call": call, "refused": shortened(full_text(reason), OUTPUT)}
         case UntrustedContentRead(call_id=call, source=source):
             return {"who": "Journeyman", "call": call, "untrusted_content_from": redact(source)}
         case QuestionAsked(question=question):
-            return {"who": "agent", "asks": cut(question.text, AGENT)}
+            return {"who": "agent", "asks": shortened(question.text, AGENT)}
         case QuestionAnswered(answer=answer):
-            return {"who": "user", "answers": cut(answer_text(answer), USER)}
+            return {"who": "user", "answers": shortened(answer_text(answer), USER)}
         case MemoriesRecalled(memories=items):
-            return {"who": "Journeyman", "recalled": [redact(f"[{one.memory_id}] {one.text}") for one in items]}
+            return {
+                "who": "Journeyman",
+                "recalled": [redact(f"[{memory.memory_id}] {memory.text}") for memory in items],
+            }
         case RunRated(rating=verdict, note=note, by=by):
-            return {"who": by, "rating": verdict, "note": cut(note.head, USER)}
+            return {"who": by, "rating": verdict, "note": shortened(note.head, USER)}
         case RunEnded(status=status, reason=reason):
             return {"who": "Journeyman", "ended": status, "why": redact(reason)}
         case _:
             return None
 
 
-def _cut(text: str, most: int) -> str:
+def _cut(text: str, limit: int) -> str:
     """Return the text with its middle left out if it is longer than `most` characters."""
-    if len(text) <= most:
+    if len(text) <= limit:
         return text
-    return f"{text[: most * 2 // 3]} […] {text[-most // 3 :]}"
+    return f"{text[: limit * 2 // 3]} […] {text[-limit // 3 :]}"

@@ -22,33 +22,33 @@ _MIXED_ALPHABETS = re.compile(r"[a-z][\u0370-\u052f]|[\u0370-\u052f][a-z]", re.I
 
 @cache
 def _topics() -> tuple[tuple[str, re.Pattern[str]], ...]:
-    found = tomllib.loads(resources.files("resources").joinpath("sensitive_topics.toml").read_text("utf-8"))
+    topics = tomllib.loads(resources.files("resources").joinpath("sensitive_topics.toml").read_text("utf-8"))
     return tuple(
-        (topic, re.compile(rf"(?<![^\W_])(?:{'|'.join(words)})", re.IGNORECASE)) for topic, words in found.items()
+        (topic, re.compile(rf"(?<![^\W_])(?:{'|'.join(words)})", re.IGNORECASE)) for topic, words in topics.items()
     )
 
 
 def sensitive_topic(text: str) -> str:
     """Return which sensitive topic a text is about, with the words that say so; "" if none."""
-    plain = " ".join(_plain(text).split())
-    if found := _MIXED_ALPHABETS.search(plain):
-        return f"something in letters of several alphabets (“{found[0]}”)"
+    normalized = " ".join(_plain(text).split())
+    if match := _MIXED_ALPHABETS.search(normalized):
+        return f"something in letters of several alphabets (“{match[0]}”)"
     for name, pattern in _topics():
-        if found := pattern.search(plain):
-            return f"{name} (“{found[0][:60]}”)"
+        if match := pattern.search(normalized):
+            return f"{name} (“{match[0][:60]}”)"
     return ""
 
 
-def approval_reasons(said: MemoryContent, untrusted_sources: Collection[str] = ()) -> tuple[str, ...]:
+def approval_reasons(content: MemoryContent, untrusted_sources: Collection[str] = ()) -> tuple[str, ...]:
     """Return why the user must approve a memory that the user did not write; empty if nothing needs approval."""
     reasons = []
     if untrusted_sources:
         reasons.append(f"It comes from a run that had read untrusted content: {', '.join(untrusted_sources)}.")
-    if said.scope == "everywhere":
+    if content.scope == "everywhere":
         reasons.append("It would apply in every folder.")
-    elif said.scope == "agent":
-        reasons.append(f"It would apply wherever the agent {said.scope_id} works.")
-    if topic := sensitive_topic(" ".join((said.text, said.context, *said.fields.values()))):
+    elif content.scope == "agent":
+        reasons.append(f"It would apply wherever the agent {content.scope_id} works.")
+    if topic := sensitive_topic(" ".join((content.text, content.context, *content.fields.values()))):
         reasons.append(f"It is about {topic}.")
     return tuple(reasons)
 
@@ -56,12 +56,12 @@ def approval_reasons(said: MemoryContent, untrusted_sources: Collection[str] = (
 def proposal_reasons(proposal: Proposal) -> tuple[str, ...]:
     """Return why the user must decide about a proposed memory, to show with it."""
     try:
-        said = from_proposal(proposal.text, proposal.details if proposal.action == "create" else "")
+        content = from_proposal(proposal.text, proposal.details if proposal.action == "create" else "")
     except (TypeError, ValueError, json.JSONDecodeError):
-        said = MemoryContent("knowledge", proposal.text, "session", "unknown")
+        content = MemoryContent("knowledge", proposal.text, "session", "unknown")
     if proposal.action != "create":  # A change does not move the memory.
-        said = MemoryContent(said.kind, said.text, "session", proposal.target)
-    return approval_reasons(said, proposal.untrusted_sources)
+        content = MemoryContent(content.kind, content.text, "session", proposal.target)
+    return approval_reasons(content, proposal.untrusted_sources)
 
 
 def _plain(text: str) -> str:

@@ -45,25 +45,25 @@ class Bert:
 
     def embed(self, texts: Sequence[str]) -> Any:
         """Return one row for each text: its embedding, normalized to length 1."""
-        numbers = [self._tokenizer.encode(text, self._max_tokens) for text in texts]
-        made: Any = np.zeros((len(texts), self.dimensions), np.float32)
-        group: list[int] = []
-        for place in sorted(range(len(numbers)), key=lambda place: len(numbers[place])):
-            if group and (len(group) + 1) * len(numbers[place]) > MAX_BATCH_TOKENS:
-                made[group] = self._forward([numbers[one] for one in group])
-                group = []
-            group.append(place)
-        if group:
-            made[group] = self._forward([numbers[one] for one in group])
-        return made
+        token_ids = [self._tokenizer.encode(text, self._max_tokens) for text in texts]
+        embeddings: Any = np.zeros((len(texts), self.dimensions), np.float32)
+        batch: list[int] = []
+        for index in sorted(range(len(token_ids)), key=lambda index: len(token_ids[index])):
+            if batch and (len(batch) + 1) * len(token_ids[index]) > MAX_BATCH_TOKENS:
+                embeddings[batch] = self._forward([token_ids[i] for i in batch])
+                batch = []
+            batch.append(index)
+        if batch:
+            embeddings[batch] = self._forward([token_ids[i] for i in batch])
+        return embeddings
 
-    def _forward(self, numbers: Sequence[Sequence[int]]) -> Any:
-        count, longest, weights = len(numbers), max(map(len, numbers)), self._weights
-        pieces: Any = np.zeros((count, longest), np.int64)
+    def _forward(self, token_ids: Sequence[Sequence[int]]) -> Any:
+        count, longest, weights = len(token_ids), max(map(len, token_ids)), self._weights
+        padded: Any = np.zeros((count, longest), np.int64)
         mask: Any = np.zeros((count, longest), np.float32)
-        for row, one in enumerate(numbers):
-            pieces[row, : len(one)], mask[row, : len(one)] = one, 1
-        states = weights["embeddings.word_embeddings.weight"][pieces]
+        for row, tokens in enumerate(token_ids):
+            padded[row, : len(tokens)], mask[row, : len(tokens)] = tokens, 1
+        states = weights["embeddings.word_embeddings.weight"][padded]
         states += weights["embeddings.position_embeddings.weight"][:longest]
         states += weights["embeddings.token_type_embeddings.weight"][0]
         states = self._layer_norm(states, "embeddings.LayerNorm").reshape(count * longest, -1)
@@ -76,11 +76,11 @@ class Bert:
 
     def _layer(self, states: Any, bias: Any, name: str) -> Any:
         count, longest = bias.shape[0], bias.shape[3]
-        each = states.shape[1] // self._heads
+        head_size = states.shape[1] // self._heads
         projected = self._linear(states, f"{name}attention.self.three")
-        queries, keys, values = projected.reshape(count, longest, 3, self._heads, each).transpose(2, 0, 3, 1, 4)
+        queries, keys, values = projected.reshape(count, longest, 3, self._heads, head_size).transpose(2, 0, 3, 1, 4)
         scores = queries @ keys.swapaxes(-1, -2)
-        scores *= each**-0.5
+        scores *= head_size**-0.5
         scores += bias
         scores -= scores.max(-1, keepdims=True)
         np.exp(scores, out=scores)
@@ -92,9 +92,9 @@ class Bert:
         return self._layer_norm(states + forward, f"{name}output.LayerNorm")
 
     def _linear(self, states: Any, name: str) -> Any:
-        made = states @ self._weights[f"{name}.weight"]
-        made += self._weights[f"{name}.bias"]
-        return made
+        projected = states @ self._weights[f"{name}.weight"]
+        projected += self._weights[f"{name}.bias"]
+        return projected
 
     def _layer_norm(self, states: Any, name: str) -> Any:
         states = states - states.mean(-1, keepdims=True)
@@ -112,36 +112,36 @@ def _gelu(states: Any) -> Any:
     """
     size = np.abs(states)
     size *= 0.5**0.5
-    part = 1 / (1 + 0.3275911 * size)
-    rest = np.full_like(part, 1.061405429)
+    t = 1 / (1 + 0.3275911 * size)
+    result = np.full_like(t, 1.061405429)
     for factor in (-1.453152027, 1.421413741, -0.284496736, 0.254829592):
-        rest *= part
-        rest += factor
-    rest *= part
+        result *= t
+        result += factor
+    result *= t
     size *= -size
     np.exp(size, out=size)
-    rest *= size
-    np.subtract(1, rest, out=rest)
-    np.copysign(rest, states, out=rest)
-    rest += 1
-    rest *= states
-    rest *= 0.5
-    return rest
+    result *= size
+    np.subtract(1, result, out=result)
+    np.copysign(result, states, out=result)
+    result += 1
+    result *= states
+    result *= 0.5
+    return result
 
 
 def _tensors(body: bytes) -> dict[str, Any]:
     """Parse a safetensors file, which consists of the length of a JSON index, the index and the data."""
     (length,) = unpack("<Q", body[:8])
-    listed = json.loads(body[8 : 8 + length])
-    kinds = {"F32": np.float32, "F16": np.float16, "I64": np.int64}
-    found = {}
-    for name, one in listed.items():
-        if name != "__metadata__" and one["dtype"] in kinds:
-            start, end = one["data_offsets"]
-            kind = np.dtype(kinds[one["dtype"]])
-            flat = np.frombuffer(body, kind, (end - start) // kind.itemsize, 8 + length + start)
-            found[name.removeprefix("bert.")] = flat.reshape(one["shape"]).astype(np.float32)
-    return found
+    index = json.loads(body[8 : 8 + length])
+    dtypes = {"F32": np.float32, "F16": np.float16, "I64": np.int64}
+    tensors = {}
+    for name, entry in index.items():
+        if name != "__metadata__" and entry["dtype"] in dtypes:
+            start, end = entry["data_offsets"]
+            dtype = np.dtype(dtypes[entry["dtype"]])
+            flat = np.frombuffer(body, dtype, (end - start) // dtype.itemsize, 8 + length + start)
+            tensors[name.removeprefix("bert.")] = flat.reshape(entry["shape"]).astype(np.float32)
+    return tensors
 
 
 def _prepare(tensors: dict[str, Any], layers: int) -> dict[str, Any]:
@@ -151,9 +151,9 @@ def _prepare(tensors: dict[str, Any], layers: int) -> dict[str, Any]:
         for kind, axis in (("weight", 0), ("bias", 0)):
             three = [tensors.pop(f"{name}{part}.{kind}") for part in ("query", "key", "value")]
             tensors[f"{name}three.{kind}"] = np.concatenate(three, axis)
-    for name, one in tensors.items():
-        if name.startswith("encoder.") and one.ndim == 2:
-            tensors[name] = np.ascontiguousarray(one.T)
+    for name, tensor in tensors.items():
+        if name.startswith("encoder.") and tensor.ndim == 2:
+            tensors[name] = np.ascontiguousarray(tensor.T)
     return tensors
 
 
@@ -164,11 +164,11 @@ def _vocabulary(folder: Path) -> Mapping[str, int]:
     model = _json(folder / "tokenizer.json").get("model", {})
     if not isinstance(model.get("vocab"), dict):
         raise ValueError("the folder has neither a vocab.txt nor a tokenizer.json with a vocabulary")
-    found: dict[str, int] = model["vocab"]
-    return found
+    vocabulary: dict[str, int] = model["vocab"]
+    return vocabulary
 
 
 def _json(file: Path) -> dict[str, Any]:
     """Return the JSON object in a file, or an empty object if the file does not exist."""
-    found = json.loads(file.read_text("utf-8")) if file.is_file() else {}
-    return found if isinstance(found, dict) else {}
+    value = json.loads(file.read_text("utf-8")) if file.is_file() else {}
+    return value if isinstance(value, dict) else {}

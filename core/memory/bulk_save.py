@@ -12,64 +12,69 @@ from core.store.memory_records import MemoryRecords
 
 
 class _PlannedSave(NamedTuple):
-    """A planned save. `known` is the ID of a stored memory that says the same; if empty, `made` is the new memory."""
+    """A planned save. `same_id` is a stored memory that says the same; if empty, `new` is the memory to store."""
 
-    said: MemoryContent
+    content: MemoryContent
     pinned: bool
-    known: str = ""
-    made: Memory | None = None
-    others: tuple[str, ...] = ()
+    same_id: str = ""
+    new: Memory | None = None
+    conflict_ids: tuple[str, ...] = ()
 
 
 class BulkSave:
     """Plans and commits the saves of one batch.
 
-    Each memory is compared with the stored memories and with the earlier memories of the batch, which are in `apart`.
+    Each memory is compared with the stored memories and with the earlier memories of the batch, which are in `scratch`.
     """
 
-    def __init__(self, apart: MemoryRecords, source: MemorySource, at: int) -> None:
-        self._apart = apart
+    def __init__(self, scratch: MemoryRecords, source: MemorySource, at: int) -> None:
+        self._scratch = scratch
         self._source = source
         self._at = at
         self._planned: list[_PlannedSave] = []
 
     def add(
-        self, rows: MemoryRecords, said: MemoryContent, pinned: bool, means: Mapping[int, float] = NO_SIMILARITIES
+        self,
+        rows: MemoryRecords,
+        content: MemoryContent,
+        pinned: bool,
+        similarities: Mapping[int, float] = NO_SIMILARITIES,
     ) -> None:
         """Plan the save of validated content."""
-        same, others = find_same_or_conflicting(rows, said, means)
+        same, conflicts = find_same_or_conflicting(rows, content, similarities)
         if same is None:
-            same, more = find_same_or_conflicting(self._apart, said)
-            others = (*others, *more)
+            same, conflicts_in_batch = find_same_or_conflicting(self._scratch, content)
+            conflicts = (*conflicts, *conflicts_in_batch)
         if same:
-            self._planned.append(_PlannedSave(said, pinned, same.id))
+            self._planned.append(_PlannedSave(content, pinned, same.id))
             return
-        first = self._source.change(memory_id(), 1, self._at, "created", said)
-        self._apart.add_all([first])
-        self._planned.append(_PlannedSave(said, pinned, "", fold([first]), tuple(other.id for other in others)))
+        creation = self._source.change(memory_id(), 1, self._at, "created", content)
+        self._scratch.add_all([creation])
+        conflict_ids = tuple(memory.id for memory in conflicts)
+        self._planned.append(_PlannedSave(content, pinned, "", fold([creation]), conflict_ids))
 
     def commit(self, rows: MemoryRecords) -> list[SaveResult]:
         """Save all planned memories. The caller must have opened a transaction."""
-        new = [one.made for one in self._planned if one.made]
-        rows.add_all([self._source.change(made.id, 1, self._at, "created", made.content) for made in new])
-        return [self._saved(rows, one) for one in self._planned]
+        new = [plan.new for plan in self._planned if plan.new]
+        rows.add_all([self._source.change(memory.id, 1, self._at, "created", memory.content) for memory in new])
+        return [self._commit_one(rows, plan) for plan in self._planned]
 
-    def _saved(self, rows: MemoryRecords, one: _PlannedSave) -> SaveResult:
-        kept = self._linked(rows, one.made, one.others) if one.made else self._reinforced(rows, one)
-        if not one.pinned or kept.memory.pinned:
-            return kept
-        pinned = self._source.change(kept.memory.id, kept.memory.version + 1, self._at, "pinned")
-        return replace(kept, memory=rows.write(pinned) or kept.memory)
+    def _commit_one(self, rows: MemoryRecords, plan: _PlannedSave) -> SaveResult:
+        result = self._link_conflicts(rows, plan.new, plan.conflict_ids) if plan.new else self._reinforce(rows, plan)
+        if not plan.pinned or result.memory.pinned:
+            return result
+        pinning = self._source.change(result.memory.id, result.memory.version + 1, self._at, "pinned")
+        return replace(result, memory=rows.write(pinning) or result.memory)
 
-    def _reinforced(self, rows: MemoryRecords, one: _PlannedSave) -> SaveResult:
-        known = rows.get(one.known)
-        if known is None:  # The memory was erased after the comparison.
-            return save(rows, one.said, self._source, self._at)
-        again = self._source.change(known.id, known.version + 1, self._at, "reinforced")
-        return SaveResult("reinforced", rows.write(again) or known)
+    def _reinforce(self, rows: MemoryRecords, plan: _PlannedSave) -> SaveResult:
+        same = rows.get(plan.same_id)
+        if same is None:  # The memory was erased after the comparison.
+            return save(rows, plan.content, self._source, self._at)
+        reinforcement = self._source.change(same.id, same.version + 1, self._at, "reinforced")
+        return SaveResult("reinforced", rows.write(reinforcement) or same)
 
-    def _linked(self, rows: MemoryRecords, memory: Memory, others: tuple[str, ...]) -> SaveResult:
-        there = [other for name in others if (other := rows.get(name))]
-        for other in there:
-            memory = link_conflict(rows, memory, other, self._source, self._at)
-        return SaveResult("created", memory, tuple(there))
+    def _link_conflicts(self, rows: MemoryRecords, memory: Memory, conflict_ids: tuple[str, ...]) -> SaveResult:
+        conflicts = [conflict for conflict_id in conflict_ids if (conflict := rows.get(conflict_id))]
+        for conflict in conflicts:
+            memory = link_conflict(rows, memory, conflict, self._source, self._at)
+        return SaveResult("created", memory, tuple(conflicts))

@@ -24,8 +24,8 @@ _HARMLESS = frozenset(
 
 def refusal_reason(text: str) -> str:
     """Return why this text must not be remembered, or "" if it may be."""
-    if found := _PLAIN.findings(text):
-        return f"It contains a secret ({found[0].kind})."
+    if findings := _PLAIN.findings(text):
+        return f"It contains a secret ({findings[0].kind})."
     stated = _STATED_SECRET.search(text) if _may_contain_secret(text) else None
     if stated and stated["value"].lower().rstrip(".") not in _HARMLESS:
         return f"It contains a secret ({stated[1].lower()})."
@@ -49,23 +49,23 @@ def redact(text: str) -> str:
     """Return the text with secrets and personal numbers replaced, for memories that are created automatically."""
     text = _STATED_SECRET.sub(lambda match: match[0].replace(match["value"], "[removed]"), _PLAIN.redact(text))
     for name, pattern, is_valid in _NUMBERS:
-        found = {match[0] for match in pattern.finditer(text) if is_valid(match[0])}
-        for number in found:
+        numbers = {match[0] for match in pattern.finditer(text) if is_valid(match[0])}
+        for number in numbers:
             text = text.replace(number, f"[{name} removed]")
     return text
 
 
 def _luhn(text: str) -> bool:
     digits = [int(character) for character in text if character.isdigit()]
-    doubled = [digit * 2 - 9 * (digit > 4) if place % 2 else digit for place, digit in enumerate(reversed(digits))]
+    doubled = [digit * 2 - 9 * (digit > 4) if index % 2 else digit for index, digit in enumerate(reversed(digits))]
     return len(set(digits)) > 1 and sum(doubled) % 10 == 0
 
 
 def _iban(text: str) -> bool:
-    plain = text.replace(" ", "")
-    if not 15 <= len(plain) <= 34:
+    compact = text.replace(" ", "")
+    if not 15 <= len(compact) <= 34:
         return False
-    return int("".join(str(int(character, 36)) for character in plain[4:] + plain[:4])) % 97 == 1
+    return int("".join(str(int(character, 36)) for character in compact[4:] + compact[:4])) % 97 == 1
 
 
 def _has_nine_digits(text: str) -> bool:

@@ -16,22 +16,26 @@ async def run_daily_maintenance(memories: Memories, proposals: ProposalStore) ->
     Changes that were proposed before are not proposed again, whatever the user decided.
     """
     archived = await memories.archive_decayed()
-    known = proposals.find(target_kind="memory")
-    new = [one for one in _new_proposals(memories) if not any(_proposes_same(one, other) for other in known)]
-    made = [await proposals.create(one) for one in new if not _is_known(memories, one)]
-    return archived, made
+    earlier = proposals.find(target_kind="memory")
+    candidates = [
+        candidate
+        for candidate in _new_proposals(memories)
+        if not any(_proposes_same(candidate, other) for other in earlier)
+    ]
+    created = [await proposals.create(candidate) for candidate in candidates if not _is_known(memories, candidate)]
+    return archived, created
 
 
-def _proposes_same(one: Proposal, other: Proposal) -> bool:
+def _proposes_same(proposal: Proposal, other: Proposal) -> bool:
     """Return whether two proposals are about the same lesson or merge the same memories.
 
     The wording of a lesson follows its newest outcome, so that it differs after each new outcome.
     """
-    if (one.action, one.author) != (other.action, other.author):
-        return (one.action, one.target, one.text) == (other.action, other.target, other.text)
-    if one.action == "merge":
-        return _merged(one) == _merged(other)
-    return one.action == "create" and same_lesson(_proposed(one), _proposed(other))
+    if (proposal.action, proposal.author) != (other.action, other.author):
+        return (proposal.action, proposal.target, proposal.text) == (other.action, other.target, other.text)
+    if proposal.action == "merge":
+        return _merged(proposal) == _merged(other)
+    return proposal.action == "create" and same_lesson(_proposed(proposal), _proposed(other))
 
 
 def _proposed(proposal: Proposal) -> MemoryContent:
@@ -44,26 +48,26 @@ def _merged(proposal: Proposal) -> set[str]:
 
 
 def _new_proposals(memories: Memories) -> list[Proposal]:
-    found = [
+    proposals = [
         Proposal(
-            "", "memory", "create", "", lesson.said.text, lesson.reason, details=to_proposal_details(lesson.said),
+            "", "memory", "create", "", lesson.content.text, lesson.reason, details=to_proposal_details(lesson.content),
             session=lesson.outcomes[0].session, author="review",
         )
         for lesson in derive_lessons(memories.listed(kind="outcome"))
     ]  # fmt: skip
-    for one, other in find_duplicates(memories.listed()):
-        text = max(one.content.text, other.content.text, key=len)
-        found.append(
+    for memory, other in find_duplicates(memories.listed()):
+        text = max(memory.content.text, other.content.text, key=len)
+        proposals.append(
             Proposal(
-                "", "memory", "merge", one.id, text, f"{other.id} says nearly the same: {other.content.text}",
-                one.version, details=json.dumps({"with": [other.id]}), session=one.session, author="review",
+                "", "memory", "merge", memory.id, text, f"{other.id} says nearly the same: {other.content.text}",
+                memory.version, details=json.dumps({"with": [other.id]}), session=memory.session, author="review",
             )
         )  # fmt: skip
-    return found
+    return proposals
 
 
-def _is_known(memories: Memories, wanted: Proposal) -> bool:
+def _is_known(memories: Memories, proposal: Proposal) -> bool:
     """Return whether the memory to be created exists already."""
-    if wanted.action == "create":
-        return any(one.memory.content.text == wanted.text for one in memories.find(wanted.text, limit=3))
+    if proposal.action == "create":
+        return any(match.memory.content.text == proposal.text for match in memories.find(proposal.text, limit=3))
     return False

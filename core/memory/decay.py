@@ -10,8 +10,9 @@ def find_decayed(memories: Iterable[Memory], at: int) -> list[tuple[Memory, str]
 
     Memories that the user wrote or pinned never decay.
     """
+    scored = ((memory, relevance(memory, at)) for memory in memories if memory.status == "active")
     return [
-        (memory, f"its relevance dropped to {left:.2f} because it was not used")
-        for memory in memories
-        if memory.status == "active" and (left := relevance(memory, at)) < LOW_RELEVANCE
+        (memory, f"its relevance dropped to {score:.2f} because it was not used")
+        for memory, score in scored
+        if score < LOW_RELEVANCE
     ]

@@ -37,14 +37,14 @@ class VectorIndex:
         import numpy as np
 
         self._read()
-        held = self._vectors[: self._count]
-        (here,) = np.nonzero(np.isin(self._keys[: self._count] >> 32, scopes))
-        if not len(here):
+        vectors = self._vectors[: self._count]
+        (in_scope,) = np.nonzero(np.isin(self._keys[: self._count] >> 32, scopes))
+        if not len(in_scope):
             return []
-        similarity = (held @ query)[here] if len(here) * 4 > self._count else held[here] @ query
+        similarity = (vectors @ query)[in_scope] if len(in_scope) * 4 > self._count else vectors[in_scope] @ query
         best = np.argpartition(-similarity, limit)[:limit] if len(similarity) > limit else np.arange(len(similarity))
         best = best[np.argsort(-similarity[best])]
-        chosen = here[best]
+        chosen = in_scope[best]
         return list(
             zip(self._keys[chosen].tolist(), self._numbers[chosen].tolist(), similarity[best].tolist(), strict=True)
         )
@@ -55,8 +55,8 @@ class VectorIndex:
 
         from core.store.embedding_store import read_newer
 
-        for some in read_newer(Path(self._file), self._model, self._last):
-            numbers, keys, bodies = zip(*some, strict=True)
+        for batch in read_newer(Path(self._file), self._model, self._last):
+            numbers, keys, bodies = zip(*batch, strict=True)
             rows = [self._rows.setdefault(key, len(self._rows)) for key in keys]
             self._count = len(self._rows)
             while self._count > len(self._vectors):
@@ -87,7 +87,7 @@ class Embedder:
             self._cache.update(zip(new, self._model.embed(new), strict=True))
         return {text: self._cache[text] for text in texts}
 
-    def embed_memories(self, wanted: list[tuple[str, str]]) -> Any:
+    def embed_memories(self, memories: list[tuple[str, str]]) -> Any:
         """Return one row for each pair of sentence and context.
 
         A row is the vector of the sentence plus CONTEXT_WEIGHT times the vector of the context. It is not normalized,
@@ -96,27 +96,28 @@ class Embedder:
         """
         import numpy as np
 
-        around = [_lines(one) for _, one in wanted]
-        known = self.embed_lines([text for text, _ in wanted] + [line for one in around for line in one])
-        rows = np.stack([known[text] for text, _ in wanted])
-        for row, one in zip(rows, around, strict=True):
-            if one:
-                near = np.sum([known[line] for line in one], 0)
-                row += CONTEXT_WEIGHT * near / max(float(np.linalg.norm(near)), 1e-9)
+        sentences = [text for text, _ in memories]
+        contexts = [_lines(context) for _, context in memories]
+        vectors = self.embed_lines(sentences + [line for lines in contexts for line in lines])
+        rows = np.stack([vectors[text] for text in sentences])
+        for row, lines in zip(rows, contexts, strict=True):
+            if lines:
+                total = np.sum([vectors[line] for line in lines], 0)
+                row += CONTEXT_WEIGHT * total / max(float(np.linalg.norm(total)), 1e-9)  # never divides by 0
         return rows.astype(np.float16)
 
 
-def _lines(around: str) -> list[str]:
-    return [line.strip() for line in around.splitlines() if line.strip()][:CONTEXT_LINES]
+def _lines(context: str) -> list[str]:
+    return [line.strip() for line in context.splitlines() if line.strip()][:CONTEXT_LINES]
 
 
-def handle_request(request: dict[str, Any], embedder: Embedder, nearest: VectorIndex) -> dict[str, Any]:
+def handle_request(request: dict[str, Any], embedder: Embedder, index: VectorIndex) -> dict[str, Any]:
     """Return the reply to a request: `{"do": "embed"}` embeds memories, any other request searches them."""
     if request["do"] == "embed":
-        rows = embedder.embed_memories([(text, around) for text, around in request["said"]])
+        rows = embedder.embed_memories([(text, context) for text, context in request["said"]])
         return {"rows": [b64encode(row.tobytes()).decode() for row in rows]}
     vector = embedder.embed_lines([request["text"]])[request["text"]]
-    return {"found": nearest.find(vector, request["places"], request["most"])}
+    return {"found": index.find(vector, request["places"], request["most"])}
 
 
 def main() -> None:
@@ -133,7 +134,7 @@ def main() -> None:
 
     try:
         embedder = Embedder(Path(sys.argv[1]))
-        nearest = VectorIndex(sys.argv[2], embedder.print, embedder.size)
+        index = VectorIndex(sys.argv[2], embedder.print, embedder.size)
     except ImportError as error:
         send({"trouble": f"{error}.", "numpy": False})
         return
@@ -144,7 +145,7 @@ def main() -> None:
     with closing(requests):
         send({"model": embedder.print})
         for line in requests:
-            send(handle_request(json.loads(line), embedder, nearest))
+            send(handle_request(json.loads(line), embedder, index))
 
 
 if __name__ == "__main__":

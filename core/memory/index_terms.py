@@ -7,22 +7,20 @@ from core.memory.tokenizer import STOP_STEMS, content_words, tokenize
 from core.store.memory_records import IndexTerms
 
 
-def index_terms(said: MemoryContent) -> IndexTerms:
+def index_terms(content: MemoryContent) -> IndexTerms:
     """Return the index terms. The words of a field are added to those of the sentence unless it contains the field."""
-    every = tokenize(said.text)
-    inside = [word for word in every if word not in STOP_STEMS]
-    more = (
-        content_words(" ".join(text for text in said.fields.values() if text not in said.text)) if said.fields else []
-    )
-    return IndexTerms(
-        " ".join(inside + more), " ".join(content_words(said.context)) if said.context else "", _print(every)
-    )
+    stems = tokenize(content.text)
+    words = [stem for stem in stems if stem not in STOP_STEMS]
+    if content.fields:
+        words += content_words(" ".join(text for text in content.fields.values() if text not in content.text))
+    context_words = content_words(content.context) if content.context else []
+    return IndexTerms(" ".join(words), " ".join(context_words), _digest(stems))
 
 
 def fingerprint(text: str) -> str:
     """Return a fingerprint that is equal for sentences with the same stems in the same order, including negations."""
-    return _print(tokenize(text))
+    return _digest(tokenize(text))
 
 
-def _print(every: list[str]) -> str:
-    return blake2b(" ".join(every).encode("utf-8", "replace"), digest_size=12).hexdigest()
+def _digest(stems: list[str]) -> str:
+    return blake2b(" ".join(stems).encode("utf-8", "replace"), digest_size=12).hexdigest()

@@ -17,120 +17,126 @@ NEWEST = 400  # number of newest memories that are compared with each other
 class Lesson:
     """A lesson to propose, and the outcomes that support it, newest first."""
 
-    said: MemoryContent
+    content: MemoryContent
     outcomes: tuple[Memory, ...]
 
     @property
     def reason(self) -> str:
         """A sentence with the number of outcomes."""
-        went = "went well" if self.said.kind == "heuristic" else "went badly"
-        return f"{len(self.outcomes)} similar runs {went}, the last in session {self.outcomes[0].session}."
+        verdict = "went well" if self.content.kind == "heuristic" else "went badly"
+        return f"{len(self.outcomes)} similar runs {verdict}, the last in session {self.outcomes[0].session}."
 
 
-def derive_lessons(outcomes: Iterable[Memory], least: int = MIN_OUTCOMES) -> list[Lesson]:
+def derive_lessons(outcomes: Iterable[Memory], min_outcomes: int = MIN_OUTCOMES) -> list[Lesson]:
     """Derive heuristics from groups of similar good outcomes, and anti-patterns from groups of similar bad outcomes.
 
     A group is ignored if a similar outcome went the other way. Runs that completed without a rating are ignored.
     """
     good: list[list[Memory]] = []
     bad: list[list[Memory]] = []
-    for one in sorted(outcomes, key=lambda memory: -memory.created_at):
-        went = _result(one)
-        if went and one.content.fields.get("tried"):
-            _add_to_group(one, good if went == "good" else bad)
-    found = [_heuristic(group) for group in good if len(group) >= least and not _any_similar(group[0], bad)]
-    return found + [_anti_pattern(group) for group in bad if len(group) >= least and not _any_similar(group[0], good)]
+    for outcome in sorted(outcomes, key=lambda memory: -memory.created_at):
+        verdict = _result(outcome)
+        if verdict and outcome.content.fields.get("tried"):
+            _add_to_group(outcome, good if verdict == "good" else bad)
+    lessons = [_heuristic(group) for group in good if len(group) >= min_outcomes and not _any_similar(group[0], bad)]
+    return lessons + [
+        _anti_pattern(group) for group in bad if len(group) >= min_outcomes and not _any_similar(group[0], good)
+    ]
 
 
 def find_duplicates(memories: Iterable[Memory]) -> list[tuple[Memory, Memory]]:
     """Return pairs of near-duplicates: the memory to keep, then the other. A memory occurs in at most one pair."""
-    active = [one for one in memories if one.status == "active" and one.content.kind != "outcome"]
+    active = [memory for memory in memories if memory.status == "active" and memory.content.kind != "outcome"]
     active = sorted(active, key=lambda memory: -memory.created_at)[:NEWEST]
-    words = {one.id: frozenset(content_words(one.content.text)) for one in active}
-    taken: set[str] = set()
-    found = []
-    for place, one in enumerate(active):
-        for other in active[place + 1 :]:
-            if {one.id, other.id} & taken or _key(one) != _key(other) or other.id in one.conflicts:
+    words = {memory.id: frozenset(content_words(memory.content.text)) for memory in active}
+    paired: set[str] = set()
+    pairs = []
+    for index, memory in enumerate(active):
+        for other in active[index + 1 :]:
+            if {memory.id, other.id} & paired or _key(memory) != _key(other) or other.id in memory.conflicts:
                 continue
-            both, all_of = words[one.id] & words[other.id], words[one.id] | words[other.id]
-            if all_of and len(both) / len(all_of) >= LIKE and not contradicts(one.content.text, other.content.text):
-                taken |= {one.id, other.id}
-                found.append((one, other) if _rank(one) >= _rank(other) else (other, one))
-    return found
+            common, union = words[memory.id] & words[other.id], words[memory.id] | words[other.id]
+            is_similar = union and len(common) / len(union) >= LIKE
+            if is_similar and not contradicts(memory.content.text, other.content.text):
+                paired |= {memory.id, other.id}
+                pairs.append((memory, other) if _rank(memory) >= _rank(other) else (other, memory))
+    return pairs
 
 
-def same_lesson(one: MemoryContent, other: MemoryContent) -> bool:
+def same_lesson(lesson: MemoryContent, other: MemoryContent) -> bool:
     """Return whether two contents are the same lesson from similar tasks and approaches, however they are worded."""
-    if (one.kind, one.scope, one.scope_id) != (other.kind, other.scope, other.scope_id):
+    if (lesson.kind, lesson.scope, lesson.scope_id) != (other.kind, other.scope, other.scope_id):
         return False
     names = ("when", "do", "what")  # the reason is left out: it says how the newest run failed
-    said, known = (" ".join(content.fields.get(name, "") for name in names).strip() for content in (one, other))
-    return bool(said and known) and _overlap(said, known) >= LIKE_TASKS
+    text = " ".join(lesson.fields.get(name, "") for name in names).strip()
+    other_text = " ".join(other.fields.get(name, "") for name in names).strip()
+    return bool(text and other_text) and _overlap(text, other_text) >= LIKE_TASKS
 
 
 def _result(outcome: Memory) -> str:
     """Return "good" or "bad" for an outcome with a rating, "bad" for an unrated failure, and otherwise ""."""
-    parts = outcome.content.fields
-    verdict = parts.get("rating", "")
+    fields = outcome.content.fields
+    verdict = fields.get("rating", "")
     if verdict:
         return "good" if "well" in verdict else "bad"
-    return "bad" if parts.get("status") == "failed" and parts.get("error") else ""
+    return "bad" if fields.get("status") == "failed" and fields.get("error") else ""
 
 
-def _add_to_group(one: Memory, groups: list[list[Memory]]) -> None:
-    group = next((group for group in groups if _are_similar(group[0], one)), None)
+def _add_to_group(outcome: Memory, groups: list[list[Memory]]) -> None:
+    group = next((group for group in groups if _are_similar(group[0], outcome)), None)
     if group is None:
-        groups.append([one])
+        groups.append([outcome])
     else:
-        group.append(one)
+        group.append(outcome)
 
 
-def _any_similar(one: Memory, groups: Sequence[Sequence[Memory]]) -> bool:
-    return any(_are_similar(group[0], one) for group in groups)
+def _any_similar(outcome: Memory, groups: Sequence[Sequence[Memory]]) -> bool:
+    return any(_are_similar(group[0], outcome) for group in groups)
 
 
 def _are_similar(a: Memory, b: Memory) -> bool:
     """Return whether two outcomes have the same scope, a similar task and a similar approach."""
-    one, other = a.content.fields, b.content.fields
+    fields, other_fields = a.content.fields, b.content.fields
     if (a.content.scope, a.content.scope_id) != (b.content.scope, b.content.scope_id):
         return False
-    tasks = _overlap(one.get("task", ""), other.get("task", "")) >= LIKE_TASKS
-    return tasks and _overlap(one.get("tried", ""), other.get("tried", "")) >= LIKE_WAYS
+    tasks = _overlap(fields.get("task", ""), other_fields.get("task", "")) >= LIKE_TASKS
+    return tasks and _overlap(fields.get("tried", ""), other_fields.get("tried", "")) >= LIKE_WAYS
 
 
 def _overlap(a: str, b: str) -> float:
     if a == b:
         return 1.0
-    one, other = set(content_words(a)), set(content_words(b))
-    return len(one & other) / len(one | other) if min(len(one), len(other)) > 1 else 0.0
+    words, other_words = set(content_words(a)), set(content_words(b))
+    return len(words & other_words) / len(words | other_words) if min(len(words), len(other_words)) > 1 else 0.0
 
 
 def _heuristic(group: Sequence[Memory]) -> Lesson:
     newest = group[0].content
-    parts = {"when": f"the task is like “{newest.fields['task']}”", "do": newest.fields["tried"]}
-    return _lesson("heuristic", parts, group)
+    fields = {"when": f"the task is like “{newest.fields['task']}”", "do": newest.fields["tried"]}
+    return _lesson("heuristic", fields, group)
 
 
 def _anti_pattern(group: Sequence[Memory]) -> Lesson:
-    newest = group[0].content.fields
-    parts = {
-        "what": f"do “{newest['task']}” by {newest['tried']}",
-        "why": newest.get("error", "") or "it went badly each time",
+    newest_fields = group[0].content.fields
+    fields = {
+        "what": f"do “{newest_fields['task']}” by {newest_fields['tried']}",
+        "why": newest_fields.get("error", "") or "it went badly each time",
     }
-    return _lesson("anti-pattern", parts, group)
+    return _lesson("anti-pattern", fields, group)
 
 
-def _lesson(kind: str, parts: dict[str, str], group: Sequence[Memory]) -> Lesson:
+def _lesson(kind: str, fields: dict[str, str], group: Sequence[Memory]) -> Lesson:
     newest = group[0].content
-    sure = len(group) / (len(group) + 2)  # Few outcomes give little confidence.
+    confidence = len(group) / (len(group) + 2)  # Few outcomes give little confidence.
     if kind == "heuristic":
-        said = MemoryContent("heuristic", sentence("heuristic", parts), newest.scope, newest.scope_id, "", sure, parts)
-    else:
-        said = MemoryContent(
-            "anti-pattern", sentence("anti-pattern", parts), newest.scope, newest.scope_id, "", sure, parts
+        content = MemoryContent(
+            "heuristic", sentence("heuristic", fields), newest.scope, newest.scope_id, "", confidence, fields
         )
-    return Lesson(said, tuple(group))
+    else:
+        content = MemoryContent(
+            "anti-pattern", sentence("anti-pattern", fields), newest.scope, newest.scope_id, "", confidence, fields
+        )
+    return Lesson(content, tuple(group))
 
 
 def _key(memory: Memory) -> tuple[str, str, str]:

@@ -27,8 +27,8 @@ class Memories:
     Every change is durable when its method returns. All changes but `erase` can be undone with `undo`.
     """
 
-    def __init__(self, book: MemoryStore, clock: Clock = now, semantic_search: SemanticSearch | None = None) -> None:
-        self.store = book
+    def __init__(self, store: MemoryStore, clock: Clock = now, semantic_search: SemanticSearch | None = None) -> None:
+        self.store = store
         self.semantic_search = semantic_search
         self._clock = clock
         self._known_any = False
@@ -39,44 +39,43 @@ class Memories:
         self._known_any = self._known_any or self.store.read(MemoryRecords.has_any)
         return self._known_any
 
-    def validate(self, said: MemoryContent, limits: LearningLimits | None = None) -> MemoryContent:
+    def validate(self, content: MemoryContent, limits: LearningLimits | None = None) -> MemoryContent:
         """Return the content as it would be saved. Raise Problem if it must not be remembered."""
-        return validated(said, limits)
+        return validated(content, limits)
 
-    async def save(self, said: MemoryContent, source: MemorySource, limits: LearningLimits | None = None) -> SaveResult:
+    async def save(
+        self, content: MemoryContent, source: MemorySource, limits: LearningLimits | None = None
+    ) -> SaveResult:
         """Save a memory, or add evidence to an equal one. Raise Problem if the content must not be remembered."""
-        good = validated(said, limits)
-        means = (
-            NO_SIMILARITIES
-            if good.kind == "outcome"
-            else await self.similarities(good.text, [(good.scope, good.scope_id)])
-        )
-        return await self.store.write(lambda rows: save(rows, good, source, self._clock(), means))
+        checked = validated(content, limits)
+        similarities = await self._similar_in_scope(checked)
+        return await self.store.write(lambda rows: save(rows, checked, source, self._clock(), similarities))
 
-    async def save_all(self, told: Iterable[tuple[MemoryContent, bool]], source: MemorySource) -> list[SaveResult]:
+    async def save_all(self, items: Iterable[tuple[MemoryContent, bool]], source: MemorySource) -> list[SaveResult]:
         """Save memories, given as pairs of content and pinned flag: all of them, or none if one is invalid.
 
         Other writers are not blocked while each memory is compared with the stored memories.
         """
-        with self.store.scratch() as apart:
-            many = BulkSave(apart, source, self._clock())
-            for said, pinned in told:
-                good = validated(said)
-                means = (
-                    NO_SIMILARITIES
-                    if good.kind == "outcome"
-                    else await self.similarities(good.text, [(good.scope, good.scope_id)])
-                )
-                self.store.read(partial(many.add, said=good, pinned=pinned, means=means))
+        with self.store.scratch() as scratch:
+            batch = BulkSave(scratch, source, self._clock())
+            for content, pinned in items:
+                checked = validated(content)
+                similarities = await self._similar_in_scope(checked)
+                self.store.read(partial(batch.add, content=checked, pinned=pinned, similarities=similarities))
                 await asyncio.sleep(0)
-            return await self.store.write(many.commit)
+            return await self.store.write(batch.commit)
 
-    async def similarities(self, text: str, wanted: Collection[tuple[str, str]] | None = None) -> Mapping[int, float]:
+    async def similarities(self, text: str, scopes: Collection[tuple[str, str]] | None = None) -> Mapping[int, float]:
         """Return the embedding similarity of memories to a text, by memory key. Empty if no model is chosen."""
         if self.semantic_search is None or not self.semantic_search.is_on:
             return NO_SIMILARITIES
-        places = self.store.read(lambda rows: rows.all_scopes() if wanted is None else rows.scopes(wanted))
-        return await self.semantic_search.similarities(text, [place.number for place in places])
+        indexed_scopes = self.store.read(lambda rows: rows.all_scopes() if scopes is None else rows.scopes(scopes))
+        return await self.semantic_search.similarities(text, [scope.number for scope in indexed_scopes])
+
+    async def _similar_in_scope(self, content: MemoryContent) -> Mapping[int, float]:
+        if content.kind == "outcome":  # An outcome is never merged or in conflict.
+            return NO_SIMILARITIES
+        return await self.similarities(content.text, [(content.scope, content.scope_id)])
 
     def recall(
         self,
@@ -85,46 +84,48 @@ class Memories:
         *,
         already_recalled: Collection[str] = (),
         tokens: int = TOKENS,
-        near: Mapping[int, float] = NO_SIMILARITIES,
+        similarities: Mapping[int, float] = NO_SIMILARITIES,
     ) -> RecallResult:
         """Return the memories to add to the context of a run for this question, from these scopes."""
         at = self._clock()
         return self.store.read(
-            lambda rows: recall(rows, question, scopes, at, told=already_recalled, tokens=tokens, near=near)
+            lambda rows: recall(
+                rows, question, scopes, at, already_recalled=already_recalled, tokens=tokens, similarities=similarities
+            )
         )
 
     def find(
         self, text: str, *, scopes: Collection[tuple[str, str]] | None = None, limit: int = 50,
-        near: Mapping[int, float] = NO_SIMILARITIES,
+        similarities: Mapping[int, float] = NO_SIMILARITIES,
     ) -> list[FoundMemory]:  # fmt: skip
         """Return the memories that match a text, best first. `scopes` None searches all scopes."""
 
-        def look(rows: MemoryRecords) -> list[FoundMemory]:
-            places = [(one.scope, one.scope_id) for one in rows.all_scopes()] if scopes is None else scopes
-            return find_memories(rows, text, places, self._clock(), limit, near)
+        def search(rows: MemoryRecords) -> list[FoundMemory]:
+            searched = [(scope.scope, scope.scope_id) for scope in rows.all_scopes()] if scopes is None else scopes
+            return find_memories(rows, text, searched, self._clock(), limit, similarities)
 
-        return self.store.read(look)
+        return self.store.read(search)
 
     def listed(
         self,
         *,
-        standing: MemoryStatus | None = "active",
+        status: MemoryStatus | None = "active",
         kind: MemoryKind | None = None,
         session: str = "",
-        reach: str = "",
-        place: str = "",
+        scope: str = "",
+        scope_id: str = "",
         limit: int = -1,
     ) -> list[Memory]:
         """Return the memories that match every given filter, newest first."""
         return self.store.read(
             lambda rows: rows.find(
-                status=standing, kind=kind, session=session, scope=reach, scope_id=place, limit=limit
+                status=status, kind=kind, session=session, scope=scope, scope_id=scope_id, limit=limit
             )
         )
 
     def get(self, name: str) -> Memory:
         """Return a memory by its ID or an unambiguous prefix. Raise Problem if there is no such memory."""
-        memory = self.store.read(lambda rows: _named(rows, name))
+        memory = self.store.read(lambda rows: _by_id_or_prefix(rows, name))
         if memory is None:
             raise Problem(f"There is no memory {name!r}.", "", "List them with `journeyman memory list --all`.")
         return memory
@@ -137,10 +138,9 @@ class Memories:
         """Return the runs that received the memory, newest first."""
         return self.store.read(lambda rows: rows.uses(memory=name))
 
-    async def edit(self, name: str, said: MemoryContent, *, base: int = 0, by: MemorySource | None = None) -> Memory:
+    async def edit(self, name: str, content: MemoryContent, *, base: int = 0, by: MemorySource | None = None) -> Memory:
         """Change the content of a memory. With `base`, raise Problem unless that is still the current version."""
-        good = validated(said)
-        return await self._change(name, "edited", said=good, source=by, base=base)
+        return await self._change(name, "edited", content=validated(content), source=by, base=base)
 
     async def pin(self, name: str, on: bool = True) -> Memory:
         """Pin or unpin a memory. A pinned memory is always recalled and never decays."""
@@ -168,18 +168,20 @@ class Memories:
         Return None if the memory no longer exists afterwards.
         """
 
-        def take_back(rows: MemoryRecords) -> Memory | None:
-            memory = _named(rows, name)
-            known = memory.id if memory else name  # The changes of an undone memory are found by its full ID only.
-            told = rows.changes(known)
-            back = {one.undoes for one in told if one.action == "undone"}
-            counting = [one.number for one in told if one.action != "undone" and one.number not in back]
-            chosen = number or (counting[-1] if counting else 0)
-            if not 1 <= chosen <= len(told):
-                raise Problem("There is nothing to undo.", f"Memory {known} has no such change.", "")
-            return rows.write(MemoryChange(known, len(told) + 1, self._clock(), "undone", "user", undoes=chosen))
+        def undo_change(rows: MemoryRecords) -> Memory | None:
+            memory = _by_id_or_prefix(rows, name)
+            full_id = memory.id if memory else name  # The changes of an undone memory are found by its full ID only.
+            changes = rows.changes(full_id)
+            undone = {change.undoes for change in changes if change.action == "undone"}
+            undoable = [
+                change.number for change in changes if change.action != "undone" and change.number not in undone
+            ]
+            chosen = number or (undoable[-1] if undoable else 0)
+            if not 1 <= chosen <= len(changes):
+                raise Problem("There is nothing to undo.", f"Memory {full_id} has no such change.", "")
+            return rows.write(MemoryChange(full_id, len(changes) + 1, self._clock(), "undone", "user", undoes=chosen))
 
-        return await self.store.write(take_back)
+        return await self.store.write(undo_change)
 
     async def forget_all(self, *, session: str = "", folder: str = "") -> list[str]:
         """Forget the memories learned in a session, or those that apply to a folder, and return their IDs.
@@ -188,26 +190,24 @@ class Memories:
         """
 
         def forget(rows: MemoryRecords) -> list[str]:
-            of_folder = rows.find(scope="folder", scope_id=folder, status=None) if folder else []
-            chosen = rows.find(session=session, status=None) if session else of_folder
-            gone = [one for one in chosen if one.status != "forgotten" and one.author != "user"]
-            for one in gone:
-                rows.write(MemoryChange(one.id, one.version + 1, self._clock(), "forgotten", "user"))
-            return [one.id for one in gone]
+            in_folder = rows.find(scope="folder", scope_id=folder, status=None) if folder else []
+            chosen = rows.find(session=session, status=None) if session else in_folder
+            memories = [memory for memory in chosen if memory.status != "forgotten" and memory.author != "user"]
+            for memory in memories:
+                rows.write(MemoryChange(memory.id, memory.version + 1, self._clock(), "forgotten", "user"))
+            return [memory.id for memory in memories]
 
         if not session and not folder:
             raise Problem("Nothing was selected.", "", "Give a session or a folder.")
         return await self.store.write(forget)
 
-    async def add_all_unmatched(self, said: Iterable[tuple[MemoryContent, MemorySource]]) -> int:
+    async def add_all_unmatched(self, contents: Iterable[tuple[MemoryContent, MemorySource]]) -> int:
         """Add many new memories and return their number. They are validated but not compared with stored memories."""
-        at, given = self._clock(), list(said)
-        names = sorted(memory_id() for _ in given)  # IDs in ascending order are appended to the index faster.
+        at, pairs = self._clock(), list(contents)
+        ids = sorted(memory_id() for _ in pairs)  # IDs in ascending order are appended to the index faster.
         changes = [
-            MemoryChange(
-                name, 1, at, "created", source.author, validated(one), source.session, source.seq, source.reason
-            )
-            for name, (one, source) in zip(names, given, strict=True)
+            source.change(new_id, 1, at, "created", validated(content))
+            for new_id, (content, source) in zip(ids, pairs, strict=True)
         ]
         for start in range(0, len(changes), BATCH):
             await self.store.write(partial(MemoryRecords.add_all, changes=changes[start : start + BATCH]))
@@ -219,18 +219,18 @@ class Memories:
         Memories that the user wrote or pinned are kept.
         """
         at = self._clock()
-        gone = self.store.read(lambda rows: [(one.id, why) for one, why in find_decayed(rows.find(), at)])
+        decayed = self.store.read(lambda rows: [(memory.id, why) for memory, why in find_decayed(rows.find(), at)])
 
         def archive(rows: MemoryRecords) -> list[str]:
-            done = []
-            for name, why in gone:
+            archived = []
+            for name, why in decayed:
                 memory = rows.get(name)
                 if memory and memory.status == "active" and not memory.never_decays:
                     rows.write(MemoryChange(name, memory.version + 1, at, "archived", "run", reason=why))
-                    done.append(name)
-            return done
+                    archived.append(name)
+            return archived
 
-        return await self.store.write(archive) if gone else []
+        return await self.store.write(archive) if decayed else []
 
     async def rebuild_missing(self) -> int:
         """Rebuild memories of which a salvaged data file contains only the changes. Return their number."""
@@ -243,13 +243,13 @@ class Memories:
     async def _change(
         self,
         name: str,
-        did: MemoryAction,
+        action: MemoryAction,
         *,
-        said: MemoryContent | None = None,
+        content: MemoryContent | None = None,
         source: MemorySource | None = None,
         base: int = 0,
     ) -> Memory:
-        by = source or MemorySource("user")
+        origin = source or MemorySource("user")
 
         def write(rows: MemoryRecords) -> Memory:
             memory = _existing(rows, name)
@@ -259,31 +259,39 @@ class Memories:
                     f"It is at version {memory.version}, not {base}.",
                     "Reload it and try again.",
                 )
-            if _has_no_effect(memory, did) or said == memory.content:
+            if _has_no_effect(memory, action) or content == memory.content:
                 return memory
             change = MemoryChange(
-                memory.id, memory.version + 1, self._clock(), did, by.author, said, by.session, by.seq, by.reason
+                memory.id,
+                memory.version + 1,
+                self._clock(),
+                action,
+                origin.author,
+                content,
+                origin.session,
+                origin.seq,
+                origin.reason,
             )
             return rows.write(change) or memory
 
         return await self.store.write(write)
 
 
-def _has_no_effect(memory: Memory, did: MemoryAction) -> bool:
+def _has_no_effect(memory: Memory, action: MemoryAction) -> bool:
     """Return whether the memory is already in the state that the change would produce."""
-    standing = {"archived": "archived", "restored": "active", "forgotten": "forgotten"}.get(did)
-    return memory.status == standing or (did in {"pinned", "unpinned"} and memory.pinned == (did == "pinned"))
+    status = {"archived": "archived", "restored": "active", "forgotten": "forgotten"}.get(action)
+    return memory.status == status or (action in {"pinned", "unpinned"} and memory.pinned == (action == "pinned"))
 
 
-def _named(rows: MemoryRecords, name: str) -> Memory | None:
+def _by_id_or_prefix(rows: MemoryRecords, name: str) -> Memory | None:
     if memory := rows.get(name):
         return memory
-    found = rows.ids_starting_with(name) if len(name) > 1 else []
-    return rows.get(found[0]) if len(found) == 1 else None
+    ids = rows.ids_starting_with(name) if len(name) > 1 else []
+    return rows.get(ids[0]) if len(ids) == 1 else None
 
 
 def _existing(rows: MemoryRecords, name: str) -> Memory:
-    memory = _named(rows, name)
+    memory = _by_id_or_prefix(rows, name)
     if memory is None:
         raise Problem(f"There is no memory {name!r}.", "", "List them with `journeyman memory list --all`.")
     return memory
@@ -291,8 +299,8 @@ def _existing(rows: MemoryRecords, name: str) -> Memory:
 
 def scopes_of_run(folder: str = "", agent: str = "", session: str = "") -> tuple[tuple[str, str], ...]:
     """Return the scopes whose memories a run in this folder, by this agent, in this session may receive."""
-    places = (("folder", folder), ("agent", agent), ("session", session))
-    return (EVERYWHERE, *((reach, place) for reach, place in places if place))
+    scopes = (("folder", folder), ("agent", agent), ("session", session))
+    return (EVERYWHERE, *((scope, scope_id) for scope, scope_id in scopes if scope_id))
 
 
 def with_text(memory: Memory, text: str) -> MemoryContent:

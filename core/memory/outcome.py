@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Collection
+from dataclasses import replace
 
 from core.domain.memory import Memory, MemoryContent, sentence
 from core.memory.content_checks import redact
@@ -30,59 +31,58 @@ REPORTED_KINDS = frozenset({"command", "edit", "write", "skill", "delegate"})  #
 USED_SHARE = 0.5  # minimum share of the memory's own words that a run must repeat to have used it
 
 
-def build_outcome(ended: FinishedRun, *, untrusted: bool = False) -> MemoryContent | None:
+def build_outcome(run: FinishedRun, *, untrusted: bool = False) -> MemoryContent | None:
     """Return the content of the outcome memory, or None if the run had no task.
 
     After `untrusted` content, it leaves out what that content may have dictated: the commands and the error.
     """
-    task = next((row.object for row in ended.steps if row.kind == "user"), "")
+    task = next((step.object for step in run.steps if step.kind == "user"), "")
     if not task.strip():
         return None
-    acts = [row for row in ended.steps if row.kind in ACTION_KINDS]
-    parts = {
+    actions = [step for step in run.steps if step.kind in ACTION_KINDS]
+    fields = {
         "task": _short(task.rstrip(".!? "), TASK),
-        "tried": "" if untrusted else _short("; ".join(_approach(acts)), TRIED),
-        "tools": ", ".join(f"{kind} {count}" for kind, count in Counter(row.kind for row in acts).most_common(8)),
-        "status": ended.status,
-        "error": "" if untrusted else _short(_error(ended, acts), ERROR),
-        "seconds": f"{ended.seconds:.0f}",
-        "run": str(ended.run),
+        "tried": "" if untrusted else _short("; ".join(_approach(actions)), TRIED),
+        "tools": ", ".join(f"{kind} {count}" for kind, count in Counter(step.kind for step in actions).most_common(8)),
+        "status": run.status,
+        "error": "" if untrusted else _short(_error(run, actions), ERROR),
+        "seconds": f"{run.seconds:.0f}",
+        "run": str(run.run),
     }
-    filled = {name: redact(text) for name, text in parts.items() if text}
-    return MemoryContent("outcome", sentence("outcome", filled), "folder", ended.folder, fields=filled)
+    redacted = {name: redact(text) for name, text in fields.items() if text}
+    return MemoryContent("outcome", sentence("outcome", redacted), "folder", run.folder, fields=redacted)
 
 
-def with_rating(memory: Memory, went: str) -> MemoryContent:
-    """Return the content of an outcome with the rating `went`. If `went` is empty, the rating is removed."""
-    rest = {name: text for name, text in memory.content.fields.items() if name != "rating"}
-    filled = rest | ({"rating": f"and went {'well' if went == 'good' else 'badly'}"} if went else {})
-    said = memory.content
-    return MemoryContent(
-        said.kind, sentence("outcome", filled), said.scope, said.scope_id, said.context, said.confidence, filled
-    )
+def with_rating(memory: Memory, rating: str) -> MemoryContent:
+    """Return the content of an outcome with this rating. If `rating` is empty, the rating is removed."""
+    content = memory.content
+    fields = {name: text for name, text in content.fields.items() if name != "rating"}
+    if rating:
+        fields["rating"] = f"and went {'well' if rating == 'good' else 'badly'}"
+    return replace(content, text=sentence("outcome", fields), fields=fields)
 
 
-def was_used(use: MemoryUse, memory: Memory, question: str, said: str) -> bool:
-    """Return whether a run used a memory: its text `said` contains the ID, or words that only the memory contained."""
-    if memory.id in said:
+def was_used(use: MemoryUse, memory: Memory, question: str, replies: str) -> bool:
+    """Return whether a run used a memory: its replies contain the ID, or words that only the memory contained."""
+    if memory.id in replies:
         return True
-    brought = set(content_words(memory.content.text)) - set(content_words(question))
-    return bool(brought) and len(brought & set(content_words(said))) >= max(1, USED_SHARE * len(brought))
+    own_words = set(content_words(memory.content.text)) - set(content_words(question))
+    return bool(own_words) and len(own_words & set(content_words(replies))) >= max(1, USED_SHARE * len(own_words))
 
 
-def _approach(acts: Collection[FinishedStep]) -> list[str]:
+def _approach(steps: Collection[FinishedStep]) -> list[str]:
     """Return what the run changed and executed, in order and without duplicates."""
-    named = [f"{row.kind} {row.object}".strip() for row in acts if row.kind in REPORTED_KINDS]
-    return list(dict.fromkeys(named))[:8]
+    actions = [f"{step.kind} {step.object}".strip() for step in steps if step.kind in REPORTED_KINDS]
+    return list(dict.fromkeys(actions))[:8]
 
 
-def _error(ended: FinishedRun, acts: Collection[FinishedStep]) -> str:
-    if ended.status == "completed":
+def _error(run: FinishedRun, steps: Collection[FinishedStep]) -> str:
+    if run.status == "completed":
         return ""
-    failed = [f"{row.kind} {row.object}" for row in acts if row.status == "failed"]
-    return "; ".join(part for part in (ended.reason, *failed[-1:]) if part)
+    failed = [f"{step.kind} {step.object}" for step in steps if step.status == "failed"]
+    return "; ".join(part for part in (run.reason, *failed[-1:]) if part)
 
 
-def _short(text: str, most: int) -> str:
-    words = " ".join(text.split())
-    return words if len(words) <= most else words[: most - 1] + "…"
+def _short(text: str, limit: int) -> str:
+    text = " ".join(text.split())
+    return text if len(text) <= limit else text[: limit - 1] + "…"

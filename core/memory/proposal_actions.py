@@ -19,66 +19,74 @@ class MemoryProposals:
     def __init__(self, memories: Memories) -> None:
         self._memories = memories
 
-    async def apply(self, wanted: Proposal) -> str:
+    async def apply(self, proposal: Proposal) -> str:
         """Apply a proposal and return its result. Applying it twice has no further effect."""
-        source = MemorySource(_author(wanted), wanted.session, 0, f"{wanted.reason} (proposal {wanted.id})".strip())
-        if done := self._already_applied(wanted, source):
-            return done
-        if wanted.action == "create":
-            kept = await self._memories.save(from_proposal(wanted.text, wanted.details), source)
-            return f"{kept.memory.id}:{1 if kept.did == 'created' else kept.memory.version}"
-        target = self._memories.get(wanted.target)
-        if wanted.action == "archive":
+        source = MemorySource(
+            _author(proposal), proposal.session, 0, f"{proposal.reason} (proposal {proposal.id})".strip()
+        )
+        if result := self._already_applied(proposal, source):
+            return result
+        if proposal.action == "create":
+            saved = await self._memories.save(from_proposal(proposal.text, proposal.details), source)
+            return f"{saved.memory.id}:{1 if saved.did == 'created' else saved.memory.version}"
+        target = self._memories.get(proposal.target)
+        if proposal.action == "archive":
             return _change_name(await self._memories.archive(target.id, by=source))
         if (
-            wanted.base_version
-            and target.version != wanted.base_version
-            and target.content.text != self._base_text(wanted)
+            proposal.base_version
+            and target.version != proposal.base_version
+            and target.content.text != self._base_text(proposal)
         ):
-            do = "Compare both, edit the proposal, then accept it."
-            raise Problem("The memory has changed since the proposal.", f"Its text is now: {target.content.text}", do)
-        made = [await self._memories.edit(target.id, with_text(target, wanted.text), by=source)]
-        for other in json.loads(wanted.details or "{}").get("with", ()):
-            made += [await self._memories.archive(other, by=source)]
-        return " ".join(map(_change_name, made))
+            advice = "Compare both, edit the proposal, then accept it."
+            raise Problem(
+                "The memory has changed since the proposal.", f"Its text is now: {target.content.text}", advice
+            )
+        changed = [await self._memories.edit(target.id, with_text(target, proposal.text), by=source)]
+        for other_id in json.loads(proposal.details or "{}").get("with", ()):
+            changed += [await self._memories.archive(other_id, by=source)]
+        return " ".join(map(_change_name, changed))
 
-    async def undo(self, wanted: Proposal) -> None:
+    async def undo(self, proposal: Proposal) -> None:
         """Undo every change the proposal made."""
-        for made in reversed(wanted.result.split()):
-            name, _, number = made.partition(":")
+        for change in reversed(proposal.result.split()):
+            name, _, number = change.partition(":")
             await self._memories.undo(name, int(number))
 
-    def current_text(self, wanted: Proposal) -> str | None:
+    def current_text(self, proposal: Proposal) -> str | None:
         """Return the current text of the target memory, or None if the target does not exist."""
-        if not wanted.target:
+        if not proposal.target:
             return None
         try:
-            return self._memories.get(wanted.target).content.text
+            return self._memories.get(proposal.target).content.text
         except Problem:
             return None
 
-    def _already_applied(self, wanted: Proposal, source: MemorySource) -> str:
+    def _already_applied(self, proposal: Proposal, source: MemorySource) -> str:
         """Return the result if the proposal was applied before a crash that prevented recording it, else ""."""
-        near = self._memories.find(wanted.text, limit=5) if wanted.action == "create" else []
-        for one in near:
-            changes = self._memories.changes(one.memory.id)
-            back = undone_changes(changes)
+        matches = self._memories.find(proposal.text, limit=5) if proposal.action == "create" else []
+        for match in matches:
+            changes = self._memories.changes(match.memory.id)
+            undone = undone_changes(changes)
             for change in changes:
                 if (
                     change.reason == source.reason
                     and change.action in {"created", "reinforced"}
-                    and change.number not in back
+                    and change.number not in undone
                 ):
-                    return f"{one.memory.id}:{change.number}"
+                    return f"{match.memory.id}:{change.number}"
         return ""
 
-    def _base_text(self, wanted: Proposal) -> str:
-        said = [one.content.text for one in self._memories.changes(wanted.target)[: wanted.base_version] if one.content]
-        return said[-1] if said else ""
+    def _base_text(self, proposal: Proposal) -> str:
+        texts = [
+            change.content.text
+            for change in self._memories.changes(proposal.target)[: proposal.base_version]
+            if change.content
+        ]
+        return texts[-1] if texts else ""
 
 
-def _author(wanted: Proposal) -> MemoryAuthor:
-    return "review" if wanted.author == "review" else "import" if wanted.author == "import" else "agent"
+def _author(proposal: Proposal) -> MemoryAuthor:
+    return "review" if proposal.author == "review" else "import" if proposal.author == "import" else "agent"
 
 
 def _change_name(memory: Memory) -> str:

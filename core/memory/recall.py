@@ -19,6 +19,7 @@ MIN_COVERAGE = 0.4  # minimum share of the words of the memory's sentence that m
 MIN_SIMILARITY = 0.5  # minimum similarity of a match by embedding alone
 MIN_SEARCH_SIMILARITY = 0.35  # lower for a search by the user, who can ignore the weaker matches at the end
 LEAST_SHARE, SURE_SHARE = 0.2, 0.6  # share of the question: the minimum, and enough if only one word matches
+REASON_WORDS = 6  # maximum number of matching words that the reason of a memory lists
 MAX_BY_KIND: Mapping[MemoryKind, int] = MappingProxyType(
     {"preference": 12, "heuristic": 6, "knowledge": 6, "outcome": 2, "anti-pattern": 4}
 )
@@ -49,124 +50,135 @@ class RecallResult:
 
 
 def find_memories(
-    rows: MemoryRecords, question: str, wanted: Iterable[tuple[str, str]], at: int, most: int,
-    near: Mapping[int, float] = NO_SIMILARITIES,
+    rows: MemoryRecords, question: str, scopes: Iterable[tuple[str, str]], at: int, limit: int,
+    similarities: Mapping[int, float] = NO_SIMILARITIES,
 ) -> list[FoundMemory]:  # fmt: skip
     """Return the memories in these scopes that match a question, best first."""
-    fits = [
-        fit
-        for fit in rank_memories(rows, question, rows.scopes(wanted), most, near=near)
-        if fit.matched or fit.similarity >= MIN_SEARCH_SIMILARITY
+    matches = [
+        match
+        for match in rank_memories(rows, question, rows.scopes(scopes), limit, similarities=similarities)
+        if match.matched or match.similarity >= MIN_SEARCH_SIMILARITY
     ]
-    return rerank(fits, rows.by_keys([fit.key for fit in fits]), at)
+    return rerank(matches, rows.by_keys([match.key for match in matches]), at)
 
 
-def rerank(fits: Collection[RankedMatch], memories: Iterable[Memory], at: int) -> list[FoundMemory]:
+def rerank(matches: Collection[RankedMatch], memories: Iterable[Memory], at: int) -> list[FoundMemory]:
     """Order matches by score, preferring fresh, helpful and confident memories among similar scores."""
-    best = max((fit.score for fit in fits), default=0.0)
-    told = []
-    for fit, memory in zip(fits, memories, strict=True):
+    best = max((match.score for match in matches), default=0.0)
+    results = []
+    for match, memory in zip(matches, memories, strict=True):
         uses = memory.usage
         helped = (uses.good_runs - uses.bad_runs) / (uses.good_runs + uses.bad_runs + 1)
         bonus = FRESH * relevance(memory, at) + HELPED * helped + SURE * memory.content.confidence
-        score = fit.score / best * (1 + bonus) / (1 + FRESH + HELPED + SURE) if best else 0.0
-        told.append(
+        score = match.score / best * (1 + bonus) / (1 + FRESH + HELPED + SURE) if best else 0.0
+        results.append(
             FoundMemory(
                 memory,
                 round(score, 4),
-                round(fit.share, 4),
-                _why(fit),
-                len(fit.matched) > 1,
+                round(match.share, 4),
+                _reason(match),
+                len(match.matched) > 1,
             )
         )
-    return sorted(told, key=lambda one: -one.score)
+    return sorted(results, key=lambda result: -result.score)
 
 
-def _why(fit: RankedMatch) -> str:
-    words = f"words: {', '.join(fit.matched[:6])}" if fit.matched else ""
-    return "; ".join(
-        part
-        for part in (words, f"similarity: {fit.similarity:.2f}" if fit.similarity >= MIN_SEARCH_SIMILARITY else "")
-        if part
-    )
+def _reason(match: RankedMatch) -> str:
+    parts = []
+    if match.matched:
+        parts.append(f"words: {', '.join(match.matched[:REASON_WORDS])}")
+    if match.similarity >= MIN_SEARCH_SIMILARITY:
+        parts.append(f"similarity: {match.similarity:.2f}")
+    return "; ".join(parts)
 
 
 def recall(
-    rows: MemoryRecords, question: str, wanted: Collection[tuple[str, str]], at: int, *, told: Collection[str] = (),
-    tokens: int = TOKENS, near: Mapping[int, float] = NO_SIMILARITIES,
+    rows: MemoryRecords, question: str, scopes: Collection[tuple[str, str]], at: int, *,
+    already_recalled: Collection[str] = (), tokens: int = TOKENS,
+    similarities: Mapping[int, float] = NO_SIMILARITIES,
 ) -> RecallResult:  # fmt: skip
-    """Return the memories to add for a user message, leaving out the IDs in `told`, which were added before."""
-    places = rows.scopes(wanted)
-    if not places:
+    """Return the memories to add for a user message, leaving out the IDs that were added before."""
+    indexed_scopes = rows.scopes(scopes)
+    if not indexed_scopes:
         return RecallResult()
-    always = [one for one in rows.always_recalled([place.number for place in places], ALWAYS) if one.id not in told]
-    must = [FoundMemory(one, 1.0, 0.0, "pinned by the user" if one.pinned else "preference") for one in always]
-    known = {one.memory.id for one in must} | set(told)
-    fits = rank_memories(rows, question, places, MAX_MATCHES, near=near)
-    good = [fit for fit in fits if _is_relevant(fit)]
-    best = rerank(good, rows.by_keys([fit.key for fit in good]), at)
-    return _within_budget(
-        must, _limit_by_kind(one for one in best if one.memory.id not in known and _is_worth_recalling(one)), tokens
-    )
+    always = rows.always_recalled([scope.number for scope in indexed_scopes], ALWAYS)
+    must = [
+        FoundMemory(memory, 1.0, 0.0, "pinned by the user" if memory.pinned else "preference")
+        for memory in always
+        if memory.id not in already_recalled
+    ]
+    excluded = {candidate.memory.id for candidate in must} | set(already_recalled)
+    matches = rank_memories(rows, question, indexed_scopes, MAX_MATCHES, similarities=similarities)
+    relevant = [match for match in matches if _is_relevant(match)]
+    ranked = rerank(relevant, rows.by_keys([match.key for match in relevant]), at)
+    new = [candidate for candidate in ranked if candidate.memory.id not in excluded and _is_worth_recalling(candidate)]
+    return _within_budget(must, _limit_by_kind(new), tokens)
 
 
-def _is_relevant(fit: RankedMatch) -> bool:
+def _is_relevant(match: RankedMatch) -> bool:
     """Return whether a match is unlikely to be accidental.
 
     Either the embeddings are similar, or the matching words cover enough of the question or of the memory's sentence;
     then there must also be several of them, or a single one that covers SURE_SHARE of the question.
     """
-    enough = fit.share >= LEAST_SHARE or fit.coverage >= MIN_COVERAGE
-    return _is_similar(fit) or (enough and (len(fit.matched) > 1 or fit.share >= SURE_SHARE))
+    enough = match.share >= LEAST_SHARE or match.coverage >= MIN_COVERAGE
+    return _is_similar(match) or (enough and (len(match.matched) > 1 or match.share >= SURE_SHARE))
 
 
-def _is_similar(fit: RankedMatch) -> bool:
-    return fit.similarity >= MIN_SIMILARITY
+def _is_similar(match: RankedMatch) -> bool:
+    return match.similarity >= MIN_SIMILARITY
 
 
-def _is_worth_recalling(found: FoundMemory) -> bool:
+def _is_worth_recalling(candidate: FoundMemory) -> bool:
     """Return whether a memory is worth recalling. An outcome must have details and belong to a similar task."""
-    memory = found.memory
+    memory = candidate.memory
     if memory.content.kind != "outcome":
         return True
     return (
-        found.share >= MIN_OUTCOME_SHARE
+        candidate.share >= MIN_OUTCOME_SHARE
         and bool(memory.content.fields.keys() & {"tried", "error", "rating"})
-        and found.several_words
+        and candidate.several_words
     )
 
 
-def _limit_by_kind(found: Iterable[FoundMemory]) -> list[FoundMemory]:
+def _limit_by_kind(candidates: Iterable[FoundMemory]) -> list[FoundMemory]:
     counts: dict[MemoryKind, int] = {}
-    few = []
-    for one in found:
-        kind = one.memory.content.kind
+    limited = []
+    for candidate in candidates:
+        kind = candidate.memory.content.kind
         counts[kind] = counts.get(kind, 0) + 1
         if counts[kind] <= MAX_BY_KIND[kind]:
-            few.append(one)
-    return few
+            limited.append(candidate)
+    return limited
 
 
-def _within_budget(must: Iterable[FoundMemory], fits: Iterable[FoundMemory], tokens: int) -> RecallResult:
+def _within_budget(must: Iterable[FoundMemory], matches: Iterable[FoundMemory], tokens: int) -> RecallResult:
     items: list[RecalledMemory] = []
-    spent, left = 0, 0
-    for share, group in ((MUST, must), (SHOULD, fits)):
-        for one in group:
-            item = _item(one)
+    spent, omitted = 0, 0
+    for share, group in ((MUST, must), (SHOULD, matches)):
+        for candidate in group:
+            item = _item(candidate)
             if spent + _tokens(item.text) > share * tokens:
-                left += 1
+                omitted += 1
                 continue
             spent += _tokens(item.text)
             items.append(item)
-    return RecallResult(tuple(items), left)
+    return RecallResult(tuple(items), omitted)
 
 
-def _item(found: FoundMemory) -> RecalledMemory:
-    memory, text = found.memory, found.memory.content.text
-    whole = len(text) <= FULL_TEXT_CHARS
-    short = text if whole else text[: FULL_TEXT_CHARS - 1].rsplit(" ", 1)[0] + " …"
+def _item(candidate: FoundMemory) -> RecalledMemory:
+    memory, text = candidate.memory, candidate.memory.content.text
+    is_complete = len(text) <= FULL_TEXT_CHARS
+    shortened = text if is_complete else text[: FULL_TEXT_CHARS - 1].rsplit(" ", 1)[0] + " …"
     return RecalledMemory(
-        memory.id, memory.version, memory.content.kind, found.score, found.reason, short, found.share, whole
+        memory.id,
+        memory.version,
+        memory.content.kind,
+        candidate.score,
+        candidate.reason,
+        shortened,
+        candidate.share,
+        is_complete,
     )
 
 

@@ -15,7 +15,7 @@ from core.memory.serialization import to_proposal_details
 from core.store.proposal_store import ProposalStore
 
 MemoryPolicy = Literal["ask", "add", "off"]
-MOST = 20  # maximum number of memories returned for a question
+MAX_RESULTS = 20  # maximum number of memories returned for a question
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,27 +58,29 @@ class RunMemory:
         """The scopes whose memories the run may receive, except the scope of its agent."""
         return scopes_of_run(self.folder, "", self.session)
 
-    async def save(self, said: MemoryContent, call: str, reason: str = "") -> str:
+    async def save(self, content: MemoryContent, call: str, reason: str = "") -> str:
         """Save a memory, or propose it if the user has to decide. Return a text for the model that says which."""
-        stands = self.context(self.session)
-        made = validated(self._with_scope(said, stands), stands.limits)
-        if stands.review and (why := low_value_reason(made.text)):
+        context = self.context(self.session)
+        content = validated(self._with_scope(content, context), context.limits)
+        if context.review and (why := low_value_reason(content.text)):
             raise Problem(
                 "This is not worth remembering.", why, "Skip it, or state what will still be true next month."
             )
-        means = await self.memories.similarities(made.text, [(made.scope, made.scope_id)])
-        same, others = self.memories.store.read(lambda rows: find_related(rows, made, means))
-        step, seq = self.memories.store.read_runs(lambda facts: facts.find_step(self.session, call))
-        source = MemorySource(stands.author, stands.review or self.session, 0 if stands.review else seq, reason)
-        if same and stands.untrusted_sources:  # Untrusted content does not count as evidence.
+        similarities = await self.memories.similarities(content.text, [(content.scope, content.scope_id)])
+        same, conflicts = self.memories.store.read(lambda rows: find_related(rows, content, similarities))
+        step, seq = self.memories.store.read_runs(lambda runs: runs.find_step(self.session, call))
+        source = MemorySource(context.author, context.review or self.session, 0 if context.review else seq, reason)
+        if same and context.untrusted_sources:  # Untrusted content does not count as evidence.
             return f"This is already known, as {same.id}."
-        if same is None and (why := self._reason_to_ask(made, stands, others)):
-            made_proposal = await self._propose(made, stands, step, reason or why)
-            return f"Proposed as {made_proposal.id}. {why} It is not active until the user accepts it."
-        kept = await self.memories.save(made, source, stands.limits)
-        if kept.did == "reinforced":
-            return f"This was already known, as {kept.memory.id}. It has now been learned {kept.memory.evidence} times."
-        return f"Remembered as {kept.memory.id}."
+        if same is None and (why := self._reason_to_ask(content, context, conflicts)):
+            proposal = await self._propose(content, context, step, reason or why)
+            return f"Proposed as {proposal.id}. {why} It is not active until the user accepts it."
+        saved = await self.memories.save(content, source, context.limits)
+        if saved.did == "reinforced":
+            return (
+                f"This was already known, as {saved.memory.id}. It has now been learned {saved.memory.evidence} times."
+            )
+        return f"Remembered as {saved.memory.id}."
 
     async def recall(self, question: str = "", name: str = "") -> str:
         """Return one memory in full if `name` is given, else those that match the question, as text for the model."""
@@ -86,22 +88,22 @@ class RunMemory:
             return _in_full(self._visible(name))
         if not question.strip():
             raise Problem("The query is empty.", "", "Give a query, or the id of a memory.")
-        stands = self.context(self.session)
-        wanted = scopes_of_run(self.folder, stands.agent, self.session)
-        near = await self.memories.similarities(question, wanted)
-        found = self.memories.find(question, scopes=wanted, limit=MOST, near=near)
-        lines = [_line(one.memory) for one in found if one.memory.id not in stands.excluded]
+        context = self.context(self.session)
+        scopes = scopes_of_run(self.folder, context.agent, self.session)
+        similarities = await self.memories.similarities(question, scopes)
+        matches = self.memories.find(question, scopes=scopes, limit=MAX_RESULTS, similarities=similarities)
+        lines = [_line(match.memory) for match in matches if match.memory.id not in context.excluded]
         return "\n".join(lines) or "Nothing is remembered about that."
 
     async def forget(self, name: str, reason: str, call: str) -> str:
         """Forget a memory that this session saved, or propose to forget any other memory."""
-        memory, stands = self._visible(name), self.context(self.session)
-        step, seq = self.memories.store.read_runs(lambda facts: facts.find_step(self.session, call))
-        source = MemorySource(stands.author, self.session, seq, reason)
-        if memory.author == "agent" and memory.session == self.session and not stands.untrusted_sources:
+        memory, context = self._visible(name), self.context(self.session)
+        step, seq = self.memories.store.read_runs(lambda runs: runs.find_step(self.session, call))
+        source = MemorySource(context.author, self.session, seq, reason)
+        if memory.author == "agent" and memory.session == self.session and not context.untrusted_sources:
             await self.memories.forget(memory.id, by=source)
             return f"Forgot {memory.id}."
-        wanted = Proposal(
+        draft = Proposal(
             "",
             "memory",
             "archive",
@@ -110,55 +112,55 @@ class RunMemory:
             reason,
             memory.version,
             details=to_proposal_details(memory.content),
-            session=stands.review or self.session,
-            steps=() if stands.review or not step else (step,),
-            untrusted_sources=stands.untrusted_sources,
-            author=stands.author,
+            session=context.review or self.session,
+            steps=() if context.review or not step else (step,),
+            untrusted_sources=context.untrusted_sources,
+            author=context.author,
         )
-        made = await self.proposals.create(wanted)
-        return f"Proposed as {made.id}: the user decides whether {memory.id} is forgotten."
+        proposal = await self.proposals.create(draft)
+        return f"Proposed as {proposal.id}: the user decides whether {memory.id} is forgotten."
 
-    def _with_scope(self, said: MemoryContent, stands: LearningContext) -> MemoryContent:
+    def _with_scope(self, content: MemoryContent, context: LearningContext) -> MemoryContent:
         """Return the content with `scope_id` filled in from the run, if only the kind of scope was given."""
-        places: dict[MemoryScope, str] = {
-            "everywhere": "", "folder": self.folder, "agent": stands.agent, "session": stands.review or self.session
+        scope_ids: dict[MemoryScope, str] = {
+            "everywhere": "", "folder": self.folder, "agent": context.agent, "session": context.review or self.session
         }  # fmt: skip
-        if said.scope == "agent" and not stands.agent:
-            return replace(said, scope="everywhere", scope_id="")
-        return replace(said, scope_id=places[said.scope])
+        if content.scope == "agent" and not context.agent:
+            return replace(content, scope="everywhere", scope_id="")
+        return replace(content, scope_id=scope_ids[content.scope])
 
-    def _reason_to_ask(self, said: MemoryContent, stands: LearningContext, others: tuple[Memory, ...]) -> str:
+    def _reason_to_ask(self, content: MemoryContent, context: LearningContext, conflicts: tuple[Memory, ...]) -> str:
         """Return why the user has to decide about saving a memory, or "" if it can be saved at once."""
-        if reasons := approval_reasons(said, stands.untrusted_sources[:3]):
+        if reasons := approval_reasons(content, context.untrusted_sources[:3]):
             return " ".join(reasons)
-        if others:
-            return f"It contradicts {', '.join(f'{one.id} ({one.content.text})' for one in others[:2])}."
-        if stands.review and self.policy() != "add":
+        if conflicts:
+            return f"It contradicts {', '.join(f'{memory.id} ({memory.content.text})' for memory in conflicts[:2])}."
+        if context.review and self.policy() != "add":
             return "The user decides on what a review learns."
         return "Automatic learning is turned off." if self.policy() == "off" else ""
 
-    async def _propose(self, said: MemoryContent, stands: LearningContext, step: int, reason: str) -> Proposal:
-        wanted = Proposal(
+    async def _propose(self, content: MemoryContent, context: LearningContext, step: int, reason: str) -> Proposal:
+        draft = Proposal(
             "",
             "memory",
             "create",
             "",
-            said.text,
+            content.text,
             reason,
-            details=to_proposal_details(said),
-            session=stands.review or self.session,
-            steps=() if stands.review or not step else (step,),
-            untrusted_sources=stands.untrusted_sources,
-            author=stands.author,
+            details=to_proposal_details(content),
+            session=context.review or self.session,
+            steps=() if context.review or not step else (step,),
+            untrusted_sources=context.untrusted_sources,
+            author=context.author,
         )
-        return await self.proposals.create(wanted)
+        return await self.proposals.create(draft)
 
     def _visible(self, name: str) -> Memory:
         """Return a memory by its ID. Memories outside the scopes of this run are treated as missing."""
-        memory, stands = self.memories.get(name.removeprefix("[").removesuffix("]")), self.context(self.session)
-        wanted = scopes_of_run(self.folder, stands.agent, self.session)
-        kept_from = memory.status == "forgotten" or memory.id in stands.excluded
-        if kept_from or (memory.content.scope, memory.content.scope_id) not in wanted:
+        memory, context = self.memories.get(name.removeprefix("[").removesuffix("]")), self.context(self.session)
+        scopes = scopes_of_run(self.folder, context.agent, self.session)
+        is_withheld = memory.status == "forgotten" or memory.id in context.excluded
+        if is_withheld or (memory.content.scope, memory.content.scope_id) not in scopes:
             raise Problem(f"There is no memory {name!r}.", "", "Search for it with a query.")
         return memory
 
@@ -166,17 +168,22 @@ class RunMemory:
 def learning_context(memories: Memories, limits: Callable[[str], LearningLimits]) -> Callable[[str], LearningContext]:
     """Return a function that reads the learning context of a session. `limits` returns an agent's limits."""
 
-    def stands(session: str) -> LearningContext:
-        facts = memories.store.read_runs(lambda facts: facts.events(session, ("run_started", "untrusted_content_read")))
-        starts = [said for kind, said in facts if kind == "run_started"]
-        sources = [said["source"] for kind, said in facts if kind == "untrusted_content_read"]
-        taint = [source for start in starts for source in start.get("untrusted_sources", ())]
-        agent = starts[-1].get("profile", "") if starts else ""
-        review = starts[-1].get("reviewed_session", "") if starts else ""
-        without = tuple(starts[-1].get("excluded", ())) if starts else ()
-        return LearningContext(agent, tuple(dict.fromkeys((*taint, *sources))), limits(agent), review, without)
+    def read_context(session: str) -> LearningContext:
+        events = memories.store.read_runs(lambda runs: runs.events(session, ("run_started", "untrusted_content_read")))
+        starts = [fields for kind, fields in events if kind == "run_started"]
+        inherited = [source for start in starts for source in start.get("untrusted_sources", ())]
+        read = [fields["source"] for kind, fields in events if kind == "untrusted_content_read"]
+        last_start = starts[-1] if starts else {}
+        agent = last_start.get("profile", "")
+        return LearningContext(
+            agent,
+            untrusted_sources=tuple(dict.fromkeys((*inherited, *read))),
+            limits=limits(agent),
+            review=last_start.get("reviewed_session", ""),
+            excluded=tuple(last_start.get("excluded", ())),
+        )
 
-    return stands
+    return read_context
 
 
 def _line(memory: Memory) -> str:
@@ -186,5 +193,5 @@ def _line(memory: Memory) -> str:
 def _in_full(memory: Memory) -> str:
     fields: dict[str, Any] = asdict(memory.content)
     parts = [f"{name}: {text}" for name, text in fields["fields"].items() if text and text not in memory.content.text]
-    around = [f"Context: {memory.content.context}"] if memory.content.context else []
-    return "\n".join([_line(memory), *parts, *around])
+    context = [f"Context: {memory.content.context}"] if memory.content.context else []
+    return "\n".join([_line(memory), *parts, *context])

@@ -33,12 +33,12 @@ class RunRecorder:
         self._clock = clock
         journal.listen(self.on_update)
 
-    def on_update(self, told: JournalUpdate) -> None:
-        entry, row = told.entry, told.session
+    def on_update(self, update: JournalUpdate) -> None:
+        entry, session = update.entry, update.session
         if (
             not isinstance(entry.event, RECORDED_EVENTS)
-            or row.subagent == REVIEW
-            or row.imported_from
+            or session.subagent == REVIEW
+            or session.imported_from
             or not self._on()
         ):
             return  # Nothing is learned from reviews or imported sessions.
@@ -47,58 +47,58 @@ class RunRecorder:
                 self._record(entry, "recording what was recalled", lambda rows, _: self._record_recall(rows, entry))
             case RunEnded():
                 self._record(
-                    entry, "recording how the run ended", lambda rows, facts: self._record_end(rows, facts, entry)
+                    entry, "recording how the run ended", lambda rows, runs: self._record_end(rows, runs, entry)
                 )
             case RunRated(run_number=run):
                 self._record(
                     entry,
                     "recording the rating of the run",
-                    lambda rows, facts: self._record_rating(rows, facts, entry.session, run),
+                    lambda rows, runs: self._record_rating(rows, runs, entry.session, run),
                 )
 
-    def _record(self, entry: EventRecord, doing: str, work: Callable[[MemoryRecords, RunReader], None]) -> None:
-        def done(error: BaseException | None) -> None:
+    def _record(self, entry: EventRecord, operation: str, work: Callable[[MemoryRecords, RunReader], None]) -> None:
+        def on_done(error: BaseException | None) -> None:
             if error is not None:
-                trouble = (
+                details = (
                     error.details if isinstance(error, Problem) else ErrorDetails(f"{type(error).__name__}: {error}")
                 )
-                self._journal.append_in_background(entry.session, MemoryOperationFailed(doing, trouble))
+                self._journal.append_in_background(entry.session, MemoryOperationFailed(operation, details))
 
-        self._memories.store.write_in_background(work, done)
+        self._memories.store.write_in_background(work, on_done)
 
     def _record_recall(self, rows: MemoryRecords, entry: EventRecord) -> None:
         event = entry.event
         assert isinstance(event, MemoriesRecalled)
         rows.record_uses(
-            MemoryUse(entry.session, entry.run, one.memory_id, one.version, entry.at, one.score)
-            for one in event.memories
+            MemoryUse(entry.session, entry.run, recalled.memory_id, recalled.version, entry.at, recalled.score)
+            for recalled in event.memories
         )
 
-    def _record_end(self, rows: MemoryRecords, facts: RunReader, entry: EventRecord) -> None:
+    def _record_end(self, rows: MemoryRecords, runs: RunReader, entry: EventRecord) -> None:
         """Save the outcome of a run, whatever its status, and mark the memories that the run used."""
         event = entry.event
         assert isinstance(event, RunEnded)
-        ended = facts.finished_run(entry.session, entry.run, entry.seq, event.status, event.reason)
-        if ended is None:
+        run = runs.finished_run(entry.session, entry.run, entry.seq, event.status, event.reason)
+        if run is None:
             return
-        read = facts.events(entry.session, ("run_started", "untrusted_content_read"))
-        untrusted = any(kind == "untrusted_content_read" or said.get("untrusted_sources") for kind, said in read)
-        said = build_outcome(ended, untrusted=untrusted)
-        if said and not facts.outcome_memory(entry.session, entry.run):
-            rows.write(MemoryChange(memory_id(), 1, self._clock(), "created", "run", said, entry.session, entry.seq))
-        if not (told := rows.uses(entry.session, entry.run)):
+        events = runs.events(entry.session, ("run_started", "untrusted_content_read"))
+        untrusted = any(kind == "untrusted_content_read" or fields.get("untrusted_sources") for kind, fields in events)
+        outcome = build_outcome(run, untrusted=untrusted)
+        if outcome and not runs.outcome_memory(entry.session, entry.run):
+            rows.write(MemoryChange(memory_id(), 1, self._clock(), "created", "run", outcome, entry.session, entry.seq))
+        if not (uses := rows.uses(entry.session, entry.run)):
             return
-        question = next((row.object for row in ended.steps if row.kind == "user"), "")
-        words = facts.last_replies(entry.session)
-        known = [(use, rows.get(use.memory)) for use in told]
+        question = next((step.object for step in run.steps if step.kind == "user"), "")
+        replies = runs.last_replies(entry.session)
+        recalled = [(use, rows.get(use.memory)) for use in uses]
         rows.record_uses(
-            replace(use, used=1) for use, memory in known if memory and was_used(use, memory, question, words)
+            replace(use, used=1) for use, memory in recalled if memory and was_used(use, memory, question, replies)
         )
 
-    def _record_rating(self, rows: MemoryRecords, facts: RunReader, session: str, run: int) -> None:
-        went = facts.rating(session, run)
-        rows.rate_run(session, run, went)
-        memory = rows.get(facts.outcome_memory(session, run))
+    def _record_rating(self, rows: MemoryRecords, runs: RunReader, session: str, run: int) -> None:
+        rating = runs.rating(session, run)
+        rows.rate_run(session, run, rating)
+        memory = rows.get(runs.outcome_memory(session, run))
         if memory:
-            said = with_rating(memory, went)
-            rows.write(MemoryChange(memory.id, memory.version + 1, self._clock(), "edited", "run", said, session))
+            content = with_rating(memory, rating)
+            rows.write(MemoryChange(memory.id, memory.version + 1, self._clock(), "edited", "run", content, session))

@@ -41,10 +41,10 @@ class MemorySource:
     reason: str = ""
 
     def change(
-        self, memory: str, number: int, at: int, did: MemoryAction, said: MemoryContent | None = None
+        self, memory: str, number: int, at: int, action: MemoryAction, content: MemoryContent | None = None
     ) -> MemoryChange:
         """Return a change to a memory, made by this source."""
-        return MemoryChange(memory, number, at, did, self.author, said, self.session, self.seq, self.reason)
+        return MemoryChange(memory, number, at, action, self.author, content, self.session, self.seq, self.reason)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,11 +57,11 @@ class LearningLimits:
     allowed: tuple[str, ...] = ()
     denied: tuple[str, ...] = ()
 
-    def refusal_reason(self, said: MemoryContent) -> str:
+    def refusal_reason(self, content: MemoryContent) -> str:
         """Return why the content may not be learned, or "" if it may be."""
-        if found := next((topic for topic in self.denied if _is_about(topic, said)), ""):
-            return f"This agent may never learn about {found!r}."
-        if self.allowed and not any(_is_about(topic, said) for topic in self.allowed):
+        if denied_topic := next((topic for topic in self.denied if _is_about(topic, content)), ""):
+            return f"This agent may never learn about {denied_topic!r}."
+        if self.allowed and not any(_is_about(topic, content) for topic in self.allowed):
             return f"This agent may only learn about: {', '.join(self.allowed)}."
         return ""
 
@@ -75,77 +75,77 @@ class SaveResult:
     conflicts: tuple[Memory, ...] = ()
 
 
-def validated(said: MemoryContent, limits: LearningLimits | None = None) -> MemoryContent:
+def validated(content: MemoryContent, limits: LearningLimits | None = None) -> MemoryContent:
     """Return the content normalized for saving. Raise Problem if it must not be remembered."""
-    text = " ".join((said.text or sentence(said.kind, said.fields)).split())
-    if said.kind not in MEMORY_KINDS or said.scope not in SCOPES:
+    text = " ".join((content.text or sentence(content.kind, content.fields)).split())
+    if content.kind not in MEMORY_KINDS or content.scope not in SCOPES:
         raise Problem(
-            f"There is no memory of kind {said.kind!r} for {said.scope!r}.",
+            f"There is no memory of kind {content.kind!r} for {content.scope!r}.",
             "",
             f"Choose one of the kinds: {', '.join(MEMORY_KINDS)}.",
         )
     if not any(character.isalnum() for character in text):
-        fields = f", or give {' and '.join(FIELDS[said.kind][:2])}" if said.kind in FIELD_KINDS else ""
+        fields = f", or give {' and '.join(FIELDS[content.kind][:2])}" if content.kind in FIELD_KINDS else ""
         raise Problem("There is nothing to remember.", "The text is empty.", f"Give it as a sentence{fields}.")
     if len(text) > TEXT_LIMIT:
         why = f"It has {len(text):,} characters; the limit is {TEXT_LIMIT:,}."
         raise Problem("This is too long to remember.", why, "Shorten it to one sentence, or write a skill.")
-    if said.scope != "everywhere" and not said.scope_id:
-        raise Problem(f"The memory is for one {said.scope}, but none is given.", "", f"Give the {said.scope}.")
-    place = "" if said.scope == "everywhere" else said.scope_id
-    sure = min(1.0, max(0.0, said.confidence))
-    made = MemoryContent(
-        said.kind,
+    if content.scope != "everywhere" and not content.scope_id:
+        raise Problem(f"The memory is for one {content.scope}, but none is given.", "", f"Give the {content.scope}.")
+    scope_id = "" if content.scope == "everywhere" else content.scope_id
+    confidence = min(1.0, max(0.0, content.confidence))
+    normalized = MemoryContent(
+        content.kind,
         text,
-        said.scope,
-        place,
-        said.context[:CONTEXT_LIMIT],
-        sure,
-        _parts(said.fields) if said.fields else {},
+        content.scope,
+        scope_id,
+        content.context[:CONTEXT_LIMIT],
+        confidence,
+        _parts(content.fields) if content.fields else {},
     )
-    whole = " ".join((text, made.context, *made.fields.values()))
-    if any("\ud800" <= character <= "\udfff" for character in whole + place):
+    all_text = " ".join((text, normalized.context, *normalized.fields.values()))
+    if any("\ud800" <= character <= "\udfff" for character in all_text + scope_id):
         raise Problem("This cannot be remembered.", "It contains invalid Unicode.", "Remove the invalid characters.")
-    if why := refusal_reason(whole) or (limits.refusal_reason(made) if limits else ""):
+    if why := refusal_reason(all_text) or (limits.refusal_reason(normalized) if limits else ""):
         raise Problem("This was not remembered.", why, "Leave that out, or do not remember it.")
-    return made
+    return normalized
 
 
 def save(
     rows: MemoryRecords,
-    said: MemoryContent,
+    content: MemoryContent,
     source: MemorySource,
     at: int,
-    means: Mapping[int, float] = NO_SIMILARITIES,
+    similarities: Mapping[int, float] = NO_SIMILARITIES,
 ) -> SaveResult:
     """Save validated content in one transaction: as a new memory, or as further evidence for an equal memory.
 
-    `means` maps keys of stored memories to their embedding similarity to the content, where known.
+    `similarities` maps keys of stored memories to their embedding similarity to the content, where known.
     """
-    same, others = find_same_or_conflicting(rows, said, means)
+    same, conflicts = find_same_or_conflicting(rows, content, similarities)
     if same:
-        again = source.change(same.id, same.version + 1, at, "reinforced")
-        return SaveResult("reinforced", rows.write(again) or same)
-    name = memory_id()
-    first = source.change(name, 1, at, "created", said)
-    rows.add_all([first])
-    memory = fold([first])
+        reinforcement = source.change(same.id, same.version + 1, at, "reinforced")
+        return SaveResult("reinforced", rows.write(reinforcement) or same)
+    new_id = memory_id()
+    creation = source.change(new_id, 1, at, "created", content)
+    rows.add_all([creation])
+    memory = fold([creation])
     assert memory is not None
-    for other in others:
-        memory = link_conflict(rows, memory, other, source, at)
-    return SaveResult("created", memory, others)
+    for conflict in conflicts:
+        memory = link_conflict(rows, memory, conflict, source, at)
+    return SaveResult("created", memory, conflicts)
 
 
 def link_conflict(rows: MemoryRecords, memory: Memory, other: Memory, source: MemorySource, at: int) -> Memory:
     """Record in both memories that they contradict each other. Return the updated `memory`."""
-    for one, named in ((other, memory), (memory, other)):
+    for changed, contradicted in ((other, memory), (memory, other)):
         change = MemoryChange(
-            one.id,
-            one.version + 1,
+            changed.id,
+            changed.version + 1,
             at,
             "conflict_found",
             source.author,
-            related_memory=named.id,
+            related_memory=contradicted.id,
             reason="it contradicts this memory",
         )
         linked = rows.write(change)
@@ -154,58 +154,69 @@ def link_conflict(rows: MemoryRecords, memory: Memory, other: Memory, source: Me
 
 
 def find_related(
-    rows: MemoryRecords, said: MemoryContent, means: Mapping[int, float] = NO_SIMILARITIES
+    rows: MemoryRecords, content: MemoryContent, similarities: Mapping[int, float] = NO_SIMILARITIES
 ) -> tuple[Memory | None, tuple[Memory, ...]]:
     """Search for the memory that says the same as the content, and for the memories that contradict it."""
-    return _related(rows, said, rows.scopes([(said.scope, said.scope_id)]), means)
+    return _related(rows, content, rows.scopes([(content.scope, content.scope_id)]), similarities)
 
 
 def find_same_or_conflicting(
-    rows: MemoryRecords, said: MemoryContent, means: Mapping[int, float] = NO_SIMILARITIES
+    rows: MemoryRecords, content: MemoryContent, similarities: Mapping[int, float] = NO_SIMILARITIES
 ) -> tuple[Memory | None, tuple[Memory, ...]]:
     """Return the memory that says the same as the content, and the memories that contradict it.
 
     Unlike `find_related`, this skips the search if a memory has the same fingerprint, and for an outcome, which is
     never merged.
     """
-    if said.kind == "outcome":
+    if content.kind == "outcome":
         return None, ()
-    places = rows.scopes([(said.scope, said.scope_id)])
-    known = rows.find_same(places[0].number, said.kind, fingerprint(said.text)) if places else ""
-    return (rows.get(known), ()) if known else _related(rows, said, places, means)
+    scopes = rows.scopes([(content.scope, content.scope_id)])
+    same_id = rows.find_same(scopes[0].number, content.kind, fingerprint(content.text)) if scopes else ""
+    return (rows.get(same_id), ()) if same_id else _related(rows, content, scopes, similarities)
 
 
 def _related(
-    rows: MemoryRecords, said: MemoryContent, places: Sequence[IndexedScope], means: Mapping[int, float]
+    rows: MemoryRecords, content: MemoryContent, scopes: Sequence[IndexedScope], similarities: Mapping[int, float]
 ) -> tuple[Memory | None, tuple[Memory, ...]]:
-    near = _neighbors(rows, said, places, means)
-    same = next((one for one in near if _same(one, said)), None)
-    return same, _conflicting(rows, near, said, means)
+    neighbors = _neighbors(rows, content, scopes, similarities)
+    same = next((neighbor for neighbor in neighbors if _same(neighbor, content)), None)
+    return same, _conflicting(rows, neighbors, content, similarities)
 
 
 def _neighbors(
-    rows: MemoryRecords, said: MemoryContent, places: Sequence[IndexedScope], means: Mapping[int, float]
+    rows: MemoryRecords, content: MemoryContent, scopes: Sequence[IndexedScope], similarities: Mapping[int, float]
 ) -> tuple[Memory, ...]:
-    fits = rank_memories(rows, said.text, places, NEIGHBORS, 4 * NEIGHBORS, means)
-    return tuple(rows.by_keys([fit.key for fit in fits]))
+    matches = rank_memories(rows, content.text, scopes, NEIGHBORS, 4 * NEIGHBORS, similarities)
+    return tuple(rows.by_keys([match.key for match in matches]))
 
 
 def _conflicting(
-    rows: MemoryRecords, near: Iterable[Memory], said: MemoryContent, means: Mapping[int, float]
+    rows: MemoryRecords, neighbors: Iterable[Memory], content: MemoryContent, similarities: Mapping[int, float]
 ) -> tuple[Memory, ...]:
     """Return the memories that contradict the content, with similar words or a high embedding similarity."""
-    kinds = _comparable_kinds(said.kind)
-    found = [one for one in near if one.content.kind in kinds and contradicts(one.content.text, said.text)]
-    known = {one.id for one in found}
-    subject = sorted((key for key, one in means.items() if one >= SAME_TOPIC), key=lambda key: -means[key])[:NEIGHBORS]
-    meant = [
-        one for one in (rows.by_keys(subject) if subject else ()) if one.content.kind in kinds and one.id not in known
+    kinds = _comparable_kinds(content.kind)
+    by_words = [
+        memory
+        for memory in neighbors
+        if memory.content.kind in kinds and contradicts(memory.content.text, content.text)
     ]
-    return (*found, *(one for one in meant if paraphrase_contradicts(one.content.text, said.text)))
+    same_topic = (key for key, similarity in similarities.items() if similarity >= SAME_TOPIC)
+    closest = sorted(same_topic, key=lambda key: -similarities[key])[:NEIGHBORS]
+    if not closest:
+        return tuple(by_words)
+    by_words_ids = {memory.id for memory in by_words}
+    by_meaning = (
+        memory
+        for memory in rows.by_keys(closest)
+        if memory.content.kind in kinds
+        and memory.id not in by_words_ids
+        and paraphrase_contradicts(memory.content.text, content.text)
+    )
+    return (*by_words, *by_meaning)
 
 
-def _same(known: Memory, said: MemoryContent) -> bool:
-    return known.content.kind == said.kind and says_same(known.content.text, said.text)
+def _same(memory: Memory, content: MemoryContent) -> bool:
+    return memory.content.kind == content.kind and says_same(memory.content.text, content.text)
 
 
 def _comparable_kinds(kind: str) -> frozenset[str]:
@@ -213,12 +224,12 @@ def _comparable_kinds(kind: str) -> frozenset[str]:
     return frozenset({"outcome"}) if kind == "outcome" else frozenset(MEMORY_KINDS) - {"outcome"}
 
 
-def _parts(parts: Mapping[str, str]) -> dict[str, str]:
-    return {name: " ".join(str(text).split())[:TEXT_LIMIT] for name, text in parts.items() if str(text).strip()}
+def _parts(fields: Mapping[str, str]) -> dict[str, str]:
+    return {name: " ".join(str(text).split())[:TEXT_LIMIT] for name, text in fields.items() if str(text).strip()}
 
 
-def _is_about(topic: str, said: MemoryContent) -> bool:
+def _is_about(topic: str, content: MemoryContent) -> bool:
     """Return whether the topic equals the kind of the content, or all words of the topic occur in the content."""
-    wanted = set(content_words(topic))
-    inside = set(content_words(f"{said.text} {' '.join(said.fields.values())}"))
-    return topic.strip().lower() == said.kind or bool(wanted and wanted <= inside)
+    topic_words = set(content_words(topic))
+    text_words = set(content_words(f"{content.text} {' '.join(content.fields.values())}"))
+    return topic.strip().lower() == content.kind or bool(topic_words and topic_words <= text_words)

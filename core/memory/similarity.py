@@ -29,13 +29,17 @@ _EMPTY = (frozenset(map(stem, STOP_WORDS)) | STOP_WORDS) - NEGATIONS
 
 def says_same(a: str, b: str) -> bool:
     """Return whether both sentences say the same in nearly the same words, with equal numbers, names and negations."""
-    one, other = _words(a), _words(b)
-    if one == other:
+    words_a, words_b = _words(a), _words(b)
+    if words_a == words_b:
         return True
-    first, second = set(one) - _EMPTY, set(other) - _EMPTY
-    if min(len(first), len(second)) < SHORTEST or _differ_in_meaning(first, second) or _differ_in_one_word(one, other):
+    content_a, content_b = set(words_a) - _EMPTY, set(words_b) - _EMPTY
+    if (
+        min(len(content_a), len(content_b)) < SHORTEST
+        or _differ_in_meaning(content_a, content_b)
+        or _differ_in_one_word(words_a, words_b)
+    ):
         return False
-    return len(first & second) / len(first | second) >= SAME
+    return len(content_a & content_b) / len(content_a | content_b) >= SAME
 
 
 def contradicts(a: str, b: str) -> bool:
@@ -43,16 +47,17 @@ def contradicts(a: str, b: str) -> bool:
 
     They disagree if one negates the other, if one uses an opposite, or if they differ in one word at the same position.
     """
-    one, other = _words(a), _words(b)
-    first, second = set(one) - _EMPTY - NEGATIONS, set(other) - _EMPTY - NEGATIONS
-    if len(first & second) < 2:
+    words_a, words_b = _words(a), _words(b)
+    content_a, content_b = set(words_a) - _EMPTY - NEGATIONS, set(words_b) - _EMPTY - NEGATIONS
+    if len(content_a & content_b) < 2:
         return False
-    near = len(first & second) / len(first | second)
-    if near >= NEAR and (
-        _is_negated(one) != _is_negated(other) or any(_are_opposite(pair, first, second) for pair in _OPPOSITES)
+    overlap = len(content_a & content_b) / len(content_a | content_b)
+    if overlap >= NEAR and (
+        _is_negated(words_a) != _is_negated(words_b)
+        or any(_are_opposite(pair, content_a, content_b) for pair in _OPPOSITES)
     ):
         return True
-    return len(first & second) >= SHORTEST - 1 and _differ_in_one_word(one, other)
+    return len(content_a & content_b) >= SHORTEST - 1 and _differ_in_one_word(words_a, words_b)
 
 
 def paraphrase_contradicts(a: str, b: str) -> bool:
@@ -60,12 +65,14 @@ def paraphrase_contradicts(a: str, b: str) -> bool:
 
     It does if it negates the other, if it uses an opposite, or if the numbers differ.
     """
-    one, other = _words(a), _words(b)
-    first, second = set(one) - _EMPTY - NEGATIONS, set(other) - _EMPTY - NEGATIONS
-    if _is_negated(one) != _is_negated(other) or any(_are_opposite(pair, first, second) for pair in _OPPOSITES):
+    words_a, words_b = _words(a), _words(b)
+    content_a, content_b = set(words_a) - _EMPTY - NEGATIONS, set(words_b) - _EMPTY - NEGATIONS
+    if _is_negated(words_a) != _is_negated(words_b) or any(
+        _are_opposite(pair, content_a, content_b) for pair in _OPPOSITES
+    ):
         return True
-    numbers, others = ({word for word in words if word.isdigit()} for words in (first, second))
-    return bool(numbers and others) and numbers.isdisjoint(others)
+    numbers_a, numbers_b = ({word for word in words if word.isdigit()} for words in (content_a, content_b))
+    return bool(numbers_a and numbers_b) and numbers_a.isdisjoint(numbers_b)
 
 
 @lru_cache(maxsize=1024)
@@ -74,8 +81,8 @@ def _words(text: str) -> tuple[str, ...]:
     return tuple(tokenize(text))
 
 
-def _is_negated(first: Sequence[str]) -> bool:
-    return len([word for word in first if word in NEGATIONS]) % 2 == 1
+def _is_negated(words: Sequence[str]) -> bool:
+    return len([word for word in words if word in NEGATIONS]) % 2 == 1
 
 
 def _are_opposite(pair: frozenset[str], first: set[str], second: set[str]) -> bool:
@@ -90,9 +97,9 @@ def _differ_in_meaning(first: set[str], second: set[str]) -> bool:
     return any(_are_opposite(pair, first, second) for pair in _OPPOSITES)
 
 
-def _differ_in_one_word(one: Sequence[str], other: Sequence[str]) -> bool:
+def _differ_in_one_word(words: Sequence[str], other_words: Sequence[str]) -> bool:
     """Return whether the sentences differ in exactly one word, at the same position."""
-    if len(one) != len(other):
+    if len(words) != len(other_words):
         return False
-    changed = [(a, b) for a, b in zip(one, other, strict=True) if a != b]
+    changed = [(a, b) for a, b in zip(words, other_words, strict=True) if a != b]
     return len(changed) == 1 and not ({*changed[0]} & _EMPTY)

@@ -115,18 +115,18 @@ def _end(word: str) -> str:
     return word[:-1] if word.endswith("ll") and _measure(word) > 1 else word
 
 
-def _is_vowel(word: str, place: int) -> bool:
-    letter = word[place]
-    return letter in _VOWELS or (letter == "y" and place > 0 and not _is_vowel(word, place - 1))
+def _is_vowel(word: str, index: int) -> bool:
+    letter = word[index]
+    return letter in _VOWELS or (letter == "y" and index > 0 and not _is_vowel(word, index - 1))
 
 
 def _has_vowel(word: str) -> bool:
-    return any(_is_vowel(word, place) for place in range(len(word)))
+    return any(_is_vowel(word, index) for index in range(len(word)))
 
 
 def _measure(word: str) -> int:
     """Return Porter's measure of a word: how often a consonant follows a vowel."""
-    signs = [_is_vowel(word, place) for place in range(len(word))]
+    signs = [_is_vowel(word, index) for index in range(len(word))]
     return sum(before and not after for before, after in pairwise(signs))
 
 

@@ -25,12 +25,12 @@ LONGEST = 40  # characters; longer words are ignored, because nobody searches fo
 def tokenize(text: str) -> list[str]:
     """Return every word as a stem, in order, including stop words."""
     if text.isascii():
-        found = _CAMEL.sub(r" \g<0>", text).translate(_PLAIN).split()
+        words = _CAMEL.sub(r" \g<0>", text).translate(_PLAIN).split()
     else:
         text = "".join(c for c in unicodedata.normalize("NFKD", text) if not unicodedata.combining(c))
         text = _CJK.sub(lambda match: f" {match[0]} ", unicodedata.normalize("NFC", text))
-        found = _WORD.findall(_CAMEL.sub(r" \g<0>", text).lower())
-    return [stem(word) for word in found if len(word) <= LONGEST]
+        words = _WORD.findall(_CAMEL.sub(r" \g<0>", text).lower())
+    return [stem(word) for word in words if len(word) <= LONGEST]
 
 
 def content_words(text: str) -> list[str]:

@@ -16,33 +16,33 @@ class WordPiece:
         self._unknown, self._first, self._last = (vocabulary[name] for name in ("[UNK]", "[CLS]", "[SEP]"))
         self._known: dict[str, tuple[int, ...]] = {}
 
-    def encode(self, text: str, most: int) -> list[int]:
-        """Return at most `most` token numbers of a text, including the start and end tokens."""
-        found = [self._first]
+    def encode(self, text: str, limit: int) -> list[int]:
+        """Return at most `limit` token numbers of a text, including the start and end tokens."""
+        token_ids = [self._first]
         for word in _words(text, self._lower):
-            if len(found) >= most - 1:
+            if len(token_ids) >= limit - 1:
                 break
             if word not in self._known:
                 if len(self._known) > 50_000:
                     self._known.clear()
                 self._known[word] = tuple(self._cut(word))
-            found += self._known[word]
-        return [*found[: most - 1], self._last]
+            token_ids += self._known[word]
+        return [*token_ids[: limit - 1], self._last]
 
     def _cut(self, word: str) -> list[int]:
         if len(word) > LONGEST:
             return [self._unknown]
-        pieces: list[int] = []
+        token_ids: list[int] = []
         start = 0
         while start < len(word):
-            mark, end = "##" if start else "", len(word)
-            while end > start and mark + word[start:end] not in self._pieces:
+            prefix, end = "##" if start else "", len(word)
+            while end > start and prefix + word[start:end] not in self._pieces:
                 end -= 1
             if end == start:
                 return [self._unknown]
-            pieces.append(self._pieces[mark + word[start:end]])
+            token_ids.append(self._pieces[prefix + word[start:end]])
             start = end
-        return pieces
+        return token_ids
 
 
 def _words(text: str, lower: bool) -> Iterator[str]:
@@ -53,19 +53,19 @@ def _words(text: str, lower: bool) -> Iterator[str]:
     for character in text:
         category = unicodedata.category(character)
         if character.isspace() or (category.startswith("C") and character in "\t\n\r"):
-            alone, kept = "", False
+            separate, is_part = "", False
         elif category.startswith("C") or character == "\ufffd" or (lower and category == "Mn"):
             continue
         else:
-            alone, kept = (character, False) if _is_separate(character, category) else ("", True)
-        if kept:
+            separate, is_part = (character, False) if _is_separate(character, category) else ("", True)
+        if is_part:
             word.append(character)
             continue
         if word:
             yield "".join(word)
             word.clear()
-        if alone:
-            yield alone
+        if separate:
+            yield separate
     if word:
         yield "".join(word)
 

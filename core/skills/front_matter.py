@@ -51,8 +51,8 @@ class FrontMatter:
     def find(self, key: str) -> FrontMatterField | None:
         return next((each for each in self.fields if each.key == key), None)
 
-    def add_error(self, line: int, what: str, why: str = "", do: str = "") -> None:
-        self.findings.append(SkillFinding(line, what, why, do))
+    def add_error(self, line: int, message: str, cause: str = "", fix: str = "") -> None:
+        self.findings.append(SkillFinding(line, message, cause, fix))
 
 
 def parse_front_matter(lines: Sequence[str]) -> FrontMatter:
@@ -78,31 +78,31 @@ def _field(head: FrontMatter, lines: list[str], at: int) -> int:
         )
     if not line.strip() or line.lstrip().startswith("#"):
         return at + 1
-    found = KEY.fullmatch(line)
-    if found is None:
+    match = KEY.fullmatch(line)
+    if match is None:
         why = "It is indented but belongs to no key." if line[0] in " \t" else "It has no `key:`."
         head.add_error(
             number, "This line cannot be parsed.", why, "Write `key: value`; quote values that contain a colon."
         )
         return at + 1
-    key = _unquoted(found[1])
-    end = _end(lines, at + 1, found[2])
-    made = _value(head, key, found[2].strip(), lines[at + 1 : end], number, end + 2)
+    key = _unquoted(match[1])
+    end = _end(lines, at + 1, match[2])
+    parsed = _value(head, key, match[2].strip(), lines[at + 1 : end], number, end + 2)
     if head.find(key):
         head.add_error(number, f"`{key}` is a duplicate.", "Only the first one is used.", "Remove one of them.")
     else:
-        head.fields.append(made)
+        head.fields.append(parsed)
     return end
 
 
-def _end(lines: list[str], at: int, rest: str) -> int:
+def _end(lines: list[str], at: int, value: str) -> int:
     """Return the index after the indented lines and list items of a key, without trailing blank lines."""
     end = at
-    listed = not _uncommented(rest.strip())
-    for place in range(at, len(lines)):
-        line = lines[place]
-        if line.startswith((" ", "\t")) or (listed and (line.startswith("- ") or line == "-")):
-            end = place + 1
+    allows_items = not _uncommented(value.strip())
+    for index in range(at, len(lines)):
+        line = lines[index]
+        if line.startswith((" ", "\t")) or (allows_items and (line.startswith("- ") or line == "-")):
+            end = index + 1
         elif line.strip() and not line.startswith("#"):
             break
     while end > at and not lines[end - 1].strip():
@@ -110,39 +110,39 @@ def _end(lines: list[str], at: int, rest: str) -> int:
     return end
 
 
-def _value(head: FrontMatter, key: str, rest: str, block: list[str], line: int, end: int) -> FrontMatterField:
-    bare = _uncommented(rest)
+def _value(head: FrontMatter, key: str, value: str, block: list[str], line: int, end: int) -> FrontMatterField:
+    plain = _uncommented(value)
     if any("\t" in text[: len(text) - len(text.lstrip())] for text in block):
         head.add_error(line, f"`{key}` is indented with tabs.", "YAML requires spaces.", "Use spaces.")
-    if not bare:
+    if not plain:
         return _nested(head, key, block, line, end)
-    if BLOCK_HEADER.fullmatch(bare):
-        return FrontMatterField(key, line, end, _block(bare, block))
-    if bare[0] == "[":
-        inner = _uncommented(" ".join([rest, *map(str.strip, block)])).strip()
-        do = "Write the values on one line, separated by spaces." if key == "allowed-tools" else "Use `- ` lines."
-        head.add_error(line, f"`{key}` is a list in brackets.", "The format does not allow them.", do)
+    if BLOCK_HEADER.fullmatch(plain):
+        return FrontMatterField(key, line, end, _block(plain, block))
+    if plain[0] == "[":
+        inner = _uncommented(" ".join([value, *map(str.strip, block)])).strip()
+        fix = "Write the values on one line, separated by spaces." if key == "allowed-tools" else "Use `- ` lines."
+        head.add_error(line, f"`{key}` is a list in brackets.", "The format does not allow them.", fix)
         return FrontMatterField(key, line, end, items=tuple(_flow(inner.removeprefix("[").removesuffix("]"))))
-    if bare[0] in "{&*!%@`|>":
+    if plain[0] in "{&*!%@`|>":
         why = "Braces, anchors, aliases, tags and reserved characters of YAML are not supported here."
         head.add_error(line, f"The value of `{key}` is not plain text.", why, "Put it in quotation marks.")
-        return FrontMatterField(key, line, end, " ".join([bare, *map(str.strip, block)]).strip())
-    return FrontMatterField(key, line, end, _scalar(head, key, rest, block, line))
+        return FrontMatterField(key, line, end, " ".join([plain, *map(str.strip, block)]).strip())
+    return FrontMatterField(key, line, end, _scalar(head, key, value, block, line))
 
 
-def _scalar(head: FrontMatter, key: str, rest: str, block: list[str], line: int) -> str:
+def _scalar(head: FrontMatter, key: str, first_line: str, block: list[str], line: int) -> str:
     """Parse a plain or quoted text of one or more lines."""
-    if rest[:1] in ('"', "'"):
-        whole = "\n".join([rest, *(text.strip() for text in block)])
-        end = _closing(whole)
-        if end and not _uncommented(whole[end:].strip()):
-            return _unquoted(_folded(whole[:end]))
+    if first_line[:1] in ('"', "'"):
+        quoted = "\n".join([first_line, *(text.strip() for text in block)])
+        end = _closing(quoted)
+        if end and not _uncommented(quoted[end:].strip()):
+            return _unquoted(_folded(quoted[:end]))
         why = "The closing one is missing." if not end else "There is text after the closing one."
         head.add_error(
             line, f"The quotation marks of `{key}` do not match.", why, "Close them at the end of the value."
         )
-        return _folded(whole).strip("\"'")
-    text = _folded("\n".join(_uncommented(part.strip()) for part in [rest, *block]))
+        return _folded(quoted).strip("\"'")
+    text = _folded("\n".join(_uncommented(part.strip()) for part in [first_line, *block]))
     if re.search(r":(\s|$)", text):
         why = "In YAML, this starts another value."
         head.add_error(line, f"`{key}` has a colon followed by a space.", why, "Put the value in quotation marks.")
@@ -155,9 +155,9 @@ def _nested(head: FrontMatter, key: str, block: list[str], line: int, end: int) 
     if not lines:
         return FrontMatterField(key, line, end)
     if lines[0].lstrip().startswith("- ") or lines[0].strip() == "-":
-        parts = _parts(lines)
+        parts = _indent_groups(lines)
         return FrontMatterField(
-            key, line, end, items=tuple(_one(head, key, p[0].lstrip()[1:].strip(), p[1:], line) for p in parts)
+            key, line, end, items=tuple(_item(head, key, p[0].lstrip()[1:].strip(), p[1:], line) for p in parts)
         )
     if KEY.fullmatch(lines[0].strip()):
         return FrontMatterField(key, line, end, pairs=tuple(_pairs(head, key, block, line)))
@@ -165,42 +165,42 @@ def _nested(head: FrontMatter, key: str, block: list[str], line: int, end: int) 
 
 
 def _pairs(head: FrontMatter, key: str, block: list[str], line: int) -> Iterator[tuple[str, str]]:
-    kept = [text for text in block if text.strip()]
-    for part in _parts(kept):
+    lines = [text for text in block if text.strip()]
+    for part in _indent_groups(lines):
         if part[0].lstrip().startswith("#"):
             continue
-        found = KEY.fullmatch(part[0].strip())
+        match = KEY.fullmatch(part[0].strip())
         number = line + 1 + block.index(part[0])
-        if found is None:
+        if match is None:
             head.add_error(number, f"This line of `{key}` cannot be parsed.", "", "Write `name: value`.")
             continue
-        rest = found[2].strip()
-        is_block = BLOCK_HEADER.fullmatch(_uncommented(rest))
-        value = _block(rest, part[1:]) if is_block else _one(head, key, rest, part[1:], number)
-        yield _unquoted(found[1]), value
+        first_line = match[2].strip()
+        is_block = BLOCK_HEADER.fullmatch(_uncommented(first_line))
+        value = _block(first_line, part[1:]) if is_block else _item(head, key, first_line, part[1:], number)
+        yield _unquoted(match[1]), value
 
 
-def _one(head: FrontMatter, key: str, rest: str, block: list[str], line: int) -> str:
+def _item(head: FrontMatter, key: str, value: str, block: list[str], line: int) -> str:
     """Parse a list item or a value of a mapping. Deeper nesting is kept as text."""
-    bare = _uncommented(rest)
-    if bare[:1] in tuple("[{&*!%@`|>"):
+    plain = _uncommented(value)
+    if plain[:1] in tuple("[{&*!%@`|>"):
         head.add_error(line, f"A value of `{key}` is not plain text.", "", "Put it in quotation marks.")
-        return " ".join([bare, *map(str.strip, block)])
-    if not bare:
+        return " ".join([plain, *map(str.strip, block)])
+    if not plain:
         return "\n".join(map(str.strip, block))
-    return _scalar(head, key, rest, block, line)
+    return _scalar(head, key, value, block, line)
 
 
-def _parts(lines: list[str]) -> list[list[str]]:
+def _indent_groups(lines: list[str]) -> list[list[str]]:
     """Split the lines into groups. Each group starts with a line that has the smallest indentation."""
-    least = min(len(text) - len(text.lstrip()) for text in lines)
-    found: list[list[str]] = []
+    indent = min(len(text) - len(text.lstrip()) for text in lines)
+    groups: list[list[str]] = []
     for text in lines:
-        if not found or len(text) - len(text.lstrip()) == least:
-            found.append([text])
+        if not groups or len(text) - len(text.lstrip()) == indent:
+            groups.append([text])
         else:
-            found[-1].append(text)
-    return found
+            groups[-1].append(text)
+    return groups
 
 
 def _block(header: str, block: list[str]) -> str:
@@ -229,15 +229,15 @@ def _uncommented(text: str) -> str:
 def _closing(text: str) -> int:
     """Return the index after the closing quotation mark of a quoted text, or 0 if there is none."""
     pattern = r'"(?:[^"\\]|\\.)*"' if text[0] == '"' else r"'(?:[^']|'')*'"
-    found = re.match(pattern, text, re.DOTALL)
-    return found.end() if found else 0
+    match = re.match(pattern, text, re.DOTALL)
+    return match.end() if match else 0
 
 
 def _unquoted(text: str) -> str:
     if len(text) > 1 and text[0] == text[-1] == "'":
         return text[1:-1].replace("''", "'")
     if len(text) > 1 and text[0] == text[-1] == '"':
-        return ESCAPE_SEQUENCE.sub(lambda found: _decoded(found[1]), text[1:-1])
+        return ESCAPE_SEQUENCE.sub(lambda match: _decoded(match[1]), text[1:-1])
     return text
 
 
@@ -250,9 +250,9 @@ def _decoded(code: str) -> str:
 
 def _flow(inner: str) -> Iterator[str]:
     """Yield the items of a list in brackets."""
-    for found in re.finditer(r"""\s*("(?:[^"\\]|\\.)*"|'(?:[^']|'')*'|[^,]*)\s*(?:,|$)""", inner):
-        if found[1].strip():
-            yield _unquoted(found[1].strip())
+    for match in re.finditer(r"""\s*("(?:[^"\\]|\\.)*"|'(?:[^']|'')*'|[^,]*)\s*(?:,|$)""", inner):
+        if match[1].strip():
+            yield _unquoted(match[1].strip())
 
 
 def quote_yaml(text: str) -> str:

@@ -60,10 +60,10 @@ class SkillLibrary:
         rows = self.list(folder, is_trusted)
         if any(row.key == name for row in rows) or "/" in name or name.startswith(("folder:", "home:")):
             return name
-        named = sorted((row for row in rows if row.name == name), key=lambda row: (row.state != "enabled", row.state))
-        if not named:
+        matches = sorted((row for row in rows if row.name == name), key=lambda row: (row.state != "enabled", row.state))
+        if not matches:
             raise Problem(f"There is no skill {name!r}.", "", "List them with `journeyman skills list`.")
-        return named[0].key
+        return matches[0].key
 
     def open(self, name: str, folder: Path | None = None, is_trusted: TrustCheck | None = None) -> OpenSkill:
         key = self.key_of(name, folder, is_trusted)
@@ -72,14 +72,11 @@ class SkillLibrary:
             raise Problem(f"There is no skill {name!r}.", "", "List them with `journeyman skills list`.")
         files, main = self._current(key)
         reading = _reading(main, files, _folder_of(key))
-        others = (
-            each
-            for path, (body, _) in self._bodies(key, 0).items()
-            if path != SKILL_FILE
-            for each in scan_file(path, body)
-        )
-        findings = (*reading.findings, *others)
-        return OpenSkill(row, decode_text(main)[0], row.version, findings, files, self._store.versions(key))
+        findings = [*reading.findings]
+        for path, (body, _) in self._bodies(key, 0).items():
+            if path != SKILL_FILE:
+                findings += scan_file(path, body)
+        return OpenSkill(row, decode_text(main)[0], row.version, tuple(findings), files, self._store.versions(key))
 
     def text(self, key: str, version: int = 0) -> str:
         """Return the SKILL.md text of a version. Version 0 is the current state."""
@@ -88,12 +85,12 @@ class SkillLibrary:
     def body(self, key: str, path: str = SKILL_FILE, version: int = 0) -> bytes:
         """Return the contents of a file of a skill. Version 0 is the current state."""
         files = self._version(key, version).files if version else self._current(key)[0]
-        found = next((file for file in files if file.path == path), None)
-        if found is None:
+        entry = next((file for file in files if file.path == path), None)
+        if entry is None:
             examples = ", ".join(file.path for file in files[:20])
             raise Problem(f"The skill has no file {path!r}.", "", f"Its files are: {examples}.")
         on_disk = None if version else self._disk.find(key)
-        return self._disk.read_files(on_disk)[path] if on_disk else self._store.body(found.digest)
+        return self._disk.read_files(on_disk)[path] if on_disk else self._store.body(entry.digest)
 
     def template(self, name: str, description: str = "Describe what it does. Use it when …") -> str:
         """Return the SKILL.md text that a new skill starts with."""
@@ -142,38 +139,42 @@ class SkillLibrary:
 
     async def save_disk_changes(self, key: str) -> int:
         """Save changes that other programs made on disk as a version. Return the latest version number."""
-        found = await asyncio.to_thread(self._disk.find, key)
+        disk_skill = await asyncio.to_thread(self._disk.find, key)
         head = self.latest_version(key)
-        if found is None or found.error or (head and self.digest(key) == found.digest):
+        if disk_skill is None or disk_skill.error or (head and self.digest(key) == disk_skill.digest):
             return head
-        by = "builtin" if found.source == "builtin" else "disk"
-        bodies = {blob_name(body): body for body in (await asyncio.to_thread(self._disk.read_files, found)).values()}
-        version = SkillVersion(head + 1, _named(found), self._clock(), by, found.digest, files=found.files)
+        by = "builtin" if disk_skill.source == "builtin" else "disk"
+        bodies = {
+            blob_name(body): body for body in (await asyncio.to_thread(self._disk.read_files, disk_skill)).values()
+        }
+        version = SkillVersion(
+            head + 1, _name_of(disk_skill), self._clock(), by, disk_skill.digest, files=disk_skill.files
+        )
         await self._store.add(key, version, head, bodies, trust=by == "builtin")
         return head + 1
 
     def diff(self, key: str, a: int, b: int) -> tuple[SkillFileDiff, ...]:
         """Return the files that differ between two versions. Version 0 is the current state, -1 an empty skill."""
         before, after = self._bodies(key, a), self._bodies(key, b)
-        found = []
+        diffs = []
         for path in sorted(before.keys() | after.keys(), key=lambda path: (path != SKILL_FILE, path)):
-            one, other = (bodies[path][0] if path in bodies else None for bodies in (before, after))
-            if one != other:
-                texts = [None if body is None else body.decode("utf-8", "replace") for body in (one, other)]
-                plain = not any(body and b"\0" in body[:8192] for body in (one, other))
-                found.append(SkillFileDiff(path, texts[0], texts[1], plain))
-        return tuple(found)
+            old, new = (bodies[path][0] if path in bodies else None for bodies in (before, after))
+            if old != new:
+                texts = [None if body is None else body.decode("utf-8", "replace") for body in (old, new)]
+                is_text = not any(body and b"\0" in body[:8192] for body in (old, new))
+                diffs.append(SkillFileDiff(path, texts[0], texts[1], is_text))
+        return tuple(diffs)
 
     async def restore(
         self, key: str, version: int, *, author: str = "user", reason: str = ""
     ) -> SkillSaved | SkillSaveConflict:
         """Save an old version as the latest one."""
         head = await self.save_disk_changes(key)
-        was = await asyncio.to_thread(self._bodies, key, version)
+        restored = await asyncio.to_thread(self._bodies, key, version)
         current = await asyncio.to_thread(self._bodies, key, head)
         files: dict[str, bytes | None] = {path: None for path in current if path != SKILL_FILE}
-        files |= {path: body for path, (body, _) in was.items() if path != SKILL_FILE}
-        text = decode_text(was[SKILL_FILE][0])[0]
+        files |= {path: body for path, (body, _) in restored.items() if path != SKILL_FILE}
+        text = decode_text(restored[SKILL_FILE][0])[0]
         return await self.save(key, text, files, head, author=author, reason=reason or f"as in version {version}")
 
     async def trust(self, key: str, digest: str) -> None:
@@ -190,9 +191,9 @@ class SkillLibrary:
 
     async def revoke_trust_in(self, folder: Path) -> None:
         """Revoke trust in every skill of a folder."""
-        for key, known in self._store.records().items():
-            if known.trusted_digest and key.startswith(f"folder:{folder}/"):
-                await self._store.set_flags(key, known.name, trusted_digest="")
+        for key, record in self._store.records().items():
+            if record.trusted_digest and key.startswith(f"folder:{folder}/"):
+                await self._store.set_flags(key, record.name, trusted_digest="")
 
     async def pin(self, key: str, on: bool = True) -> None:
         """Pin a skill: it is listed first, and agents cannot change it."""
@@ -231,8 +232,8 @@ class SkillLibrary:
 
     def latest_version(self, key: str) -> int:
         """Return the latest stored version number, or 0 if there is none."""
-        known = self._store.records().get(key)
-        return known.latest_version if known else 0
+        record = self._store.records().get(key)
+        return record.latest_version if record else 0
 
     def latest_versions(self) -> dict[str, tuple[int, str]]:
         """Return the latest stored version number and its digest for each skill."""
@@ -278,13 +279,13 @@ class SkillLibrary:
 
         Without a copy, the skill is copied as version 1. The version is 0 if no version of an existing copy is equal.
         """
-        library_key, found = f"{LIBRARY_PREFIX}{key.partition('/')[2]}", self._disk.find(key)
-        if found is None:
+        library_key, builtin = f"{LIBRARY_PREFIX}{key.partition('/')[2]}", self._disk.find(key)
+        if builtin is None:
             raise Problem(f"There is no skill {key!r}.", "", "List them with `journeyman skills list`.")
         if versions := self._store.versions(library_key):
-            return library_key, next((each.number for each in versions if each.digest == found.digest), 0)
-        bodies = {blob_name(body): body for body in (await asyncio.to_thread(self._disk.read_files, found)).values()}
-        version = SkillVersion(1, _named(found), self._clock(), "builtin", found.digest, files=found.files)
+            return library_key, next((stored.number for stored in versions if stored.digest == builtin.digest), 0)
+        bodies = {blob_name(body): body for body in (await asyncio.to_thread(self._disk.read_files, builtin)).values()}
+        version = SkillVersion(1, _name_of(builtin), self._clock(), "builtin", builtin.digest, files=builtin.files)
         await self._store.add(library_key, version, 0, bodies, trust=True)
         return library_key, 1
 
@@ -314,21 +315,21 @@ class SkillLibrary:
 
     def _conflict(self, key: str, base: int, head: int, text: str, files: FileChanges) -> SkillSaveConflict:
         old, new = self._bodies(key, base or -1), self._bodies(key, head)
-        was, theirs = (decode_text(each.get(SKILL_FILE, (b"", False))[0])[0] for each in (old, new))
-        parts = diff_three_ways(was, text, theirs)
+        base_text, head_text = (decode_text(contents.get(SKILL_FILE, (b"", False))[0])[0] for contents in (old, new))
+        parts = diff_three_ways(base_text, text, head_text)
         differ = [
             path for path, body in files.items() if new.get(path, (None,))[0] not in (body, old.get(path, (None,))[0])
         ]
         version = self._version(key, head)
-        return SkillSaveConflict(key, base, version, theirs, parts, merge_parts(parts), tuple(differ))
+        return SkillSaveConflict(key, base, version, head_text, parts, merge_parts(parts), tuple(differ))
 
     def _current(self, key: str) -> tuple[tuple[SkillFile, ...], bytes]:
         """Return the current files and the contents of SKILL.md."""
-        found = self._disk.find(key)
-        if found:
-            if found.error:
-                raise Problem("This skill cannot be read.", found.error, "")
-            return found.files, found.skill_md
+        disk_skill = self._disk.find(key)
+        if disk_skill:
+            if disk_skill.error:
+                raise Problem("This skill cannot be read.", disk_skill.error, "")
+            return disk_skill.files, disk_skill.skill_md
         versions = self._store.versions(key)
         if not versions:
             raise Problem(f"There is no skill {key!r}.", "", "List them with `journeyman skills list`.")
@@ -340,10 +341,10 @@ class SkillLibrary:
         if version < 0:
             return {}
         if version == 0:
-            found = self._disk.find(key)
-            if found and not found.error:
-                bodies = self._disk.read_files(found)
-                return {file.path: (bodies[file.path], file.executable) for file in found.files}
+            disk_skill = self._disk.find(key)
+            if disk_skill and not disk_skill.error:
+                bodies = self._disk.read_files(disk_skill)
+                return {file.path: (bodies[file.path], file.executable) for file in disk_skill.files}
             versions = self._store.versions(key)
             files = versions[0].files if versions else ()
         else:
@@ -351,10 +352,10 @@ class SkillLibrary:
         return {file.path: (self._store.body(file.digest), file.executable) for file in files}
 
     def _version(self, key: str, number: int) -> SkillVersion:
-        found = next((each for each in self._store.versions(key) if each.number == number), None)
-        if found is None:
+        version = next((candidate for candidate in self._store.versions(key) if candidate.number == number), None)
+        if version is None:
             raise Problem(f"There is no version {number} of {key}.", "", f"See `journeyman skills history {key}`.")
-        return found
+        return version
 
 
 def _require_valid_name(name: str) -> None:
@@ -367,8 +368,8 @@ def _folder_of(key: str) -> str:
     return key.rpartition("/")[2]
 
 
-def _named(found: DiskSkill) -> str:
-    return found.name_of(found.parse().skill)
+def _name_of(skill: DiskSkill) -> str:
+    return skill.name_of(skill.parse().skill)
 
 
 def list_files(bodies: SkillContents) -> tuple[SkillFile, ...]:
@@ -377,9 +378,9 @@ def list_files(bodies: SkillContents) -> tuple[SkillFile, ...]:
 
 
 def _reading(main: bytes, files: tuple[SkillFile, ...], folder: str) -> ParsedSkill:
-    text, more = decode_text(main)
+    text, encoding_findings = decode_text(main)
     parsed = parse_skill(text, [file.path for file in files], folder=folder)
-    return replace(parsed, findings=(*more, *parsed.findings))
+    return replace(parsed, findings=(*encoding_findings, *parsed.findings))
 
 
 def _changed(before: SkillContents, text: str, files: FileChanges) -> SkillContents:
@@ -408,21 +409,20 @@ def _changed(before: SkillContents, text: str, files: FileChanges) -> SkillConte
 
 def _require_no_new_errors(reading: ParsedSkill, before: SkillContents, folder: str) -> None:
     """Raise Problem if a save adds errors. Errors of the previous version, such as those of an import, may stay."""
-    had = (
-        {each.message for each in _reading(before[SKILL_FILE][0], list_files(before), folder).findings}
-        if SKILL_FILE in before
-        else set()
-    )
-    new = [each for each in reading.findings if each.level == "error" and each.message not in had]
+    previous = _reading(before[SKILL_FILE][0], list_files(before), folder).findings if SKILL_FILE in before else ()
+    previous_messages = {finding.message for finding in previous}
+    new = [
+        finding for finding in reading.findings if finding.level == "error" and finding.message not in previous_messages
+    ]
     if reading.skill is None or new:
-        errors = new or [each for each in reading.findings if each.level == "error"]
+        errors = new or [finding for finding in reading.findings if finding.level == "error"]
         why = error_summary(errors) or "It has no name or no description."
         raise Problem("The skill was not saved because it is not valid.", why, errors[0].fix if errors else "")
 
 
-def _write(place: Path, bodies: SkillContents, before: SkillContents) -> None:
+def _write(folder: Path, bodies: SkillContents, before: SkillContents) -> None:
     """Write the changed contents to a folder on disk and remove the deleted files."""
-    with FileBroker(place) as broker:
+    with FileBroker(folder) as broker:
         for path, (body, executable) in bodies.items():
             if before.get(path) != (body, executable):
                 broker.write(path, body, allow_protected=True, mode=0o755 if executable else 0)

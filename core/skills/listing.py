@@ -25,14 +25,15 @@ class SkillListing:
 
     def rows(self, folder: Path | None, is_trusted: TrustCheck | None) -> list[SkillRow]:
         """Return all skills in order of precedence, then by name."""
-        known, uses, heads = self._store.records(), self._store.uses(), self._store.latest_versions()
+        records, uses, heads = self._store.records(), self._store.uses(), self._store.latest_versions()
         rows = [
-            self._disk_row(each, known.get(each.key, NO_RECORD), folder, is_trusted) for each in self._disk.scan(folder)
+            self._disk_row(disk_skill, records.get(disk_skill.key, NO_RECORD), folder, is_trusted)
+            for disk_skill in self._disk.scan(folder)
         ]
         rows += [
-            self._library_row(known[key], head)
+            self._library_row(records[key], head)
             for key, head in heads.items()
-            if key.startswith("library/") and key in known
+            if key.startswith("library/") and key in records
         ]
         rows = [
             replace(row, use_count=uses.get(row.key, (0, 0))[0], last_used=uses.get(row.key, (0, 0))[1]) for row in rows
@@ -42,90 +43,96 @@ class SkillListing:
 
     def row(self, key: str) -> SkillRow | None:
         """Return one skill, regardless of folder trust and of other skills with the same name."""
-        known = self._store.records().get(key, NO_RECORD)
-        if found := self._disk.find(key):
-            return self._disk_row(found, known, None, None)
+        record = self._store.records().get(key, NO_RECORD)
+        if disk_skill := self._disk.find(key):
+            return self._disk_row(disk_skill, record, None, None)
         head = self._store.latest_versions().get(key)
-        return self._library_row(known, head) if head else None
+        return self._library_row(record, head) if head else None
 
     def _disk_row(
-        self, found: DiskSkill, known: SkillRecord, folder: Path | None, is_trusted: TrustCheck | None
+        self, disk_skill: DiskSkill, record: SkillRecord, folder: Path | None, is_trusted: TrustCheck | None
     ) -> SkillRow:
-        reading, token_count = self._reading(found.digest, found.folder.name, found.parse)
-        state = "broken" if found.error else _state(known, found.digest, _trusted_by_source(found, folder, is_trusted))
-        row = _row(found.key, reading, token_count, known)
+        reading, token_count = self._reading(disk_skill.digest, disk_skill.folder.name, disk_skill.parse)
+        state = (
+            "broken"
+            if disk_skill.error
+            else _state(record, disk_skill.digest, _trusted_by_source(disk_skill, folder, is_trusted))
+        )
+        row = _row(disk_skill.key, reading, token_count, record)
         return replace(
             row,
-            name=found.name_of(reading.skill),
-            source=found.source,
+            name=disk_skill.name_of(reading.skill),
+            source=disk_skill.source,
             state="broken" if row.state == "broken" else state,
-            path=str(found.folder) if found.source != "builtin" else "",
-            digest=found.digest,
-            error=found.error or row.error,
+            path=str(disk_skill.folder) if disk_skill.source != "builtin" else "",
+            digest=disk_skill.digest,
+            error=disk_skill.error or row.error,
         )
 
-    def _library_row(self, known: SkillRecord, head: SkillVersion) -> SkillRow:
+    def _library_row(self, record: SkillRecord, head: SkillVersion) -> SkillRow:
         reading, token_count = self._reading(
-            head.digest, known.key.rpartition("/")[2], lambda: self._reading_of(known, head)
+            head.digest, record.key.rpartition("/")[2], lambda: self._reading_of(record, head)
         )
-        row = _row(known.key, reading, token_count, known)
-        state = row.state if row.state == "broken" else _state(known, head.digest, trusted=False)
-        return replace(row, name=known.key.rpartition("/")[2], source="library", state=state, digest=head.digest)
+        row = _row(record.key, reading, token_count, record)
+        state = row.state if row.state == "broken" else _state(record, head.digest, trusted=False)
+        return replace(row, name=record.key.rpartition("/")[2], source="library", state=state, digest=head.digest)
 
-    def _reading_of(self, known: SkillRecord, head: SkillVersion) -> ParsedSkill:
+    def _reading_of(self, record: SkillRecord, head: SkillVersion) -> ParsedSkill:
         main = next((file for file in head.files if file.path == "SKILL.md"), None)
-        text, more = decode_text(self._store.body(main.digest) if main else b"")
-        parsed = parse_skill(text, [file.path for file in head.files], folder=known.key.rpartition("/")[2])
-        return ParsedSkill(parsed.skill, (*more, *parsed.findings))
+        text, encoding_findings = decode_text(self._store.body(main.digest) if main else b"")
+        parsed = parse_skill(text, [file.path for file in head.files], folder=record.key.rpartition("/")[2])
+        return ParsedSkill(parsed.skill, (*encoding_findings, *parsed.findings))
 
-    def _reading(self, digest: str, folder: str, make: Callable[[], ParsedSkill]) -> tuple[ParsedSkill, int]:
+    def _reading(self, digest: str, folder: str, parse: Callable[[], ParsedSkill]) -> tuple[ParsedSkill, int]:
         """Return a parsed skill, without its body, and the token count of the body. The result is cached."""
         if (digest, folder) not in self._read:
-            made = make()
-            token_count = estimate_tokens(made.skill.body) if made.skill else 0
-            light = replace(made.skill, body="") if made.skill else None
-            self._read[digest, folder] = ParsedSkill(light, made.findings), token_count
+            parsed = parse()
+            token_count = estimate_tokens(parsed.skill.body) if parsed.skill else 0
+            without_body = replace(parsed.skill, body="") if parsed.skill else None
+            self._read[digest, folder] = ParsedSkill(without_body, parsed.findings), token_count
         return self._read[digest, folder]
 
 
-def _row(key: str, reading: ParsedSkill, token_count: int, known: SkillRecord) -> SkillRow:
-    errors = sum(each.level == "error" for each in reading.findings)
-    warnings = sum(each.level == "warning" for each in reading.findings)
-    broken = "" if reading.skill else next((each.message for each in reading.findings if each.level == "error"), "")
+def _row(key: str, reading: ParsedSkill, token_count: int, record: SkillRecord) -> SkillRow:
+    errors = sum(finding.level == "error" for finding in reading.findings)
+    warnings = sum(finding.level == "warning" for finding in reading.findings)
+    error = (
+        "" if reading.skill else next((finding.message for finding in reading.findings if finding.level == "error"), "")
+    )
     return SkillRow(
         key,
         "",
         "library",
         "enabled" if reading.skill else "broken",
         reading.skill.description if reading.skill else "",
-        known.latest_version,
-        bool(known.pinned),
+        record.latest_version,
+        bool(record.pinned),
         errors=errors,
         warnings=warnings,
         tokens=token_count,
-        error=broken,
+        error=error,
         user_only=bool(reading.skill and dict(reading.skill.unknown_keys).get("disable-model-invocation") == "true"),
     )
 
 
-def _trusted_by_source(found: DiskSkill, folder: Path | None, is_trusted: TrustCheck | None) -> bool:
+def _trusted_by_source(disk_skill: DiskSkill, folder: Path | None, is_trusted: TrustCheck | None) -> bool:
     """Return whether a skill needs no review by the user: it is built in, or its files belong to a trusted folder."""
-    if found.source == "builtin":
+    if disk_skill.source == "builtin":
         return True
-    if found.source != "folder" or folder is None or is_trusted is None:
+    if disk_skill.source != "folder" or folder is None or is_trusted is None:
         return False
-    inner = found.folder.relative_to(folder).as_posix()
-    return all(is_trusted(f"{inner}/{file.path}", file.digest) for file in found.files)
+    relative = disk_skill.folder.relative_to(folder).as_posix()
+    return all(is_trusted(f"{relative}/{file.path}", file.digest) for file in disk_skill.files)
 
 
-def _state(known: SkillRecord, digest: str, trusted: bool) -> SkillState:
-    if known.archived:
+def _state(record: SkillRecord, digest: str, trusted: bool) -> SkillState:
+    if record.archived:
         return "archived"
-    if known.disabled:
+    if record.disabled:
         return "disabled"
-    if trusted or known.trusted_digest == digest:
+    if trusted or record.trusted_digest == digest:
         return "enabled"
-    return "changed" if known.trusted_digest else "untrusted"
+    return "changed" if record.trusted_digest else "untrusted"
 
 
 def _shadowed(rows: Iterable[SkillRow]) -> Iterable[SkillRow]:

@@ -11,19 +11,21 @@ MAX_EXACT_LINES = 4_000  # longer sections are aligned only at lines that occur 
 
 def diff_three_ways(base: str, yours: str, theirs: str) -> tuple[MergeHunk, ...]:
     """Compare two changes of a base text. Return the parts of all three texts in order."""
-    old, left, right = (text.splitlines(keepends=True) for text in (base, yours, theirs))
-    anchors = _anchors(old, left, right)
-    found: list[MergeHunk] = []
-    at = (0, 0, 0)
-    for anchor in [*anchors, (len(old), len(left), len(right))]:
-        parts = tuple(tuple(lines[a:b]) for lines, a, b in zip((old, left, right), at, anchor, strict=True))
+    base_lines, your_lines, their_lines = (text.splitlines(keepends=True) for text in (base, yours, theirs))
+    anchors = _anchors(base_lines, your_lines, their_lines)
+    hunks: list[MergeHunk] = []
+    start = (0, 0, 0)
+    for anchor in [*anchors, (len(base_lines), len(your_lines), len(their_lines))]:
+        parts = tuple(
+            tuple(lines[a:b]) for lines, a, b in zip((base_lines, your_lines, their_lines), start, anchor, strict=True)
+        )
         if any(parts):
-            found.append(_part(*parts))
-        if anchor[0] < len(old):
-            line = (old[anchor[0]],)
-            found.append(MergeHunk("same", line, line, line))
-        at = (anchor[0] + 1, anchor[1] + 1, anchor[2] + 1)
-    return tuple(_merge_adjacent(found))
+            hunks.append(_hunk(*parts))
+        if anchor[0] < len(base_lines):
+            line = (base_lines[anchor[0]],)
+            hunks.append(MergeHunk("same", line, line, line))
+        start = (anchor[0] + 1, anchor[1] + 1, anchor[2] + 1)
+    return tuple(_merge_adjacent(hunks))
 
 
 def merge_parts(parts: Sequence[MergeHunk]) -> str | None:
@@ -33,10 +35,10 @@ def merge_parts(parts: Sequence[MergeHunk]) -> str | None:
     return "".join("".join(part.theirs if part.kind == "theirs" else part.yours) for part in parts)
 
 
-def _anchors(old: list[str], left: list[str], right: list[str]) -> list[tuple[int, int, int]]:
-    """Return (index in old, index in left, index in right) of the lines that all three texts share, in order."""
-    in_left, in_right = dict(_matching_lines(old, left)), dict(_matching_lines(old, right))
-    return [(n, in_left[n], in_right[n]) for n in range(len(old)) if n in in_left and n in in_right]
+def _anchors(old: list[str], yours: list[str], theirs: list[str]) -> list[tuple[int, int, int]]:
+    """Return (index in old, index in yours, index in theirs) of the lines that all three texts share, in order."""
+    in_yours, in_theirs = dict(_matching_lines(old, yours)), dict(_matching_lines(old, theirs))
+    return [(n, in_yours[n], in_theirs[n]) for n in range(len(old)) if n in in_yours and n in in_theirs]
 
 
 def _matching_lines(old: list[str], new: list[str]) -> Iterator[tuple[int, int]]:
@@ -49,26 +51,26 @@ def _matching_lines(old: list[str], new: list[str]) -> Iterator[tuple[int, int]]
         for block in SequenceMatcher(None, inner, other, autojunk=False).get_matching_blocks():
             yield from ((start + block.a + n, start + block.b + n) for n in range(block.size))
     else:
-        yield from ((start + a, start + b) for a, b in _once(inner, other))
+        yield from ((start + a, start + b) for a, b in _match_unique_lines(inner, other))
     yield from ((len(old) - end + n, len(new) - end + n) for n in range(end))
 
 
-def _once(old: list[str], new: list[str]) -> list[tuple[int, int]]:
+def _match_unique_lines(old: list[str], new: list[str]) -> list[tuple[int, int]]:
     """Align the lines that occur once in each text by their longest common subsequence (patience diff)."""
-    places: dict[str, int] = {}
+    positions: dict[str, int] = {}
     for n, line in enumerate(new):
-        places[line] = -1 if line in places else n
-    seen: dict[str, int] = {}
+        positions[line] = -1 if line in positions else n
+    counts: dict[str, int] = {}
     for line in old:
-        seen[line] = seen.get(line, 0) + 1
-    pairs = [(n, places[line]) for n, line in enumerate(old) if seen[line] == 1 and places.get(line, -1) >= 0]
+        counts[line] = counts.get(line, 0) + 1
+    pairs = [(n, positions[line]) for n, line in enumerate(old) if counts[line] == 1 and positions.get(line, -1) >= 0]
     tails: list[int] = []
     piles: list[int] = []
     before: list[int] = []
-    for number, (_, place) in enumerate(pairs):
-        pile = bisect_left(tails, place)
+    for number, (_, position) in enumerate(pairs):
+        pile = bisect_left(tails, position)
         before.append(piles[pile - 1] if pile else -1)
-        tails[pile:] = [place, *tails[pile + 1 :]]
+        tails[pile:] = [position, *tails[pile + 1 :]]
         piles[pile:] = [number, *piles[pile + 1 :]]
     chain: list[tuple[int, int]] = []
     at = piles[-1] if piles else -1
@@ -82,7 +84,7 @@ def _common(old: list[str], new: list[str]) -> int:
     return next((n for n, (a, b) in enumerate(zip(old, new, strict=False)) if a != b), min(len(old), len(new)))
 
 
-def _part(base: tuple[str, ...], yours: tuple[str, ...], theirs: tuple[str, ...]) -> MergeHunk:
+def _hunk(base: tuple[str, ...], yours: tuple[str, ...], theirs: tuple[str, ...]) -> MergeHunk:
     if yours == theirs:
         return MergeHunk("same" if yours == base else "both", base, yours, theirs)
     if yours == base:

@@ -15,51 +15,51 @@ class RiskPattern(NamedTuple):
     """A pattern to search for, with the message and the explanation shown for a match."""
 
     pattern: re.Pattern[str]
-    what: str
-    why: str
+    message: str
+    cause: str
 
 
-def _sign(pattern: str, what: str, why: str) -> RiskPattern:
-    return RiskPattern(re.compile(pattern, re.IGNORECASE), what, why)
+def _pattern(pattern: str, message: str, cause: str) -> RiskPattern:
+    return RiskPattern(re.compile(pattern, re.IGNORECASE), message, cause)
 
 
 RISKS: Final = (
-    _sign(
+    _pattern(
         r"\b(curl|wget|iwr|invoke-webrequest)\b[^\n|;]*\|\s*(sudo\s+)?(ba|z|da)?sh\b|\biex\s*\(",
         "A download is run directly.",
         "Whoever controls the address decides what runs on this computer.",
     ),
-    _sign(
+    _pattern(
         r"base64\s+(-d|--decode|-D)\b[^\n]*\|\s*\w*sh\b|\bexec\s*\(\s*(base64|codecs|zlib)\b|\beval\s+\"?\$\(",
         "Hidden code is run.",
         "Its effect cannot be seen in the text.",
     ),
-    _sign(
+    _pattern(
         r"(\$|%)\{?(\w*_)?(API_?KEY|TOKEN|SECRET|PASSWORD)\w*\}?[^\n]*https?://|"
         r"(\b(curl|wget)\b|\b(fetch|post)\()[^\n]*((?<!\w)\.env\b|id_rsa|\.ssh/|\.aws/|credentials|\$\(\s*env\b|printenv)",
         "API keys or secret files are sent to another computer.",
         "A key that has left this computer is compromised.",
     ),
-    _sign(
+    _pattern(
         r"\b(do not|don't|never|without)\s+(tell|telling|inform|informing|mention|mentioning|show|reveal|notify|asking)"
         r"[^.\n]{0,30}\b(user|person|human|owner|them)\b",
         "The agent is instructed to hide something from you.",
         "You might not notice what it does.",
     ),
-    _sign(
+    _pattern(
         r"\b(ignore|disregard|override|forget)\s+(all\s+|any\s+)?(of\s+)?(the\s+|your\s+)?(previous|prior|above|earlier|system)"
         r"\s+(instruction|prompt|message|rule|direction)s?",
         "The agent is instructed to ignore its instructions.",
         "This is a typical prompt injection.",
     ),
-    _sign(
+    _pattern(
         r"\b(disable|bypass|turn off|skip)\w*\s+[^.\n]{0,20}"
         r"\b(sandbox|approval|consent|permission|confirmation|safety (check|guard|prompt)s?)\b|"
         r"--dangerously-skip-permissions|--no-sandbox\b|--yolo\b",
         "Protections are turned off.",
         "Nothing restricts what the skill does then.",
     ),
-    _sign(
+    _pattern(
         r"\brm\s+-(rf|fr)\s+(/|~/?|\$HOME/?)(\s|$|\*)|\bmkfs\b|\bdd\s+[^\n]*of=/dev/",
         "Files outside the folder would be deleted.",
         "It cannot be undone.",
@@ -78,29 +78,29 @@ RISK_KEYWORDS: Final = (
 
 # Capabilities of a script that are not suspicious but worth showing to the user.
 CAPABILITIES: Final = (
-    _sign(
+    _pattern(
         r"\b(requests|httpx|aiohttp|urllib|urllib3|socket)\b[.\w]*\.?(get|post|put|request|urlopen|socket|connect)?\(|"
         r"\b(import|from)\s+(requests|httpx|aiohttp|urllib|socket|http\.client)\b|\bfetch\(|^\s*(curl|wget|nc|ssh|scp)\s",
         "It can access the network.",
         "Commands have no network access unless you allow it.",
     ),
-    _sign(
+    _pattern(
         r"\bos\.environ\b|\bgetenv\(|\bprocess\.env\b|^\s*(printenv|env)\b",
         "It reads environment variables.",
         "They often contain API keys, but Journeyman removes yours from the environment of commands.",
     ),
-    _sign(
+    _pattern(
         r"(?<![\w.])(eval|exec|compile|__import__)\(|shell\s*=\s*True|\bos\.(system|popen)\(|\bchild_process\b|"
         r"\bpickle\.loads?\(|\bmarshal\.loads\(|^\s*eval\s",
         "It runs text as code or as a shell command.",
         "What it runs can depend on its input.",
     ),
-    _sign(
+    _pattern(
         r"\.ssh/|\bid_(rsa|ed25519)\b|\.aws/|\.netrc\b|\.git-credentials|(?<![\w])\.env\b|/etc/(passwd|shadow)|\bkeychain\b",
         "It names files that contain keys or credentials.",
         "No tool reads them without your approval.",
     ),
-    _sign(
+    _pattern(
         r"\bwhile\s+(True|true|1|:)\s*[:;]?|\bfork\(|:\(\)\s*\{",
         "It may run forever.",
         "Commands are stopped at their time limit.",
@@ -114,33 +114,39 @@ def scan_file(path: str, body: bytes) -> Iterator[SkillFinding]:
     if b"\0" in body[:8192]:
         return
     text = body[:MAX_SCANNED_BYTES].decode("utf-8", "replace")
-    seen: dict[str, SkillFinding] = {}
-    for each in scan_text(text):
-        seen.setdefault(each.message, each)
+    findings: dict[str, SkillFinding] = {}
+    for finding in scan_text(text):
+        findings.setdefault(finding.message, finding)
     if (
         path.startswith("scripts/")
         or text.startswith("#!")
         or path.endswith((".py", ".sh", ".js", ".ts", ".rb", ".ps1"))
     ):
         for number, line in enumerate(text.split("\n"), 1):
-            for sign in CAPABILITIES:
-                if sign.what not in seen and sign.pattern.search(line[:4096]):
-                    seen[sign.what] = SkillFinding(number, sign.what, sign.why, "", "note")
-    for each in seen.values():
-        yield SkillFinding(1, f"{path}, line {each.line}: {each.message}", each.cause, each.fix, each.level)
+            for capability in CAPABILITIES:
+                if capability.message not in findings and capability.pattern.search(line[:4096]):
+                    findings[capability.message] = SkillFinding(
+                        number, capability.message, capability.cause, "", "note"
+                    )
+    for finding in findings.values():
+        yield SkillFinding(
+            1, f"{path}, line {finding.line}: {finding.message}", finding.cause, finding.fix, finding.level
+        )
 
 
 def scan_text(text: str) -> Iterator[SkillFinding]:
     """Scan the text of a skill. Each match is reported with its line; a match is a hint, not proof."""
     hidden = HIDDEN_CHARACTERS.search(text) is not None
     for number, line in enumerate(text.split("\n"), 1):
-        if hidden and (found := HIDDEN_CHARACTERS.search(line.lstrip("\ufeff") if number == 1 else line)):
-            what = f"There is an invisible character (U+{ord(found[0]):04X})."
-            yield SkillFinding(number, what, "It can hide text or show it in another order.", "Remove it.", "warning")
+        if hidden and (match := HIDDEN_CHARACTERS.search(line.lstrip("\ufeff") if number == 1 else line)):
+            message = f"There is an invisible character (U+{ord(match[0]):04X})."
+            yield SkillFinding(
+                number, message, "It can hide text or show it in another order.", "Remove it.", "warning"
+            )
         lower = line[:4096].lower()
-        if not any(word in lower for word in RISK_KEYWORDS):
+        if not any(keyword in lower for keyword in RISK_KEYWORDS):
             continue
-        for sign in RISKS:
-            if sign.pattern.search(line[:4096]):
-                do = "Trust the skill only if you know why it does this."
-                yield SkillFinding(number, sign.what, sign.why, do, "warning")
+        for risk in RISKS:
+            if risk.pattern.search(line[:4096]):
+                fix = "Trust the skill only if you know why it does this."
+                yield SkillFinding(number, risk.message, risk.cause, fix, "warning")

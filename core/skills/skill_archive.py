@@ -47,30 +47,30 @@ class PackedSkill:
 def read_skills(path: Path) -> list[PackedSkill]:
     """Return the skills in a zip file or folder, or of a SKILL.md file. Raise Problem if `path` cannot be read."""
     if path.is_dir():
-        found = _of_folder(path)
+        skills = _read_folder(path)
     elif path.exists() and not path.is_file():  # reading a pipe could block forever
         raise Problem(f"{path.name} is not a regular file.", "", "Choose a folder or a zip file.")
     elif path.name.lower() == SKILL_FILE.lower():
-        found = _parted({SKILL_FILE: _small(path)}, frozenset(), path.resolve().parent.name)
+        skills = _split({SKILL_FILE: _read_small_file(path)}, frozenset(), path.resolve().parent.name)
     else:
-        found = _parted(*_of_zip(path), path.stem)
-    if not found:
+        skills = _split(*_read_zip(path), path.stem)
+    if not skills:
         raise Problem(
             f"There is no skill in {path.name}.", f"No folder in it contains a {SKILL_FILE}.", "Choose another."
         )
-    if found[0].error and all(one.error for one in found):
-        raise found[0].error
-    return found
+    if skills[0].error and all(skill.error for skill in skills):
+        raise skills[0].error
+    return skills
 
 
-def _parted(bodies: Mapping[str, bytes], runs: frozenset[str], name: str) -> list[PackedSkill]:
+def _split(bodies: Mapping[str, bytes], executables: frozenset[str], name: str) -> list[PackedSkill]:
     """Split files into skills, one for each SKILL.md."""
-    found = []
+    skills = []
     for root in _roots(bodies):
         inner = {path[len(root) :]: body for path, body in bodies.items() if path.startswith(root)}
-        executable = frozenset(path[len(root) :] for path in runs if path.startswith(root))
-        found.append(PackedSkill(_last(root) or name, inner, executable))
-    return found
+        executable = frozenset(path[len(root) :] for path in executables if path.startswith(root))
+        skills.append(PackedSkill(_folder_name(root) or name, inner, executable))
+    return skills
 
 
 def _roots(paths: Iterable[str]) -> list[str]:
@@ -79,31 +79,31 @@ def _roots(paths: Iterable[str]) -> list[str]:
     return [root for root in roots if not any(other != root and root.startswith(other) for other in roots)]
 
 
-def _last(root: str) -> str:
+def _folder_name(root: str) -> str:
     return root.rstrip("/").rpartition("/")[2]
 
 
-def _of_folder(path: Path) -> list[PackedSkill]:
+def _read_folder(path: Path) -> list[PackedSkill]:
     """Read a folder with FileBroker, without following links. A skill that cannot be read does not stop the import."""
-    found: list[PackedSkill] = []
+    skills: list[PackedSkill] = []
     count = total = 0
     try:
         with FileBroker(path) as broker:
             entries = list(islice(walk_files(broker, "."), MAX_ENTRIES))
             for root in _roots(name for name, _ in entries):
                 inner = [(name, kind) for name, kind in entries if name.startswith(root)]
-                one = _one_of(broker, root, inner, count, total)
-                found.append(one if one.folder else replace(one, folder=path.stem))
-                count, total = count + len(one.files), total + sum(map(len, one.files.values()))
+                skill = _read_skill(broker, root, inner, count, total)
+                skills.append(skill if skill.folder else replace(skill, folder=path.stem))
+                count, total = count + len(skill.files), total + sum(map(len, skill.files.values()))
     except OSError as error:
         raise Problem(f"{path.name} cannot be read.", f"{error.strerror}.", "Choose another folder.") from error
-    return found
+    return skills
 
 
-def _one_of(broker: FileBroker, root: str, names: Iterable[tuple[str, str]], count: int, total: int) -> PackedSkill:
+def _read_skill(broker: FileBroker, root: str, names: Iterable[tuple[str, str]], count: int, total: int) -> PackedSkill:
     """Read the skill at `root`. `count` files of `total` bytes were read before it."""
     bodies: dict[str, bytes] = {}
-    runs = set()
+    executables = set()
     try:
         for name, kind in names:
             if kind != "file":
@@ -112,15 +112,15 @@ def _one_of(broker: FileBroker, root: str, names: Iterable[tuple[str, str]], cou
             inner = name[len(root) :]
             bodies[inner] = broker.read(name, MAX_FILE_BYTES)
             if broker.mode(name) & 0o100:
-                runs.add(inner)
+                executables.add(inner)
             total += len(bodies[inner])
             _check_amount(count + len(bodies), total)
     except Problem as problem:
-        return PackedSkill(_last(root), {}, error=problem)
+        return PackedSkill(_folder_name(root), {}, error=problem)
     except OSError as error:
         failure = Problem(f"{name} cannot be read.", f"{error.strerror}.", "")
-        return PackedSkill(_last(root), {}, error=failure)
-    return PackedSkill(_last(root), bodies, frozenset(runs))
+        return PackedSkill(_folder_name(root), {}, error=failure)
+    return PackedSkill(_folder_name(root), bodies, frozenset(executables))
 
 
 def walk_files(broker: FileBroker, folder: str, depth: int = 0) -> Iterator[tuple[str, str]]:
@@ -141,7 +141,7 @@ def refuse_link(path: str) -> None:
     )
 
 
-def _small(path: Path) -> bytes:
+def _read_small_file(path: Path) -> bytes:
     try:
         if path.stat().st_size > MAX_FILE_BYTES:
             raise _too_much(f"{path.name} has more than {MAX_FILE_BYTES >> 20} MB")
@@ -150,19 +150,19 @@ def _small(path: Path) -> bytes:
         raise Problem(f"{path.name} cannot be read.", f"{error.strerror}.", "") from error
 
 
-def _of_zip(path: Path) -> tuple[dict[str, bytes], frozenset[str]]:
+def _read_zip(path: Path) -> tuple[dict[str, bytes], frozenset[str]]:
     try:
         with path.open("rb") as file:
             start = file.read(265)
-            for magic, what in OTHER_FORMATS:
+            for magic, description in OTHER_FORMATS:
                 if start.startswith(magic):
-                    raise _no_zip(path, f"It is {what}.")
+                    raise _no_zip(path, f"It is {description}.")
             if start[257:262] == b"ustar":
                 raise _no_zip(path, "It is a tar file.")
             if not start.startswith(b"PK"):
                 raise _no_zip(path, "It does not start like one.")
-            with zipfile.ZipFile(file) as packed:
-                return _entries(packed)
+            with zipfile.ZipFile(file) as archive:
+                return _entries(archive)
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError) as error:
         raise Problem(
             f"{path.name} is damaged.", f"{error}.", "Download it again, or unpack it and choose the folder."
@@ -171,8 +171,8 @@ def _of_zip(path: Path) -> tuple[dict[str, bytes], frozenset[str]]:
         raise Problem(f"{path.name} cannot be read.", f"{error.strerror or error}.", "") from error
 
 
-def _entries(packed: zipfile.ZipFile) -> tuple[dict[str, bytes], frozenset[str]]:
-    entries = packed.infolist()
+def _entries(archive: zipfile.ZipFile) -> tuple[dict[str, bytes], frozenset[str]]:
+    entries = archive.infolist()
     if len(entries) > MAX_FILES * 2:
         raise _too_much(f"It has {len(entries):,} entries")
     names: dict[str, str] = {}
@@ -184,11 +184,13 @@ def _entries(packed: zipfile.ZipFile) -> tuple[dict[str, bytes], frozenset[str]]
     for entry in entries:
         if entry.is_dir() or any(part in IGNORED_NAMES for part in entry.filename.split("/")):
             continue
-        bodies[entry.filename] = body = _inflated(packed, entry)
+        bodies[entry.filename] = body = _inflated(archive, entry)
         total += len(body)
         _check_amount(len(bodies), total)
-    runs = frozenset(entry.filename for entry in entries if (entry.external_attr >> 16) & 0o100 and not entry.is_dir())
-    return bodies, runs
+    executables = frozenset(
+        entry.filename for entry in entries if (entry.external_attr >> 16) & 0o100 and not entry.is_dir()
+    )
+    return bodies, executables
 
 
 def _check_entry(entry: zipfile.ZipInfo, names: dict[str, str]) -> None:
@@ -206,8 +208,8 @@ def _check_entry(entry: zipfile.ZipInfo, names: dict[str, str]) -> None:
         raise Problem(f"{_display_name(entry.filename)} is encrypted.", "", "Unpack it and choose the folder.")
     plain = unicodedata.normalize("NFC", entry.filename.rstrip("/")).casefold()
     if plain in names and not (entry.is_dir() and names[plain] == entry.filename):
-        what = f"{_display_name(entry.filename)} is a duplicate entry."
-        raise Problem(what, "It is unclear which of the two is meant.", "Remove one of them.")
+        message = f"{_display_name(entry.filename)} is a duplicate entry."
+        raise Problem(message, "It is unclear which of the two is meant.", "Remove one of them.")
     names[plain] = entry.filename
 
 
@@ -231,23 +233,23 @@ def check_file_name(name: str) -> None:
 def _check_overlap(entries: list[zipfile.ZipInfo]) -> None:
     """Raise Problem if entries overlap. A zip bomb uses overlaps to contain many large files in a small archive."""
     end = 0
-    for entry in sorted(entries, key=lambda one: one.header_offset):
+    for entry in sorted(entries, key=lambda info: info.header_offset):
         if entry.header_offset < end:
             raise Problem("Two entries of the zip file overlap.", "It may be a zip bomb.", "")
         end = entry.header_offset + 30 + len(entry.filename.encode()) + entry.compress_size
 
 
-def _inflated(packed: zipfile.ZipFile, entry: zipfile.ZipInfo) -> bytes:
+def _inflated(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> bytes:
     """Return the contents of an entry. Their size is limited while reading, as the size in the entry may be wrong."""
     limit = min(MAX_FILE_BYTES, max(RATIO_FREE_BYTES, entry.compress_size * MAX_RATIO))
-    pieces, size = [], 0
-    with packed.open(entry) as file:
-        while piece := file.read(min(1 << 16, limit + 1 - size)):
-            pieces.append(piece)
-            size += len(piece)
+    chunks, size = [], 0
+    with archive.open(entry) as file:
+        while chunk := file.read(min(1 << 16, limit + 1 - size)):
+            chunks.append(chunk)
+            size += len(chunk)
             if size > limit:
                 raise _too_much(f"{_display_name(entry.filename)} has more than {limit:,} bytes")
-    return b"".join(pieces)
+    return b"".join(chunks)
 
 
 def _check_amount(count: int, total: int) -> None:

@@ -63,15 +63,15 @@ def parse_skill(text: str, files: Collection[str] = (), *, folder: str = "") -> 
     if not head.end:
         return ParsedSkill(None, (_headless(lines),))
     if sum(map(len, lines[: head.end])) > FRONT_MATTER_LIMIT:
-        what = f"The front matter is longer than {FRONT_MATTER_LIMIT >> 10} KB."
+        message = f"The front matter is longer than {FRONT_MATTER_LIMIT >> 10} KB."
         return ParsedSkill(
-            None, (SkillFinding(1, what, "It is meant for a few short fields.", "Move the text below it."),)
+            None, (SkillFinding(1, message, "It is meant for a few short fields.", "Move the text below it."),)
         )
     skill = _skill(head, "".join(lines[head.end :]))
-    found = [*head.findings, *_of_fields(head, skill, folder), *_of_body(skill, files), *scan_text(text)]
-    found.sort(key=lambda each: each.line)
+    findings = [*head.findings, *_field_findings(head, skill, folder), *_body_findings(skill, files), *scan_text(text)]
+    findings.sort(key=lambda finding: finding.line)
     usable = bool(skill.name.strip() and skill.description.strip())
-    return ParsedSkill(skill if usable else None, tuple(found))
+    return ParsedSkill(skill if usable else None, tuple(findings))
 
 
 def format_skill(skill: Skill, text: str = "") -> str:
@@ -134,8 +134,8 @@ def _encoding_finding(name: str) -> SkillFinding:
 
 def _skill(head: FrontMatter, body: str) -> Skill:
     def text(key: str) -> str:
-        found = head.find(key)
-        return (found.text or " ".join(found.items)).strip() if found else ""
+        field = head.find(key)
+        return (field.text or " ".join(field.items)).strip() if field else ""
 
     tools = head.find("allowed-tools")
     allowed = (tools.items or tuple(_tools(tools.text))) if tools else ()
@@ -150,50 +150,61 @@ def _skill(head: FrontMatter, body: str) -> Skill:
 
 def _tools(text: str) -> Iterator[str]:
     """Split at spaces and commas outside of parentheses: `Bash(git add:*) Read` names two tools."""
-    for found in re.finditer(r"(?:[^\s,(]|\([^)]*\)?)+", text):
-        yield found[0]
+    for match in re.finditer(r"(?:[^\s,(]|\([^)]*\)?)+", text):
+        yield match[0]
 
 
-def _plain(each: FrontMatterField) -> str:
-    pairs = ", ".join(f"{name}: {value}" for name, value in each.pairs)
-    return each.text or ", ".join(each.items) or pairs
+def _plain(field: FrontMatterField) -> str:
+    pairs = ", ".join(f"{name}: {value}" for name, value in field.pairs)
+    return field.text or ", ".join(field.items) or pairs
 
 
-def _of_fields(head: FrontMatter, skill: Skill, folder: str) -> Iterator[SkillFinding]:
-    lines = {each.key: each.line for each in head.fields}
-    yield from _of_name(skill.name, lines.get("name", 1), folder)
-    at = lines.get("description", 1)
+def _field_findings(head: FrontMatter, skill: Skill, folder: str) -> Iterator[SkillFinding]:
+    lines = {field.key: field.line for field in head.fields}
+    yield from _name_findings(skill.name, lines.get("name", 1), folder)
+    line = lines.get("description", 1)
     if not skill.description:
         yield SkillFinding(
-            at, "There is no description.", "The agent needs it to know when to use the skill.", "Add one."
+            line, "There is no description.", "The agent needs it to know when to use the skill.", "Add one."
         )
     elif (size := len(skill.description)) > DESCRIPTION_LIMIT:
-        what = f"The description has {size:,} characters."
+        message = f"The description has {size:,} characters."
         yield SkillFinding(
-            at, what, f"The format allows {DESCRIPTION_LIMIT:,}.", "Shorten it; move details to the body."
+            line, message, f"The format allows {DESCRIPTION_LIMIT:,}.", "Shorten it; move details to the body."
         )
     elif size < SHORT_DESCRIPTION:
-        yield _note(at, "The description is very short.", "The agent sees only this before it uses the skill.")
+        yield _note(line, "The description is very short.", "The agent sees only this before it uses the skill.")
     elif not TRIGGER_WORDS.search(skill.description):
-        yield _note(at, "The description does not say when to use the skill.", "The agent decides by the description.")
+        yield _note(
+            line, "The description does not say when to use the skill.", "The agent decides by the description."
+        )
     if len(skill.compatibility) > COMPATIBILITY_LIMIT:
-        what = f"`compatibility` has {len(skill.compatibility):,} characters."
-        yield SkillFinding(lines["compatibility"], what, f"The format allows {COMPATIBILITY_LIMIT}.", "Shorten it.")
-    known = ", ".join(FORMAT_FIELDS)
+        message = f"`compatibility` has {len(skill.compatibility):,} characters."
+        yield SkillFinding(lines["compatibility"], message, f"The format allows {COMPATIBILITY_LIMIT}.", "Shorten it.")
+    field_names = ", ".join(FORMAT_FIELDS)
     for key, _ in skill.unknown_keys:
         yield SkillFinding(
-            lines[key], f"`{key}` is not a field of the format.", f"The fields are {known}.", "Move it to `metadata`."
+            lines[key],
+            f"`{key}` is not a field of the format.",
+            f"The fields are {field_names}.",
+            "Move it to `metadata`.",
         )
 
 
-def _of_name(name: str, line: int, folder: str) -> Iterator[SkillFinding]:
+def _name_findings(name: str, line: int, folder: str) -> Iterator[SkillFinding]:
     if not name:
         yield SkillFinding(line, "There is no name.", "", "Add `name:` with the folder name.")
         return
     rule = "A name has at most 64 lowercase letters, digits and single hyphens, with no hyphen at either end."
     plain = unicodedata.normalize("NFKC", name)
-    known = plain == plain.lower() and all(char.isalnum() or char == "-" for char in plain)
-    if not known or len(plain) > NAME_LIMIT or plain.startswith("-") or plain.endswith("-") or "--" in plain:
+    has_valid_characters = plain == plain.lower() and all(char.isalnum() or char == "-" for char in plain)
+    if (
+        not has_valid_characters
+        or len(plain) > NAME_LIMIT
+        or plain.startswith("-")
+        or plain.endswith("-")
+        or "--" in plain
+    ):
         yield SkillFinding(line, f"`{name[:80]}` is not a valid skill name.", rule, "Choose another name.")
     elif not is_valid_name(name):
         yield SkillFinding(line, "The name has letters other than a to z.", "Some programs reject it.", "", "warning")
@@ -202,24 +213,24 @@ def _of_name(name: str, line: int, folder: str) -> Iterator[SkillFinding]:
         yield SkillFinding(line, "The name does not match the folder name.", why, "Rename one of them.")
 
 
-def _of_body(skill: Skill, files: Collection[str]) -> Iterator[SkillFinding]:
+def _body_findings(skill: Skill, files: Collection[str]) -> Iterator[SkillFinding]:
     lines = skill.body.split("\n")
     if not skill.body.strip():
         why = "There is nothing below the front matter."
         yield SkillFinding(skill.body_line, "The skill has no instructions.", why, "", "warning")
     if len(lines) > BODY_LINES:
-        what = f"The body has {len(lines):,} lines."
-        do = "Move details to files under `references/`."
+        message = f"The body has {len(lines):,} lines."
+        fix = "Move details to files under `references/`."
         yield SkillFinding(
-            skill.body_line + BODY_LINES, what, f"The format recommends at most {BODY_LINES}.", do, "warning"
+            skill.body_line + BODY_LINES, message, f"The format recommends at most {BODY_LINES}.", fix, "warning"
         )
     if (size := estimate_tokens(skill.body)) > BODY_TOKENS:
-        what = f"The body has about {size:,} tokens."
-        do = "Move details to files under `references/`."
-        yield SkillFinding(skill.body_line, what, f"The format recommends at most {BODY_TOKENS:,}.", do, "warning")
+        message = f"The body has about {size:,} tokens."
+        fix = "Move details to files under `references/`."
+        yield SkillFinding(skill.body_line, message, f"The format recommends at most {BODY_TOKENS:,}.", fix, "warning")
     for number, line in enumerate(lines, skill.body_line):
-        for found in FILE_LINK.finditer(line) if "](" in line else ():
-            path = found[1].removeprefix("./")
+        for match in FILE_LINK.finditer(line) if "](" in line else ():
+            path = match[1].removeprefix("./")
             if path not in files:
                 why = "The link leads to a file that the skill does not contain."
                 yield SkillFinding(number, f"`{path}` does not exist.", why, "Add the file or fix the link.", "warning")
@@ -230,9 +241,9 @@ def estimate_tokens(text: str) -> int:
     return (len(text.encode("utf-8", "replace")) + 3) // 4
 
 
-def _note(line: int, what: str, why: str) -> SkillFinding:
+def _note(line: int, message: str, cause: str) -> SkillFinding:
     level: FindingLevel = "note"
-    return SkillFinding(line, what, why, "Describe what the skill does and when to use it.", level)
+    return SkillFinding(line, message, cause, "Describe what the skill does and when to use it.", level)
 
 
 def _format_fields(skill: Skill) -> dict[str, str | tuple[tuple[str, str], ...]]:
@@ -247,18 +258,18 @@ def _edit_front_matter(
     """Return the front matter with only the changed fields rewritten."""
     current_skill = _skill(head, "")
     current = _format_fields(current_skill)
-    kept = list(lines[: head.end])
-    more = ""
+    edited = list(lines[: head.end])
+    added = ""
     for key, value in fields.items():
-        found = head.find(key)
+        field = head.find(key)
         if value == current[key]:
             continue
-        if found is None:
-            more += _line(key, value)
+        if field is None:
+            added += _line(key, value)
         else:
-            kept[found.line - 1] = _line(key, value) if value else ""
-            kept[found.line : found.end - 1] = [""] * (found.end - 1 - found.line)
-    return "".join(kept[: head.end - 1]) + more + kept[head.end - 1]
+            edited[field.line - 1] = _line(key, value) if value else ""
+            edited[field.line : field.end - 1] = [""] * (field.end - 1 - field.line)
+    return "".join(edited[: head.end - 1]) + added + edited[head.end - 1]
 
 
 def _line(key: str, value: str | tuple[tuple[str, str], ...]) -> str:
@@ -270,8 +281,10 @@ def _line(key: str, value: str | tuple[tuple[str, str], ...]) -> str:
 def _check_round_trip(text: str, skill: Skill, before: str) -> None:
     """Raise Problem if the text has errors that it did not have before, or would not be parsed as the same skill."""
     reading = parse_skill(text)
-    had = {each.message for each in parse_skill(before).findings}
-    errors = [each for each in reading.findings if each.level == "error" and each.message not in had]
+    previous_messages = {finding.message for finding in parse_skill(before).findings}
+    errors = [
+        finding for finding in reading.findings if finding.level == "error" and finding.message not in previous_messages
+    ]
     if reading.skill is None or errors or (not before and not is_valid_name(skill.name)):
         why = error_summary(errors) or f"{skill.name[:80]!r} is not a valid skill name."
         raise Problem(f"{SKILL_FILE} is not valid.", why, "Fix these lines.")

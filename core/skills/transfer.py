@@ -22,19 +22,19 @@ ZIP_DATE = (1980, 1, 1, 0, 0, 0)  # a fixed date, so that exporting a skill twic
 
 async def preview_import(library: SkillLibrary, path: Path, *, replace: bool = False) -> tuple[ImportedSkill, ...]:
     """Return what an import would add, without adding it."""
-    return tuple(found for found, _ in await asyncio.to_thread(_preview_all, library, path, replace))
+    return tuple(preview for preview, _ in await asyncio.to_thread(_preview_all, library, path, replace))
 
 
 def inspect_skills(path: Path) -> tuple[ImportedSkill, ...]:
     """Return the findings for each skill in a zip file or folder, without comparing it to the library."""
-    found = []
+    previews = []
     for packed in read_skills(path):
         if packed.error:
-            found.append(_failed_import(packed, packed.error))
+            previews.append(_failed_import(packed, packed.error))
             continue
         name, findings, _ = _inspect(packed)
-        found.append(ImportedSkill(name or packed.folder, "", findings))
-    return tuple(found)
+        previews.append(ImportedSkill(name or packed.folder, "", findings))
+    return tuple(previews)
 
 
 def _failed_import(packed: PackedSkill, problem: Problem) -> ImportedSkill:
@@ -43,10 +43,12 @@ def _failed_import(packed: PackedSkill, problem: Problem) -> ImportedSkill:
 
 def _inspect(packed: PackedSkill) -> tuple[str, tuple[SkillFinding, ...], str]:
     """Return the name of a skill (empty if it is unusable), the findings for all its files, and its SKILL.md text."""
-    text, more = decode_text(packed.files[SKILL_FILE])
+    text, encoding_findings = decode_text(packed.files[SKILL_FILE])
     parsed = parse_skill(text, packed.files.keys(), folder=packed.folder)
-    others = (each for path, body in packed.files.items() if path != SKILL_FILE for each in scan_file(path, body))
-    return parsed.skill.name if parsed.skill else "", (*more, *parsed.findings, *others), text
+    file_findings = (
+        each for path, body in packed.files.items() if path != SKILL_FILE for each in scan_file(path, body)
+    )
+    return parsed.skill.name if parsed.skill else "", (*encoding_findings, *parsed.findings, *file_findings), text
 
 
 async def import_skills(
@@ -58,19 +60,19 @@ async def import_skills(
     the next version of the existing skill instead. If a name is not found, raise Problem and add nothing.
     """
     imported, previews = [], await asyncio.to_thread(_preview_all, library, path, replace)
-    existing = {name for found, _ in previews for name in (found.name, found.key)}
+    existing = {name for preview, _ in previews for name in (preview.name, preview.key)}
     if missing := next((name for name in names if name not in existing), ""):
-        has = ", ".join(found.name for found, _ in previews[:20])
+        has = ", ".join(preview.name for preview, _ in previews[:20])
         raise Problem(f"There is no skill {missing!r} in {path.name}.", f"It contains: {has}.", "Nothing was added.")
-    for found, packed in previews:
-        if found.error or (names and found.name not in names and found.key not in names):
-            imported.append(found)
+    for preview, packed in previews:
+        if preview.error or (names and preview.name not in names and preview.key not in names):
+            imported.append(preview)
             continue
-        version = library.latest_version(found.key)
-        if found.name_taken_by != "same":
+        version = library.latest_version(preview.key)
+        if preview.name_taken_by != "same":
             why = f"imported from {path.name}"
-            version = await library.add_imported(found.key[len(LIBRARY_PREFIX) :], _bodies(packed), version, why)
-        imported.append(dataclasses.replace(found, version=version))
+            version = await library.add_imported(preview.key[len(LIBRARY_PREFIX) :], _bodies(packed), version, why)
+        imported.append(dataclasses.replace(preview, version=version))
     return tuple(imported)
 
 
@@ -116,38 +118,38 @@ def _write_folder(part: Path, bodies: SkillContents) -> None:
 
 
 def _preview_all(library: SkillLibrary, path: Path, replace: bool) -> list[tuple[ImportedSkill, PackedSkill]]:
-    taken: set[str] = set()
-    found = []
+    taken_keys: set[str] = set()
+    previews = []
     for packed in read_skills(path):
-        preview = _one(library, packed, taken, replace)
-        taken.add(preview.key)
-        found.append((preview, packed))
-    return found
+        preview = _preview_one(library, packed, taken_keys, replace)
+        taken_keys.add(preview.key)
+        previews.append((preview, packed))
+    return previews
 
 
-def _one(library: SkillLibrary, packed: PackedSkill, taken: set[str], replace: bool) -> ImportedSkill:
+def _preview_one(library: SkillLibrary, packed: PackedSkill, taken_keys: set[str], replace: bool) -> ImportedSkill:
     if packed.error:
         return _failed_import(packed, packed.error)
-    called, findings, text = _inspect(packed)
-    if not called:
-        why = next((each.message for each in findings if each.level == "error"), "")
+    skill_name, findings, text = _inspect(packed)
+    if not skill_name:
+        why = next((finding.message for finding in findings if finding.level == "error"), "")
         return ImportedSkill(packed.folder, "", findings, tuple(packed.files), text, error=why)
-    preferred = _name(called, packed.folder)
+    preferred = _name(skill_name, packed.folder)
     digest = files_digest(list_files(_bodies(packed)))
     name, number = preferred, 1
-    while (existing := library.digest(f"{LIBRARY_PREFIX}{name}")) or f"{LIBRARY_PREFIX}{name}" in taken:
+    while (existing := library.digest(f"{LIBRARY_PREFIX}{name}")) or f"{LIBRARY_PREFIX}{name}" in taken_keys:
         if existing == digest:
             return ImportedSkill(
-                called, f"{LIBRARY_PREFIX}{name}", findings, tuple(packed.files), text, name_taken_by="same"
+                skill_name, f"{LIBRARY_PREFIX}{name}", findings, tuple(packed.files), text, name_taken_by="same"
             )
-        if replace and f"{LIBRARY_PREFIX}{name}" not in taken:
+        if replace and f"{LIBRARY_PREFIX}{name}" not in taken_keys:
             return ImportedSkill(
-                called, f"{LIBRARY_PREFIX}{name}", findings, tuple(packed.files), text, name_taken_by="other"
+                skill_name, f"{LIBRARY_PREFIX}{name}", findings, tuple(packed.files), text, name_taken_by="other"
             )
         number += 1
         name = f"{preferred[: NAME_LIMIT - 4].rstrip('-')}-{number}"
     return ImportedSkill(
-        called,
+        skill_name,
         f"{LIBRARY_PREFIX}{name}",
         findings,
         tuple(packed.files),

@@ -37,24 +37,29 @@ def read_alma_memories(file: Path) -> list[dict[str, Any]]:
         with contextlib.closing(sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True)) as db:
             db.row_factory = sqlite3.Row
             tables = {row[0] for row in db.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}
-            known = [table for table in ALMA if table in tables]
-            if not known:
+            alma_tables = [table for table in ALMA if table in tables]
+            if not alma_tables:
                 raise _import_problem(file, "The database has none of ALMA's tables.")
-            return [one for table in known for row in db.execute(f"SELECT * FROM {table}") if (one := _one(table, row))]
+            return [
+                memory
+                for table in alma_tables
+                for row in db.execute(f"SELECT * FROM {table}")
+                if (memory := _memory(table, row))
+            ]
     except sqlite3.Error as error:
         raise _import_problem(file, f"{error}.") from error
 
 
-def _one(table: str, row: sqlite3.Row) -> dict[str, Any] | None:
+def _memory(table: str, row: sqlite3.Row) -> dict[str, Any] | None:
     kind, fields = ALMA[table]
-    fields_found = {name: str(row[column] or "").strip() for column, name in fields.items() if column in row.keys()}  # noqa: SIM118 - iterating a Row yields values, not names
-    text = fields_found.pop("", "")
+    values = {name: str(row[column] or "").strip() for column, name in fields.items() if column in row.keys()}  # noqa: SIM118 - iterating a Row yields values, not names
+    text = values.pop("", "")
     if kind == "outcome":
-        fields_found["status"] = "succeeded" if _value(row, "success") else "failed"
+        values["status"] = "succeeded" if _value(row, "success") else "failed"
     confidence = _value(row, "confidence")
-    if not text and not any(fields_found.values()):
+    if not text and not any(values.values()):
         return None
-    parts = {name: value for name, value in fields_found.items() if value and not value.startswith("[To be determined")}
+    parts = {name: value for name, value in values.items() if value and not value.startswith("[To be determined")}
     score = float(confidence) if isinstance(confidence, int | float) else 0.5
     return {"kind": kind, "text": text, "fields": parts, "confidence": min(1.0, max(0.0, score))}
 

@@ -98,15 +98,15 @@ def copy_database(path: Path, target: Path) -> Backup:
         with replace_atomically(target) as part:
             with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as db:
                 db.execute("VACUUM INTO ?", (str(part),))
-            found = check_health(part)
-            if found.state != "good":
-                raise Problem("The backup failed verification.", f"{found.error}.", "The older backups were kept.")
+            health = check_health(part)
+            if health.state != "good":
+                raise Problem("The backup failed verification.", f"{health.error}.", "The older backups were kept.")
     except sqlite3.Error as error:
         raise Problem("The backup failed.", f"{error}.", "The older backups were kept.") from error
     except OSError as error:
         cause = f"{target.parent}: {error.strerror or error}."
         raise Problem("The backup failed.", cause, "The older backups were kept.") from error
-    return Backup(target, found)
+    return Backup(target, health)
 
 
 def backup_paths(path: Path) -> list[Path]:
@@ -126,7 +126,7 @@ def verified_backups(path: Path) -> Iterator[Backup]:
 
 def newest_valid_backup(path: Path) -> Backup | None:
     """Return the newest valid backup, or None."""
-    return next((found for found in verified_backups(path) if found.is_valid), None)
+    return next((backup for backup in verified_backups(path) if backup.is_valid), None)
 
 
 def restore(path: Path, source: Path) -> Path | None:
@@ -134,21 +134,21 @@ def restore(path: Path, source: Path) -> Path | None:
 
     Return the path to which the current file was moved, or None if there was none.
     """
-    found = verify(source)
-    if not found.is_valid:
-        cause = found.health.error or f"The file is {found.health.state}"
+    backup = verify(source)
+    if not backup.is_valid:
+        cause = backup.health.error or f"The file is {backup.health.state}"
         raise Problem(f"{source.name} cannot be restored.", f"{cause}.", "Choose another backup.")
     try:
         with replace_atomically(replacement_path(path)) as part:
             shutil.copyfile(source, part)
-            if verify(part).health != found.health:
+            if verify(part).health != backup.health:
                 raise Problem("The copy differs from the backup.", "The disk may be failing.", "Nothing was changed.")
         aside = None
         if path.exists() or wal_path(path).exists():
             aside = swap_in(replacement_path(path), path, ASIDE_REASONS[1])
         else:
             finish_swap(path, replacement_path(path))
-        write_marker(path, closed=True, events=found.health.events)
+        write_marker(path, closed=True, events=backup.health.events)
     except OSError as error:
         cause = f"{error.strerror or error}."
         raise Problem("The backup could not be restored.", cause, "The current data was not changed.") from error
@@ -175,15 +175,15 @@ def compact(db: sqlite3.Connection) -> CompactResult:
 
 def _names(folder: Path) -> list[Path]:
     """Return the backups, newest first. Of two made on the same day, the one made before a migration is the older."""
-    found = [item for item in folder.glob("journeyman-*.db") if NAME.fullmatch(item.name)]
-    return sorted(found, key=lambda item: (item.name[11:21], len(item.name) == 24, item.name), reverse=True)
+    paths = [item for item in folder.glob("journeyman-*.db") if NAME.fullmatch(item.name)]
+    return sorted(paths, key=lambda item: (item.name[11:21], len(item.name) == 24, item.name), reverse=True)
 
 
 def _delete_surplus(folder: Path) -> None:
     """Delete the oldest surplus backups. Called after a valid backup was made, so at least one valid backup remains."""
-    names = _names(folder)
-    before = [item for item in names if "-before-" in item.name]
-    daily = [item for item in names if "-before-" not in item.name]
+    paths = _names(folder)
+    before = [item for item in paths if "-before-" in item.name]
+    daily = [item for item in paths if "-before-" not in item.name]
     for old in daily[KEEP_DAILY:] + before[KEEP_BEFORE_MIGRATION:]:
         old.unlink(missing_ok=True)
     for partial in folder.glob(f"journeyman-*{PARTIAL_SUFFIX}*"):

@@ -57,10 +57,10 @@ def decode_event(kind: str, payload: str | bytes) -> SessionEvent:
     try:
         return type_adapter(kind).validate_json(payload)
     except ValueError as error:
-        plain = json.loads(payload)
-        if not _replace_nulls(plain, error):
+        fields = json.loads(payload)
+        if not _replace_nulls(fields, error):
             raise
-        return type_adapter(kind).validate_python(plain)
+        return type_adapter(kind).validate_python(fields)
 
 
 def load_texts(event: SessionEvent, read: Callable[[str], bytes | None]) -> SessionEvent:
@@ -70,10 +70,10 @@ def load_texts(event: SessionEvent, read: Callable[[str], bytes | None]) -> Sess
 
 def _encode(event: SessionEvent) -> EncodedEvent:
     blobs: dict[str, bytes] = {}
-    light: SessionEvent = _truncate_texts(event, blobs)
+    stored_event: SessionEvent = _truncate_texts(event, blobs)
     kind = EVENT_KINDS[type(event)]
-    payload = type_adapter(kind).serializer.to_json(light, exclude_defaults=True).decode()
-    return EncodedEvent(event, light, kind, payload, blobs)
+    payload = type_adapter(kind).serializer.to_json(stored_event, exclude_defaults=True).decode()
+    return EncodedEvent(event, stored_event, kind, payload, blobs)
 
 
 def _truncate_texts(value: Any, blobs: dict[str, bytes]) -> Any:

@@ -52,7 +52,7 @@ class Database:
         self.on_rollback: Callable[[], None] = lambda: None
         self.on_disk_full: Callable[[], bool] = lambda: False
         self.on_space_freed: Callable[[], bool] = lambda: True
-        self.on_closed: Callable[[bool], bool] = lambda whole: True
+        self.on_closed: Callable[[bool], bool] = lambda undamaged: True
         self._relieved = False
         self._damaged = False
         self._ended = False
@@ -75,7 +75,7 @@ class Database:
         loop = asyncio.get_running_loop()
         future: asyncio.Future[T] = loop.create_future()
 
-        def done(result: T, error: BaseException | None) -> None:
+        def on_done(result: T, error: BaseException | None) -> None:
             if future.cancelled():
                 return
             if error is None:
@@ -83,7 +83,7 @@ class Database:
             else:
                 future.set_exception(error)
 
-        self.submit(WriteJob(work, done, loop, no_transaction))
+        self.submit(WriteJob(work, on_done, loop, no_transaction))
         return await future
 
     def submit(self, job: WriteJob) -> None:
@@ -105,13 +105,13 @@ class Database:
         """Wait until every job submitted so far is committed, and return whether that is so. Any thread may call it."""
         if self._ended:
             return True
-        written = threading.Event()
+        committed = threading.Event()
         for loop in tuple(self._submitted):  # The loops may be blocked, and then they would not send their jobs.
             self._send(loop)
         loop = asyncio.new_event_loop()
         loop.close()
-        self._jobs.put([WriteJob(lambda _: written.set(), lambda *_: None, loop, no_transaction=True)])
-        return written.wait(timeout_s)
+        self._jobs.put([WriteJob(lambda _: committed.set(), lambda *_: None, loop, no_transaction=True)])
+        return committed.wait(timeout_s)
 
     def close(self) -> None:
         """Finish the queued jobs, then close the file. Closing it again does nothing."""

@@ -33,11 +33,11 @@ class EmbeddingStore:
         is the time in microseconds.
         """
         (last,) = self._db.execute("SELECT coalesce(max(number), 0) FROM memory_embedding").fetchone()
-        for number, (one, body) in enumerate(embeddings, max(at, last + 1)):
+        for number, (memory, body) in enumerate(embeddings, max(at, last + 1)):
             self._db.execute(
                 "INSERT OR REPLACE INTO memory_embedding SELECT ?, key, ?, ? FROM memory"
                 " WHERE key = ? AND version = ? AND status = 'active'",
-                (number, model, body, one.key, one.version),
+                (number, model, body, memory.key, memory.version),
             )
 
     def existing(self, numbers: Sequence[int]) -> set[int]:

@@ -38,12 +38,12 @@ def encode_batch(events: Iterable[tuple[int, SessionEvent]], blobs: Mapping[str,
     This needs no database, so any thread may call it.
     """
     encoded: list[BulkEvent] = []
-    found = dict(blobs)
+    all_blobs = dict(blobs)
     for at, event in events:
         packed = encode_event(event)
-        found |= packed.blobs
+        all_blobs |= packed.blobs
         encoded.append(BulkEvent(at, packed.stored_event, packed.kind, packed.payload))
-    return EventBatch(tuple(encoded), found)
+    return EventBatch(tuple(encoded), all_blobs)
 
 
 def append_batch(db: sqlite3.Connection, state: WriteState, batch: EventBatch) -> JournalUpdate:

@@ -93,11 +93,11 @@ def finish_swap(path: Path, new: Path) -> bool:
     if path.exists() or not new.exists():
         return False
     if wal_path(path).exists():
-        asides = [found for reason in ASIDE_REASONS for found in path.parent.glob(f"{path.name}.{reason}-*")]
-        bare = [
-            found for found in asides if not found.name.endswith(DATABASE_SUFFIXES[1:]) and not wal_path(found).exists()
+        asides = [aside for reason in ASIDE_REASONS for aside in path.parent.glob(f"{path.name}.{reason}-*")]
+        databases = [
+            aside for aside in asides if not aside.name.endswith(DATABASE_SUFFIXES[1:]) and not wal_path(aside).exists()
         ]
-        newest = max(bare, key=lambda found: found.stat().st_ctime_ns, default=path.with_name(f"{path.name}.lost"))
+        newest = max(databases, key=lambda aside: aside.stat().st_ctime_ns, default=path.with_name(f"{path.name}.lost"))
         _move(path, newest)
     _move(new, path)
     return True

@@ -315,7 +315,9 @@ def rename_events(db: sqlite3.Connection) -> None:
     ).fetchall():
         last = rows[-1][0]
         changed = [
-            (*made, place) for place, kind, payload in rows if (made := renamed_text(kind, payload)) != (kind, payload)
+            (*renamed_event, key)
+            for key, kind, payload in rows
+            if (renamed_event := renamed_text(kind, payload)) != (kind, payload)
         ]
         db.executemany("UPDATE event SET kind = ?, payload = ? WHERE id = ?", changed)
 
@@ -323,64 +325,66 @@ def rename_events(db: sqlite3.Connection) -> None:
 def renamed_text(kind: str, payload: str) -> tuple[str, str]:
     """Return the present kind and payload of a stored event. A damaged payload stays as it is."""
     try:
-        plain = json.loads(payload)
+        old_payload = json.loads(payload)
     except ValueError:
         return KINDS.get(kind, kind), payload
-    if not isinstance(plain, dict):
+    if not isinstance(old_payload, dict):
         return KINDS.get(kind, kind), payload
-    new_kind, made = renamed(kind, plain)
-    if made == plain and list(made) == list(plain):
+    new_kind, new_payload = renamed(kind, old_payload)
+    if new_payload == old_payload and list(new_payload) == list(old_payload):
         return new_kind, payload
-    return new_kind, json.dumps(made, ensure_ascii=False, separators=(",", ":"))
+    return new_kind, json.dumps(new_payload, ensure_ascii=False, separators=(",", ":"))
 
 
 def renamed(kind: str, payload: dict[str, Any]) -> tuple[str, dict[str, Any]]:
     """Return the present kind and payload for an event that was stored under former names."""
     if kind == "call_started" and "kind" in payload:  # `step` was first called `kind`
         payload = {("step" if name == "kind" else name): value for name, value in payload.items()}
-    made = _fields(CLASSES.get(kind, kind), kind, payload)
-    if kind == "request_sent" and "tokens" in made:
-        made["tokens"] = {TOKENS.get(name, name): count for name, count in made["tokens"].items()}
-    if kind == "proposal_made" and isinstance(made.get("details"), str):
-        made["details"] = _details(made["details"])
-    return KINDS.get(kind, kind), made
+    new_payload = _fields(CLASSES.get(kind, kind), kind, payload)
+    if kind == "request_sent" and "tokens" in new_payload:
+        new_payload["tokens"] = {TOKENS.get(name, name): count for name, count in new_payload["tokens"].items()}
+    if kind == "proposal_made" and isinstance(new_payload.get("details"), str):
+        new_payload["details"] = _details(new_payload["details"])
+    return KINDS.get(kind, kind), new_payload
 
 
 def _details(text: str) -> str:
     """Rename the fields of a proposed memory, which a proposal keeps as JSON text."""
     try:
-        plain = json.loads(text)
+        old_details = json.loads(text)
     except ValueError:
         return text
-    if not isinstance(plain, dict):
+    if not isinstance(old_details, dict):
         return text
-    made = {MEMORY_FIELDS.get(name, name): value for name, value in plain.items()}
-    if isinstance(made.get("fields"), dict):
-        made["fields"] = {("rating" if name == "verdict" else name): value for name, value in made["fields"].items()}
-    return json.dumps(made, ensure_ascii=False)
+    details = {MEMORY_FIELDS.get(name, name): value for name, value in old_details.items()}
+    if isinstance(details.get("fields"), dict):
+        details["fields"] = {
+            ("rating" if name == "verdict" else name): value for name, value in details["fields"].items()
+        }
+    return json.dumps(details, ensure_ascii=False)
 
 
-def _fields(owner: str, place: str, plain: dict[str, Any]) -> dict[str, Any]:
+def _fields(owner: str, event_kind: str, old_fields: dict[str, Any]) -> dict[str, Any]:
     names, nested = FIELDS.get(owner, {}), NESTED.get(owner, {})
-    made = {}
-    for name, value in plain.items():
-        values = VALUES_IN_EVENTS.get((place, name))
+    new_fields = {}
+    for name, value in old_fields.items():
+        values = VALUES_IN_EVENTS.get((event_kind, name))
         if values and isinstance(value, str):
             value = values.get(value, value)
         if inner := nested.get(name):
             if isinstance(value, dict):
                 value = _fields(inner, inner, value)
             elif isinstance(value, list):
-                value = [_fields(inner, inner, one) if isinstance(one, dict) else one for one in value]
-        made[names.get(name, name)] = value
-    return made
+                value = [_fields(inner, inner, item) if isinstance(item, dict) else item for item in value]
+        new_fields[names.get(name, name)] = value
+    return new_fields
 
 
 def _replace(db: sqlite3.Connection, table: str, column: str, values: Mapping[str, str]) -> None:
     """Map all values in one statement: some new values equal other old ones."""
     cases = " ".join("WHEN ? THEN ?" for _ in values)
     marks = ", ".join("?" for _ in values)
-    pairs = [word for pair in values.items() for word in pair]
+    pairs = [value for pair in values.items() for value in pair]
     db.execute(
         f"UPDATE {table} SET {column} = CASE {column} {cases} ELSE {column} END WHERE {column} IN ({marks})",
         (*pairs, *values),
@@ -410,5 +414,5 @@ def _rename_outcome_fields(db: sqlite3.Connection) -> None:
 
 def _rewrite(db: sqlite3.Connection, table: str, column: str, key: str, change: Callable[[Any], Any]) -> None:
     rows = db.execute(f"SELECT {key}, {column} FROM {table} WHERE {column} LIKE '%\"verdict\"%'").fetchall()
-    made = [(json.dumps(change(json.loads(text)), ensure_ascii=False), place) for place, text in rows]
-    db.executemany(f"UPDATE {table} SET {column} = ? WHERE {key} = ?", made)
+    updates = [(json.dumps(change(json.loads(text)), ensure_ascii=False), row_key) for row_key, text in rows]
+    db.executemany(f"UPDATE {table} SET {column} = ? WHERE {key} = ?", updates)

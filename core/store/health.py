@@ -65,21 +65,21 @@ def is_corruption(error: BaseException | None) -> bool:
 
 
 def _check(db: sqlite3.Connection, thorough: bool) -> Health:
-    found = schema_version(db)
+    version = schema_version(db)
     if not is_ours_or_empty(db):
-        return Health("foreign", found)
-    if found > latest_version():
-        return Health("newer", found)
+        return Health("foreign", version)
+    if version > latest_version():
+        return Health("newer", version)
     if thorough:
         result = db.execute("PRAGMA quick_check(1)").fetchone()[0]
         if result != "ok":
-            return Health("damaged", found, error=result)
-    if not found:
+            return Health("damaged", version, error=result)
+    if not version:
         return Health("good")
-    events, last = ("event", "last_seq") if found >= VERSION else ("entry", "seq")
+    events, last = ("event", "last_seq") if version >= VERSION else ("entry", "seq")
     count = f"SELECT count(*) FROM {events}" if thorough else f"SELECT coalesce(sum({last}), 0) FROM session"
-    facts = db.execute(count).fetchone()[0]
-    return Health("good", found, facts, db.execute("SELECT count(*) FROM session").fetchone()[0])
+    event_count = db.execute(count).fetchone()[0]
+    return Health("good", version, event_count, db.execute("SELECT count(*) FROM session").fetchone()[0])
 
 
 def _application_id(path: Path) -> int:
@@ -91,11 +91,11 @@ def _application_id(path: Path) -> int:
 def _header_error(path: Path, size: int) -> str:
     """Return why the header shows that the file is damaged, or "". A file that is too short never reaches SQLite."""
     with path.open("rb") as file:
-        head = file.read(100)
-    if not head.startswith(MAGIC):
+        header = file.read(100)
+    if not header.startswith(MAGIC):
         return "file is not a database"
-    pages, changed, valid = (struct.unpack_from(">I", head, at)[0] for at in (28, 24, 92))
-    (page,) = struct.unpack_from(">H", head, 16)
+    pages, changed, valid = (struct.unpack_from(">I", header, at)[0] for at in (28, 24, 92))
+    (page,) = struct.unpack_from(">H", header, 16)
     if changed == valid and size < pages * (65536 if page == 1 else page) and not file_size(wal_path(path)):
         return f"the file ends after {size:,} bytes; it had {pages} pages"
     return ""

@@ -251,10 +251,10 @@ def _write_one(db: sqlite3.Connection, state: WriteState, event: SessionEvent, a
 
 def _load_write_state(db: sqlite3.Connection, session: str) -> WriteState | None:
     """Rebuild the write state of a session from its stored rows."""
-    found = db.execute(f"SELECT number, {SESSION_COLUMNS} FROM session WHERE id = ?", (session,)).fetchone()
-    if found is None:
+    stored = db.execute(f"SELECT number, {SESSION_COLUMNS} FROM session WHERE id = ?", (session,)).fetchone()
+    if stored is None:
         return None
-    number, row = found[0], read_session(found[1:])
+    number, row = stored[0], read_session(stored[1:])
     outline = load_outline(db, number, row.rows)
     run, kind, at = db.execute(
         "SELECT run, kind, at FROM event WHERE id = ?", (row_key(number, row.last_seq),)
@@ -267,12 +267,12 @@ def _load_write_state(db: sqlite3.Connection, session: str) -> WriteState | None
 def load_outline(db: sqlite3.Connection, number: int, rows: int) -> Outline:
     """Return the open steps of a session, which later events may still change, and its step counts."""
     open_statuses = ", ".join(f"'{status}'" for status in sorted(OPEN_STATUSES))
-    found = db.execute(
+    step_rows = db.execute(
         f"SELECT {STEP_COLUMNS} FROM step WHERE id BETWEEN ? AND ? AND ended_at = 0 AND status IN"
         f" ({open_statuses}) ORDER BY id",
         key_range(number),
     )
-    steps = [read_step(row) for row in found]
+    steps = [read_step(row) for row in step_rows]
     last = db.execute(
         "SELECT number FROM step WHERE id BETWEEN ? AND ? AND number > 0 ORDER BY id DESC LIMIT 1", key_range(number)
     ).fetchone()
@@ -292,8 +292,8 @@ def _store_blob(db: sqlite3.Connection, name: str, body: bytes) -> None:
 def update_pending_requests(db: sqlite3.Connection, number: int, entry: EventRecord) -> None:
     """Keep the table of open questions and permission requests, which the inbox shows, in step with an event."""
     match entry.event:
-        case QuestionAsked(question=asked) | PermissionRequested(request=asked):
-            db.execute("INSERT OR REPLACE INTO pending_request VALUES (?, ?, ?)", (asked.id, number, entry.seq))
+        case QuestionAsked(question=pending) | PermissionRequested(request=pending):
+            db.execute("INSERT OR REPLACE INTO pending_request VALUES (?, ?, ?)", (pending.id, number, entry.seq))
         case QuestionAnswered(question_id=name) | PermissionDecided(request_id=name):
             db.execute("DELETE FROM pending_request WHERE id = ?", (name,))
         case RunEnded():

@@ -42,13 +42,13 @@ def read_marker(path: Path) -> ShutdownMarker | None:
 
 def write_marker(path: Path, *, closed: bool, events: int) -> None:
     """Record the current state of the database at `path`."""
-    found = path.stat()
-    marker = ShutdownMarker(closed, events, found.st_size, found.st_mtime_ns)
+    stat = path.stat()
+    marker = ShutdownMarker(closed, events, stat.st_size, stat.st_mtime_ns)
     with replace_atomically(marker_path(path)) as part:
         part.write_text(json.dumps(asdict(marker)), "utf-8")
 
 
 def is_unchanged(path: Path, marker: ShutdownMarker) -> bool:
     """Return whether the file is unchanged since it was closed cleanly."""
-    found = path.stat()
-    return marker.closed and (found.st_size, found.st_mtime_ns) == (marker.size, marker.mtime_ns)
+    stat = path.stat()
+    return marker.closed and (stat.st_size, stat.st_mtime_ns) == (marker.size, marker.mtime_ns)

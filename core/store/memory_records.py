@@ -104,14 +104,14 @@ class MemoryRecords:
     ) -> list[Memory]:
         """Return the memories that match every filter that is set, newest first. A negative `limit` means no limit."""
         filters = {"m.status": status, "m.kind": kind, "m.session": session, "p.scope": scope, "p.scope_id": scope_id}
-        chosen = {name: value for name, value in filters.items() if value}
-        where = " AND ".join(f"{name} = ?" for name in chosen) or "1"
-        query = f"SELECT {COLUMNS} {FROM} WHERE {where} ORDER BY m.created_at DESC, m.key DESC LIMIT ?"
-        return [_memory(row) for row in self._db.execute(query, (*chosen.values(), limit))]
+        active_filters = {name: value for name, value in filters.items() if value}
+        conditions = " AND ".join(f"{name} = ?" for name in active_filters) or "1"
+        query = f"SELECT {COLUMNS} {FROM} WHERE {conditions} ORDER BY m.created_at DESC, m.key DESC LIMIT ?"
+        return [_memory(row) for row in self._db.execute(query, (*active_filters.values(), limit))]
 
-    def always_recalled(self, places: Iterable[int], limit: int) -> list[Memory]:
+    def always_recalled(self, scope_numbers: Iterable[int], limit: int) -> list[Memory]:
         """Return the active memories that are recalled for every message: preferences and pinned memories."""
-        numbers = ", ".join(str(int(number)) for number in places) or "0"
+        numbers = ", ".join(str(int(number)) for number in scope_numbers) or "0"
         query = (
             f"SELECT {COLUMNS} {FROM} WHERE (m.kind = 'preference' OR m.pinned = 1) AND m.status = 'active'"
             f" AND m.key >> 32 IN ({numbers}) ORDER BY m.pinned DESC, m.author = 'user' DESC, m.created_at DESC LIMIT ?"
@@ -122,8 +122,8 @@ class MemoryRecords:
         """Return the memories in the order of the keys, leaving out missing ones."""
         marks = ", ".join("?" for _ in keys)
         rows = self._db.execute(f"SELECT m.key, {COLUMNS} {FROM} WHERE m.key IN ({marks})", keys)
-        found = {row[0]: _memory(row[1:]) for row in rows}
-        return [found[key] for key in keys if key in found]
+        by_key = {row[0]: _memory(row[1:]) for row in rows}
+        return [by_key[key] for key in keys if key in by_key]
 
     def find_same(self, scope_number: int, kind: MemoryKind, fingerprint: str) -> str:
         """Return the id of an active memory of this scope and kind with the same fingerprint, or ""."""
@@ -137,18 +137,18 @@ class MemoryRecords:
         rows = self._db.execute(f"SELECT {VERSION} FROM memory_version WHERE memory = ? ORDER BY number", (name,))
         return [_change(row) for row in rows]
 
-    def scopes(self, names: Iterable[tuple[str, str]]) -> list[IndexedScope]:
+    def scopes(self, scopes: Iterable[tuple[str, str]]) -> list[IndexedScope]:
         """Return those of the scopes that hold any memories."""
-        found = []
-        for scope, scope_id in names:
+        indexed = []
+        for scope, scope_id in scopes:
             row = self._db.execute(
                 "SELECT number, scope, scope_id, memory_count, word_count, context_word_count FROM memory_scope"
                 " WHERE scope = ? AND scope_id = ? AND memory_count > 0",
                 (scope, scope_id),
             ).fetchone()
             if row:
-                found.append(IndexedScope(*row))
-        return found
+                indexed.append(IndexedScope(*row))
+        return indexed
 
     def all_scopes(self) -> list[IndexedScope]:
         rows = self._db.execute(
@@ -160,14 +160,14 @@ class MemoryRecords:
         """Return whether any memory is stored."""
         return self._db.execute("SELECT 1 FROM memory LIMIT 1").fetchone() is not None
 
-    def scope_number(self, reach: MemoryScope, place: str) -> int:
+    def scope_number(self, scope: MemoryScope, scope_id: str) -> int:
         """Return the number of a scope, creating it if it is new."""
-        found = self._db.execute(
-            "SELECT number FROM memory_scope WHERE scope = ? AND scope_id = ?", (reach, place)
+        row = self._db.execute(
+            "SELECT number FROM memory_scope WHERE scope = ? AND scope_id = ?", (scope, scope_id)
         ).fetchone()
-        if found:
-            return int(found[0])
-        inserted = self._db.execute("INSERT INTO memory_scope VALUES (NULL, ?, ?, 0, 0, 0)", (reach, place))
+        if row:
+            return int(row[0])
+        inserted = self._db.execute("INSERT INTO memory_scope VALUES (NULL, ?, ?, 0, 0, 0)", (scope, scope_id))
         assert inserted.lastrowid is not None
         return inserted.lastrowid
 
@@ -188,10 +188,10 @@ class MemoryRecords:
             return None
         indexed = self._index(memory.content)
         key = self._remove(name, indexed if memory.status == "active" else None)
-        place = self.scope_number(memory.content.scope, memory.content.scope_id)
-        if key >> 32 != place:
+        scope_number = self.scope_number(memory.content.scope, memory.content.scope_id)
+        if key >> 32 != scope_number:
             self._delete_embedding(key)
-            key = self._next_key(place)
+            key = self._next_key(scope_number)
         self._insert_row(key, memory, indexed)
         return memory
 
@@ -205,17 +205,17 @@ class MemoryRecords:
             memory = fold([change])
             assert memory is not None
             scope = (memory.content.scope, memory.content.scope_id)
-            place = numbers[scope] if scope in numbers else numbers.setdefault(scope, self.scope_number(*scope))
-            keys[place] = keys[place] + 1 if place in keys else self._next_key(place)
+            scope_number = numbers[scope] if scope in numbers else numbers.setdefault(scope, self.scope_number(*scope))
+            keys[scope_number] = keys[scope_number] + 1 if scope_number in keys else self._next_key(scope_number)
             indexed = self._index(memory.content)
-            rows.append(_row(keys[place], memory, indexed, (0, 0, 0, 0, 0)))
-            texts.append((keys[place], indexed.words, indexed.context))
-            sums = counts.setdefault(place, [0, 0, 0])
-            for at, more in enumerate((1, _size(indexed.words), _size(indexed.context))):
-                sums[at] += more
+            rows.append(_row(keys[scope_number], memory, indexed, (0, 0, 0, 0, 0)))
+            texts.append((keys[scope_number], indexed.words, indexed.context))
+            sums = counts.setdefault(scope_number, [0, 0, 0])
+            for index, amount in enumerate((1, _size(indexed.words), _size(indexed.context))):
+                sums[index] += amount
         self._db.executemany(_INSERT, rows)
         self._db.executemany("INSERT INTO memory_search (rowid, words, context) VALUES (?, ?, ?)", texts)
-        self._db.executemany(_COUNT, [(*sums, place) for place, sums in counts.items()])
+        self._db.executemany(_COUNT, [(*sums, scope_number) for scope_number, sums in counts.items()])
         self._db.executemany(_ADD_VERSION, map(_values, changes))
         return len(rows)
 
@@ -228,7 +228,7 @@ class MemoryRecords:
             "SELECT DISTINCT memory FROM memory_version WHERE memory NOT IN (SELECT id FROM memory)"
         )
         rebuilt = [self.rewrite(name, self.changes(name)) for (name,) in missing.fetchall()]
-        return sum(one is not None for one in rebuilt)
+        return sum(memory is not None for memory in rebuilt)
 
     def erase(self, name: str) -> None:
         """Permanently delete a memory with its changes, uses and embedding."""
@@ -236,13 +236,13 @@ class MemoryRecords:
         self._db.execute("DELETE FROM memory_version WHERE memory = ?", (name,))
         self._db.execute("DELETE FROM memory_use WHERE memory = ?", (name,))
 
-    def _next_key(self, place: int) -> int:
+    def _next_key(self, scope_number: int) -> int:
         row = self._db.execute(
-            "SELECT max(key) FROM memory WHERE key BETWEEN ? AND ?", (place << 32, (place + 1 << 32) - 1)
+            "SELECT max(key) FROM memory WHERE key BETWEEN ? AND ?", (scope_number << 32, (scope_number + 1 << 32) - 1)
         ).fetchone()
-        return (row[0] or place << 32) + 1
+        return (row[0] or scope_number << 32) + 1
 
-    def _remove(self, name: str, after: IndexTerms | None = None) -> int:
+    def _remove(self, name: str, new_terms: IndexTerms | None = None) -> int:
         """Remove a memory from the table and the index; return its key, or 0.
 
         A contentless FTS5 index can only delete an entry given the exact text that was indexed. The embedding is kept
@@ -253,7 +253,7 @@ class MemoryRecords:
         if row is None:
             return 0
         key, status, words, context, _ = row
-        if after != IndexTerms(*row[2:]):
+        if new_terms != IndexTerms(*row[2:]):
             self._delete_embedding(key)
         if status == "active":
             self._db.execute(
@@ -277,8 +277,8 @@ class MemoryRecords:
             )
             self._resize_scope(key >> 32, 1, indexed.words, indexed.context)
 
-    def _resize_scope(self, place: int, sign: int, words: str, context: str) -> None:
-        self._db.execute(_COUNT, (sign, sign * _size(words), sign * _size(context), place))
+    def _resize_scope(self, scope_number: int, sign: int, terms: str, context_terms: str) -> None:
+        self._db.execute(_COUNT, (sign, sign * _size(terms), sign * _size(context_terms), scope_number))
 
     def _totals(self, name: str) -> tuple[int, ...]:
         """Return the totals of a memory's uses. A run counts as good or bad only if it used the memory."""
@@ -309,9 +309,9 @@ class MemoryRecords:
 
     def uses(self, session: str = "", run: int = 0, memory: str = "") -> list[MemoryUse]:
         """Return the uses of a run, or of a memory, newest first."""
-        where, values = ("memory = ?", (memory,)) if memory else ("session = ? AND run = ?", (session, run))
+        condition, values = ("memory = ?", (memory,)) if memory else ("session = ? AND run = ?", (session, run))
         rows = self._db.execute(
-            f"SELECT session, run, memory, version, at, score, used, run_rating FROM memory_use WHERE {where}"
+            f"SELECT session, run, memory, version, at, score, used, run_rating FROM memory_use WHERE {condition}"
             " ORDER BY at DESC",
             values,
         )
@@ -324,18 +324,18 @@ class MemoryRecords:
             (*self._totals(name), name),
         )
 
-    def postings(self, term: str, place: int, limit: int) -> list[int]:
+    def postings(self, term: str, scope_number: int, limit: int) -> list[int]:
         """Return the keys of the newest memories of a scope that contain a term in text or context, at most `limit`."""
         rows = self._db.execute(
             "SELECT rowid FROM memory_search WHERE memory_search MATCH ? AND rowid BETWEEN ? AND ?"
             " ORDER BY rowid DESC LIMIT ?",
-            (f'"{term}"', place << 32, (place + 1 << 32) - 1, limit),
+            (f'"{term}"', scope_number << 32, (scope_number + 1 << 32) - 1, limit),
         )
         return [row[0] for row in rows]
 
-    def containing_all(self, terms: Sequence[str], place: int, limit: int) -> list[int]:
+    def containing_all(self, terms: Sequence[str], scope_number: int, limit: int) -> list[int]:
         """Return the keys of at most `limit` memories of a scope that contain all terms, newest first."""
-        return self.postings('" AND "'.join(terms), place, limit)
+        return self.postings('" AND "'.join(terms), scope_number, limit)
 
     def index_terms(self, keys: Sequence[int]) -> list[tuple[int, str, str]]:
         """Return the key, text terms and context terms of each memory."""
@@ -343,8 +343,8 @@ class MemoryRecords:
         return self._db.execute(f"SELECT key, words, context_words FROM memory WHERE key IN ({marks})", keys).fetchall()
 
 
-def _size(words: str) -> int:
-    return words.count(" ") + 1 if words else 0
+def _size(terms: str) -> int:
+    return terms.count(" ") + 1 if terms else 0
 
 
 def _row(key: int, memory: Memory, indexed: IndexTerms, uses: tuple[int, ...]) -> tuple[Any, ...]:
@@ -393,7 +393,7 @@ def _memory(row: tuple[Any, ...]) -> Memory:
 
 def _values(change: MemoryChange) -> tuple[Any, ...]:
     content = change.content
-    plain = "" if content is None else _WRITER.encode(
+    content_json = "" if content is None else _WRITER.encode(
         [
             content.kind, content.text, content.scope, content.scope_id, content.context, content.confidence,
             dict(content.fields),
@@ -405,7 +405,7 @@ def _values(change: MemoryChange) -> tuple[Any, ...]:
         change.at,
         change.action,
         change.author,
-        plain,
+        content_json,
         change.session,
         change.seq,
         change.reason,

@@ -73,14 +73,14 @@ class MemoryStore:
             raise to_problem(error) from error
 
     def write_in_background(
-        self, work: Callable[[MemoryRecords, RunReader], object], done: Callable[[BaseException | None], None]
+        self, work: Callable[[MemoryRecords, RunReader], object], on_done: Callable[[BaseException | None], None]
     ) -> None:
         """Run `work` on the writing thread without waiting. `done` receives the error, or None after success."""
         if self.database is None:
             return
 
         def finished(_: object, error: BaseException | None) -> None:
-            done(error)
+            on_done(error)
             self.on_change()
 
         job = WriteJob(lambda db: work(self.records(db), RunReader(db)), finished, asyncio.get_running_loop())

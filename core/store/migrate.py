@@ -26,8 +26,8 @@ def latest_version(folder: Traversable | None = None) -> int:
 
 
 def schema_version(db: sqlite3.Connection) -> int:
-    found: int = db.execute("PRAGMA user_version").fetchone()[0]
-    return found
+    version: int = db.execute("PRAGMA user_version").fetchone()[0]
+    return version
 
 
 def is_ours_or_empty(db: sqlite3.Connection) -> bool:
@@ -83,14 +83,14 @@ def migrate(db: sqlite3.Connection, folder: Traversable | None = None) -> None:
 
 def statements(script: str) -> list[str]:
     """Split a script into statements, because `executescript` commits on its own."""
-    found: list[str] = []
+    complete: list[str] = []
     pending = ""
     for line in script.splitlines(keepends=True):
         pending += line
         if sqlite3.complete_statement(pending):
-            found.append(pending)
+            complete.append(pending)
             pending = ""
-    return found
+    return complete
 
 
 def _change(file: Traversable) -> Migration:

@@ -45,10 +45,10 @@ def is_opencode_db(path: Path) -> bool:
     """Return whether the file has OpenCode's tables."""
     try:
         with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as db:
-            named = {row[0] for row in db.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}
+            tables = {row[0] for row in db.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}
     except sqlite3.Error:
         return False
-    return {"session", "message", "part", "project"} <= named
+    return {"session", "message", "part", "project"} <= tables
 
 
 def _messages(db: sqlite3.Connection, session: str) -> Iterator[dict[str, Any]]:

@@ -83,19 +83,19 @@ class PageReader:
 
     def _free_pages(self) -> set[int]:
         """Return the numbers of the pages in the freelist, which hold deleted rows, up to the first invalid entry."""
-        found: set[int] = set()
-        head = self.read(1)
-        trunk = int.from_bytes(head[32:36]) if len(head) >= 36 else 0
-        while 1 < trunk <= self.count and trunk not in found:
-            found.add(trunk)
+        pages: set[int] = set()
+        header = self.read(1)
+        trunk = int.from_bytes(header[32:36]) if len(header) >= 36 else 0
+        while 1 < trunk <= self.count and trunk not in pages:
+            pages.add(trunk)
             body = self.read(trunk)
             if len(body) < self.page:
                 break
             trunk, count = struct.unpack_from(">II", body)
             if count > self.page // 4 - 2:
                 break
-            found.update(struct.unpack_from(f">{count}I", body, 8))
-        return found
+            pages.update(struct.unpack_from(f">{count}I", body, 8))
+        return pages
 
 
 def _page_size(main: bytes, log: bytes) -> int:
@@ -107,18 +107,18 @@ def _page_size(main: bytes, log: bytes) -> int:
 
 def _wal_pages(log: bytes, page: int) -> dict[int, bytes]:
     """Return the pages of the WAL up to its last commit."""
-    found: dict[int, bytes] = {}
-    waiting: dict[int, bytes] = {}
+    committed: dict[int, bytes] = {}
+    uncommitted: dict[int, bytes] = {}
     salts = log[16:24]
     for at in range(32, len(log) - page - 23, 24 + page):
         number, commits = struct.unpack_from(">II", log, at)
         if log[at + 8 : at + 16] != salts:
             break  # left over from before the WAL was last restarted
-        waiting[number] = log[at + 24 : at + 24 + page]
+        uncommitted[number] = log[at + 24 : at + 24 + page]
         if commits:
-            found.update(waiting)
-            waiting.clear()
-    return found
+            committed.update(uncommitted)
+            uncommitted.clear()
+    return committed
 
 
 def _varint(body: bytes, at: int) -> tuple[int, int]:

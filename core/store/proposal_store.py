@@ -59,18 +59,20 @@ class ProposalStore:
     ) -> list[Proposal]:
         """Return the proposals that match every filter that is set, oldest first."""
         filters = {"state": state, "target_kind": target_kind, "session": session, "target": target}
-        named = {name: value for name, value in filters.items() if value}
-        where = " AND ".join(f"{name} = ?" for name in named) or "1"
-        return self._read(f"SELECT {COLUMNS} FROM proposal WHERE {where} ORDER BY created_at, id", *named.values())
+        active_filters = {name: value for name, value in filters.items() if value}
+        conditions = " AND ".join(f"{name} = ?" for name in active_filters) or "1"
+        return self._read(
+            f"SELECT {COLUMNS} FROM proposal WHERE {conditions} ORDER BY created_at, id", *active_filters.values()
+        )
 
     def get(self, name: str) -> Proposal:
         """Return a proposal by its id or an unambiguous prefix. Raises Problem if there is no such proposal."""
         beginning = f"SELECT {COLUMNS} FROM proposal WHERE id >= ? AND id < ? ORDER BY id LIMIT 2"
-        found = self._read(beginning, name, name + "\U0010ffff")
-        if len(found) != 1 or not name:
-            cause = "More than one proposal id starts with it." if len(found) > 1 else ""
+        proposals = self._read(beginning, name, name + "\U0010ffff")
+        if len(proposals) != 1 or not name:
+            cause = "More than one proposal id starts with it." if len(proposals) > 1 else ""
             raise Problem(f"There is no proposal {name!r}.", cause, "List the proposals with `journeyman proposals`.")
-        return found[0]
+        return proposals[0]
 
     async def create(self, draft: Proposal) -> Proposal:
         """Save a proposal as pending under a new id, unless the same change is pending; then return that proposal."""
@@ -144,9 +146,9 @@ def _new_id() -> str:
 
 
 def _insert(db: sqlite3.Connection, proposal: Proposal) -> None:
-    plain = asdict(proposal) | {name: json.dumps(getattr(proposal, name)) for name in LISTS}
+    values = asdict(proposal) | {name: json.dumps(getattr(proposal, name)) for name in LISTS}
     marks = ", ".join("?" for _ in NAMES)
-    db.execute(f"INSERT INTO proposal ({COLUMNS}) VALUES ({marks})", tuple(plain[name] for name in NAMES))
+    db.execute(f"INSERT INTO proposal ({COLUMNS}) VALUES ({marks})", tuple(values[name] for name in NAMES))
 
 
 def _update_state(db: sqlite3.Connection, after: Proposal) -> None:
@@ -162,5 +164,5 @@ def _update_state(db: sqlite3.Connection, after: Proposal) -> None:
 
 
 def _proposal(row: tuple[Any, ...]) -> Proposal:
-    plain = dict(zip(NAMES, row, strict=True))
-    return Proposal(**plain | {name: tuple(json.loads(plain[name])) for name in LISTS})
+    fields = dict(zip(NAMES, row, strict=True))
+    return Proposal(**fields | {name: tuple(json.loads(fields[name])) for name in LISTS})

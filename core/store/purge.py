@@ -25,17 +25,17 @@ async def purge_sessions(database: Database, sessions: Iterable[str], before_pur
     After a crash, purging the same sessions again completes it. `before_purge` is called with a session id on the
     writing thread before the first event of that session is deleted.
     """
-    named: set[str] = set()
+    candidates: set[str] = set()
     for session in sessions:
         number = await database.run(partial(_begin, session=session, before_purge=before_purge))
-        more = number > 0
-        while more:
-            found, more = await database.run(partial(_purge_slice, number=number))
-            named |= found
-    if not named:
+        has_more = number > 0
+        while has_more:
+            blobs, has_more = await database.run(partial(_purge_slice, number=number))
+            candidates |= blobs
+    if not candidates:
         return 0
-    referenced, last_seqs = await asyncio.to_thread(_find_referenced, database.path, named)
-    return await database.run(lambda db: delete_unreferenced_blobs(db, named - referenced, last_seqs))
+    referenced, last_seqs = await asyncio.to_thread(_find_referenced, database.path, candidates)
+    return await database.run(lambda db: delete_unreferenced_blobs(db, candidates - referenced, last_seqs))
 
 
 def _begin(db: sqlite3.Connection, session: str, before_purge: Callable[[str], None]) -> int:
@@ -44,11 +44,11 @@ def _begin(db: sqlite3.Connection, session: str, before_purge: Callable[[str], N
 
 
 def _purge_slice(db: sqlite3.Connection, number: int) -> tuple[set[str], bool]:
-    found = delete_last_events(db, number)
-    more = has_events(db, number)
-    if not more:
+    blobs = delete_last_events(db, number)
+    has_more = has_events(db, number)
+    if not has_more:
         delete_session_rows(db, number)
-    return found, more
+    return blobs, has_more
 
 
 def _find_referenced(path: Path, names: set[str]) -> tuple[set[str], dict[int, int]]:
@@ -69,16 +69,16 @@ def delete_last_events(db: sqlite3.Connection, number: int) -> set[str]:
         "SELECT id, kind, payload FROM event WHERE id BETWEEN ? AND ? ORDER BY id DESC LIMIT ?",
         (*key_range(number), SLICE),
     ).fetchall()
-    named: set[str] = set()
-    for name, kind, payload in rows:
-        if not is_in_backlog(db, name):
-            unindex_event(db, name, load_texts(decode_event(kind, payload), lambda blob: read_blob(db, blob)))
-        named.update(NAMED.findall(payload))
+    blobs: set[str] = set()
+    for key, kind, payload in rows:
+        if not is_in_backlog(db, key):
+            unindex_event(db, key, load_texts(decode_event(kind, payload), lambda blob: read_blob(db, blob)))
+        blobs.update(NAMED.findall(payload))
     if rows:
         deleted_range = (rows[-1][0], rows[0][0])
         remove_from_backlog(db, *deleted_range)
         db.execute("DELETE FROM event WHERE id BETWEEN ? AND ?", deleted_range)
-    return named
+    return blobs
 
 
 def has_events(db: sqlite3.Connection, number: int) -> bool:
@@ -98,10 +98,10 @@ def find_referenced_blobs(db: sqlite3.Connection, names: set[str]) -> tuple[set[
     db.execute("BEGIN")
     try:
         last_seqs: dict[int, int] = dict(db.execute("SELECT number, last_seq FROM session"))
-        found: set[str] = set()
+        referenced: set[str] = set()
         for (payload,) in db.execute("SELECT payload FROM event"):
-            found.update(names.intersection(NAMED.findall(payload)))
-        return found, last_seqs
+            referenced.update(names.intersection(NAMED.findall(payload)))
+        return referenced, last_seqs
     finally:
         db.execute("COMMIT")
 
@@ -112,14 +112,14 @@ def delete_unreferenced_blobs(db: sqlite3.Connection, names: set[str], last_seqs
     A blob is kept if a skill version refers to it, or an event whose sequence number is above that of its session in
     `last_seqs`.
     """
-    newer: set[str] = set()
+    referenced: set[str] = set()
     for number, seq in db.execute("SELECT number, last_seq FROM session").fetchall():
         if seq > last_seqs.get(number, 0):
             since = (row_key(number, last_seqs.get(number, 0)), key_range(number)[1])
             for (payload,) in db.execute("SELECT payload FROM event WHERE id > ? AND id <= ?", since):
-                newer.update(NAMED.findall(payload))
+                referenced.update(NAMED.findall(payload))
     for (files,) in db.execute("SELECT files FROM skill_version"):
-        newer.update(NAMED.findall(files))
-    unreferenced = names - newer
+        referenced.update(NAMED.findall(files))
+    unreferenced = names - referenced
     db.executemany("DELETE FROM blob WHERE hash = ?", [(name,) for name in unreferenced])
     return len(unreferenced)

@@ -30,19 +30,19 @@ def read_queued_messages(db: sqlite3.Connection, session: int, running: bool) ->
     lines = list(_since_request(db, session))
     run_start = max((seq for seq, kind, _ in lines if kind == "run_started"), default=0) if running else 0
     waiting: dict[int, QueuedMessage] = {}
-    known: dict[int, QueuedMessage] = {}
+    messages: dict[int, QueuedMessage] = {}
     for seq, kind, values in reversed(lines):
         if kind == "user_message":
-            waiting[seq] = known[seq] = _message(seq, values)
+            waiting[seq] = messages[seq] = _message(seq, values)
         elif kind == "queue_changed":
             target, text = int(values["target_seq"]), values.get("text", {})
-            if values["action"] == "restored" and target not in known:
-                known[target] = _read_message(db, session, target)
-            if target in known and values["action"] in {"edited", "restored"}:
-                known[target] = known[target]._replace(text=text.get("head", ""), blob=text.get("blob", ""))
-            waiting = {entry: known[entry] for entry in values.get("order", ()) if entry in known}
+            if values["action"] == "restored" and target not in messages:
+                messages[target] = _read_message(db, session, target)
+            if target in messages and values["action"] in {"edited", "restored"}:
+                messages[target] = messages[target]._replace(text=text.get("head", ""), blob=text.get("blob", ""))
+            waiting = {entry: messages[entry] for entry in values.get("order", ()) if entry in messages}
     task = {seq for seq, kind, _ in lines if kind == "user_message" and seq < run_start}
-    return [one for entry, one in waiting.items() if entry not in task]
+    return [message for entry, message in waiting.items() if entry not in task]
 
 
 def _since_request(db: sqlite3.Connection, session: int) -> Iterable[tuple[int, str, dict[str, Any]]]:
@@ -68,5 +68,5 @@ def _read_message(db: sqlite3.Connection, session: int, seq: int) -> QueuedMessa
 
 def _message(seq: int, values: dict[str, Any]) -> QueuedMessage:
     text = values.get("text", {})
-    files = tuple(str(one["name"]) for one in values.get("attachments", ()))
+    files = tuple(str(attachment["name"]) for attachment in values.get("attachments", ()))
     return QueuedMessage(seq, text.get("head", ""), text.get("blob", ""), files)

@@ -111,7 +111,8 @@ class Reader:
         """Return the messages queued for the next request."""
         waiting = read_queued_messages(self._db, self._number(session), running)
         return [
-            one._replace(text=self.blob(one.blob).decode("utf-8", "replace")) if one.blob else one for one in waiting
+            message._replace(text=self.blob(message.blob).decode("utf-8", "replace")) if message.blob else message
+            for message in waiting
         ]
 
     def row_of(self, session: str, seq: int) -> int | None:
@@ -243,12 +244,12 @@ class Reader:
         ).fetchall()
 
     def _pending_permission(self, session: str, asked_at: int, payload: str) -> PendingPermissionRequest:
-        plain = json.loads(payload)
-        request = plain["request"]
+        fields = json.loads(payload)
+        request = fields["request"]
         lists = {name: tuple(request.get(name, ())) for name in ("untrusted_sources", "patterns", "protected_paths")}
-        arguments = plain.get("arguments", {})
+        arguments = fields.get("arguments", {})
         full_arguments = self.blob(arguments["blob"]).decode("utf-8", "replace") if arguments.get("blob") else ""
-        options = tuple(PermissionOption(**one) for one in request.get("options", ()))
+        options = tuple(PermissionOption(**option) for option in request.get("options", ()))
         parsed = PermissionRequest(**{**request, **lists, "options": options})
         return PendingPermissionRequest(session, parsed, full_arguments or arguments.get("head", ""), asked_at)
 
@@ -261,10 +262,10 @@ class Reader:
         return self._numbers[session]
 
 
-def _question(plain: dict[str, Any], asked_at: int) -> Question:
-    parts = tuple(SubQuestion(**{**part, "options": _options(part)}) for part in plain.get("sub_questions", ()))
-    return Question(**{**plain, "options": _options(plain), "sub_questions": parts, "asked_at": asked_at})
+def _question(fields: dict[str, Any], asked_at: int) -> Question:
+    parts = tuple(SubQuestion(**{**part, "options": _options(part)}) for part in fields.get("sub_questions", ()))
+    return Question(**{**fields, "options": _options(fields), "sub_questions": parts, "asked_at": asked_at})
 
 
-def _options(plain: dict[str, Any]) -> tuple[QuestionOption, ...]:
-    return tuple(QuestionOption(**option) for option in plain.get("options", ()))
+def _options(fields: dict[str, Any]) -> tuple[QuestionOption, ...]:
+    return tuple(QuestionOption(**option) for option in fields.get("options", ()))

@@ -37,10 +37,10 @@ def rebuild(db: sqlite3.Connection, names: Mapping[int, str] = NO_NAMES) -> Rebu
     db.execute("INSERT INTO event_search (event_search) VALUES ('delete-all')")
     result = RebuildResult()
     number = 0
-    while found := db.execute(
+    while first_event := db.execute(
         "SELECT id FROM event WHERE id > ? ORDER BY id LIMIT 1", (key_range(number)[1],)
     ).fetchone():
-        number = session_of(found[0])
+        number = session_of(first_event[0])
         _rebuild_session(db, number, names.get(number, ""), result)
     return result
 

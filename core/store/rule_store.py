@@ -87,13 +87,13 @@ class RuleStore:
         revoked_at = self._clock()
 
         def write(db: sqlite3.Connection) -> str:
-            found = db.execute(
+            rule = db.execute(
                 "SELECT effect, tool, pattern FROM rule WHERE id = ? AND revoked_at = 0", (name,)
             ).fetchone()
-            if found is None:
+            if rule is None:
                 raise Problem(f"There is no rule {name!r}.", "", "List the rules with `journeyman rules`.")
             db.execute("UPDATE rule SET revoked_at = ? WHERE id = ?", (revoked_at, name))
-            return f"{found[0]} {found[1]}" + (f": {found[2]}" if found[2] else "")
+            return f"{rule[0]} {rule[1]}" + (f": {rule[2]}" if rule[2] else "")
 
         return await self._write(write)
 
@@ -115,25 +115,25 @@ class RuleStore:
 
 
 def _values(rule: PermissionRule) -> tuple[Any, ...]:
-    plain = dataclasses.asdict(rule) | {"matches": json.dumps(rule.matches), "misses": json.dumps(rule.misses)}
-    return tuple(plain[name] for name in COLUMNS.split(", "))
+    fields = dataclasses.asdict(rule) | {"matches": json.dumps(rule.matches), "misses": json.dumps(rule.misses)}
+    return tuple(fields[name] for name in COLUMNS.split(", "))
 
 
 def _rule(row: tuple[Any, ...]) -> PermissionRule:
-    plain = dict(zip(COLUMNS.split(", "), row, strict=True))
-    for name, words in _WORDS.items():
-        if plain[name] not in words:
-            raise ValueError(f"{plain[name]!r} is not a valid {name} of a rule")
-    if not all(isinstance(plain[name], str) for name in plain if name != "created_at") or not isinstance(
-        plain["created_at"], int
+    fields = dict(zip(COLUMNS.split(", "), row, strict=True))
+    for name, allowed_values in _WORDS.items():
+        if fields[name] not in allowed_values:
+            raise ValueError(f"{fields[name]!r} is not a valid {name} of a rule")
+    if not all(isinstance(fields[name], str) for name in fields if name != "created_at") or not isinstance(
+        fields["created_at"], int
     ):
-        raise ValueError(f"the rule {plain['id']!r} has a field of the wrong type")
+        raise ValueError(f"the rule {fields['id']!r} has a field of the wrong type")
     for name in ("matches", "misses"):
-        examples = json.loads(plain[name])
+        examples = json.loads(fields[name])
         if not isinstance(examples, list) or not all(isinstance(example, str) for example in examples):
-            raise ValueError(f"the examples of the rule {plain['id']!r} are not a list of strings")
-        plain[name] = tuple(examples)
-    return PermissionRule(**plain)
+            raise ValueError(f"the examples of the rule {fields['id']!r} are not a list of strings")
+        fields[name] = tuple(examples)
+    return PermissionRule(**fields)
 
 
 def _unreadable(cause: str) -> ErrorDetails:

@@ -47,18 +47,22 @@ class RunReader:
 
     def finished_run(self, session: str, run: int, seq: int, status: str, reason: str) -> FinishedRun | None:
         """Return a run that has ended, built from its steps; None if the session no longer exists."""
-        found = self._db.execute("SELECT number, folder, subagent FROM session WHERE id = ?", (session,)).fetchone()
-        if found is None:
+        session_row = self._db.execute(
+            "SELECT number, folder, subagent FROM session WHERE id = ?", (session,)
+        ).fetchone()
+        if session_row is None:
             return None
         steps = self._db.execute(
             "SELECT kind, object, status, started_at, ended_at FROM step WHERE id BETWEEN ? AND ? AND run = ?"
             " ORDER BY id DESC LIMIT ?",
-            (*key_range(found[0]), run, ROWS),
+            (*key_range(session_row[0]), run, ROWS),
         ).fetchall()
         started_at = min((step[3] for step in steps), default=0)
         last = max((step[4] or step[3] for step in steps), default=0)
         rows = tuple(FinishedStep(*step[:3]) for step in reversed(steps))
-        return FinishedRun(session, run, seq, found[1], found[2], (last - started_at) / SECOND, rows, status, reason)
+        return FinishedRun(
+            session, run, seq, session_row[1], session_row[2], (last - started_at) / SECOND, rows, status, reason
+        )
 
     def last_replies(self, session: str) -> str:
         """Return the agent's last replies, with reasoning and tool arguments, as one text."""
@@ -102,8 +106,8 @@ class RunReader:
         return (row[0], row[1]) if row else (0, 0)
 
     def _span(self, session: str) -> tuple[int, int]:
-        found = self._db.execute("SELECT number FROM session WHERE id = ?", (session,)).fetchone()
-        return key_range(found[0]) if found else (0, 0)
+        row = self._db.execute("SELECT number FROM session WHERE id = ?", (session,)).fetchone()
+        return key_range(row[0]) if row else (0, 0)
 
 
 def _texts(reply: dict[str, Any]) -> list[str]:

@@ -50,9 +50,9 @@ def salvage(path: Path) -> SalvageResult:
         with replace_atomically(replacement_path(path)) as part:
             with closing(sqlite3.connect(part, isolation_level=None)) as db:
                 _build(db, path, saved)
-            found = check_health(part)
-            if found.state != "good":
-                raise Problem("The recovered data file failed verification.", f"{found.error}.", ADVICE)
+            health = check_health(part)
+            if health.state != "good":
+                raise Problem("The recovered data file failed verification.", f"{health.error}.", ADVICE)
         saved.damaged_file = swap_in(replacement_path(path), path, ASIDE_REASONS[0])
     except (sqlite3.Error, OSError) as error:
         raise Problem("The data file is damaged and could not be repaired.", f"{error}.", ADVICE) from error
@@ -93,8 +93,8 @@ def _recorded_count(path: Path) -> int:
 def _has_former_names(path: Path, pages: PageReader) -> bool:
     """Return whether the file has a schema before version 16. If the header is unreadable, the event kinds decide."""
     with path.open("rb") as file:
-        head = file.read(100)
-    if head.startswith(MAGIC) and (number := int.from_bytes(head[60:64])):
+        header = file.read(100)
+    if header.startswith(MAGIC) and (number := int.from_bytes(header[60:64])):
         return number < VERSION
     return any(len(values) == 5 and values[3] in KINDS for _, values in pages.rows())
 
@@ -123,10 +123,10 @@ def _collect(
     by the number and types of its columns, because a page does not say to which table it belongs.
     """
     ends: dict[int, tuple[str, int]] = {}
-    known = {*EVENT_CLASSES, *KINDS} if former else EVENT_CLASSES.keys()
+    kinds = {*EVENT_CLASSES, *KINDS} if former else EVENT_CLASSES.keys()
     for number, values in pages.rows():
         match values:
-            case (None, int(run), int(at), str(kind), str(payload)) if kind in known and offset_of(number):
+            case (None, int(run), int(at), str(kind), str(payload)) if kind in kinds and offset_of(number):
                 name, text = renamed_text(kind, payload) if former else (kind, payload)
                 if _is_valid_event(name, text):
                     saved.events += db.execute(INSERT_ENTRY, (number, run, at, name, text)).rowcount
@@ -187,18 +187,18 @@ def _add_from_backup(db: sqlite3.Connection, backup: Path, ends: dict[int, tuple
 
     Return how many events were added.
     """
-    filled = 0
+    added = 0
     with closing(open_read_only(backup)) as source:
         for number, name, length in source.execute("SELECT number, id, last_seq FROM session").fetchall():
             rows = source.execute("SELECT * FROM event WHERE id BETWEEN ? AND ?", key_range(number)).fetchall()
             if ends.get(number, (name, 0))[0] == name and not _differ(db, rows):
                 ends.setdefault(number, (name, length))
-                filled += db.executemany(INSERT_ENTRY, rows).rowcount
+                added += db.executemany(INSERT_ENTRY, rows).rowcount
         _copy_unlogged(db, source)
         # `size` is the uncompressed size, so the backup's copy of a blob is as good as the file's.
         for row in source.execute("SELECT hash, size, body FROM blob"):
             db.execute(INSERT_BLOB, row)
-    return filled
+    return added
 
 
 UNLOGGED_TABLES = (
@@ -229,8 +229,8 @@ def _differ(db: sqlite3.Connection, rows: list[tuple[Value, ...]]) -> bool:
     That happens if an older backup was restored in between, so that the two files have diverged.
     """
     for row in rows:
-        found = db.execute("SELECT * FROM event WHERE id = ?", row[:1]).fetchone()
-        if found is not None and found != row:
+        recovered = db.execute("SELECT * FROM event WHERE id = ?", row[:1]).fetchone()
+        if recovered is not None and recovered != row:
             return True
     return False
 

@@ -35,9 +35,9 @@ class ScheduleStore:
             raise Problem("Your schedules cannot be read.", f"{error}.", "Run `journeyman doctor`.") from error
         schedules = [Schedule(**dict(zip(NAMES, row, strict=True))) for row in rows]
         return [
-            dataclasses.replace(one, worktree=bool(one.worktree))
-            for one in schedules
-            if one.on_missed in MISSED_POLICIES
+            dataclasses.replace(schedule, worktree=bool(schedule.worktree))
+            for schedule in schedules
+            if schedule.on_missed in MISSED_POLICIES
         ]
 
     async def save(self, schedule: Schedule) -> None:

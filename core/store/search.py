@@ -104,8 +104,8 @@ def _indexed_text(event: SessionEvent) -> str:
 
 def fts_query(text: str) -> str:
     """Convert user input to an FTS5 query: every word must occur, and the last one matches as a prefix."""
-    found = re.findall(r"\w+", text)
-    return " ".join(f'"{word}"' for word in found) + "*" if found else ""
+    words = re.findall(r"\w+", text)
+    return " ".join(f'"{word}"' for word in words) + "*" if words else ""
 
 
 def search_events(db: sqlite3.Connection, text: str, limit: int = 100) -> list[SearchHit]:
@@ -148,15 +148,15 @@ def _excerpt(payload: str, text: str) -> str:
     return ("…" if start else "") + content[start : start + 3 * CONTEXT_BEFORE]
 
 
-def _strings(plain: Any) -> Iterator[str]:
-    match plain:
+def _strings(value: Any) -> Iterator[str]:
+    match value:
         case str():
-            yield plain
+            yield value
         case list():
-            for item in plain:
+            for item in value:
                 yield from _strings(item)
         case dict():
-            for name, item in plain.items():
+            for name, item in value.items():
                 if name not in {"blob", "id", "call_id", "question_id", "session_id", "before", "after"}:
                     yield from _strings(item)
         case _:

@@ -19,10 +19,10 @@ def add_to_backlog(db: sqlite3.Connection, first: int, last: int) -> None:
 
 
 def is_in_backlog(db: sqlite3.Connection, key: int) -> bool:
-    found = db.execute(
+    row = db.execute(
         "SELECT last_event FROM search_backlog WHERE first_event <= ? ORDER BY first_event DESC LIMIT 1", (key,)
     ).fetchone()
-    return found is not None and key <= found[0]
+    return row is not None and key <= row[0]
 
 
 def index_slice(db: sqlite3.Connection) -> bool:
@@ -37,13 +37,13 @@ def index_slice(db: sqlite3.Connection) -> bool:
         "SELECT id, kind, payload FROM event WHERE id BETWEEN ? AND ? ORDER BY id LIMIT ?", (first, last, SLICE)
     ).fetchall()
     characters = 0
-    for name, kind, payload in rows:
+    for key, kind, payload in rows:
         with suppress(ValueError, KeyError):  # A damaged event is skipped.
-            characters += index_event(db, name, load_texts(decode_event(kind, payload), partial(read_blob, db)))
+            characters += index_event(db, key, load_texts(decode_event(kind, payload), partial(read_blob, db)))
         if characters >= SLICE_CHARACTERS:
             break
-    if rows and name < last:
-        db.execute("UPDATE search_backlog SET first_event = ? WHERE first_event = ?", (name + 1, first))
+    if rows and key < last:
+        db.execute("UPDATE search_backlog SET first_event = ? WHERE first_event = ?", (key + 1, first))
     else:
         db.execute("DELETE FROM search_backlog WHERE first_event = ?", (first,))
     return True

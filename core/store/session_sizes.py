@@ -35,17 +35,17 @@ def session_sizes(path: Path, limit: int = 10) -> list[SessionSize]:
     thread.
     """
     with closing(open_read_only(path)) as db:
-        known = {row[0]: row[1:] for row in db.execute("SELECT number, id, title, last_seq, steps FROM session")}
+        sessions = {row[0]: row[1:] for row in db.execute("SELECT number, id, title, last_seq, steps FROM session")}
         sizes = _measure(db)
-    heaviest = sorted(known, key=lambda number: (-sizes.get(number, Counter()).total(), number))[:limit]
-    return [_session_size(known[number], sizes.get(number, Counter())) for number in heaviest]
+    largest = sorted(sessions, key=lambda number: (-sizes.get(number, Counter()).total(), number))[:limit]
+    return [_session_size(sessions[number], sizes.get(number, Counter())) for number in largest]
 
 
 def _measure(db: sqlite3.Connection) -> dict[int, Counter[str]]:
     blobs: dict[str, int] = dict(db.execute("SELECT hash, length(body) FROM blob"))
     sizes: dict[int, Counter[str]] = {}
-    for name, kind, payload in db.execute("SELECT id, kind, payload FROM event"):
-        by_kind = sizes.setdefault(session_of(name), Counter())
+    for key, kind, payload in db.execute("SELECT id, kind, payload FROM event"):
+        by_kind = sizes.setdefault(session_of(key), Counter())
         by_kind[kind] += len(payload) + sum(blobs.pop(blob, 0) for blob in NAMED.findall(payload))
     return sizes
 

@@ -75,12 +75,12 @@ class SkillStore:
 
     def body(self, digest: str) -> bytes:
         """Return the content of a file that a version refers to."""
-        found = self._rows("SELECT body FROM blob WHERE hash = ?", digest)
-        if not found:
+        rows = self._rows("SELECT body FROM blob WHERE hash = ?", digest)
+        if not rows:
             raise Problem(
                 "A file of this skill is missing.", "Its content is not in the data file.", "Save the skill again."
             )
-        return decompress(found[0][0])
+        return decompress(rows[0][0])
 
     def used_in(self, key: str, limit: int = 200) -> list[SkillUse]:
         """Return the runs that used a skill, the latest use first."""
@@ -92,21 +92,21 @@ class SkillStore:
             key,
             limit,
         )
-        found = []
+        uses = []
         for name, title, run, version, at, status, rating, runs in rows:
-            ended = (status, rating) if run == runs else (self._ended(name, run), "")
-            found.append(SkillUse(name, title, run, version, at, *ended))
-        return found
+            outcome = (status, rating) if run == runs else (self._ended(name, run), "")
+            uses.append(SkillUse(name, title, run, version, at, *outcome))
+        return uses
 
     def _ended(self, session: str, run: int) -> str:
         """Return the status of a run that is not the last of its session."""
-        found = self._rows(
+        rows = self._rows(
             f"SELECT step.status FROM step JOIN session ON session.number = (step.id >> {BITS})"
             " WHERE session.id = ? AND step.run = ? AND step.kind = 'run' LIMIT 1",
             session,
             run,
         )
-        return str(found[0][0]) if found else ""
+        return str(rows[0][0]) if rows else ""
 
     async def add(self, key: str, version: SkillVersion, base: int, bodies: Mapping[str, bytes], trust: bool) -> bool:
         """Save a new version on top of `base`.
@@ -186,12 +186,12 @@ def record_skill_use(db: sqlite3.Connection, entry: int, event: object) -> None:
 
 def _number_and_version(db: sqlite3.Connection, key: str, name: str) -> tuple[int, int]:
     """Return the row number and the latest version of a skill, inserting the skill if it is new."""
-    found = db.execute("SELECT number, latest_version FROM skill WHERE key = ?", (key,)).fetchone()
-    if found is not None:
-        return int(found[0]), int(found[1])
-    made = db.execute("INSERT INTO skill VALUES (NULL, ?, ?, 0, '', 0, 0, 0)", (key, name))
-    assert made.lastrowid is not None
-    return made.lastrowid, 0
+    row = db.execute("SELECT number, latest_version FROM skill WHERE key = ?", (key,)).fetchone()
+    if row is not None:
+        return int(row[0]), int(row[1])
+    inserted = db.execute("INSERT INTO skill VALUES (NULL, ?, ?, 0, '', 0, 0, 0)", (key, name))
+    assert inserted.lastrowid is not None
+    return inserted.lastrowid, 0
 
 
 def _version(row: Iterable[Any]) -> SkillVersion:

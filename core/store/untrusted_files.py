@@ -44,15 +44,15 @@ def note_untrusted_files(db: sqlite3.Connection, state: WriteState, events: Iter
     noted = False
     for event in events:
         match event:
-            case RunStarted(untrusted_sources=found) if state.untrusted is not None:
-                state.untrusted.update(dict.fromkeys(found))
+            case RunStarted(untrusted_sources=inherited) if state.untrusted is not None:
+                state.untrusted.update(dict.fromkeys(inherited))
             case UntrustedContentRead(source=source) if state.untrusted is not None:
                 state.untrusted[source] = None
             case FileChanged(after=after) if after:
                 _note_change(db, state, event, at)
             case RunInterrupted(call_ids=calls) if calls and (sources := _sources(db, state)):
-                whole = f"{os.path.realpath(state.row.folder)}/"  # What these calls changed is unknown.
-                _insert(db, UntrustedFile(whole, "", "", sources, state.row.id, at))
+                folder = f"{os.path.realpath(state.row.folder)}/"  # What these calls changed is unknown.
+                _insert(db, UntrustedFile(folder, "", "", sources, state.row.id, at))
             case ToolReturned(unrestorable=names) if names and (sources := _sources(db, state)):
                 for name in names:
                     _insert(db, UntrustedFile(_unrecorded(state.row.folder, name), "", "", sources, state.row.id, at))
@@ -67,12 +67,12 @@ def _note_change(db: sqlite3.Connection, state: WriteState, event: FileChanged, 
     path, sources = absolute_path(state.row.folder, event.path), _sources(db, state)
     if not sources:
         size = db.execute("SELECT size FROM blob WHERE hash = ?", (event.after,)).fetchone()
-        copied = _copies(db, event.after) if size and size[0] >= MIN_COPY_BYTES else []
-        if not copied or any(row.path == path for row in copied):
+        copies = _copies(db, event.after) if size and size[0] >= MIN_COPY_BYTES else []
+        if not copies or any(copy.path == path for copy in copies):
             return
-        sources = copied[0].sources
-    known = db.execute("SELECT earlier FROM untrusted_file WHERE path = ? LIMIT 1", (path,)).fetchone()
-    earlier = known[0] if known else event.before
+        sources = copies[0].sources
+    row = db.execute("SELECT earlier FROM untrusted_file WHERE path = ? LIMIT 1", (path,)).fetchone()
+    earlier = row[0] if row else event.before
     _insert(db, UntrustedFile(path, event.after, earlier, sources, state.row.id, at))
 
 
@@ -80,15 +80,15 @@ def _sources(db: sqlite3.Connection, state: WriteState) -> tuple[str, ...]:
     """Return the untrusted sources of a session, reading them from its events the first time."""
     if state.untrusted is None:
         state.untrusted = {}
-        found = db.execute(
+        events = db.execute(
             "SELECT kind, payload FROM event WHERE id BETWEEN ? AND ?"
             " AND kind IN ('run_started', 'untrusted_content_read') ORDER BY id",
             key_range(state.number),
         )
-        for kind, payload in found:
-            said = json.loads(payload)
-            read = said.get("untrusted_sources", ()) if kind == "run_started" else (said["source"],)
-            state.untrusted.update(dict.fromkeys(read))
+        for kind, payload in events:
+            fields = json.loads(payload)
+            sources = fields.get("untrusted_sources", ()) if kind == "run_started" else (fields["source"],)
+            state.untrusted.update(dict.fromkeys(sources))
     return root_sources(state.untrusted)
 
 
@@ -103,14 +103,14 @@ def _limit_rows(db: sqlite3.Connection, folder: str) -> None:
     """While a folder has too many rows, replace those of its largest subfolder, or all, by one that covers it."""
     while len(rows := [row for row in untrusted_files_in(db, folder) if row.path.startswith(f"{folder}/")]) > MAX_ROWS:
         counts = Counter(row.path[len(folder) + 1 :].partition("/")[0] + "/" for row in rows)
-        name, count = counts.most_common(1)[0]
-        whole = f"{folder}/{name}" if count > 1 else f"{folder}/"
-        merged = [row for row in rows if row.path.startswith(whole)]
+        subfolder, count = counts.most_common(1)[0]
+        covered = f"{folder}/{subfolder}" if count > 1 else f"{folder}/"
+        merged = [row for row in rows if row.path.startswith(covered)]
         db.executemany("DELETE FROM untrusted_file WHERE path = ?", [(row.path,) for row in merged])
         for row in merged:
             _keep_hash(db, row, MERGED)
         sources = root_sources(source for row in merged for source in row.sources)
-        _insert(db, UntrustedFile(whole, "", "", sources, merged[-1].session, merged[-1].created_at))
+        _insert(db, UntrustedFile(covered, "", "", sources, merged[-1].session, merged[-1].created_at))
 
 
 def _keep_hash(db: sqlite3.Connection, row: UntrustedFile, prefix: str) -> None:
@@ -138,11 +138,11 @@ def has_untrusted_files(db: sqlite3.Connection) -> bool:
 def untrusted_files_in(db: sqlite3.Connection, folder: str) -> list[UntrustedFile]:
     """Return the untrusted files in a folder, ordered by path, and the rows of folders that contain it."""
     root = os.path.realpath(folder)
-    inside = db.execute(
+    rows_inside = db.execute(
         f"SELECT {COLUMNS} FROM untrusted_file WHERE path > ? AND path < ? ORDER BY path, created_at DESC, id DESC",
         (f"{root}/", f"{root}0"),
     )
-    return [*(row for row in _rows(db, root) if row.path.endswith("/")), *map(_file, inside)]
+    return [*(row for row in _rows(db, root) if row.path.endswith("/")), *map(_file, rows_inside)]
 
 
 def read_untrusted_files(path: Path, folder: str) -> list[UntrustedFile]:
@@ -156,13 +156,13 @@ def match_untrusted_files(db: sqlite3.Connection, files: Sequence[tuple[str, str
 
     A file is given as its absolute path, the hash of its contents and their size; hash and size may be unknown.
     """
-    found: dict[str, UntrustedFile] = {}
+    matches: dict[str, UntrustedFile] = {}
     for path, digest, size in files:
-        copied = _copies(db, digest) if digest and size >= MIN_COPY_BYTES else []
-        matching = [row for row in _rows(db, path) if row.covers(path, digest)]
-        if row := next(iter((*matching, *copied)), None):
-            found[path] = row
-    return found
+        copies = _copies(db, digest) if digest and size >= MIN_COPY_BYTES else []
+        rows = [row for row in _rows(db, path) if row.covers(path, digest)]
+        if row := next(iter((*rows, *copies)), None):
+            matches[path] = row
+    return matches
 
 
 def mark_reviewed(db: sqlite3.Connection, folder: str, reviewed: Mapping[str, str] | None) -> int:
@@ -172,16 +172,21 @@ def mark_reviewed(db: sqlite3.Connection, folder: str, reviewed: Mapping[str, st
     A file that has changed since stays untrusted. Copies of a file have been looked at as well, its earlier versions
     have not: git may bring them back.
     """
-    seen = None if reviewed is None else {absolute_path(folder, path): hash for path, hash in reviewed.items()}
+    reviewed_hashes = (
+        None if reviewed is None else {absolute_path(folder, path): hash for path, hash in reviewed.items()}
+    )
     files: dict[str, list[UntrustedFile]] = {}
     for row in untrusted_files_in(db, folder):
         files.setdefault(row.path, []).append(row)
-    done = 0
+    count = 0
     for path, rows in files.items():
         newest = rows[0]
-        wanted = seen is None or path.rstrip("/") in seen
-        if not wanted or (seen and seen.get(path) and newest.hash and seen[path] != newest.hash):
-            continue
+        if reviewed_hashes is not None:
+            if path.rstrip("/") not in reviewed_hashes:
+                continue
+            reviewed_hash = reviewed_hashes.get(path)
+            if reviewed_hash and newest.hash and reviewed_hash != newest.hash:
+                continue
         db.execute("DELETE FROM untrusted_file WHERE path = ?", (path,))
         if path.endswith("/"):
             merged = f"{MERGED}{path}"
@@ -190,8 +195,8 @@ def mark_reviewed(db: sqlite3.Connection, folder: str, reviewed: Mapping[str, st
             db.execute("DELETE FROM untrusted_file WHERE hash = ?", (newest.hash,))
         for row in rows[1:]:
             _keep_hash(db, row, EARLIER)
-        done += 1
-    return done
+        count += 1
+    return count
 
 
 def forget_missing_files(db: sqlite3.Connection, at: int) -> int:
@@ -199,15 +204,15 @@ def forget_missing_files(db: sqlite3.Connection, at: int) -> int:
 
     A missing file is kept for a while, because git may bring it back.
     """
-    old = db.execute("SELECT DISTINCT path FROM untrusted_file WHERE created_at < ?", (at - MAX_AGE,)).fetchall()
-    gone = [path for path in old if not os.path.lexists(path[0])]
-    db.executemany("DELETE FROM untrusted_file WHERE path = ?", gone)
+    old_paths = db.execute("SELECT DISTINCT path FROM untrusted_file WHERE created_at < ?", (at - MAX_AGE,)).fetchall()
+    missing = [path for path in old_paths if not os.path.lexists(path[0])]
+    db.executemany("DELETE FROM untrusted_file WHERE path = ?", missing)
     db.execute(
         "DELETE FROM untrusted_file WHERE id IN (SELECT id FROM untrusted_file"
         " WHERE path LIKE 'in:%' OR path LIKE 'old:%' ORDER BY created_at DESC LIMIT -1 OFFSET ?)",
         (MAX_HASHES,),
     )
-    return len(gone)
+    return len(missing)
 
 
 def _rows(db: sqlite3.Connection, path: str) -> list[UntrustedFile]:

@@ -67,8 +67,8 @@ def read_usage(path: Path, since: int = 0, until: int = 0) -> list[UsageRow]:
     """
     with closing(open_read_only(path)) as db:
         db.row_factory = _row
-        found: list[UsageRow] = db.execute(_QUERY, (since, until or FOREVER)).fetchall()
-        return found
+        rows: list[UsageRow] = db.execute(_QUERY, (since, until or FOREVER)).fetchall()
+        return rows
 
 
 def _row(_: sqlite3.Cursor, row: tuple[object, ...]) -> UsageRow:

@@ -142,7 +142,7 @@ def _blind(memories: Memories, asked: list[RecallQuery]) -> Iterator[Measurement
 
 
 def _found(memories: Memories, one: RecallQuery) -> list[str]:
-    found = memories.find(one.question.text, scopes=one.scopes, limit=CUTS[-1], near=one.similarity)
+    found = memories.find(one.question.text, scopes=one.scopes, limit=CUTS[-1], similarities=one.similarity)
     return [one.turns[each.memory.id] for each in found]
 
 

@@ -82,7 +82,9 @@ def measure_semantic(folder: Path, model: Path, made: Sequence[Fact]) -> tuple[d
         async def look(question: str) -> list[str]:
             wanted = [EVERYWHERE]
             near = await memories.similarities(question, wanted)
-            return [one.memory.content.text for one in memories.find(question, scopes=wanted, limit=5, near=near)]
+            return [
+                one.memory.content.text for one in memories.find(question, scopes=wanted, limit=5, similarities=near)
+            ]
 
         try:
             said = ((MemoryContent("knowledge", fact.text), MemorySource("import")) for fact in made)

@@ -41,7 +41,7 @@ async def _recalled(run: RunContext, question: str, to: int) -> MemoriesRecalled
     wanted = scopes_of_run(hand.folder, start.profile if start else "", hand.session)
     near = await hand.memories.similarities(question, wanted)
     known = run.conversation.recalled | set(start.excluded if start else ())
-    found = hand.memories.recall(question, wanted, already_recalled=known, near=near)
+    found = hand.memories.recall(question, wanted, already_recalled=known, similarities=near)
     if not found.items:
         return None
     mark = (start and start.boundary) or fallback_boundary(run.session)

@@ -147,7 +147,7 @@ class MemoryService:
     ) -> list[MemoryListing]:  # fmt: skip
         """List memories, newest first. `status` None includes archived and forgotten ones."""
         found = self._memories.listed(
-            standing=status, kind=kind, session=session, reach=scope, place=place, limit=limit
+            status=status, kind=kind, session=session, scope=scope, scope_id=place, limit=limit
         )
         at = now()
         return [_listing(one, at) for one in found]
@@ -157,7 +157,7 @@ class MemoryService:
         wanted = (("everywhere", ""), ("folder", folder)) if folder else None
         at = now()
         near = await self._memories.similarities(text, wanted)
-        found = self._memories.find(text, scopes=wanted, limit=limit, near=near)
+        found = self._memories.find(text, scopes=wanted, limit=limit, similarities=near)
         return [replace(_listing(one.memory, at), score=one.score, match_reason=one.reason) for one in found]
 
     async def show(self, name: str) -> MemoryDetails:
@@ -264,11 +264,11 @@ class MemoryService:
 
     async def learned_by_day(self, limit: int = 1_000) -> list[LearnedDay]:
         """Group the newest `limit` memories by the day they were learned, newest first."""
-        return await asyncio.to_thread(_journey, self._memories.listed(standing=None, limit=limit))
+        return await asyncio.to_thread(_journey, self._memories.listed(status=None, limit=limit))
 
     async def export(self, *, include_archived: bool = False) -> str:
         """Export memories as JSON: active memories, and with `include_archived` also archived ones."""
-        found = self._memories.listed(standing=None if include_archived else "active")
+        found = self._memories.listed(status=None if include_archived else "active")
         return to_json(one for one in found if one.status != "forgotten")
 
     async def import_file(self, file: Path, *, scope: MemoryScope = "everywhere", place: str = "") -> ImportedMemories:

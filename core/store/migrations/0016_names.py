@@ -107,14 +107,14 @@ def run(db: sqlite3.Connection) -> None:
 
 
 def _rename_indexes(db: sqlite3.Connection) -> None:
-    for old, made in {
+    for old, definition in {
         "session_updated": "session_updated_at ON session (updated_at)",
         "session_source": "session_imported_from ON session (imported_from) WHERE imported_from <> ''",
         "memory_print": "memory_fingerprint ON memory (fingerprint)",
         "memory_must": "memory_always_recalled ON memory (kind) WHERE kind = 'preference' OR pinned = 1",
     }.items():
         db.execute(f"DROP INDEX {old}")
-        db.execute(f"CREATE INDEX {made}")
+        db.execute(f"CREATE INDEX {definition}")
 
 
 def _rebuild_memory_search(db: sqlite3.Connection) -> None:

@@ -27,7 +27,7 @@ def test_every_change_can_be_undone_and_redone(tmp_path: Path) -> None:
         assert (memories.get(name).content.text, memories.get(name).pinned) == ("The port is 8080.", True)
         run_now(memories.undo(name, 4))
         assert memories.get(name).content.text == "The port is 9090."
-        assert run_now(memories.undo(name, 1)) is None and memories.listed(standing=None) == []
+        assert run_now(memories.undo(name, 1)) is None and memories.listed(status=None) == []
         run_now(memories.undo(name, 6))
         assert memories.get(name).content.text == "The port is 9090."
         assert [one.number for one in memories.changes(name)] == [1, 2, 3, 4, 5, 6, 7]
@@ -105,7 +105,7 @@ def test_erasing_removes_everything_recorded(tmp_path: Path) -> None:
 def _live(folder: Path) -> bytes:
     """Return everything about the memory that can still be read from the file."""
     with memories_at(folder) as memories:
-        return repr(memories.listed(standing=None)).encode()
+        return repr(memories.listed(status=None)).encode()
 
 
 def test_forgetting_a_session_or_folder_keeps_what_the_user_wrote(tmp_path: Path) -> None:
@@ -190,7 +190,7 @@ def _do(memories: Memories, did: str, which: int, number: int) -> None:
     if did == "keep":
         save_memory(memories, TEXTS[which], by="user" if number == 1 else "agent", reach="folder", place=f"/{number}")
         return
-    known = sorted(memories.listed(standing=None), key=lambda one: one.created_at)
+    known = sorted(memories.listed(status=None), key=lambda one: one.created_at)
     if not known:
         return
     memory = known[which % len(known)]

@@ -30,8 +30,10 @@ def deploys(count: int, verdict: str = "and went well", **more: Any) -> list[Mem
 def test_three_similar_successes_are_a_heuristic_and_two_are_none() -> None:
     assert derive_lessons(deploys(2)) == []
     (lesson,) = derive_lessons(deploys(4))
-    assert lesson.said.kind == "heuristic" and "make release" in lesson.said.text and lesson.said.scope_id == "/w"
-    assert lesson.said.confidence == 4 / 6 and lesson.reason.startswith("4 similar runs went well")
+    assert (
+        lesson.content.kind == "heuristic" and "make release" in lesson.content.text and lesson.content.scope_id == "/w"
+    )
+    assert lesson.content.confidence == 4 / 6 and lesson.reason.startswith("4 similar runs went well")
 
 
 def test_a_completed_run_alone_teaches_nothing() -> None:
@@ -40,7 +42,7 @@ def test_a_completed_run_alone_teaches_nothing() -> None:
 
 def test_similar_failures_are_an_anti_pattern_with_their_error() -> None:
     (lesson,) = derive_lessons(deploys(3, verdict="", status="failed", error="the port is taken"))
-    assert lesson.said.kind == "anti-pattern" and "the port is taken" in lesson.said.text
+    assert lesson.content.kind == "anti-pattern" and "the port is taken" in lesson.content.text
 
 
 def test_mixed_outcomes_teach_nothing() -> None:
@@ -102,7 +104,7 @@ def test_consolidation_proposes_once_and_accepting_and_undoing_are_changes(tmp_p
             "When a site is deployed: make release."
         ]
         run_now(tray.undo(lesson.id))
-        assert memories.listed(kind="heuristic", standing=None) == []
+        assert memories.listed(kind="heuristic", status=None) == []
 
 
 def keep_outcome(memories: Memories, outcome: Memory) -> None:

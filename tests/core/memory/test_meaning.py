@@ -49,7 +49,7 @@ class Shelf:
 
     async def find(self, text: str, *wanted: tuple[str, str]) -> list[str]:
         near = await self.memories.similarities(text, wanted or None)
-        return [one.memory.content.text for one in self.memories.find(text, scopes=wanted or None, near=near)]
+        return [one.memory.content.text for one in self.memories.find(text, scopes=wanted or None, similarities=near)]
 
 
 @asynccontextmanager
@@ -78,7 +78,7 @@ def test_a_memory_is_found_by_other_words_of_the_same_meaning(tmp_path: Path) ->
         assert await shelf.find("vessel sunrise") == []
         assert await shelf.meaning.catch_up() == 2 and await shelf.meaning.catch_up() == 0
         assert (await shelf.find("vessel sunrise"))[:1] == [BOAT]
-        found = shelf.memories.find("vessel sunrise", near=await shelf.memories.similarities("vessel sunrise"))
+        found = shelf.memories.find("vessel sunrise", similarities=await shelf.memories.similarities("vessel sunrise"))
         assert found[0].reason.startswith("similarity: 0.") and found[0].share == 0
 
     run(tmp_path, small_model(tmp_path / "model"), act)

@@ -122,7 +122,7 @@ def _remembered(path: Path) -> dict[str, Any]:
     book = MemoryStore(path, None, index_terms)
     memories = Memories(book)
     try:
-        known = memories.listed(standing=None)
+        known = memories.listed(status=None)
         told = {one.id: [dataclasses.asdict(change) for change in memories.changes(one.id)] for one in known}
         found = [one.memory.id for one in memories.find("ports of the server")]
         shown = {"memories": [dataclasses.asdict(one) for one in known], "changes": told, "remembered": found}
