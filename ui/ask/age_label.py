@@ -62,14 +62,15 @@ class AgeLabel(QLabel):
     def update_text(self) -> None:
         """Update the text, and tick every second while a countdown is shown."""
         now = self._clock()
-        left = (self._until - now) // SECOND
-        counting = self._until > 0 and left >= 0
-        waited = self._before + self._pattern.format(age_text(self._asked, now))
-        if counting:
-            self.setText(f"{waited} · {_tr('{} left, then {}').format(f'{left // 60}:{left % 60:02}', self._then)}")
+        seconds_left = (self._until - now) // SECOND
+        counting_down = self._until > 0 and seconds_left >= 0
+        age = self._before + self._pattern.format(age_text(self._asked, now))
+        if counting_down:
+            countdown = f"{seconds_left // 60}:{seconds_left % 60:02}"
+            self.setText(f"{age} · {_tr('{} left, then {}').format(countdown, self._then)}")
         else:
-            self.setText(f"{waited} · {_tr('waits until you answer')}" if self._show_waiting else waited)
-        self._ticks.setInterval(COUNTDOWN_INTERVAL_MS if counting else AGE_INTERVAL_MS)
+            self.setText(f"{age} · {_tr('waits until you answer')}" if self._show_waiting else age)
+        self._ticks.setInterval(COUNTDOWN_INTERVAL_MS if counting_down else AGE_INTERVAL_MS)
 
     def showEvent(self, event: QShowEvent) -> None:
         self.update_text()

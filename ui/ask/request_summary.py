@@ -61,12 +61,12 @@ def summarize_question(question: Question) -> RequestSummary:
     )
 
 
-def summarize_permission(wanted: PendingPermission, place: str = "") -> RequestSummary:
-    head = request_title(wanted.request)
-    bar = f"{head} {one_line(wanted.request.object)}"
-    accessible_text = _tr("Permission request: {}").format(accessible_title(wanted))
+def summarize_permission(pending: PendingPermission, badge: str = "") -> RequestSummary:
+    title = request_title(pending.request)
+    bar_text = f"{title} {one_line(pending.request.object)}"
+    accessible_text = _tr("Permission request: {}").format(accessible_title(pending))
     return RequestSummary(
-        wanted.id, "consent", "shield-question-mark", head, "", bar, accessible_text, wanted.asked_at, place
+        pending.id, "consent", "shield-question-mark", title, "", bar_text, accessible_text, pending.asked_at, badge
     )
 
 

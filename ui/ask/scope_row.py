@@ -103,10 +103,10 @@ class ScopeRow(QWidget):
         return scope_consequence(self._request, cast("RuleScope", scope))
 
     def select_number(self, number: int) -> bool:
-        words = list(self._chips)
-        if not 1 <= number <= len(words) or len(words) == 1:
+        option_ids = list(self._chips)
+        if not 1 <= number <= len(option_ids) or len(option_ids) == 1:
             return False
-        self.select(words[number - 1])
+        self.select(option_ids[number - 1])
         return True
 
     def restyle(self, look: Look) -> None:
@@ -116,9 +116,9 @@ class ScopeRow(QWidget):
             name.setFont(look.fonts.second)
 
     def _chip(self, look: Look, text: str, name: str) -> Button:
-        made = Button(look, text, name=name)
-        made.setCheckable(True)
-        return made
+        chip = Button(look, text, name=name)
+        chip.setCheckable(True)
+        return chip
 
     def _chooser(self, word: str) -> Callable[[], None]:
         return lambda: self.select(word)
@@ -181,18 +181,18 @@ class FlowLayout(QLayout):
         return QSize(min(160, max((s.width() for s in sizes), default=0)), max((s.height() for s in sizes), default=0))
 
     def _place(self, rect: QRect, *, move: bool) -> int:
-        left, top, high = rect.left(), rect.top(), 0
+        x, y, row_height = rect.left(), rect.top(), 0
         for item in self._items:
             hint = item.sizeHint()
-            if left > rect.left() and left + hint.width() > rect.right() + 1:
-                left, top, high = rect.left(), top + high + GAP, 0
+            if x > rect.left() and x + hint.width() > rect.right() + 1:
+                x, y, row_height = rect.left(), y + row_height + GAP, 0
             if move:
-                item.setGeometry(QRect(left, top, min(hint.width(), rect.width()), hint.height()))
-            left += hint.width() + GAP
-            high = max(high, hint.height())
-        return top + high - rect.top()
+                item.setGeometry(QRect(x, y, min(hint.width(), rect.width()), hint.height()))
+            x += hint.width() + GAP
+            row_height = max(row_height, hint.height())
+        return y + row_height - rect.top()
 
 
 def _short(pattern: str) -> str:
-    shown = one_line(pattern)
-    return shown if len(shown) <= MAX_PATTERN_CHARS else f"{shown[: MAX_PATTERN_CHARS - 1]}…"
+    line = one_line(pattern)
+    return line if len(line) <= MAX_PATTERN_CHARS else f"{line[: MAX_PATTERN_CHARS - 1]}…"
