@@ -39,9 +39,9 @@ class ModeButton(Button):
 
     def show_mode(self, mode: str) -> None:
         """Show this mode; an unknown or empty name hides the button."""
-        known = mode in MODES
-        self.setVisible(known)
-        if not known:
+        is_known = mode in MODES
+        self.setVisible(is_known)
+        if not is_known:
             return
         name, line = mode_text(mode)  # type: ignore[arg-type]  # one of MODES
         self.setText(name)
@@ -53,8 +53,8 @@ class ModeButton(Button):
 
     def open_menu(self) -> None:
         """Open the menu above the button, because the composer is at the bottom of the window."""
-        high = self._menu.sizeHint().height()
-        self._menu.popup(self.mapToGlobal(QPoint(0, -high - 4)))
+        menu_height = self._menu.sizeHint().height()
+        self._menu.popup(self.mapToGlobal(QPoint(0, -menu_height - 4)))
 
     def restyle(self, look: Look) -> None:
         super().restyle(look)
