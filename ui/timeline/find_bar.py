@@ -129,19 +129,19 @@ class RunFindBar(QWidget):
         for button in self._buttons[:2]:
             button.setEnabled(len(self._hits) > 1)
 
-    def _button(self, name: str, icon_name: str, tooltip: str, by: int) -> QToolButton:
-        made = QToolButton()
-        made.setObjectName(name)
-        set_icon(made, icon_name, self._look.theme.second, self._look.size(16))
-        made.setToolTip(tooltip)
-        made.setAccessibleName(tooltip)
-        made.clicked.connect((lambda: self.step_match(by)) if by else self.close_field)
-        return made
+    def _button(self, name: str, icon_name: str, tooltip: str, offset: int) -> QToolButton:
+        button = QToolButton()
+        button.setObjectName(name)
+        set_icon(button, icon_name, self._look.theme.second, self._look.size(16))
+        button.setToolTip(tooltip)
+        button.setAccessibleName(tooltip)
+        button.clicked.connect((lambda: self.step_match(offset)) if offset else self.close_field)
+        return button
 
-    def _show_field(self, shown: bool) -> None:
-        self._open.setVisible(not shown)
-        for part in (self._field, self._count, *self._buttons):
-            part.setVisible(shown)
+    def _show_field(self, visible: bool) -> None:
+        self._open.setVisible(not visible)
+        for widget in (self._field, self._count, *self._buttons):
+            widget.setVisible(visible)
 
     # Qt overrides
 

@@ -123,12 +123,12 @@ class NestLayout:
         return start + count - first
 
     def _anchored(self, number: int) -> list[tuple[int, Nest]]:
-        found = []
+        anchored = []
         for nest in self:
             owner, row = divmod(nest.anchor, SPAN)
             if owner == number:
-                found.append((row if number else self._place_of(row) or 0, nest))
-        return sorted(found, key=lambda pair: pair[0])
+                anchored.append((row if number else self._place_of(row) or 0, nest))
+        return sorted(anchored, key=lambda pair: pair[0])
 
     def _add(self, start: int, number: int, first: int) -> None:
         part = _Part(start, number, first)

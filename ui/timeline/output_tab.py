@@ -54,11 +54,11 @@ class FittedTextView(TextView):
         self.show_text(text)
 
     def fit_height(self) -> None:
-        layout, block, tall = self.document().documentLayout(), self.document().begin(), 0.0
+        layout, block, text_height = self.document().documentLayout(), self.document().begin(), 0.0
         while block.isValid():  # forces layout: a block without layout counts as one line
-            tall += layout.blockBoundingRect(block).height()
+            text_height += layout.blockBoundingRect(block).height()
             block = block.next()
-        self.setFixedHeight(ceil(max(tall, self.fontMetrics().lineSpacing())) + 2)
+        self.setFixedHeight(ceil(max(text_height, self.fontMetrics().lineSpacing())) + 2)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
@@ -101,17 +101,17 @@ class OutputTab(QWidget):
         self._next.stop()
         self._session, self._source = session, source
         self._rest, self._at = "", 0
-        head = self._rows.full_text(session, source.seq, source.field, FIRST_CHARACTERS) if source else ""
-        lines = head.split("\n", FIRST_LINES)
-        shown = "\n".join(lines[:FIRST_LINES])
-        self._at = len(shown)
-        self._text.show_text(shown)
-        more = source is not None and (len(lines) > FIRST_LINES or len(head) >= FIRST_CHARACTERS)
-        self._all.setVisible(more)
-        if source and more:
+        first_characters = self._rows.full_text(session, source.seq, source.field, FIRST_CHARACTERS) if source else ""
+        lines = first_characters.split("\n", FIRST_LINES)
+        first_lines = "\n".join(lines[:FIRST_LINES])
+        self._at = len(first_lines)
+        self._text.show_text(first_lines)
+        has_more = source is not None and (len(lines) > FIRST_LINES or len(first_characters) >= FIRST_CHARACTERS)
+        self._all.setVisible(has_more)
+        if source and has_more:
             self._all.setEnabled(True)
             self._all.setText(self.tr("Show all ({})").format(size(source.size)))
-        return shown
+        return first_lines
 
     def show_all(self) -> None:
         """Read the full text and append it in pieces, so that the window stays responsive."""

@@ -171,52 +171,52 @@ class TimelineRowDelegate(QStyledItemDelegate):
         columns, theme, fonts = self.columns(box.width()), self._look.theme, self._look.fonts
         metrics = QFontMetrics(fonts.second)
         text = compaction_line(step)
-        shows = f" · {translate('show what was compacted')}" if step.metrics.get("before") else ""
+        link_text = f" · {translate('show what was compacted')}" if step.metrics.get("before") else ""
         left, right = columns.text, box.width() - EDGE
-        wide = metrics.horizontalAdvance(text + shows)
-        x = max(left, left + (right - left - wide) // 2)
+        text_width = metrics.horizontalAdvance(text + link_text)
+        x = max(left, left + (right - left - text_width) // 2)
         middle = box.y() + box.height() // 2
         painter.setPen(QPen(theme.strong_line, 1, Qt.PenStyle.DashLine))
         if x - 14 > left:
             painter.drawLine(left, middle, x - 14, middle)
-            painter.drawLine(x + wide + 14, middle, right, middle)
-        self._text(painter, QRect(x, box.y(), wide + 2, box.height()), text, theme.second, fonts.second)
+            painter.drawLine(x + text_width + 14, middle, right, middle)
+        self._text(painter, QRect(x, box.y(), text_width + 2, box.height()), text, theme.second, fonts.second)
         x += metrics.horizontalAdvance(text)
-        self._text(painter, QRect(x, box.y(), wide + 2, box.height()), shows, theme.accent, fonts.second)
+        self._text(painter, QRect(x, box.y(), text_width + 2, box.height()), link_text, theme.accent, fonts.second)
 
     def _reply(self, painter: QPainter, box: QRect, step: Step) -> None:
         """Paint nothing: a widget covers this row."""
 
-    def _paint_picture(self, painter: QPainter, box: QRect, step: Step, chosen: bool) -> None:
+    def _paint_picture(self, painter: QPainter, box: QRect, step: Step, selected: bool) -> None:
         """Paint a step row from the cache. The key contains everything that the appearance of the row depends on."""
-        screen, theme = painter.device(), self._look.theme
-        ratio = screen.devicePixelRatio()
-        tenths = 0 if step.ended_at else self._model.duration_of(step) // TENTH_SECOND
+        device, theme = painter.device(), self._look.theme
+        ratio = device.devicePixelRatio()
+        elapsed_tenths = 0 if step.ended_at else self._model.duration_of(step) // TENTH_SECOND
         key = (
             step.row,
             box.width(),
             box.height(),
-            chosen,
+            selected,
             ratio,
-            tenths,
+            elapsed_tenths,
             self._model.axis(step.run),
             self._arrow(step),
             self._model.is_expanded(step.row),
         )
-        inside = QRect(0, 0, box.width(), box.height())
-        background = theme.selection if chosen else theme.background
+        row_rect = QRect(0, 0, box.width(), box.height())
+        background = theme.selection if selected else theme.background
         picture = self._pictures.pixmap_for(
-            key, step, box.size(), ratio, background, lambda onto: self._work(onto, inside, step),
-            room=round(CACHED_SCREENS * screen.width() * screen.height() * ratio * ratio),
+            key, step, box.size(), ratio, background, lambda row_painter: self._work(row_painter, row_rect, step),
+            max_pixels=round(CACHED_SCREENS * device.width() * device.height() * ratio * ratio),
         )  # fmt: skip
         painter.drawPixmap(box.topLeft(), picture)
-        if chosen:
+        if selected:
             draw_frame(painter, box, 0, None, theme.chosen)
 
-    def _badges(self, painter: QPainter, right: int, box: QRect, shown: list[Badge]) -> int:
+    def _badges(self, painter: QPainter, right: int, box: QRect, badges: list[Badge]) -> int:
         """Paint badges from right to left; return the left edge of the last one."""
         theme, height = self._look.theme, self._caption.height() + 5
-        for badge in reversed(shown):
+        for badge in reversed(badges):
             width = self._caption.horizontalAdvance(badge.text) + 2 * BADGE_PADDING
             frame = QRectF(right - width + 0.5, box.y() + (box.height() - height) // 2 + 0.5, width - 1, height - 1)
             painter.setPen(QPen(theme.strong_line, 1))
@@ -228,10 +228,10 @@ class TimelineRowDelegate(QStyledItemDelegate):
 
     def _bar(self, painter: QPainter, columns: RowColumns, box: QRect, step: Step, color: QColor) -> None:
         """Paint the duration bar of a step on the time axis of its run."""
-        began, ended = self._model.axis(step.run)
-        whole = max(1, ended - began)
-        width = max(4.0, columns.bar_width * min(1.0, self._model.duration_of(step) / whole))
-        x = columns.bar + columns.bar_width * min(1.0, max(0.0, (step.started_at - began) / whole))
+        run_start, run_end = self._model.axis(step.run)
+        run_duration = max(1, run_end - run_start)
+        width = max(4.0, columns.bar_width * min(1.0, self._model.duration_of(step) / run_duration))
+        x = columns.bar + columns.bar_width * min(1.0, max(0.0, (step.started_at - run_start) / run_duration))
         x = min(x, columns.bar + columns.bar_width - width)
         painter.setPen(Qt.PenStyle.NoPen)
         painter.setBrush(blend(color, self._look.theme.background, 0.9))

@@ -191,16 +191,16 @@ class RunEndCard(QFrame):
     def restyle(self, look: Look) -> None:
         self._look = look
         self._status.setFont(look.fonts.strong)
-        for part in (self._figures, self._why, self._cure, self._prompt):
-            part.setFont(look.fonts.text)
+        for widget in (self._figures, self._why, self._cure, self._prompt):
+            widget.setFont(look.fonts.text)
         self._again.restyle(look)
         self._files.setFont(look.fonts.text)
         self._proposals.setFont(look.fonts.text)
         self._saved_label.setFont(look.fonts.second)
         self._note.setFont(look.fonts.text)
-        if shown := self._shown:
+        if content := self._shown:
             self._shown = None
-            self.show_end(*shown)
+            self.show_end(*content)
 
     def _show_files(self, files: tuple[RunFileChange, ...]) -> None:
         new = sum(file.created for file in files)
@@ -225,38 +225,38 @@ class RunEndCard(QFrame):
         self._names_box.setVisible(bool(files))
 
     def _file(self, file: RunFileChange) -> QPushButton:
-        made = self._link("end.file")
-        made.setFont(self._look.fonts.mono)
+        link = self._link("end.file")
+        link.setFont(self._look.fonts.mono)
         name = visible(file.path)
         metrics = QFontMetrics(self._look.fonts.mono)
         figures = " ".join(f"{sign}{number}" for sign, number in (("+", file.added), ("−", file.removed)) if number)
-        shown = metrics.elidedText(name, Qt.TextElideMode.ElideMiddle, self._look.size(180))
-        made.setText(f" {shown} {figures}".rstrip())
-        made.setToolTip(tooltip_text(translate("Show changes in {}").format(name)))
-        made.setAccessibleName(f"{name} {figures}")
+        elided_name = metrics.elidedText(name, Qt.TextElideMode.ElideMiddle, self._look.size(180))
+        link.setText(f" {elided_name} {figures}".rstrip())
+        link.setToolTip(tooltip_text(translate("Show changes in {}").format(name)))
+        link.setAccessibleName(f"{name} {figures}")
         icon_name = "file-plus" if file.created else "file-pen-line"
-        set_icon(made, icon_name, self._look.theme.done, self._look.size(16))
-        made.clicked.connect(lambda: self.changes_requested.emit(file.path))
-        return made
+        set_icon(link, icon_name, self._look.theme.done, self._look.size(16))
+        link.clicked.connect(lambda: self.changes_requested.emit(file.path))
+        return link
 
     def _link(self, name: str) -> QPushButton:
-        made = QPushButton(self)
-        made.setObjectName(name)
-        made.setProperty("tone", "link")
-        made.setFont(self._look.fonts.text)
-        made.setCursor(Qt.CursorShape.PointingHandCursor)
-        return made
+        link = QPushButton(self)
+        link.setObjectName(name)
+        link.setProperty("tone", "link")
+        link.setFont(self._look.fonts.text)
+        link.setCursor(Qt.CursorShape.PointingHandCursor)
+        return link
 
-    def _thumb(self, word: str) -> QToolButton:
-        made = QToolButton()
-        made.setObjectName(f"end.{word}")
-        made.setCheckable(True)
-        made.setProperty("tone", "framed")
-        text = translate("It helped") if word == "up" else translate("It did not help")
-        made.setToolTip(text)
-        made.setAccessibleName(text)
-        made.clicked.connect(lambda: self._rate(word))
-        return made
+    def _thumb(self, direction: str) -> QToolButton:
+        thumb_button = QToolButton()
+        thumb_button.setObjectName(f"end.{direction}")
+        thumb_button.setCheckable(True)
+        thumb_button.setProperty("tone", "framed")
+        text = translate("It helped") if direction == "up" else translate("It did not help")
+        thumb_button.setToolTip(text)
+        thumb_button.setAccessibleName(text)
+        thumb_button.clicked.connect(lambda: self._rate(direction))
+        return thumb_button
 
     def _rate(self, word: str) -> None:
         """Rate the run; the same thumb again removes the rating."""

@@ -74,10 +74,10 @@ class TimelineModel(NestedRows):
             if row < self._count and (position := self.position_of(row)) is not None:
                 self._changed(position)
         if rows and rows[-1] >= self._count:
-            shown = self._count - self._folds.hidden_count
+            visible_count = self._count - self._folds.hidden_count
             self._append(rows[-1] + 1)
-            if more := self._count - self._folds.hidden_count - shown:
-                self.rows_added.emit(more)
+            if added_count := self._count - self._folds.hidden_count - visible_count:
+                self.rows_added.emit(added_count)
 
     def show_draft(self, text: str) -> None:
         """Show the reply in progress as an additional row at the end."""
@@ -166,10 +166,12 @@ class TimelineModel(NestedRows):
 
     def header(self, run: int) -> Step | None:
         """The header row of a run."""
-        if run not in self._headers and (found := next((one for one in self.opening(run) if one.kind == "run"), None)):
-            self._headers[run] = found.row
-        row_or_none = self._headers.get(run)
-        return None if row_or_none is None else self._pages.step(row_or_none)
+        if run not in self._headers:
+            header_step = next((step for step in self.opening(run) if step.kind == "run"), None)
+            if header_step is None:
+                return None
+            self._headers[run] = header_step.row
+        return self._pages.step(self._headers[run])
 
     def opening(self, run: int) -> Iterator[Step]:
         """Yield the first rows of a run: the messages that started it, and its header."""

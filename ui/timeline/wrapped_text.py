@@ -34,11 +34,11 @@ class WrappedTextCache:
         return wrapped
 
     def _lay_out(self, text: str, width: int) -> WrappedText:
-        shown = visible(cut_lines(text[:CHARACTERS])).strip()
-        lines = shown.split("\n")
+        display_text = visible(cut_lines(text[:CHARACTERS])).strip()
+        lines = display_text.split("\n")
         truncated = len(text) > CHARACTERS or len(lines) > LINES
-        shown = "\u2028".join(lines[:LINES]) + ("…" if truncated else "")
-        layout = QTextLayout(shown, self._font)
+        display_text = "\u2028".join(lines[:LINES]) + ("…" if truncated else "")
+        layout = QTextLayout(display_text, self._font)
         option = QTextOption()
         option.setWrapMode(QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere)
         layout.setTextOption(option)

@@ -73,12 +73,12 @@ class WaterfallModel(QAbstractTableModel):
             self._source.row_samples(self.session, self._at, min(SLICE, self._end - self._at)) if self.session else []
         )
         self._at = samples[-1].row + 1 if samples else self._end
-        shown = [sample for sample in samples if sample.kind not in KINDS_WITHOUT_BAR]
-        if shown:
+        bars = [sample for sample in samples if sample.kind not in KINDS_WITHOUT_BAR]
+        if bars:
             position = len(self._rows)
-            self.beginInsertRows(QModelIndex(), position, position + len(shown) - 1)
-            self._rows.extend(sample.row for sample in shown)
-            for sample in shown:
+            self.beginInsertRows(QModelIndex(), position, position + len(bars) - 1)
+            self._rows.extend(sample.row for sample in bars)
+            for sample in bars:
                 self._count(sample)
             self.endInsertRows()
         self.progressed.emit()
