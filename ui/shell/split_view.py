@@ -28,10 +28,10 @@ class SplitView(QWidget):
     """The second pane was created."""
 
     def __init__(
-        self, build: Callable[[], SessionPane], known: SessionIndex, selection: Selection, state: WindowState
+        self, build: Callable[[], SessionPane], session_index: SessionIndex, selection: Selection, state: WindowState
     ) -> None:
         super().__init__()
-        self._build, self._known, self._selection, self._state = build, known, selection, state
+        self._build, self._known, self._selection, self._state = build, session_index, selection, state
         self._split = QSplitter(Qt.Orientation.Horizontal)
         self._split.setObjectName("desk")
         self._split.setHandleWidth(1)
@@ -44,7 +44,7 @@ class SplitView(QWidget):
         self._moved = QTimer(self, singleShot=True, interval=0)
         self._moved.timeout.connect(self._follow_keyboard)
         self.active_pane = self._add()
-        self._call()
+        self._name_panes()
 
     @property
     def panes(self) -> list[SessionPane]:
@@ -77,16 +77,17 @@ class SplitView(QWidget):
 
     def restore(self, *, activate: bool) -> None:
         """Restore tabs and split from the stored window state; with `activate`, also which pane was active."""
-        state, known = self._state, self._known
-        tabs, besides = ([name for name in state.text(key).split() if name in known] for key in ("tabs", "beside.tabs"))
-        beside, worked = state.text("beside"), state.text("side") == "beside"
+        state, session_index = self._state, self._known
+        tabs = [session for session in state.text("tabs").split() if session in session_index]
+        other_tabs = [session for session in state.text("beside.tabs").split() if session in session_index]
+        other_session, other_was_active = state.text("beside"), state.text("side") == "beside"
         self._restored = True
         self.active_pane.tabs.open(tabs)
-        if beside in known and beside != self.active_pane.session:
-            self.show_in_other_pane(beside)
-            self._sides[1].tabs.open(besides)
-            if activate and worked:
-                self._selection.choose_session(beside)
+        if other_session in session_index and other_session != self.active_pane.session:
+            self.show_in_other_pane(other_session)
+            self._sides[1].tabs.open(other_tabs)
+            if activate and other_was_active:
+                self._selection.choose_session(other_session)
         self._mark()
 
     def show_session(self, name: str) -> None:
@@ -116,23 +117,23 @@ class SplitView(QWidget):
             self._selection.choose_session(self.other_pane.session)
             self.active_view.page.focus_tab()
 
-    def move_to_other_pane(self, stays: str = "") -> bool:
+    def move_to_other_pane(self, replacement: str = "") -> bool:
         """Move the active session to the other pane.
 
         Its old pane then shows `stays`, else its next tab, else the session of the other pane. If none of these exists,
         nothing changes and the result is False.
         """
         source, name = self.active_pane, self.active_pane.session
-        rest = [each for each in source.tabs.permanent() if each != name]
-        next_session = stays or (rest[0] if rest else self.other_session)
+        other_tabs = [tab for tab in source.tabs.permanent() if tab != name]
+        next_session = replacement or (other_tabs[0] if other_tabs else self.other_session)
         if next_session in {"", name}:
             return False
-        kept = self.active_has_tab
+        had_tab = self.active_has_tab
         source.tabs.close(name)
         target = self.other_pane or self._open()
         source.show_session(next_session)
         target.show_session(name)
-        if kept:
+        if had_tab:
             target.tabs.open([name])
         self.active_pane = target
         self._mark()
@@ -227,7 +228,7 @@ class SplitView(QWidget):
         side.show()
         half = self._split.width() // 2
         self._split.setSizes([half, half])
-        self._call()
+        self._name_panes()
         return side
 
     def _close(self, side: SessionPane) -> None:
@@ -240,7 +241,7 @@ class SplitView(QWidget):
             side.tabs.close(name)
         side.session = ""
         self._sides, self.active_pane = [stays, side], stays
-        self._call()
+        self._name_panes()
         stays.tabs.open(names)
         if focused and side.isAncestorOf(focused):
             self.active_view.page.focus_tab()
@@ -251,13 +252,13 @@ class SplitView(QWidget):
 
     def _side_of(self, name: str) -> SessionPane:
         """Return the pane that shows a session, else the pane that has a tab for it, else the active pane."""
-        shown = next((side for side in self.panes if name and side.session == name), None)
-        return shown or next((side for side in self.panes if name in side.tabs.permanent()), self.active_pane)
+        showing_pane = next((pane for pane in self.panes if name and pane.session == name), None)
+        return showing_pane or next((pane for pane in self.panes if name in pane.tabs.permanent()), self.active_pane)
 
-    def _call(self) -> None:
-        left, right = self.tr("Left session"), self.tr("Right session")
-        for side, name, words in zip(self._sides, ("side", "beside"), (left, right), strict=False):
-            side.set_names(name, words)
+    def _name_panes(self) -> None:
+        names = (("side", self.tr("Left session")), ("beside", self.tr("Right session")))
+        for pane, (object_name, accessible_name) in zip(self._sides, names, strict=False):
+            pane.set_names(object_name, accessible_name)
 
     def _open_origin(self, step: Step) -> None:
         """Open the original session when the user activates the row of a fork."""

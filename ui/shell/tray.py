@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from PySide6.QtCore import QObject, Qt, QTimer, Signal
+from PySide6.QtCore import QObject, QRect, Qt, QTimer, Signal
 from PySide6.QtGui import QColor, QFont, QIcon, QPainter, QPixmap
 from PySide6.QtWidgets import QApplication, QMenu, QSystemTrayIcon, QWidget
 
@@ -119,30 +119,31 @@ def notification_text(new: WaitingRequests) -> tuple[str, str]:
     return f"Journeyman ({len(new)})", _shorten(", ".join(sessions[:3]) + more)
 
 
-def with_badge(picture: QIcon, number: int, dot: QColor) -> QIcon:
+def with_badge(icon: QIcon, number: int, badge_color: QColor) -> QIcon:
     """Return the icon with a number badge."""
     if not number:
-        return picture
-    made = QIcon()
-    for side in SIDES:
-        drawn = QPixmap(side, side)
-        drawn.fill(Qt.GlobalColor.transparent)
-        with QPainter(drawn) as painter:
+        return icon
+    badged_icon = QIcon()
+    for icon_size in SIDES:
+        drawing = QPixmap(icon_size, icon_size)
+        drawing.fill(Qt.GlobalColor.transparent)
+        with QPainter(drawing) as painter:
             painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-            picture.paint(painter, 0, 0, side, side)
-            wide = max(9, side * 5 // 8)
+            icon.paint(painter, 0, 0, icon_size, icon_size)
+            badge_size = max(9, icon_size * 5 // 8)
             painter.setPen(Qt.PenStyle.NoPen)
-            painter.setBrush(dot)
-            painter.drawEllipse(side - wide, side - wide, wide, wide)
+            painter.setBrush(badge_color)
+            badge_rect = QRect(icon_size - badge_size, icon_size - badge_size, badge_size, badge_size)
+            painter.drawEllipse(badge_rect)
             font = QFont("Inter")
-            font.setPixelSize(max(7, wide * 3 // 4))
+            font.setPixelSize(max(7, badge_size * 3 // 4))
             font.setWeight(QFont.Weight.Bold)
             painter.setFont(font)
-            painter.setPen(QColor("black") if dot.lightness() > 110 else QColor("white"))
+            painter.setPen(QColor("black") if badge_color.lightness() > 110 else QColor("white"))
             text = str(number) if number < 10 else "9+"
-            painter.drawText(side - wide, side - wide, wide, wide, Qt.AlignmentFlag.AlignCenter, text)
-        made.addPixmap(drawn)
-    return made
+            painter.drawText(badge_rect, Qt.AlignmentFlag.AlignCenter, text)
+        badged_icon.addPixmap(drawing)
+    return badged_icon
 
 
 def _shorten(text: str, max_length: int = MAX_TEXT) -> str:

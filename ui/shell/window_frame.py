@@ -62,9 +62,9 @@ class WindowFrame(QMainWindow):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        left = int(self._state.number("sidebar_width", SIDEBAR))
-        self._sidebar.setGeometry(0, 0, left, self.height())
-        self._edge.setGeometry(left, 0, 1, self.height())
+        sidebar_width = int(self._state.number("sidebar_width", SIDEBAR))
+        self._sidebar.setGeometry(0, 0, sidebar_width, self.height())
+        self._edge.setGeometry(sidebar_width, 0, 1, self.height())
 
     def closeEvent(self, event: QCloseEvent) -> None:
         event.ignore()
@@ -72,11 +72,11 @@ class WindowFrame(QMainWindow):
             self.shut_down()
 
 
-def _ground(inside: QWidget, color: QColor) -> QWidget:
-    made = QWidget(inside)
-    made.setAutoFillBackground(True)
-    made.setPalette(_filled(color))
-    return made
+def _ground(parent: QWidget, color: QColor) -> QWidget:
+    background = QWidget(parent)
+    background.setAutoFillBackground(True)
+    background.setPalette(_filled(color))
+    return background
 
 
 def _filled(color: QColor) -> QPalette:
