@@ -74,8 +74,8 @@ class SettingsController:
             self._dialog.activateWindow()
         await self._read()
 
-    def _show(self, shown: SettingsSnapshot) -> None:
-        dialog = self._dialog = SettingsDialog(self._window.look, shown, self._window)
+    def _show(self, snapshot: SettingsSnapshot) -> None:
+        dialog = self._dialog = SettingsDialog(self._window.look, snapshot, self._window)
         self._models = ProvidersController(self._window.look, dialog, self._bridge, self._tasks, self._change)
         self._schedules = SchedulesController(dialog, self._bridge, self._tasks)
         self._agents = ExternalAgentsController(dialog, self._bridge, self._tasks)
@@ -90,12 +90,12 @@ class SettingsController:
 
     async def _read(self) -> None:
         """Read the data of the dialog from the engine, and show it unless the user changed a setting meanwhile."""
-        dialog, before = self._dialog, self._changes
-        shown = await self._bridge.ask(_load_snapshot)
-        if self._changes == before:
-            if self._dialog is not None and self._dialog is dialog and shown != self._known:
-                self._dialog.refresh(shown)
-            self._known = shown
+        dialog, changes = self._dialog, self._changes
+        snapshot = await self._bridge.ask(_load_snapshot)
+        if self._changes == changes:
+            if self._dialog is not None and self._dialog is dialog and snapshot != self._known:
+                self._dialog.refresh(snapshot)
+            self._known = snapshot
 
     async def _count(self) -> None:
         dialog = self._dialog
@@ -148,14 +148,14 @@ class SettingsController:
         ConfirmDialog(self._window.look, title, text, _tr("Restore and restart"), act, over).open()
 
     async def _back_up(self) -> None:
-        made = await self._bridge.ask(lambda engine: engine.back_up())
-        self._show_message(_tr("Backed up to {}").format(made.summary))
+        backup = await self._bridge.ask(lambda engine: engine.back_up())
+        self._show_message(_tr("Backed up to {}").format(backup.summary))
         await self._count()
 
     async def _compact(self) -> None:
-        done = await self._bridge.ask(lambda engine: engine.compact())
+        result = await self._bridge.ask(lambda engine: engine.compact())
         compacted = _tr("Compacted the database from {before} to {after}.")
-        self._show_message(compacted.format(before=size(done.before), after=size(done.after)))
+        self._show_message(compacted.format(before=size(result.before), after=size(result.after)))
         await self._count()
 
     def _open_session(self, session: str) -> None:
