@@ -57,46 +57,46 @@ class ExportDialog(QDialog):
         column.setSpacing(8)
         column.addWidget(label(visible(title), look.fonts.title, name="export.title", wrap=True))
         self._kinds = QButtonGroup(self)
-        for place, form in enumerate(self._formats):
-            choice = QRadioButton(f"{self.tr(form.title)}  ·  {self.tr(form.about)}")
-            choice.setObjectName(f"export.format.{form.id}")
+        for index, export_format in enumerate(self._formats):
+            choice = QRadioButton(f"{self.tr(export_format.title)}  ·  {self.tr(export_format.about)}")
+            choice.setObjectName(f"export.format.{export_format.id}")
             choice.setFont(look.fonts.text)
-            self._kinds.addButton(choice, place)
+            self._kinds.addButton(choice, index)
             column.addWidget(choice)
         self._kinds.button(0).setChecked(True)
-        self._kinds.idToggled.connect(lambda place, on: self._follow(place) if on else None)
+        self._kinds.idToggled.connect(lambda index, checked: self._follow(index) if checked else None)
         self._build_secrets(column)
         self._build_place(column, folder)
         self._build_end(column)
         self.setMinimumWidth(look.size(560))
         self._kinds.button(0).setFocus()
 
-    def show_secrets(self, words: str, samples: Sequence[str]) -> None:
+    def show_secrets(self, summary: str, samples: Sequence[str]) -> None:
         """Show the result of the secret scan; with samples, also the list and the option to keep the secrets."""
-        self._found.setText(words)
+        self._found.setText(summary)
         self._samples.setPlainText("\n".join(map(visible, samples)))
         self._samples.setVisible(bool(samples))
         self._keep.setVisible(bool(samples))
 
-    def show_progress(self, done: int, all_: int) -> None:
-        self._bar.setRange(0, max(1, all_))
+    def show_progress(self, done: int, total: int) -> None:
+        self._bar.setRange(0, max(1, total))
         self._bar.setValue(done)
 
-    def show_done(self, path: str, size: int, words: str) -> None:
+    def show_done(self, path: str, size: int, details: str) -> None:
         """Report that the file was written."""
         self._path = path
         self._busy(False)
         self._message.setText(allow_breaks(self.tr("Exported to {path} ({size}). {more}").format(
-            path=path, size=size_words(size), more=words)))  # fmt: skip
+            path=path, size=size_words(size), more=details)))  # fmt: skip
         self._message.show()
         self._show.show()
         self._cancel.setText(self.tr("Close"))
         self._show.setFocus()
 
-    def show_error(self, words: str) -> None:
+    def show_error(self, message: str) -> None:
         """Show why the file was not written; the user can change the input and try again."""
         self._busy(False)
-        self._message.setText(allow_breaks(words))
+        self._message.setText(allow_breaks(message))
         self._message.show()
 
     def _build_secrets(self, column: QVBoxLayout) -> None:
@@ -159,13 +159,13 @@ class ExportDialog(QDialog):
         row.addWidget(self._go)
         column.addLayout(row)
 
-    def _follow(self, place: int) -> None:
+    def _follow(self, index: int) -> None:
         """Replace the file suffix when another format is chosen."""
         path = self._place.text()
-        old = next((form.suffix for form in sorted(self._formats, key=lambda form: -len(form.suffix))
-                    if path.endswith(form.suffix)), "")  # fmt: skip
-        if old:
-            self._place.setText(path.removesuffix(old) + self._formats[place].suffix)
+        suffixes = sorted((export_format.suffix for export_format in self._formats), key=len, reverse=True)
+        old_suffix = next((suffix for suffix in suffixes if path.endswith(suffix)), "")
+        if old_suffix:
+            self._place.setText(path.removesuffix(old_suffix) + self._formats[index].suffix)
 
     def _want(self) -> None:
         path = self._place.text().strip()

@@ -85,26 +85,26 @@ class SessionImportDialog(QDialog):
         self.resize(look.size(640), look.size(460))
         self._list.setFocus()
 
-    def show_found(self, left: Sequence[FoundTranscript]) -> None:
+    def show_found(self, transcripts: Sequence[FoundTranscript]) -> None:
         """List the transcripts found, which are sorted newest first."""
-        for each in left:
-            modified = datetime.fromtimestamp(each.changed).astimezone().strftime("%Y-%m-%d %H:%M")
-            name = visible("/".join(Path(each.path).parts[-2:]))
-            item = QListWidgetItem(f"{each.agent}  ·  {modified}  ·  {size_words(each.size)}  ·  {name}")
-            item.setData(Qt.ItemDataRole.UserRole, each.path)
-            item.setToolTip(tooltip_text(each.path))
+        for transcript in transcripts:
+            modified = datetime.fromtimestamp(transcript.changed).astimezone().strftime("%Y-%m-%d %H:%M")
+            name = visible("/".join(Path(transcript.path).parts[-2:]))
+            item = QListWidgetItem(f"{transcript.agent}  ·  {modified}  ·  {size_words(transcript.size)}  ·  {name}")
+            item.setData(Qt.ItemDataRole.UserRole, transcript.path)
+            item.setToolTip(tooltip_text(transcript.path))
             self._list.addItem(item)
-        none = self.tr("No sessions of other agents were found in their usual locations. Choose files instead.")
-        self._message.setText("" if left else none)
+        empty_text = self.tr("No sessions of other agents were found in their usual locations. Choose files instead.")
+        self._message.setText("" if transcripts else empty_text)
 
-    def show_progress(self, words: str, done: int, size: int) -> None:
-        self._message.setText(allow_breaks(words))
+    def show_progress(self, text: str, done: int, size: int) -> None:
+        self._message.setText(allow_breaks(text))
         self._bar.setRange(0, max(1, size // 1024))
         self._bar.setValue(done // 1024)
 
-    def show_error(self, words: str) -> None:
+    def show_error(self, message: str) -> None:
         self._bar.hide()
-        self._message.setText(allow_breaks(words))
+        self._message.setText(allow_breaks(message))
         self._count()
 
     def _count(self) -> None:

@@ -86,9 +86,9 @@ class NewSessionForm(QWidget):
         if folder != self._folder:
             self._apart.hide()  # shown if the folder turns out to be in a Git repository
         self._folder = folder
-        shown = short_folder(folder, str(Path.home())) if folder else self.tr("Choose a folder…")
-        self._place.setText(shown)
-        self._place.setAccessibleName(self.tr("Folder: {}").format(shown) if folder else shown)
+        folder_text = short_folder(folder, str(Path.home())) if folder else self.tr("Choose a folder…")
+        self._place.setText(folder_text)
+        self._place.setAccessibleName(self.tr("Folder: {}").format(folder_text) if folder else folder_text)
         self._update_state()
         self.folder_chosen.emit(folder)
 
@@ -116,10 +116,10 @@ class NewSessionForm(QWidget):
     def text(self) -> str:
         return self._words.stripped_text()
 
-    def fill(self, words: str) -> None:
+    def fill(self, task: str) -> None:
         """Fill in a task, unless the user has typed one."""
         if not self._words.stripped_text():
-            self._words.setPlainText(words)
+            self._words.setPlainText(task)
 
     def restyle(self, look: Look) -> None:
         self._look = look
@@ -146,21 +146,21 @@ class NewSessionForm(QWidget):
 
     def _lay_out(self) -> None:
         box = styled_frame("input")
-        inside = QVBoxLayout(box)
-        inside.setContentsMargins(12, 12, 12, 12)
-        inside.addWidget(self._words)
-        foot = QHBoxLayout()
-        foot.setSpacing(8)
-        foot.addWidget(self._place)
-        foot.addWidget(self._models)
-        foot.addStretch(1)
-        foot.addWidget(self._missing)
-        foot.addWidget(self._go)
+        box_layout = QVBoxLayout(box)
+        box_layout.setContentsMargins(12, 12, 12, 12)
+        box_layout.addWidget(self._words)
+        button_row = QHBoxLayout()
+        button_row.setSpacing(8)
+        button_row.addWidget(self._place)
+        button_row.addWidget(self._models)
+        button_row.addStretch(1)
+        button_row.addWidget(self._missing)
+        button_row.addWidget(self._go)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(8)
         column.addWidget(box)
-        column.addLayout(foot)
+        column.addLayout(button_row)
         column.addWidget(self._apart)
 
     def event(self, event: QEvent) -> bool:
