@@ -52,33 +52,33 @@ class UsageModel(QAbstractTableModel):
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
         if not index.isValid():
             return None
-        one, column = self._sums[index.row()], index.column()
+        totals, column = self._sums[index.row()], index.column()
         if role == Qt.ItemDataRole.TextAlignmentRole:
             return NUMBERS if column else WORDS
         if role == Qt.ItemDataRole.ToolTipRole:
-            return tooltip_text(self._tip(one, column))
-        return self._words(one)[column] if role == Qt.ItemDataRole.DisplayRole else None
+            return tooltip_text(self._tip(totals, column))
+        return self._words(totals)[column] if role == Qt.ItemDataRole.DisplayRole else None
 
-    def _words(self, one: UsageTotals) -> tuple[str, ...]:
+    def _words(self, totals: UsageTotals) -> tuple[str, ...]:
         return (
-            self._name(one),
-            f"{one.replies:,}",
-            amount(one.input),
-            amount(one.cached),
-            amount(one.output),
-            cost_text(one),
-            duration(one.time),
+            self._name(totals),
+            f"{totals.replies:,}",
+            amount(totals.input),
+            amount(totals.cached),
+            amount(totals.output),
+            cost_text(totals),
+            duration(totals.time),
         )
 
-    def _name(self, one: UsageTotals) -> str:
+    def _name(self, totals: UsageTotals) -> str:
         if self._by == "day":
-            return long_date(one.name)
-        return model_label(one.name)
+            return long_date(totals.name)
+        return model_label(totals.name)
 
-    def _tip(self, one: UsageTotals, column: int) -> str:
-        exact = {0: self._name(one), 2: f"{one.input:,}", 3: f"{one.cached:,}", 4: f"{one.output:,}"}
-        if column == 5 and one.unpriced:
-            return tr("The price is not known for {} of these replies.").format(one.unpriced)
+    def _tip(self, totals: UsageTotals, column: int) -> str:
+        exact = {0: self._name(totals), 2: f"{totals.input:,}", 3: f"{totals.cached:,}", 4: f"{totals.output:,}"}
+        if column == 5 and totals.unpriced:
+            return tr("The price is not known for {} of these replies.").format(totals.unpriced)
         return exact.get(column, "")
 
 
