@@ -85,11 +85,11 @@ class AskArea(QWidget):
             self.focus_card()
         self.request_shown.emit(first)
 
-    def fit(self, room: int) -> None:
+    def fit(self, column_height: int) -> None:
         """Set the height of the column that contains this area, in pixels; it limits the height of the card."""
-        self._available_height = room
+        self._available_height = column_height
         if self._card:
-            self._card.fit(room)
+            self._card.fit(column_height)
 
     def set_bar_only(self, on: bool) -> None:
         """Show only a bar, for example while a tab other than the steps is open."""
@@ -151,9 +151,9 @@ class AskArea(QWidget):
 
     def restyle(self, look: Look) -> None:
         self._look = look
-        for part in (self._card, self._dialog):
-            if part is not None:
-                part.restyle(look)
+        for widget in (self._card, self._dialog):
+            if widget is not None:
+                widget.restyle(look)
 
     def _return_unsent(self, session: str, requests: Sequence[OpenRequest]) -> None:
         """Emit `unsent_text` with text typed for a question that disappeared unanswered, such as an expired one."""

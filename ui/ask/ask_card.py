@@ -80,15 +80,15 @@ class AskCard(QFrame):
         self._open.clicked.connect(lambda: self.dialog_requested.emit(summary.id))
         self.restyle(look)
 
-    def fit(self, room: int) -> None:
-        """Choose the most detailed layout that fits the card's share of a column `room` pixels high."""
-        self._available_height = room
-        max_height = int(room * MAX_HEIGHT_SHARE)
+    def fit(self, column_height: int) -> None:
+        """Choose the most detailed layout that fits the card's share of a column `column_height` pixels high."""
+        self._available_height = column_height
+        max_height = int(column_height * MAX_HEIGHT_SHARE)
         min_height = max(self._look.size(MIN_CARD_HEIGHT), self._card.minimumSizeHint().height() + self._margins())
-        bar = max_height < min_height or self._bar_only
-        self._bar.setVisible(bar)
-        self._card.setVisible(not bar)
-        if bar:
+        use_bar = max_height < min_height or self._bar_only
+        self._bar.setVisible(use_bar)
+        self._card.setVisible(not use_bar)
+        if use_bar:
             self.setMaximumHeight(self._bar.sizeHint().height() + self._margins())
             return
         self.form.set_collapsed(False)
@@ -147,22 +147,22 @@ class AskCard(QFrame):
         theme, kind = self._look.theme, self._summary.kind
         self._card = AccentFrame(fill=theme.panel, line=theme.strong_line, edge=theme.waiting)
         self._card.setObjectName(f"{kind}.frame")
-        inside = QVBoxLayout(self._card)
-        inside.setContentsMargins(16, 12, 12, 12)
-        inside.addWidget(self.form)
+        card_layout = QVBoxLayout(self._card)
+        card_layout.setContentsMargins(16, 12, 12, 12)
+        card_layout.addWidget(self.form)
         self._bar = AccentFrame(fill=theme.panel, line=theme.strong_line, edge=theme.waiting)
         self._bar.setObjectName(f"{kind}.bar")
         self._build_bar()
         self._bar.hide()
-        column = QVBoxLayout(self)
-        column.setContentsMargins(20, 8, 20, 0)
-        column.setSpacing(0)
-        column.addWidget(self._card)
-        column.addWidget(self._bar)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(20, 8, 20, 0)
+        layout.setSpacing(0)
+        layout.addWidget(self._card)
+        layout.addWidget(self._bar)
 
     def _build_header(self) -> QWidget:
-        part = QWidget()
-        column = QVBoxLayout(part)
+        header = QWidget()
+        column = QVBoxLayout(header)
         column.setContentsMargins(0, 0, 0, 2)
         column.setSpacing(2)
         row = QHBoxLayout()
@@ -172,7 +172,7 @@ class AskCard(QFrame):
         row.addWidget(self.age, 0, Qt.AlignmentFlag.AlignTop)
         column.addLayout(row)
         column.addWidget(self._why)
-        return part
+        return header
 
     def _build_bar(self) -> None:
         look = self._look

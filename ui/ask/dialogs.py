@@ -185,16 +185,16 @@ class QuestionDialog(AskDialog):
         note = self.tr("The run waits and continues where it stopped, even after a restart.")
         self._note = label(note, self._look.fonts.second, "second", name="question.note", wrap=True)
         self._clock_icon = QLabel()
-        return QuestionForm(self._look, self._question, head=head, tail=self._tail_part(), dialog=True)
+        return QuestionForm(self._look, self._question, head=head, tail=self._build_tail(), dialog=True)
 
-    def _tail_part(self) -> QWidget:
-        part = QWidget()
-        row = QHBoxLayout(part)
+    def _build_tail(self) -> QWidget:
+        tail = QWidget()
+        row = QHBoxLayout(tail)
         row.setContentsMargins(0, 4, 0, 0)
         row.setSpacing(6)
         row.addWidget(self._clock_icon)
         row.addWidget(self._note, 1)
-        return part
+        return tail
 
     def _update_icon(self) -> None:
         super()._update_icon()

@@ -70,7 +70,7 @@ class FullTextView(QPlainTextEdit):
                 if not is_first_block:
                     cursor.insertBlock()
                 is_first_block = False
-                block_format, char_format = self._formats(line.sign)
+                block_format, char_format = self._formats_for(line.sign)
                 cursor.setBlockFormat(block_format)
                 cursor.insertText(SIGN_TEXT[line.sign] + segment, char_format)
         cursor.endEditBlock()
@@ -97,7 +97,7 @@ class FullTextView(QPlainTextEdit):
             self.setFixedHeight(height)
             self.height_changed.emit()
 
-    def _formats(self, sign: DiffSign) -> tuple[QTextBlockFormat, QTextCharFormat]:
+    def _formats_for(self, sign: DiffSign) -> tuple[QTextBlockFormat, QTextCharFormat]:
         theme = self._look.theme
         block_format, char_format = QTextBlockFormat(), QTextCharFormat()
         colors = {"+": theme.done, "-": theme.failed, "@": theme.second}

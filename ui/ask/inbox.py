@@ -52,7 +52,7 @@ class InboxMenu(QMenu):
             kind_icon = icon(summary.icon, self._look.theme.waiting, self._look.size(16))
             action = self.addAction(kind_icon, entry_text(row, request, self._clock()))
             action.setObjectName(f"inbox.{number}")
-            action.triggered.connect(self._chooser(row.id))
+            action.triggered.connect(self._choose_handler(row.id))
         if len(waiting) > MAX_ENTRIES:
             self.addAction(self.tr("and {} more").format(len(waiting) - MAX_ENTRIES)).setEnabled(False)
         if not waiting:
@@ -62,7 +62,7 @@ class InboxMenu(QMenu):
         self._look = look
         self.setFont(look.fonts.text)
 
-    def _chooser(self, session: str) -> Callable[[], None]:
+    def _choose_handler(self, session: str) -> Callable[[], None]:
         return lambda: self.session_chosen.emit(session)
 
 

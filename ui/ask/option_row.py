@@ -66,10 +66,10 @@ class OptionRow(QAbstractButton):
         # Cached: nested layouts call this about sixty times per display, mostly with the same width.
         key = (width, self._collapsed and not self.isChecked())
         if key not in self._heights:
-            self._heights[key] = self._height(width)
+            self._heights[key] = self._height_for(width)
         return self._heights[key]
 
-    def _height(self, width: int) -> int:
+    def _height_for(self, width: int) -> int:
         fonts = self._look.fonts
         line_height = QFontMetrics(fonts.strong).height()
         text_width = width - self._left() - PAD
@@ -148,7 +148,7 @@ class OptionRow(QAbstractButton):
     def _left(self) -> int:
         return PAD + self._chip() + CHIP_GAP
 
-    def _on_one_line(self, room: int) -> bool:
+    def _on_one_line(self, text_width: int) -> bool:
         if self._collapsed and not self.isChecked():
             return True
         fonts = self._look.fonts
@@ -157,16 +157,16 @@ class OptionRow(QAbstractButton):
             if self._stacked:
                 return False
             width += GAP + QFontMetrics(fonts.second).horizontalAdvance(self._description_text)
-        return width <= room and "\n" not in self._label + self._description_text
+        return width <= text_width and "\n" not in self._label + self._description_text
 
-    def _label_height(self, room: int) -> int:
-        room = max(40, room - self._badge_width())
-        return wrapped_height(self._label, self._look.fonts.strong, room)
+    def _label_height(self, text_width: int) -> int:
+        text_width = max(40, text_width - self._badge_width())
+        return wrapped_height(self._label, self._look.fonts.strong, text_width)
 
-    def _description_height(self, room: int) -> int:
+    def _description_height(self, text_width: int) -> int:
         if not self._description_text:
             return 0
-        return wrapped_height(self._description_text, self._look.fonts.second, max(40, room)) + 1
+        return wrapped_height(self._description_text, self._look.fonts.second, max(40, text_width)) + 1
 
     def _badge(self) -> str:
         return self.tr("recommended")

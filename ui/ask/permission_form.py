@@ -167,7 +167,7 @@ class PermissionForm(QWidget):
 
     def _lay_out(self, header: QWidget, side_margin: int, dialog: bool) -> None:
         content = QWidget()
-        content_layout = _column(content, 0)
+        content_layout = _create_column(content, 0)
         content_layout.addWidget(header)
         body_layout = QVBoxLayout()
         body_layout.setContentsMargins(side_margin, 12 if dialog else 6, side_margin, 8)
@@ -177,7 +177,7 @@ class PermissionForm(QWidget):
         body_layout.addLayout(self._build_detail_grid())
         content_layout.addLayout(body_layout)
         content_layout.addStretch(1)
-        form_layout = _column(self, 0)
+        form_layout = _create_column(self, 0)
         self._scroll = FittingScrollArea(content)
         form_layout.addWidget(self._scroll)
         answer_layout = QVBoxLayout()
@@ -192,16 +192,16 @@ class PermissionForm(QWidget):
             form_layout.addWidget(hairline())
         form_layout.addLayout(self._build_button_row(side_margin, dialog))
 
-    def _build_button_row(self, side: int, dialog: bool) -> QHBoxLayout:
-        foot = QHBoxLayout()
-        foot.setContentsMargins(max(0, side - 12), 12 if dialog else 0, side, 12 if dialog else 0)
-        foot.setSpacing(GAP)
-        foot.addWidget(self._later)
-        foot.addStretch(1)
-        foot.addWidget(self._deny_all_button)
-        foot.addWidget(self._deny)
-        foot.addWidget(self._allow)
-        return foot
+    def _build_button_row(self, side_margin: int, dialog: bool) -> QHBoxLayout:
+        button_row = QHBoxLayout()
+        button_row.setContentsMargins(max(0, side_margin - 12), 12 if dialog else 0, side_margin, 12 if dialog else 0)
+        button_row.setSpacing(GAP)
+        button_row.addWidget(self._later)
+        button_row.addStretch(1)
+        button_row.addWidget(self._deny_all_button)
+        button_row.addWidget(self._deny)
+        button_row.addWidget(self._allow)
+        return button_row
 
     def _build_text_frame(self) -> QWidget:
         frame = styled_frame("well")
@@ -322,7 +322,7 @@ class PermissionForm(QWidget):
         return QSize(480, super().sizeHint().height())
 
 
-def _column(widget: QWidget, spacing: int) -> QVBoxLayout:
+def _create_column(widget: QWidget, spacing: int) -> QVBoxLayout:
     layout = QVBoxLayout(widget)
     layout.setContentsMargins(0, 0, 0, 0)
     layout.setSpacing(spacing)

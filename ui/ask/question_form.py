@@ -119,13 +119,13 @@ class QuestionForm(QWidget):
 
     def set_collapsed(self, collapsed: bool) -> None:
         """Collapse each option to one line, or expand them again."""
-        for choice in self.inputs:
-            choice.set_collapsed(collapsed)
+        for question_input in self.inputs:
+            question_input.set_collapsed(collapsed)
 
     def restyle(self, look: Look) -> None:
         self._look = look
-        for choice in self.inputs:
-            choice.restyle(look)
+        for question_input in self.inputs:
+            question_input.restyle(look)
         for button in (self._later, self._decline, self._answer):
             button.restyle(look)
         for title in self._titles:
@@ -141,11 +141,11 @@ class QuestionForm(QWidget):
     def _lay_out_card(self, header: QWidget) -> None:
         """Put the text field of a single question beside the buttons in the last row, below the scroll area."""
         content = QWidget()
-        content_layout = _column(content, GAP)
+        content_layout = _create_column(content, GAP)
         content_layout.addWidget(header)
         self._add_questions(content_layout, text_fields=len(self.inputs) > 1)
         content_layout.addStretch(1)
-        form_layout = _column(self, 8)
+        form_layout = _create_column(self, 8)
         self._scroll = FittingScrollArea(content)
         form_layout.addWidget(self._scroll)
         button_row = QHBoxLayout()
@@ -161,7 +161,7 @@ class QuestionForm(QWidget):
 
     def _lay_out_dialog(self, header: QWidget, tail: QWidget) -> None:
         content = QWidget()
-        content_layout = _column(content, 0)
+        content_layout = _create_column(content, 0)
         content_layout.addWidget(header)
         body_layout = QVBoxLayout()
         body_layout.setContentsMargins(20, 0, 20, 12)
@@ -170,7 +170,7 @@ class QuestionForm(QWidget):
         body_layout.addWidget(tail)
         content_layout.addLayout(body_layout)
         content_layout.addStretch(1)
-        form_layout = _column(self, 0)
+        form_layout = _create_column(self, 0)
         self._scroll = FittingScrollArea(content)
         form_layout.addWidget(self._scroll)
         form_layout.addStretch(1)
@@ -240,7 +240,7 @@ class QuestionForm(QWidget):
             super().keyPressEvent(event)
 
 
-def _column(widget: QWidget, spacing: int) -> QVBoxLayout:
+def _create_column(widget: QWidget, spacing: int) -> QVBoxLayout:
     layout = QVBoxLayout(widget)
     layout.setContentsMargins(0, 0, 0, 0)
     layout.setSpacing(spacing)

@@ -12,7 +12,7 @@ from ui.style.theme import Look
 from ui.widgets.labels import TextField, label, styled_frame
 
 LARGE_FIELD_LINES: Final = (2, 6)  # minimum and maximum lines of the text field of a single question in a dialog
-SMALL_FIELD_LINES: Final = (1, 3)  # the same elsewhere
+SMALL_FIELD_LINES: Final = (1, 3)  # minimum and maximum lines of the other text fields
 
 
 class QuestionInput(QObject):

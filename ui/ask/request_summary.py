@@ -56,8 +56,8 @@ def summarize_question(question: Question) -> RequestSummary:
         accessible_text,
         question.asked_at,
         _tr("MCP server {}").format(server) if server else "",
-        _until(question),
-        _then(question),
+        _expiry_time(question),
+        _expiry_consequence(question),
     )
 
 
@@ -75,11 +75,11 @@ def queue_position(number: int, count: int) -> str:
     return _tr("Request {} of {}").format(number, count) if count > 1 else ""
 
 
-def _until(question: Question) -> int:
+def _expiry_time(question: Question) -> int:
     return question.asked_at + int(question.timeout_s * SECOND) if question.timeout_s > 0 else 0
 
 
-def _then(question: Question) -> str:
+def _expiry_consequence(question: Question) -> str:
     if question.on_unanswered == "default":
         return _tr("the run continues with “{}”").format(one_line(question.default_answer))
     return _tr("the run pauses")

@@ -86,11 +86,11 @@ class ChangesPanel(QWidget):
         self._review_button = Button(
             look, self.tr("Mark as reviewed"), name="changes.review", icon="check", has_menu=True
         )
-        self._review_button.clicked.connect(lambda: self._pop_up(self._review_button, self._review_menu()))
+        self._review_button.clicked.connect(lambda: self._open_menu(self._review_button, self._review_menu()))
         self._revert_to_button = Button(
             look, self.tr("Revert to step…"), name="changes.back", tone="quiet", icon="history"
         )
-        self._revert_to_button.clicked.connect(lambda: self._pop_up(self._revert_to_button, self._revert_to_menu()))
+        self._revert_to_button.clicked.connect(lambda: self._open_menu(self._revert_to_button, self._revert_to_menu()))
         self._undo_revert_button = Button(
             look, self.tr("Undo the last revert"), name="changes.again", tone="quiet", icon="undo-2"
         )
@@ -104,7 +104,7 @@ class ChangesPanel(QWidget):
         self._name.setSizePolicy(self._name.sizePolicy().Policy.Maximum, self._name.sizePolicy().Policy.Fixed)
         self._scope_button = Button(look, "", name="changes.which", tone="quiet", has_menu=True)
         self._scope_button.setToolTip(self.tr("Show all changes, or those of one step"))
-        self._scope_button.clicked.connect(lambda: self._pop_up(self._scope_button, self._which_menu()))
+        self._scope_button.clicked.connect(lambda: self._open_menu(self._scope_button, self._change_menu()))
         self._layout_button = Button(look, "", name="changes.shape", tone="quiet", has_menu=True)
         self._layout_button.setToolTip(self.tr("Switch between unified and side-by-side diff"))
         self._layout_button.clicked.connect(self._toggle_layout)
@@ -387,10 +387,10 @@ class ChangesPanel(QWidget):
         self._change = change
         self._show_story()
 
-    def _pop_up(self, button: QWidget, menu: QMenu) -> None:
+    def _open_menu(self, button: QWidget, menu: QMenu) -> None:
         menu.popup(button.mapToGlobal(QPoint(0, button.height() + 2)))
 
-    def _which_menu(self) -> QMenu:
+    def _change_menu(self) -> QMenu:
         menu = self._menu("changes.which.menu", self.tr("Which changes"))
         self._entry(menu, self.tr("All changes")).triggered.connect(lambda: self._show_change(None))
         for change in self._story.changes[-40:] if self._story else ():

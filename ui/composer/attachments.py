@@ -64,7 +64,7 @@ class AttachmentBar(QWidget):
         if paths:
             self.add_paths(paths)
         elif data.hasImage():
-            self._add([_picture(QImage(data.imageData()), self._free_name())])
+            self._add([_png_attachment(QImage(data.imageData()), self._free_name())])
 
     def restyle(self, look: Look) -> None:
         self._look = look
@@ -112,12 +112,12 @@ class AttachmentBar(QWidget):
                 widget.hide()
                 widget.deleteLater()
         for number, file in enumerate(self._files):
-            self._row.addWidget(self._chip(number, file))
+            self._row.addWidget(self._create_chip(number, file))
         self._row.addStretch(1)
         self.setVisible(bool(self._files))
         self.changed.emit()
 
-    def _chip(self, number: int, file: AttachedFile) -> QWidget:
+    def _create_chip(self, number: int, file: AttachedFile) -> QWidget:
         chip = QWidget()
         row = QHBoxLayout(chip)
         row.setContentsMargins(0, 0, 0, 0)
@@ -139,7 +139,7 @@ def _media_type(path: Path, body: bytes) -> str:
     return "text/plain" if is_text(body) else guessed_type or "application/octet-stream"
 
 
-def _picture(image: QImage, name: str) -> AttachedFile:
+def _png_attachment(image: QImage, name: str) -> AttachedFile:
     buffer = QBuffer()
     buffer.open(QIODevice.OpenModeFlag.WriteOnly)
     QImageWriter(buffer, QByteArray(b"png")).write(image)

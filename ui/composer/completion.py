@@ -36,7 +36,7 @@ class Completion(QListWidget):
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setFont(look.fonts.text)
         self.itemClicked.connect(lambda _: self._accept())
-        field.textChanged.connect(self._follow)
+        field.textChanged.connect(self._on_text_changed)
         field.focus_changed.connect(lambda on: None if on else self.hide())
         field.installEventFilter(self)
         self.hide()
@@ -58,7 +58,7 @@ class Completion(QListWidget):
         self._look = look
         self.setFont(look.fonts.text)
 
-    def _follow(self) -> None:
+    def _on_text_changed(self) -> None:
         self._dismissed = False
         self._update_list()
 
@@ -122,9 +122,9 @@ class Completion(QListWidget):
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         pressed = isinstance(event, QKeyEvent) and event.type() == QEvent.Type.KeyPress
-        return watched is self._field and pressed and self.isVisible() and self._key(cast(QKeyEvent, event))
+        return watched is self._field and pressed and self.isVisible() and self._handle_key(cast(QKeyEvent, event))
 
-    def _key(self, event: QKeyEvent) -> bool:
+    def _handle_key(self, event: QKeyEvent) -> bool:
         if event.key() in (Qt.Key.Key_Up, Qt.Key.Key_Down):
             step = 1 if event.key() == Qt.Key.Key_Down else -1
             self.setCurrentRow((self.currentRow() + step) % self.count())

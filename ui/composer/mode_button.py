@@ -27,7 +27,7 @@ class ModeButton(Button):
             action.setObjectName(f"composer.mode.{mode}")
             action.setCheckable(True)
             action.setData(mode)
-            action.triggered.connect(self._chooser(mode))
+            action.triggered.connect(self._choose_handler(mode))
             group.addAction(action)
         self.clicked.connect(self.open_menu)
         self.restyle(look)
@@ -60,7 +60,7 @@ class ModeButton(Button):
         super().restyle(look)
         self._menu.setFont(look.fonts.text)
 
-    def _chooser(self, mode: Mode) -> Callable[[], None]:
+    def _choose_handler(self, mode: Mode) -> Callable[[], None]:
         return lambda: self.chosen.emit(mode)
 
 

@@ -63,13 +63,13 @@ class ComposerPanel(QFrame):
         self._build()
         self._draft_wait = QTimer(self, singleShot=True, interval=DRAFT_DELAY_MS)
         self._draft_wait.timeout.connect(self.flush_draft)
-        self._input.textChanged.connect(self._follow)
+        self._input.textChanged.connect(self._on_text_changed)
         self._input.entered.connect(self.submit)
         self._input.send_now_pressed.connect(self.submit_now)
         self._input.mime_data_received.connect(self._attach)
         self.completion = Completion(self._look, self._input)
         self.completion.files_requested.connect(self.files_requested)
-        self.attached.changed.connect(self._follow_files)
+        self.attached.changed.connect(self._on_files_changed)
         self._attach_button.clicked.connect(self.choose_files)
         self._input.focus_changed.connect(self._show_focus)
         self._send.clicked.connect(self.submit)
@@ -143,13 +143,13 @@ class ComposerPanel(QFrame):
 
     def submit(self) -> None:
         """Send the message and clear the field; a message of only spaces is ignored."""
-        self._send_by(self.submitted)
+        self._send_with(self.submitted)
 
     def submit_now(self) -> None:
         """Send the message immediately, interrupting the current reply of an active run."""
-        self._send_by(self.submitted_now)
+        self._send_with(self.submitted_now)
 
-    def _send_by(self, signal: SignalInstance) -> None:
+    def _send_with(self, signal: SignalInstance) -> None:
         message = self._input.stripped_text()
         if self._reason or not (message or self.attached.files()):
             return
@@ -257,11 +257,11 @@ class ComposerPanel(QFrame):
             return self.tr("Reply… Enter sends, Shift+Enter adds a line")
         return self.tr("What should the agent do? Enter starts, Shift+Enter adds a line")
 
-    def _follow_files(self) -> None:
+    def _on_files_changed(self) -> None:
         self._update_sendable()
         self.attachments_changed.emit(self._session)
 
-    def _follow(self) -> None:
+    def _on_text_changed(self) -> None:
         self._draft_pending = True
         self._draft_wait.start()
         self._update_sendable()

@@ -56,10 +56,10 @@ class QueuedCard(QFrame):
         self._field.textChanged.connect(self.height_changed)
         self._field.hide()
         self._note = ElidedLabel("", look.fonts.second, "second")
-        self._edit = self._button(look, "pencil", self.tr("Edit (Enter)"), self._begin_edit)
-        self._save_button = self._button(look, "check", self.tr("Save the change (Enter)"), self._save)
-        self._now = self._button(look, "corner-down-left", "", self._send_now)
-        self._remove = self._button(look, "x", self.tr("Remove from the queue (Delete)"), self.removed.emit)
+        self._edit = self._create_button(look, "pencil", self.tr("Edit (Enter)"), self._begin_edit)
+        self._save_button = self._create_button(look, "check", self.tr("Save the change (Enter)"), self._save)
+        self._now = self._create_button(look, "corner-down-left", "", self._send_now)
+        self._remove = self._create_button(look, "x", self.tr("Remove from the queue (Delete)"), self.removed.emit)
         self._save_button.hide()
         row = QHBoxLayout(self)
         row.setContentsMargins(10, 2, 4, 2)
@@ -120,7 +120,7 @@ class QueuedCard(QFrame):
         for button in (self._edit, self._save_button, self._now, self._remove):
             button.restyle(look)
 
-    def _button(self, look: Look, icon: str, tooltip: str, action: object) -> Button:
+    def _create_button(self, look: Look, icon: str, tooltip: str, action: object) -> Button:
         button = Button(look, "", name="", tone="quiet", icon=icon)
         button.setToolTip(tooltip)
         button.clicked.connect(lambda: action())  # type: ignore[operator]  # `action` takes no arguments

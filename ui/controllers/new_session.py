@@ -28,7 +28,7 @@ class NewSessionController:
         self._window, self._bridge, self._tasks = window, bridge, tasks
         start = window.start
         start.start_requested.connect(
-            lambda task, folder, model: tasks.start(self._begin(task, folder, model), "begin")
+            lambda task, folder, model: tasks.start(self._start_session_for(task, folder, model), "begin")
         )
         start.api_key_entered.connect(
             lambda server, key: tasks.start(self._set_api_key(server, key), "set the API key")
@@ -56,7 +56,7 @@ class NewSessionController:
         branch = await self._bridge.ask(lambda engine: engine.branch(folder)) if folder else ""
         self._window.start.form.offer_worktree(folder, bool(branch))
 
-    async def _begin(self, task: str, folder: str, model: str) -> None:
+    async def _start_session_for(self, task: str, folder: str, model: str) -> None:
         form = self._window.start.form
         worktree = form.use_worktree
         form.clear()

@@ -27,7 +27,7 @@ class SchedulesController:
         dialog.schedules_requested.connect(lambda: tasks.start(self._refresh(), "read the schedules"))
 
     async def _refresh(self) -> None:
-        schedules = await self._bridge.ask(_all)
+        schedules = await self._bridge.ask(_list_schedules)
         if not self.closed:
             self._dialog.schedules.show_schedules(schedules)
 
@@ -45,7 +45,7 @@ class SchedulesController:
         await self._refresh()
 
 
-async def _all(engine: "Engine") -> list[Schedule]:
+async def _list_schedules(engine: "Engine") -> list[Schedule]:
     return engine.schedules.all()
 
 

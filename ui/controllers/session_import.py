@@ -80,7 +80,7 @@ class ImportController(QObject):
         self._queue.extend(paths)
         if self._queue and not self._timer.isActive():  # the task starts later; the timer marks it as running
             self._timer.start()
-            self._tasks.start(self._work(), "import")
+            self._tasks.start(self._import_queued(), "import")
 
     def cancel(self) -> None:
         """Cancel the import. What was read of a file is kept, and importing the file again continues from there."""
@@ -88,13 +88,13 @@ class ImportController(QObject):
         if self._import_task:
             self._import_task.cancel()
 
-    async def _work(self) -> None:
+    async def _import_queued(self) -> None:
         self._import_task = asyncio.current_task()
         self._shown = ""
         results: list[SessionImportResult] = []
         try:
             while self._queue:
-                results += await self._one(self._queue.popleft())
+                results += await self._import_file(self._queue.popleft())
         finally:
             self._import_task = None
             self._timer.stop()
@@ -102,7 +102,7 @@ class ImportController(QObject):
         self._show_results(results)
         await self._index()
 
-    async def _one(self, path: str) -> "list[SessionImportResult]":
+    async def _import_file(self, path: str) -> "list[SessionImportResult]":
         progress = self._progress = _ImportProgress(Path(path).name)
 
         async def import_file(engine: "Engine") -> "SessionImportResult":

@@ -43,7 +43,7 @@ class SessionListController:
 
     async def _run_and_toast(self, action: str, sessions: Sequence[str], *, quiet: bool = False) -> None:
         if action == "trash":
-            self._leave(sessions)
+            self._select_neighbor(sessions)
         changed = await self._bridge.ask(partial(_apply_action, action, tuple(sessions)))
         if changed and not quiet:
 
@@ -52,7 +52,7 @@ class SessionListController:
 
             self._window.toast.show_message(_toast_text(action, len(changed)), undo)
 
-    def _leave(self, sessions: Sequence[str]) -> None:
+    def _select_neighbor(self, sessions: Sequence[str]) -> None:
         """Select a neighboring session if the current one is moved to the trash."""
         selection = self._window.selection
         if selection.session in sessions:

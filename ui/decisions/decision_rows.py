@@ -67,7 +67,7 @@ def outcome_line(choice: DecisionEntry) -> str:
         parts.insert(0, translate("waiting for you"))
     if choice.count > 1:
         parts.insert(0, translate("{} calls").format(f"{choice.count:,}"))
-    return " · ".join(visible(" ".join(part.split())) for part in parts if part)
+    return " · ".join(visible(" ".join(text.split())) for text in parts if text)
 
 
 class DecisionRows(QAbstractListModel):

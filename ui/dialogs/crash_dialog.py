@@ -50,7 +50,7 @@ class CrashDialog(QDialog):
         column.addWidget(label(message, look.fonts.title, name="crash.what", wrap=True))
         column.addWidget(label(saved, look.fonts.text, name="crash.saved", wrap=True))
         column.addWidget(label(about, look.fonts.text, "second", name="crash.about", wrap=True))
-        column.addWidget(self._well(), 1)
+        column.addWidget(self._build_report_frame(), 1)
         restarting = self.tr(
             "Restarting interrupts runs until you resume them.\nSafe mode turns off hooks, MCP servers, schedules and "
             "project instructions."
@@ -59,10 +59,10 @@ class CrashDialog(QDialog):
         row = QHBoxLayout()
         row.setSpacing(8)
         column.addLayout(row)
-        self._buttons(look, row)
+        self._add_buttons(look, row)
         self.resize(look.size(680), look.size(440))
 
-    def _well(self) -> QWidget:
+    def _build_report_frame(self) -> QWidget:
         """Return the report in a frame."""
         frame = styled_frame("well")
         layout = QVBoxLayout(frame)
@@ -75,7 +75,7 @@ class CrashDialog(QDialog):
         if self._report.document().characterCount() + len(report) < MAX_REPORT:
             self._report.appendPlainText(f"\n{report}")
 
-    def _buttons(self, look: Look, row: QHBoxLayout) -> None:
+    def _add_buttons(self, look: Look, row: QHBoxLayout) -> None:
         copy = Button(look, self.tr("Copy report"), name="crash.copy", icon="copy", tone="quiet")
         save = Button(look, self.tr("Save report…"), name="crash.save", icon="download", tone="quiet")
         safe_restart = Button(look, self.tr("Restart in safe mode"), name="crash.safe")

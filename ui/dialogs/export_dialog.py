@@ -64,7 +64,7 @@ class ExportDialog(QDialog):
             self._kinds.addButton(choice, index)
             column.addWidget(choice)
         self._kinds.button(0).setChecked(True)
-        self._kinds.idToggled.connect(lambda index, checked: self._follow(index) if checked else None)
+        self._kinds.idToggled.connect(lambda index, checked: self._on_format_chosen(index) if checked else None)
         self._build_secrets(column)
         self._build_place(column, folder)
         self._build_end(column)
@@ -147,7 +147,7 @@ class ExportDialog(QDialog):
         self._go = Button(look, self.tr("Export"), name="export.go", tone="primary")
         self._show.clicked.connect(self._show_folder)
         self._cancel.clicked.connect(self.reject)
-        self._go.clicked.connect(self._want)
+        self._go.clicked.connect(self._request_export)
         self._go.setDefault(True)
         self.finished.connect(self.canceled)
         column.addWidget(self._bar)
@@ -159,7 +159,7 @@ class ExportDialog(QDialog):
         row.addWidget(self._go)
         column.addLayout(row)
 
-    def _follow(self, index: int) -> None:
+    def _on_format_chosen(self, index: int) -> None:
         """Replace the file suffix when another format is chosen."""
         path = self._place.text()
         suffixes = sorted((export_format.suffix for export_format in self._formats), key=len, reverse=True)
@@ -167,7 +167,7 @@ class ExportDialog(QDialog):
         if old_suffix:
             self._place.setText(path.removesuffix(old_suffix) + self._formats[index].suffix)
 
-    def _want(self) -> None:
+    def _request_export(self) -> None:
         path = self._place.text().strip()
         if not path:
             self.show_error(self.tr("Enter a file name."))

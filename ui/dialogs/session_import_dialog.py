@@ -59,7 +59,7 @@ class SessionImportDialog(QDialog):
         self._list.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
         self._list.setFont(look.fonts.text)
         self._list.itemSelectionChanged.connect(self._count)
-        self._list.itemActivated.connect(lambda _: self._want())
+        self._list.itemActivated.connect(lambda _: self._import_selected())
         column.addWidget(self._list, 1)
         self._message = label(self.tr("Searching…"), look.fonts.second, "second", name="import.said", wrap=True)
         self._bar = QProgressBar()
@@ -75,7 +75,7 @@ class SessionImportDialog(QDialog):
         cancel.clicked.connect(self.reject)
         self._go = Button(look, self.tr("Import"), name="import.go", tone="primary")
         self._go.setEnabled(False)
-        self._go.clicked.connect(self._want)
+        self._go.clicked.connect(self._import_selected)
         row = QHBoxLayout()
         row.addWidget(files)
         row.addStretch(1)
@@ -110,10 +110,10 @@ class SessionImportDialog(QDialog):
     def _count(self) -> None:
         self._go.setEnabled(bool(self._list.selectedItems()))
 
-    def _want(self) -> None:
-        self._begin([item.data(Qt.ItemDataRole.UserRole) for item in self._list.selectedItems()])
+    def _import_selected(self) -> None:
+        self._request_import([item.data(Qt.ItemDataRole.UserRole) for item in self._list.selectedItems()])
 
-    def _begin(self, paths: list[str]) -> None:
+    def _request_import(self, paths: list[str]) -> None:
         if paths:
             self._go.setEnabled(False)
             self._bar.show()
@@ -126,5 +126,5 @@ class SessionImportDialog(QDialog):
         dialog.setNameFilters([self.tr("Sessions ({})").format(NAME_FILTER), self.tr("All files (*)")])
         dialog.setOption(QFileDialog.Option.DontUseNativeDialog)
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        dialog.filesSelected.connect(self._begin)
+        dialog.filesSelected.connect(self._request_import)
         dialog.open()

@@ -192,7 +192,7 @@ class SessionsPanel(QFrame):
         self.footer.restyle(look)
         self._search.setFont(look.fonts.text)
         self._empty.setFont(look.fonts.second)
-        self._tint()
+        self._update_icon()
         self._view.fit_rows()
         self._view.viewport().update()
 
@@ -219,13 +219,13 @@ class SessionsPanel(QFrame):
         self._empty.setAlignment(Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignLeft)
         self._empty.setContentsMargins(14, 12, 14, 0)
         self._lay_out()
-        self._tint()
+        self._update_icon()
 
-    def _tint(self) -> None:
-        side, glyph = self._look.size(28), self._look.size(16)
-        self._search_button.setFixedSize(side, side)
-        self._search_button.setIconSize(QSize(glyph, glyph))
-        self._search_button.setIcon(icon("search", self._look.theme.second, glyph))
+    def _update_icon(self) -> None:
+        button_size, icon_size = self._look.size(28), self._look.size(16)
+        self._search_button.setFixedSize(button_size, button_size)
+        self._search_button.setIconSize(QSize(icon_size, icon_size))
+        self._search_button.setIcon(icon("search", self._look.theme.second, icon_size))
 
     def _lay_out(self) -> None:
         top = QHBoxLayout()

@@ -129,15 +129,17 @@ class SessionsDelegate(QStyledItemDelegate):
         icon_name = "shield-question-mark" if needs_approval else status_icon(row.status)
         glyph = pixmap(icon_name, theme.status(row.status), glyph_size, ratio)
         painter.drawPixmap(QPoint(MARGIN + INSET, top + (title_height - glyph_size) // 2), glyph)
-        side = side_text(row, self._clock())
-        side_width = draw_right_aligned(painter, title_rect, side, fonts.second, theme.third) + GAP if side else 0
-        draw_line(painter, title_rect.adjusted(0, 0, -side_width, 0), row.title, fonts.strong, theme.text)
+        age_text = side_text(row, self._clock())
+        age_width = 0
+        if age_text:
+            age_width = draw_right_aligned(painter, title_rect, age_text, fonts.second, theme.third) + GAP
+        draw_line(painter, title_rect.adjusted(0, 0, -age_width, 0), row.title, fonts.strong, theme.text)
         second_rect = QRect(text_left, top + title_height + 1, right - text_left, second_height)
         second_text = line.match or self._second_line(row, second_rect.width())
         draw_line(painter, second_rect, second_text, fonts.second, theme.third)
 
-    def _second_line(self, row: SessionRow, room: int) -> str:
+    def _second_line(self, row: SessionRow, text_width: int) -> str:
         """Return the second line, with the folder shortened if the activity would not fit."""
         text = second_line(row, self._home)
-        fits = QFontMetrics(self.look.fonts.second).horizontalAdvance(text) <= room
+        fits = QFontMetrics(self.look.fonts.second).horizontalAdvance(text) <= text_width
         return text if fits else second_line(row, self._home, short=True)

@@ -28,7 +28,7 @@ class SessionsFooter(QWidget):
         self._buttons: dict[str, FooterButton] = {}
         for index, (name, title, icon) in enumerate((*pages, SETTINGS)):
             button = FooterButton(look, self.tr(title), name=f"sessions.{name}", icon=icon)
-            button.clicked.connect(lambda _=False, name=name: self._want(name))
+            button.clicked.connect(lambda _=False, name=name: self._request_page(name))
             self._buttons[name] = button
             grid.addWidget(button, index // COLUMNS, index % COLUMNS)
         column = QVBoxLayout(self)
@@ -50,7 +50,7 @@ class SessionsFooter(QWidget):
         for button in self._buttons.values():
             button.restyle(look)
 
-    def _want(self, name: str) -> None:
+    def _request_page(self, name: str) -> None:
         if name == SETTINGS[0]:
             self.settings_requested.emit()
         else:

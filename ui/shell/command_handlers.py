@@ -45,13 +45,13 @@ class CommandHandlers(QObject):
         super().__init__(window)
         self._look, self._window, self._state, self._parts = look, window, state, parts
         self.palette = Palette(look, window)
-        self.actions = CommandActions({**handlers, **self._of_sessions()}, window)
+        self.actions = CommandActions({**handlers, **self._session_handlers()}, window)
 
     def restyle(self, look: Look) -> None:
         self._look = look
         self.palette.restyle(look)
 
-    def _of_sessions(self) -> Handlers:
+    def _session_handlers(self) -> Handlers:
         sessions, selection = self._parts.sessions, self._parts.selection
         return {
             "palette.commands": self.open_commands,

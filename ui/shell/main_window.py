@@ -73,7 +73,7 @@ class MainWindow(QWidget):
         self.inbox = InboxMenu(look, self.session_index.pending, self)
         self.toast = Toast(look)
         self.pages = PageStack(self._page_parts)
-        self.split_view = SplitView(self._build_side, self.session_index, selection, state)
+        self.split_view = SplitView(self._build_pane, self.session_index, selection, state)
         self._step = StepPaneUpdater(self.view.page, self.pane)
         self.setObjectName("window.content")
         self._lay_out()
@@ -83,7 +83,7 @@ class MainWindow(QWidget):
         self._connect()
         self._unsaved = CloseGuard(look, shell, self.pages, selection)
         shell.set_content(self)
-        shell.closing.connect(self._leave)
+        shell.closing.connect(self._on_closing)
         self._columns.apply_widths()
 
     @property
@@ -126,7 +126,7 @@ class MainWindow(QWidget):
 
     def show_waiting(self) -> None:
         """Read the waiting requests and show those of the visible sessions."""
-        self._look_for_questions()
+        self._refresh_requests()
         self.split_view.show_questions()
 
     def apply_updates(self, updates: Sequence[object]) -> None:
@@ -141,7 +141,7 @@ class MainWindow(QWidget):
         for row in batch.touched.values():
             self.sessions.update_session(row)
         if requests_changed:
-            self._look_for_questions()
+            self._refresh_requests()
         new_sessions = self.session_index.take_new()
         self.pages.apply_updates(updates)
         self.split_view.apply_updates(batch, new_sessions if self._centre.shows(self.split_view) else ())
@@ -197,7 +197,7 @@ class MainWindow(QWidget):
         pane = next((pane for pane in self.split_view.panes if pane.session == session), self.split_view.active_pane)
         pane.drafts.restore(session, text, pane.session)
 
-    def _look_for_questions(self) -> None:
+    def _refresh_requests(self) -> None:
         if self._reading.reader is None:
             return
         count = self.session_index.requests.refresh()
@@ -296,8 +296,8 @@ class MainWindow(QWidget):
         layout.addWidget(self.status)
 
     def _connect(self) -> None:
-        self._connect_side(self.split_view.active_pane)
-        self.split_view.pane_created.connect(self._connect_side)
+        self._connect_pane(self.split_view.active_pane)
+        self.split_view.pane_created.connect(self._connect_pane)
         self.sessions.compare_requested.connect(partial(self.selection.choose_page, "compare"))
         self.split_view.changed.connect(self._follow_desk)
         self.sessions.open_requested.connect(self.split_view.open_session)
@@ -327,7 +327,7 @@ class MainWindow(QWidget):
         """Select a row of the session to which the step in the step pane belongs."""
         self.view.show_row(self.view.page.model.row_number(self.pane.session, row))
 
-    def _build_side(self) -> SessionPane:
+    def _build_pane(self) -> SessionPane:
         return SessionPane(
             self._look,
             self.session_index,
@@ -337,7 +337,7 @@ class MainWindow(QWidget):
             show_error=self.show_error,
         )
 
-    def _connect_side(self, pane: SessionPane) -> None:
+    def _connect_pane(self, pane: SessionPane) -> None:
         """Connect a pane's signals, which apply to the active session: any user input in a pane activates it."""
         view = pane.view
         view.page.compare.connect(self.commands.compare)
@@ -346,7 +346,7 @@ class MainWindow(QWidget):
         view.composer.command_submitted.connect(self.commands.actions.trigger)
         view.composer.set_commands(self.commands.actions.slash())
         view.composer.attached.rejected.connect(lambda error, cause: self.show_error(ErrorDetails(error, cause)))
-        view.review_requested.connect(self._review)
+        view.review_requested.connect(self._open_proposals)
         view.asking.unsent_text.connect(self.restore_draft)
 
     def _follow_desk(self) -> None:
@@ -368,12 +368,12 @@ class MainWindow(QWidget):
             if panel.badge_count and panel.listed:
                 self.sessions.footer.set_badge(panel.id, panel.badge_count(self._reading))
 
-    def _review(self, kind: str) -> None:
+    def _open_proposals(self, kind: str) -> None:
         """Show the open proposals of memories or of skills on their page."""
         filters = ("proposed",) if kind == "memory" else ()
         self.selection.choose_page("memory" if filters else "skills", *filters)
 
-    def _leave(self) -> None:
+    def _on_closing(self) -> None:
         self.save_state()
         self.closed.emit()
 

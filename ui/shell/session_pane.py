@@ -33,7 +33,7 @@ class SessionPane(QWidget):
         *, folder: Path, reply_draft: Callable[[str], str], show_error: Callable[[ErrorDetails], None],
     ) -> None:  # fmt: skip
         super().__init__()
-        self._known, self._reply_draft = session_index, reply_draft
+        self._session_index, self._reply_draft = session_index, reply_draft
         self.session = ""
         self.view = SessionView(look, session_index.reader)
         self.drafts = UnsentDrafts(self.view.composer, state, folder, show_error)
@@ -55,7 +55,7 @@ class SessionPane(QWidget):
 
     def show_session(self, name: str) -> None:
         """Show a session, or refresh it if it is shown already. For an unknown ID, only `session` becomes empty."""
-        row = self._known.find(name)
+        row = self._session_index.find(name)
         if row is None:
             self.session = ""
             return
@@ -67,7 +67,7 @@ class SessionPane(QWidget):
         self._show_draft()
 
     def show_questions(self) -> None:
-        self.view.show_questions(self._known.pending_in(self.session))
+        self.view.show_questions(self._session_index.pending_in(self.session))
 
     def apply_updates(self, batch: UpdateBatch, fresh: Collection[str]) -> None:
         """Apply a batch of updates. `fresh` holds the sessions with new requests: if this is one, focus its request,

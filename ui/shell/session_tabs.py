@@ -38,7 +38,7 @@ class SessionTabs(QTabBar):
         self.setElideMode(Qt.TextElideMode.ElideRight)
         self.setUsesScrollButtons(True)
         self.setFont(look.fonts.text)
-        self.tabBarClicked.connect(self._go)
+        self.tabBarClicked.connect(self._request_session_at)
         self.tabMoved.connect(lambda *_: self.tabs_changed.emit())
         self.hide()
 
@@ -53,7 +53,7 @@ class SessionTabs(QTabBar):
                 self._passing = ""
             elif name not in self._session_ids():
                 self._add(name)
-        self._settle()
+        self._on_tabs_changed()
 
     def set_temporary(self, name: str) -> None:
         """Show the temporary tab for a session; an empty id, or a session with a permanent tab, removes it."""
@@ -65,14 +65,14 @@ class SessionTabs(QTabBar):
             self._passing = name
             if name:
                 self._add(name)
-            self._settle()
+            self._on_tabs_changed()
 
     def close(self, name: str) -> None:  # type: ignore[override]  # closes a tab; the tab bar itself is never closed
         """Remove the tab of a session, if it has one."""
         if name in self._session_ids():
             self.removeTab(self._session_ids().index(name))
             self._passing = "" if name == self._passing else self._passing
-            self._settle()
+            self._on_tabs_changed()
 
     def set_current(self, name: str, *, active: bool = True) -> None:
         """Highlight the tab of the session shown; `active` means that this pane is the active one."""
@@ -124,11 +124,11 @@ class SessionTabs(QTabBar):
         button.clicked.connect(lambda: self.close_requested.emit(name))
         self.setTabButton(index, QTabBar.ButtonPosition.RightSide, button)
 
-    def _go(self, index: int) -> None:
+    def _request_session_at(self, index: int) -> None:
         if index >= 0:
             self.session_requested.emit(self._session_ids()[index])
 
-    def _settle(self) -> None:
+    def _on_tabs_changed(self) -> None:
         self.setVisible(self.count() > 0)
         self.tabs_changed.emit()
 

@@ -163,8 +163,16 @@ class SessionView(QWidget):
 
     def restyle(self, look: Look) -> None:
         self._look = look
-        for part in (self.page, self.waterfall, self.changes, self.context, self.decisions, self.composer, self.asking):
-            part.restyle(look)
+        for widget in (
+            self.page,
+            self.waterfall,
+            self.changes,
+            self.context,
+            self.decisions,
+            self.composer,
+            self.asking,
+        ):
+            widget.restyle(look)
 
     def focus_composer(self) -> None:
         """Show the steps and focus the composer."""

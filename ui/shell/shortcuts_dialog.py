@@ -51,11 +51,11 @@ class ShortcutsDialog(QDialog):
         columns.setSpacing(32)
         groups = shortcut_groups()
         half = (sum(len(lines) + 2 for _, lines in groups) + 1) // 2
-        column, height = self._column(columns), 0
+        column, height = self._add_column(columns), 0
         for title, lines in groups:
             if height >= half:
-                column, height = self._column(columns), 0
-            column.insertWidget(column.count() - 1, self._group(title, lines))
+                column, height = self._add_column(columns), 0
+            column.insertWidget(column.count() - 1, self._build_group(title, lines))
             height += len(lines) + 2
         scroll = FittingScrollArea(content)
         close = Button(look, self.tr("Close"), name="keys.close", hint=self.tr("Esc"))
@@ -70,14 +70,14 @@ class ShortcutsDialog(QDialog):
         layout.addLayout(button_row)
         self.resize(look.size(720), look.size(640))
 
-    def _column(self, columns: QHBoxLayout) -> QVBoxLayout:
+    def _add_column(self, columns: QHBoxLayout) -> QVBoxLayout:
         column = QVBoxLayout()
         column.setSpacing(16)
         column.addStretch(1)
         columns.addLayout(column, 1)
         return column
 
-    def _group(self, title: str, lines: list[tuple[str, str]]) -> QWidget:
+    def _build_group(self, title: str, lines: list[tuple[str, str]]) -> QWidget:
         fonts = self._look.fonts
         group = QWidget()
         grid = QGridLayout(group)

@@ -36,9 +36,11 @@ class StatusLine(QFrame):
         self._waiting.clicked.connect(lambda: self.inbox_requested.emit(self._waiting))
         self._commands = Button(look, self.tr("Commands"), name="status.commands", tone="quiet", hint=self.tr("Ctrl+K"))
         self._commands.clicked.connect(lambda: self.commands_requested.emit())
-        self._help = self._glyph("status.help", self.tr("Help"), self.tr("Help (F1)"), self.help_requested.emit)
+        self._help = self._icon_button("status.help", self.tr("Help"), self.tr("Help (F1)"), self.help_requested.emit)
         title = self.tr("Switch between light and dark theme")
-        self._theme = self._glyph("status.theme", title, f"{title} (Ctrl+Shift+L)", self.theme_toggle_requested.emit)
+        self._theme = self._icon_button(
+            "status.theme", title, f"{title} (Ctrl+Shift+L)", self.theme_toggle_requested.emit
+        )
         row = QHBoxLayout(self)
         row.setContentsMargins(16, 0, 10, 0)
         row.setSpacing(8)
@@ -48,7 +50,7 @@ class StatusLine(QFrame):
         self._traces.hide()
         self._work = ElidedLabel("", look.fonts.second, "second", name="status.work")
         stop = self.tr("Cancel the import. What was read is kept, and importing again continues there")
-        self._cancel = self._glyph("status.cut", self.tr("Cancel the import"), stop, self.cancel_requested.emit)
+        self._cancel = self._icon_button("status.cut", self.tr("Cancel the import"), stop, self.cancel_requested.emit)
         self.show_work("")
         row.addWidget(self._data, 1)
         row.addWidget(self._work)
@@ -140,7 +142,7 @@ class StatusLine(QFrame):
             button.setIconSize(QSize(glyph, glyph))
             button.setIcon(icon(name, look.theme.second, glyph))
 
-    def _glyph(self, name: str, title: str, tooltip: str, on_click: Callable[[], object]) -> QToolButton:
+    def _icon_button(self, name: str, title: str, tooltip: str, on_click: Callable[[], object]) -> QToolButton:
         button = QToolButton()
         button.setObjectName(name)
         button.setAccessibleName(title)

@@ -75,7 +75,7 @@ class Tray(QObject):
         menu.clear()
         for row, request in waiting[:MAX_ENTRIES]:
             action = menu.addAction(entry_text(row, request, self._clock()))
-            action.triggered.connect(self._chooser(row.id))
+            action.triggered.connect(self._choose_handler(row.id))
         if waiting:
             menu.addSeparator()
         menu.addAction(self.tr("Open Journeyman")).triggered.connect(lambda: self.show_requested.emit(""))
@@ -104,7 +104,7 @@ class Tray(QObject):
             waiting = self._waiting()
             self.show_requested.emit(waiting[0][0].id if waiting else "")
 
-    def _chooser(self, session: str) -> Callable[[], None]:
+    def _choose_handler(self, session: str) -> Callable[[], None]:
         return lambda: self.show_requested.emit(session)
 
 

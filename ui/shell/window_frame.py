@@ -29,7 +29,7 @@ class WindowFrame(QMainWindow):
         self.painted = False
         self.may_close: Callable[[], bool] = lambda: True
         # Uses palettes, because the first use of QPainter loads enumerations, which would take longer than all this.
-        self._sidebar, self._edge = _ground(self, theme.panel), _ground(self, theme.line)
+        self._sidebar, self._edge = _create_background(self, theme.panel), _create_background(self, theme.line)
         self.setPalette(_filled(theme.background))
         self.setObjectName("window")
         self.setWindowTitle("Journeyman")
@@ -72,7 +72,7 @@ class WindowFrame(QMainWindow):
             self.shut_down()
 
 
-def _ground(parent: QWidget, color: QColor) -> QWidget:
+def _create_background(parent: QWidget, color: QColor) -> QWidget:
     background = QWidget(parent)
     background.setAutoFillBackground(True)
     background.setPalette(_filled(color))

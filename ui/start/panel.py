@@ -110,8 +110,8 @@ class StartPanel(QFrame):
         self._title.setFont(look.fonts.heading)
         self._place.setFont(look.fonts.text)
         self._none.setFont(look.fonts.text)
-        for part in (self.form, self._server, self._key, self._demo, self._others):
-            part.restyle(look)
+        for widget in (self.form, self._server, self._key, self._demo, self._others):
+            widget.restyle(look)
 
     def _show_local(self, offer: ProviderOffer) -> None:
         model_names = ", ".join(name.split("/", 1)[-1] for name in offer.models[:MAX_NAMED])

@@ -31,7 +31,7 @@ class StartEntry(QFrame):
         row.addWidget(self._icon, 0, Qt.AlignmentFlag.AlignTop)
         row.addLayout(text_column, 1)
         row.addWidget(self.button, 0, Qt.AlignmentFlag.AlignTop)
-        self._tint()
+        self._update_icon()
 
     def set_texts(self, title: str, text: str, act: str, *, icon: str = "", token: str = "second") -> None:
         self._title.setText(allow_breaks(title))
@@ -40,15 +40,15 @@ class StartEntry(QFrame):
         self.button.setAccessibleName(act)
         self.button.updateGeometry()
         self._name, self._token = icon or self._name, token
-        self._tint()
+        self._update_icon()
 
     def restyle(self, look: Look) -> None:
         self._look = look
         self._title.setFont(look.fonts.strong)
         self._text.setFont(look.fonts.second)
         self.button.restyle(look)
-        self._tint()
+        self._update_icon()
 
-    def _tint(self) -> None:
+    def _update_icon(self) -> None:
         color = self._look.theme.color(self._token)
         self._icon.setPixmap(pixmap(self._name, color, self._look.size(ICON), self.devicePixelRatioF()))

@@ -53,9 +53,9 @@ class RunFindBar(QWidget):
         self._field.installEventFilter(self)
         self._count = label("", look.fonts.second, "second", name="run.find.count")
         self._buttons = [
-            self._button("run.find.previous", "chevron-up", self.tr("Previous match (Shift+Enter)"), -1),
-            self._button("run.find.next", "chevron-down", self.tr("Next match (Enter)"), 1),
-            self._button("run.find.close", "x", self.tr("Close (Esc)"), 0),
+            self._create_button("run.find.previous", "chevron-up", self.tr("Previous match (Shift+Enter)"), -1),
+            self._create_button("run.find.next", "chevron-down", self.tr("Next match (Enter)"), 1),
+            self._create_button("run.find.close", "x", self.tr("Close (Esc)"), 0),
         ]
         layout = QHBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
@@ -129,7 +129,7 @@ class RunFindBar(QWidget):
         for button in self._buttons[:2]:
             button.setEnabled(len(self._hits) > 1)
 
-    def _button(self, name: str, icon_name: str, tooltip: str, offset: int) -> QToolButton:
+    def _create_button(self, name: str, icon_name: str, tooltip: str, offset: int) -> QToolButton:
         button = QToolButton()
         button.setObjectName(name)
         set_icon(button, icon_name, self._look.theme.second, self._look.size(16))

@@ -51,12 +51,12 @@ class Minimap(QWidget):
         self.setCursor(Qt.CursorShape.PointingHandCursor)
         self.setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)
 
-    def show_rows(self, session: str, count: int, *, going: bool = False) -> None:
+    def show_rows(self, session: str, count: int, *, in_progress: bool = False) -> None:
         """Show the rows of a session; while a run is in progress, redraw at most once a second."""
-        other = session != self._session
-        if other or not going or self._clock() - self._drawn_at >= REDRAW_AFTER:
+        other_session = session != self._session
+        if other_session or not in_progress or self._clock() - self._drawn_at >= REDRAW_AFTER:
             self._session, self._count = session, count
-            self._read(in_progress=going)
+            self._read(in_progress=in_progress)
 
     def frame_rows(self, first: int, last: int) -> None:
         """Frame the rows from `first` to `last`, which are on screen."""
@@ -126,9 +126,9 @@ class Minimap(QWidget):
                 painter.drawRoundedRect(QRectF(x, top, width, BAR_HEIGHT), min(2.5, width / 2), 2.5)
         return picture
 
-    def _go(self, x: float) -> None:
-        room = max(1, self.width() - 2 * EDGE)
-        self.row_requested.emit(self._axis.row_at(min(1.0, max(0.0, (x - EDGE) / room))))
+    def _request_row_at(self, x: float) -> None:
+        plot_width = max(1, self.width() - 2 * EDGE)
+        self.row_requested.emit(self._axis.row_at(min(1.0, max(0.0, (x - EDGE) / plot_width))))
 
     # Qt overrides
 
@@ -163,11 +163,11 @@ class Minimap(QWidget):
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
         if event.button() == Qt.MouseButton.LeftButton:
-            self._go(event.position().x())
+            self._request_row_at(event.position().x())
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
         if event.buttons() & Qt.MouseButton.LeftButton:
-            self._go(event.position().x())
+            self._request_row_at(event.position().x())
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         first, last = self._seen

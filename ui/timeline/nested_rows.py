@@ -108,7 +108,7 @@ class NestedRows(QAbstractTableModel):
         """Apply an update of a sub-agent. At the tail, sub-agents expand when they start and collapse when they end."""
         self._family.update(row)
         if (nest := self._nests.find(session=row.id)) and steps:
-            self._grow(nest, steps)
+            self._update_nest(nest, steps)
         anchor = self._delegating_step(row)
         if anchor is None or (position := self.position_of(anchor.row)) is None:
             return
@@ -128,7 +128,7 @@ class NestedRows(QAbstractTableModel):
         owner = self._nests.find(session=row.parent)
         end = owner.count if owner else self._count
         rows = range(end - 1, max(-1, end - SEARCHED_ROWS), -1)
-        recent_steps = (self.step_of_row(owner.row_number(each) if owner else each) for each in rows)
+        recent_steps = (self.step_of_row(owner.row_number(local_row) if owner else local_row) for local_row in rows)
         delegating_step = next((step for step in recent_steps if step and step.key == row.parent_call), None)
         if delegating_step:
             self._delegating_rows[row.id] = delegating_step.row
@@ -155,7 +155,7 @@ class NestedRows(QAbstractTableModel):
                 self._family.forget(closed_nest.session)
             self._changed(position)
 
-    def _grow(self, nest: Nest, steps: Sequence[Step]) -> None:
+    def _update_nest(self, nest: Nest, steps: Sequence[Step]) -> None:
         """Apply new and changed steps of a sub-agent."""
         latest = {step.row: step for step in steps}
         for row in sorted(latest):

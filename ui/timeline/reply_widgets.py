@@ -200,7 +200,7 @@ class ReplyWidgets:
         reply = self._shown.get(row)
         self._needed_rows.add(row)
         if reply is None:
-            reply = self._shown[row] = self._take()
+            reply = self._shown[row] = self._take_spare()
             self._stale.add(row)
         if row in self._stale:
             if row == DRAFT and (rest_ms := reply.pause_ms) > FRAME_MS:
@@ -249,7 +249,7 @@ class ReplyWidgets:
         for reply in [*self._shown.values(), *self._spare]:
             reply.restyle(look)
 
-    def _take(self) -> ReplyText:
+    def _take_spare(self) -> ReplyText:
         if self._spare:
             return self._spare.pop()
         reply = ReplyText(self._look, self._parent)

@@ -207,7 +207,7 @@ class RunPage(QWidget):
             self._find_interruption()
         self._header.show_session(row, self._lasted())
         going = row.status in ACTIVE_STATUSES
-        self._strip.show_rows(row.id, row.rows, going=going)
+        self._strip.show_rows(row.id, row.rows, in_progress=going)
         if going != self._tick.isActive():
             self._tick.start() if going else self._tick.stop()
 
@@ -236,8 +236,8 @@ class RunPage(QWidget):
         return model.first_row(run), model.first_row(run + 1)
 
     def restyle(self, look: Look) -> None:
-        for part in (self._header, self._tabs, self._find, self._strip):
-            part.restyle(look)
+        for widget in (self._header, self._tabs, self._find, self._strip):
+            widget.restyle(look)
         self._stack.setMinimumHeight(look.size(MIN_HEIGHT))
         self._view.restyle(look)
         self._bar.restyle(look)
@@ -264,7 +264,7 @@ class RunPage(QWidget):
     def _refresh_figures(self) -> None:
         if self.isVisible():
             self._header.show_facts(self._row, self._lasted())
-            self._strip.show_rows(self._row.id, self._row.rows, going=True)
+            self._strip.show_rows(self._row.id, self._row.rows, in_progress=True)
 
     def _show_new_count(self, rows: int) -> None:
         self._unseen = rows

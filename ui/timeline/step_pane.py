@@ -130,7 +130,7 @@ class StepPane(QFrame):
         self._icon.setPixmap(pixmap(look.icon, color, self._look.size(16), self.devicePixelRatioF()))
         details = describe_step(self._rows, session, step, max(0, step.ended_at - step.started_at))
         self._title.show_text(visible(details.title))
-        head = self._output.show_source(session, details.output_source) or self._tail()
+        head = self._output.show_source(session, details.output_source) or self._output_tail()
         self._raw.show_text(details.events_json[:RAW_LIMIT])
         self._request = find_request(self._rows, session, step)
         self._show_tabs(output=details.output_source is not None, context=self._request > 0, raw=True)
@@ -162,7 +162,7 @@ class StepPane(QFrame):
 
     def show_live(self) -> None:
         """Refresh the output of a running call."""
-        if not (tail := self._tail()):
+        if not (tail := self._output_tail()):
             return
         output_view = self._summary.findChild(FittedTextView, "step.head")
         if output_view is None:
@@ -171,9 +171,9 @@ class StepPane(QFrame):
             output_view.show_text(tail)
             output_view.fit_height()
 
-    def _tail(self) -> str:
-        going = self._session and self._step.status == "running"
-        return self.live_output.output_tail(self._session, self._step.key) if going else ""
+    def _output_tail(self) -> str:
+        running = self._session and self._step.status == "running"
+        return self.live_output.output_tail(self._session, self._step.key) if running else ""
 
     def update_step(self, step: Step) -> None:
         """Refresh the pane if this is the step shown."""
@@ -223,7 +223,7 @@ class StepPane(QFrame):
             caption = label(name, self._look.fonts.second, "second")
             caption.setFixedWidth(self._look.size(NAME_WIDTH))
             caption.setAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignTop)
-            facts.addRow(caption, self._words(value, name))
+            facts.addRow(caption, self._create_text_view(value, name))
         layout.addLayout(facts)
         if self._step.kind == "delegate":
             open_child = Button(self._look, self.tr("Open in split view"), name="step.child", icon="columns-2")
@@ -296,7 +296,7 @@ class StepPane(QFrame):
         layout.addWidget(view)
         return frame
 
-    def _words(self, text: str, accessible_name: str) -> FittedTextView:
+    def _create_text_view(self, text: str, accessible_name: str) -> FittedTextView:
         view = FittedTextView(self._look, text)
         view.setAccessibleName(accessible_name)
         view.setFont(self._look.fonts.second)

@@ -233,7 +233,7 @@ class TimelineModel(NestedRows):
                 self._nests.lay_out()
                 self.endInsertRows()
         elif header := self.header(run):
-            first, end = self._work_of(header)
+            first, end = self._foldable_rows(header)
             for nest in [nest for nest in self._nests if first <= nest.anchor < end]:
                 self._close(nest)
             self._folded.add(run)
@@ -246,7 +246,7 @@ class TimelineModel(NestedRows):
         if (header := self.header(run)) and (place_of := self.position_of(header.row)) is not None:
             self._changed(place_of)
 
-    def _work_of(self, header: Step) -> tuple[int, int]:
+    def _foldable_rows(self, header: Step) -> tuple[int, int]:
         """Return the half-open range of rows to fold: from after the header to before the final reply or question."""
         first, end = header.row + 1, self.first_row(header.run + 1)
         for kinds in ({"end"}, {"interrupted", "question"}, {"reply"}):

@@ -67,10 +67,10 @@ class TimelineView(SingleColumnTable):
         self.set_row_height(self._painter.heights.work)
         self.setItemDelegate(self._painter)
         self.setModel(model)
-        self._listen(model)
+        self._connect_model(model)
 
-    def _listen(self, model: TimelineModel) -> None:
-        model.modelReset.connect(self._begin)
+    def _connect_model(self, model: TimelineModel) -> None:
+        model.modelReset.connect(self._start_session)
         model.dataChanged.connect(self._change)
         model.rowsInserted.connect(self._schedule_layout)
         model.rowsRemoved.connect(self._schedule_layout)
@@ -188,7 +188,7 @@ class TimelineView(SingleColumnTable):
         if not count or not height:
             return False
         if self._following:
-            changed, _ = self._size_rows(count - 1, -1, -1, 2 * height)
+            changed, _ = self._resize_rows(count - 1, -1, -1, 2 * height)
             if changed:
                 self.updateGeometries()
             if changed > 1 or (changed and not self._rows.is_draft(count - 1)):
@@ -202,8 +202,8 @@ class TimelineView(SingleColumnTable):
             top = count - 1
         offset = self.rowViewportPosition(top)
         anchor = top if offset == 0 or top + 1 >= count or offset + self.rowHeight(top) >= height else top + 1
-        above, grown_above = self._size_rows(anchor - 1, -1, -1, height)
-        below, _ = self._size_rows(anchor, count, 1, 2 * height)
+        above, grown_above = self._resize_rows(anchor - 1, -1, -1, height)
+        below, _ = self._resize_rows(anchor, count, 1, 2 * height)
         if above or below:
             self.updateGeometries()
             self.viewport().update()
@@ -212,7 +212,7 @@ class TimelineView(SingleColumnTable):
             bar.setValue(bar.value() + grown_above)
         return above + below > 0
 
-    def _size_rows(self, position: int, end: int, direction: int, max_height: int) -> tuple[int, int]:
+    def _resize_rows(self, position: int, end: int, direction: int, max_height: int) -> tuple[int, int]:
         """Measure rows from `position` until `room` pixels are filled. Return how many changed and the growth."""
         header, width = self.verticalHeader(), self.viewport().width()
         changed = growth = 0
@@ -250,7 +250,7 @@ class TimelineView(SingleColumnTable):
 
     # event handlers
 
-    def _begin(self) -> None:
+    def _start_session(self) -> None:
         self._replies.clear()
         self._inlays.end_cards.clear()
         self._following = True
@@ -365,7 +365,7 @@ class TimelineView(SingleColumnTable):
             case keys.Key_Return | keys.Key_Enter:
                 self._open(position)
             case keys.Key_Right | keys.Key_Left:
-                self._unfold(position, expand=event.key() == keys.Key_Right)
+                self._set_expanded(position, expand=event.key() == keys.Key_Right)
             case keys.Key_BracketLeft:
                 self.go_to_run(-1)
             case keys.Key_BracketRight:
@@ -373,7 +373,7 @@ class TimelineView(SingleColumnTable):
             case _:
                 event.ignore()
 
-    def _unfold(self, position: int, *, expand: bool) -> None:
+    def _set_expanded(self, position: int, *, expand: bool) -> None:
         """Expand or collapse a sub-agent. The Left key on a step of a sub-agent selects the delegating step."""
         step = self._rows.step_at(position) if position >= 0 else None
         if step is None:

@@ -39,10 +39,10 @@ def make_bars(rows: Sequence[UsageRow], first: date, last: date, max_bars: int, 
         if 0 <= index < len(groups):
             groups[index].append(row)
     ends = [min(start + timedelta(days=span - 1), last) for start in starts]
-    return [_bar(start, end, group, models) for start, end, group in zip(starts, ends, groups, strict=True)]
+    return [_make_bar(start, end, group, models) for start, end, group in zip(starts, ends, groups, strict=True)]
 
 
-def _bar(first: date, last: date, rows: list[UsageRow], models: Sequence[str]) -> Bar:
+def _make_bar(first: date, last: date, rows: list[UsageRow], models: Sequence[str]) -> Bar:
     def of(model: str) -> UsageTotals:
         mine = [row for row in rows if (row.model == model if model != OTHER_MODELS else row.model not in models)]
         return sum_usage(mine, model)

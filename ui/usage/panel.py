@@ -142,8 +142,8 @@ class UsagePanel(PanelPage):
         self._figures.setFont(look.fonts.text)
         self._empty.setFont(look.fonts.text)
         self._unknown.setFont(look.fonts.text)
-        for part in (self._range, self._measure, self._plot, self._legend, self._by, self._export, self._table):
-            part.restyle(look)
+        for widget in (self._range, self._measure, self._plot, self._legend, self._by, self._export, self._table):
+            widget.restyle(look)
 
     def _range_limits(self) -> tuple[int, int]:
         """Return the beginning and the end of the chosen range in microseconds; 0 means no limit."""

@@ -78,17 +78,17 @@ class UsagePlot(ThemedWidget):
 
     def bar_at(self, x: int) -> int:
         """Return the bar at a horizontal position; -1 outside the plot area."""
-        plot = self._ground()
+        plot = self._plot_rect()
         if not self._bars or not plot.left() <= x <= plot.right():
             return -1
         return min(len(self._bars) - 1, (x - plot.left()) * len(self._bars) // plot.width())
 
-    def _ground(self) -> QRect:
+    def _plot_rect(self) -> QRect:
         return QRect(LEFT, ABOVE, max(1, self.width() - LEFT - 1), self.height() - ABOVE - BELOW)
 
     def _bar_rect(self, index: int) -> QRect:
         """Return the rectangle of a bar at full height."""
-        plot, count = self._ground(), len(self._bars)
+        plot, count = self._plot_rect(), len(self._bars)
         left = plot.left() + index * plot.width() // count
         right = plot.left() + (index + 1) * plot.width() // count
         gap = max(1, min((right - left) // 5, 8))
@@ -177,7 +177,7 @@ class UsagePlot(ThemedWidget):
         return QSize(400, self._look.size(HEIGHT))
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        plot = self._ground()
+        plot = self._plot_rect()
         with QPainter(self) as painter:
             self._paint_scale(painter, plot)
             for number in range(len(self._bars)):

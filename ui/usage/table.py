@@ -56,12 +56,12 @@ class UsageModel(QAbstractTableModel):
         if role == Qt.ItemDataRole.TextAlignmentRole:
             return NUMBERS if column else WORDS
         if role == Qt.ItemDataRole.ToolTipRole:
-            return tooltip_text(self._tip(totals, column))
-        return self._words(totals)[column] if role == Qt.ItemDataRole.DisplayRole else None
+            return tooltip_text(self._tooltip(totals, column))
+        return self._cell_texts(totals)[column] if role == Qt.ItemDataRole.DisplayRole else None
 
-    def _words(self, totals: UsageTotals) -> tuple[str, ...]:
+    def _cell_texts(self, totals: UsageTotals) -> tuple[str, ...]:
         return (
-            self._name(totals),
+            self._row_label(totals),
             f"{totals.replies:,}",
             amount(totals.input),
             amount(totals.cached),
@@ -70,13 +70,13 @@ class UsageModel(QAbstractTableModel):
             duration(totals.time),
         )
 
-    def _name(self, totals: UsageTotals) -> str:
+    def _row_label(self, totals: UsageTotals) -> str:
         if self._by == "day":
             return long_date(totals.name)
         return model_label(totals.name)
 
-    def _tip(self, totals: UsageTotals, column: int) -> str:
-        exact = {0: self._name(totals), 2: f"{totals.input:,}", 3: f"{totals.cached:,}", 4: f"{totals.output:,}"}
+    def _tooltip(self, totals: UsageTotals, column: int) -> str:
+        exact = {0: self._row_label(totals), 2: f"{totals.input:,}", 3: f"{totals.cached:,}", 4: f"{totals.output:,}"}
         if column == 5 and totals.unpriced:
             return tr("The price is not known for {} of these replies.").format(totals.unpriced)
         return exact.get(column, "")
@@ -107,15 +107,15 @@ class UsageTable(QTableView):
         header.setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
         header.setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
         header.setMinimumSectionSize(72)
-        model.modelReset.connect(self._fit)
+        model.modelReset.connect(self._fit_height)
         self.restyle(look)
 
     def restyle(self, look: Look) -> None:
         self.setFont(look.fonts.text)
         self.horizontalHeader().setFont(look.fonts.second)
         self.verticalHeader().setDefaultSectionSize(QFontMetrics(look.fonts.text).height() + 12)
-        self._fit()
+        self._fit_height()
 
-    def _fit(self) -> None:
+    def _fit_height(self) -> None:
         lines = self.model().rowCount() * self.verticalHeader().defaultSectionSize()
         self.setFixedHeight(lines + self.horizontalHeader().sizeHint().height() + 4)

@@ -31,17 +31,17 @@ class TimeScale:
         """Zoom in (factor below 1) or out; the time `anchor` stays at its position."""
         length = max(MIN_RANGE, round((self.end - self.start) * factor))
         share = (anchor - self.start) / max(1, self.end - self.start)
-        return self._within(anchor - round(length * share), length, limits)
+        return self._limited(anchor - round(length * share), length, limits)
 
     def panned(self, fraction: float, limits: tuple[int, int]) -> Self:
         """Pan by a fraction of the visible range."""
         length = self.end - self.start
-        return self._within(self.start + round(length * fraction), length, limits)
+        return self._limited(self.start + round(length * fraction), length, limits)
 
     def fitted(self, began: int, ended: int, limits: tuple[int, int]) -> Self:
         """Zoom so that the given time range fills most of the width."""
         length = max(MIN_RANGE, round((ended - began) * 1.6))
-        return self._within((began + ended - length) // 2, length, limits)
+        return self._limited((began + ended - length) // 2, length, limits)
 
     def step(self, room: int) -> int:
         """Return the tick interval in microseconds: the smallest one in STEPS_S that is at least `room` pixels wide."""
@@ -53,7 +53,7 @@ class TimeScale:
         first = zero - (zero - self.start) // step * step
         return list(range(first, self.end + 1, step))
 
-    def _within(self, start: int, length: int, limits: tuple[int, int]) -> Self:
+    def _limited(self, start: int, length: int, limits: tuple[int, int]) -> Self:
         low, high = limits
         length = min(length, max(MIN_RANGE, high - low))
         start = min(max(low, start), max(low, high - length))

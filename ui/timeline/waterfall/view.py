@@ -48,20 +48,20 @@ class BarDelegate(QStyledItemDelegate):
         if step is None:
             return
         box, theme = QRect(option.rect), self.look.theme
-        chosen = QStyle.StateFlag.State_Selected in option.state
-        if chosen:
+        selected = QStyle.StateFlag.State_Selected in option.state
+        if selected:
             draw_selection(painter, box, theme)
         else:
             painter.fillRect(box, theme.background)
         painter.fillRect(box.x(), box.bottom(), box.width(), 1, theme.line)
-        self._name(painter, box, step)
+        self._paint_name(painter, box, step)
         painter.save()
         painter.setClipRect(QRect(self.name_width, box.y(), box.width() - self.name_width, box.height()))
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        self._bar(painter, box, step, theme.selection if chosen else theme.background)
+        self._paint_bar(painter, box, step, theme.selection if selected else theme.background)
         painter.restore()
 
-    def _name(self, painter: QPainter, box: QRect, step: Step) -> None:
+    def _paint_name(self, painter: QPainter, box: QRect, step: Step) -> None:
         look, theme = kind_style(step.kind), self.look.theme
         level = 0 if step.kind == "run" or step.kind in USER_KINDS else 1 + step.depth
         x = EDGE + INDENT * level
@@ -78,7 +78,7 @@ class BarDelegate(QStyledItemDelegate):
         width = draw_line(painter, rect, text, fonts.text, theme.text)
         draw_line(painter, rect.adjusted(width + 6, 0, 0, 0), step.object, fonts.text, theme.second)
 
-    def _bar(self, painter: QPainter, box: QRect, step: Step, background: QColor) -> None:
+    def _paint_bar(self, painter: QPainter, box: QRect, step: Step, background: QColor) -> None:
         theme, fonts = self.look.theme, self.look.fonts
         token = "accent" if step.kind == "run" else kind_style(step.kind).token
         color = theme.failed if step.status == "failed" else theme.color(token)
@@ -118,7 +118,7 @@ class BarDelegate(QStyledItemDelegate):
             parts.append(translate("waiting"))
         if step.status == "failed" and "exit_code" not in step.metrics:
             parts.append(translate("failed"))
-        return " · ".join(part for part in parts if part)
+        return " · ".join(text for text in parts if text)
 
     def sizeHint(self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex) -> QSize:
         return QSize(0, self.look.size(ROW_HEIGHT))
@@ -167,7 +167,7 @@ class WaterfallView(SingleColumnTable):
         earliest, latest = self.limits
         scale = self._painter.scale
         start, end = (earliest, latest) if self._whole else (scale.start, scale.end)
-        self._set(TimeScale(start, end, left, max(1, width - left - EDGE)))
+        self._set_scale(TimeScale(start, end, left, max(1, width - left - EDGE)))
 
     def fit_all(self) -> None:
         self._whole = True
@@ -179,17 +179,17 @@ class WaterfallView(SingleColumnTable):
             step = self._chosen_step()
             middle = (scale.start + scale.end) // 2
             anchor = min(max(scale.start, step.started_at), scale.end) if step else middle
-        self._take(scale.zoomed(factor, anchor, self.limits))
+        self._zoom_to(scale.zoomed(factor, anchor, self.limits))
 
     def pan(self, fraction: float) -> None:
-        self._take(self.scale.panned(fraction, self.limits))
+        self._zoom_to(self.scale.panned(fraction, self.limits))
 
     def fit_step(self) -> None:
         """Zoom to the selected step; if it fits already or none is selected, show the whole run."""
         step = self._chosen_step()
         fitted = step and self.scale.fitted(step.started_at, self._rows.end_of(step), self.limits)
         if fitted and fitted != self.scale:
-            self._take(fitted)
+            self._zoom_to(fitted)
         else:
             self.fit_all()
 
@@ -203,7 +203,7 @@ class WaterfallView(SingleColumnTable):
             self.setCurrentIndex(self._rows.index(position, 0))
             self.scrollTo(self._rows.index(position, 0))
         self.selectionModel().blockSignals(blocked)
-        self._bring_in()
+        self._pan_to_selection()
         self.viewport().update()
 
     def select_neighbor(self, by: int) -> None:
@@ -212,24 +212,24 @@ class WaterfallView(SingleColumnTable):
         position = chosen[0].row() + by if chosen else 0
         if 0 <= position < self._rows.rowCount():
             self.setCurrentIndex(self._rows.index(position, 0))
-            self._bring_in()
+            self._pan_to_selection()
 
     def _chosen_step(self) -> Step | None:
         chosen = self.selectionModel().selectedRows()
         return self._rows.step(chosen[0].row()) if chosen else None
 
-    def _bring_in(self) -> None:
+    def _pan_to_selection(self) -> None:
         """Pan until the bar of the selected step is visible."""
         step, scale = self._chosen_step(), self.scale
         if step and not self._whole and (self._rows.end_of(step) < scale.start or step.started_at > scale.end):
             share = (step.started_at - scale.start) / max(1, scale.end - scale.start) - 0.1
-            self._take(scale.panned(share, self.limits))
+            self._zoom_to(scale.panned(share, self.limits))
 
-    def _take(self, scale: TimeScale) -> None:
+    def _zoom_to(self, scale: TimeScale) -> None:
         self._whole = (scale.start, scale.end) == self.limits
-        self._set(scale)
+        self._set_scale(scale)
 
-    def _set(self, scale: TimeScale) -> None:
+    def _set_scale(self, scale: TimeScale) -> None:
         self._painter.scale = scale
         self.viewport().update()
         self.scale_changed.emit()
