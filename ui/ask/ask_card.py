@@ -60,8 +60,8 @@ class AskCard(QFrame):
         policy.setHeightForWidth(True)
         self.setSizePolicy(policy)
         self._head = label(summary.title, look.fonts.bold, name=summary.title_object_name, wrap=True)
-        self._why = label(summary.reason, look.fonts.text, "second", name=f"{summary.kind}.why", wrap=True)
-        self._why.setVisible(bool(summary.reason))
+        self._reason_label = label(summary.reason, look.fonts.text, "second", name=f"{summary.kind}.why", wrap=True)
+        self._reason_label.setVisible(bool(summary.reason))
         self.age = AgeLabel(
             self.tr("asked {}"),
             summary.asked_at,
@@ -71,8 +71,8 @@ class AskCard(QFrame):
             font=look.fonts.second,
             clock=clock,
         )
-        self._place = label(summary.badge, look.fonts.caption, "badge", name=f"{summary.kind}.place")
-        self._place.setVisible(bool(summary.badge))
+        self._badge_label = label(summary.badge, look.fonts.caption, "badge", name=f"{summary.kind}.place")
+        self._badge_label.setVisible(bool(summary.badge))
         self.form = self._make_form(self._build_header())
         self._build()
         self.form.postponed.connect(self.postponed)
@@ -128,9 +128,9 @@ class AskCard(QFrame):
         fonts = look.fonts
         self._reset_frame()
         self._head.setFont(fonts.bold)
-        self._why.setFont(fonts.text)
+        self._reason_label.setFont(fonts.text)
         self.age.setFont(fonts.second)
-        self._place.setFont(fonts.caption)
+        self._badge_label.setFont(fonts.caption)
         self._bar_text.setFont(fonts.strong)
         self._open.restyle(look)
         self.form.restyle(look)
@@ -168,10 +168,10 @@ class AskCard(QFrame):
         row = QHBoxLayout()
         row.setSpacing(12)
         row.addWidget(self._head, 1)
-        row.addWidget(self._place, 0, Qt.AlignmentFlag.AlignTop)
+        row.addWidget(self._badge_label, 0, Qt.AlignmentFlag.AlignTop)
         row.addWidget(self.age, 0, Qt.AlignmentFlag.AlignTop)
         column.addLayout(row)
-        column.addWidget(self._why)
+        column.addWidget(self._reason_label)
         return header
 
     def _build_bar(self) -> None:

@@ -78,8 +78,8 @@ class AskDialog(QDialog):
         self.form.restyle(look)
         self._head.setFont(look.fonts.title)
         self._age.setFont(look.fonts.second)
-        self._why.setFont(look.fonts.text)
-        self._place.setFont(look.fonts.caption)
+        self._reason_label.setFont(look.fonts.text)
+        self._badge_label.setFont(look.fonts.caption)
         self._update_icon()
 
     def _make_form(self, head: QWidget) -> "QuestionForm | PermissionForm":
@@ -98,10 +98,10 @@ class AskDialog(QDialog):
             font=fonts.second,
             clock=self._clock,
         )
-        self._place = label(summary.badge, fonts.caption, "badge", name=f"{summary.kind}.place")
-        self._place.setVisible(bool(summary.badge))
-        self._why = label(summary.reason, fonts.text, name=f"{summary.kind}.why", wrap=True)
-        self._why.setVisible(bool(summary.reason))
+        self._badge_label = label(summary.badge, fonts.caption, "badge", name=f"{summary.kind}.place")
+        self._badge_label.setVisible(bool(summary.badge))
+        self._reason_label = label(summary.reason, fonts.text, name=f"{summary.kind}.why", wrap=True)
+        self._reason_label.setVisible(bool(summary.reason))
         self._icon = QLabel()
         self.form = self._make_form(self._build_header())
         ground = styled_frame("panel")
@@ -122,7 +122,7 @@ class AskDialog(QDialog):
         title_column.addWidget(self._age)
         title_row.addWidget(self._icon)
         title_row.addLayout(title_column, 1)
-        title_row.addWidget(self._place, 0, Qt.AlignmentFlag.AlignVCenter)
+        title_row.addWidget(self._badge_label, 0, Qt.AlignmentFlag.AlignVCenter)
         column = QVBoxLayout(header)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
@@ -130,8 +130,8 @@ class AskDialog(QDialog):
         column.addWidget(hairline())
         if self._summary.reason:
             column.addSpacing(12)
-        self._why.setContentsMargins(20, 0, 20, 8)
-        column.addWidget(self._why)
+        self._reason_label.setContentsMargins(20, 0, 20, 8)
+        column.addWidget(self._reason_label)
         return header
 
     def _fit_size(self) -> None:

@@ -170,11 +170,11 @@ class FlowLayout(QLayout):
         return True
 
     def heightForWidth(self, width: int) -> int:
-        return self._place(QRect(0, 0, width, 0), move=False)
+        return self._arrange(QRect(0, 0, width, 0), move=False)
 
     def setGeometry(self, rect: QRect) -> None:
         super().setGeometry(rect)
-        self._place(rect, move=True)
+        self._arrange(rect, move=True)
 
     def sizeHint(self) -> QSize:
         return self.minimumSize()
@@ -183,7 +183,7 @@ class FlowLayout(QLayout):
         sizes = [item.minimumSize() for item in self._items]
         return QSize(min(160, max((s.width() for s in sizes), default=0)), max((s.height() for s in sizes), default=0))
 
-    def _place(self, rect: QRect, *, move: bool) -> int:
+    def _arrange(self, rect: QRect, *, move: bool) -> int:
         x, y, row_height = rect.left(), rect.top(), 0
         for item in self._items:
             hint = item.sizeHint()

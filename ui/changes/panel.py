@@ -153,18 +153,18 @@ class ChangesPanel(QWidget):
         diff_header.addStretch(1)
         for widget in (self._layout_button, self._previous, self._next):
             diff_header.addWidget(widget)
-        self._inside = QStackedWidget()
-        self._inside.addWidget(self._diff_view)
-        self._inside.addWidget(self._plain)
+        self._contents_stack = QStackedWidget()
+        self._contents_stack.addWidget(self._diff_view)
+        self._contents_stack.addWidget(self._plain)
         self._pictures = ImageListView(self._look)
-        self._inside.addWidget(self._pictures)
+        self._contents_stack.addWidget(self._pictures)
         diff_column = QWidget()
         column = QVBoxLayout(diff_column)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
         column.addLayout(diff_header)
         column.addWidget(hairline())
-        column.addWidget(self._inside, 1)
+        column.addWidget(self._contents_stack, 1)
         self._empty = QLabel()
         self._empty.setObjectName("changes.empty")
         self._empty.setTextFormat(Qt.TextFormat.PlainText)
@@ -306,18 +306,18 @@ class ChangesPanel(QWidget):
             can_revert = after == story.changes[-1].after and bool(after) and bool(before)
             can_revert = can_revert and self._session.status not in ACTIVE_STATUSES
             self._diff_view.show_diff(diff, side_by_side=self._side_by_side, can_revert=can_revert)
-            self._inside.setCurrentWidget(self._diff_view)
+            self._contents_stack.setCurrentWidget(self._diff_view)
 
     def _show_pictures(self, old: bytes, new: bytes) -> None:
         """Show the old and the new picture, one below the other; a version without contents is left out."""
         self._pictures.show_images(
             [(name, body) for name, body in ((self.tr("Before"), old), (self.tr("After"), new)) if body]
         )
-        self._inside.setCurrentWidget(self._pictures)
+        self._contents_stack.setCurrentWidget(self._pictures)
 
     def _show_message(self, text: str) -> None:
         self._plain.setText(text)
-        self._inside.setCurrentWidget(self._plain)
+        self._contents_stack.setCurrentWidget(self._plain)
 
     def _unreviewed_row(self, path: str) -> UntrustedFile | None:
         """Return the row by which a file of the folder counts as untrusted, or None."""

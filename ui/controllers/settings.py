@@ -33,7 +33,7 @@ class SettingsController:
     def __init__(self, window: MainWindow, bridge: Bridge, tasks: Tasks, folder: str) -> None:
         self._window, self._bridge, self._folder = window, bridge, folder
         self._tasks = Tasks(self._show_error, tasks)
-        self._known: SettingsSnapshot | None = None
+        self._snapshot: SettingsSnapshot | None = None
         self._changes = 0
         self._dialog: SettingsDialog | None = None
         self._models: ProvidersController | None = None
@@ -61,13 +61,13 @@ class SettingsController:
 
     async def _prepare(self) -> None:
         with suppress(Problem):  # startup errors of the engine are reported elsewhere
-            self._known = await self._bridge.ask(_load_snapshot)
+            self._snapshot = await self._bridge.ask(_load_snapshot)
 
     async def _open(self, page: str) -> None:
         if self._dialog is None:
-            self._known = self._known or await self._bridge.ask(_load_snapshot)
-        if self._dialog is None and self._known is not None:
-            self._show(self._known)
+            self._snapshot = self._snapshot or await self._bridge.ask(_load_snapshot)
+        if self._dialog is None and self._snapshot is not None:
+            self._show(self._snapshot)
         if self._dialog is not None:
             self._dialog.show_page(page)
             self._dialog.raise_()
@@ -93,9 +93,9 @@ class SettingsController:
         dialog, changes = self._dialog, self._changes
         snapshot = await self._bridge.ask(_load_snapshot)
         if self._changes == changes:
-            if self._dialog is not None and self._dialog is dialog and snapshot != self._known:
+            if self._dialog is not None and self._dialog is dialog and snapshot != self._snapshot:
                 self._dialog.refresh(snapshot)
-            self._known = snapshot
+            self._snapshot = snapshot
 
     async def _count(self) -> None:
         dialog = self._dialog
@@ -106,10 +106,10 @@ class SettingsController:
     async def _change(self, name: str, value: Any) -> None:
         self._changes += 1
         await self._bridge.ask(partial(_changed, name, value))
-        if self._known:
-            self._known = replace(self._known, settings=replace(self._known.settings, **{name: value}))
+        if self._snapshot:
+            self._snapshot = replace(self._snapshot, settings=replace(self._snapshot.settings, **{name: value}))
             if self._dialog is not None:
-                self._dialog.remember(self._known)
+                self._dialog.remember(self._snapshot)
                 self._dialog.show_message(_tr("Saved. Changes take effect immediately."))
         self._window.setting_changed.emit(name, value)
 

@@ -41,7 +41,7 @@ class DecisionsPanel(QWidget):
         super().__init__(parent)
         self._look, self._entries = look, entries
         self._session, self._group = "", ""
-        self._past = SessionActivity()
+        self._activity = SessionActivity()
         self._call_texts: dict[int, str] = {}
         self._revoked: set[str] = set()
         self.setObjectName("decisions")
@@ -127,7 +127,7 @@ class DecisionsPanel(QWidget):
             self._session = session
             self._call_texts.clear()
             self._hide_detail()
-        self._past = activity
+        self._activity = activity
         decisions = [choice for choice in activity.decisions if self._group in ("", decision_style(choice.kind).group)]
         self._rows.show(decisions)
         if loading:
@@ -161,7 +161,7 @@ class DecisionsPanel(QWidget):
     def _set_filter(self, group: str) -> None:
         self._group = group
         self._hide_detail()
-        self.show_past(self._session, self._past, loading=False)
+        self.show_past(self._session, self._activity, loading=False)
 
     def _call_text(self, choice: DecisionEntry) -> str:
         """Return what an allowed call does, read from the call's start event, which follows the approval."""

@@ -121,14 +121,14 @@ class ExportDialog(QDialog):
 
     def _build_place(self, column: QVBoxLayout, folder: str) -> None:
         column.addSpacing(6)
-        self._place = QLineEdit(str(Path(folder) / (self._stem + self._formats[0].suffix)))
-        self._place.setObjectName("export.place")
-        self._place.setAccessibleName(self.tr("File"))
-        self._place.setFont(self._look.fonts.text)
+        self._path_field = QLineEdit(str(Path(folder) / (self._stem + self._formats[0].suffix)))
+        self._path_field.setObjectName("export.place")
+        self._path_field.setAccessibleName(self.tr("File"))
+        self._path_field.setFont(self._look.fonts.text)
         choose = Button(self._look, self.tr("Browse…"), name="export.choose")
         choose.clicked.connect(self._choose)
         row = QHBoxLayout()
-        row.addWidget(self._place, 1)
+        row.addWidget(self._path_field, 1)
         row.addWidget(choose)
         column.addLayout(row)
 
@@ -161,14 +161,14 @@ class ExportDialog(QDialog):
 
     def _on_format_chosen(self, index: int) -> None:
         """Replace the file suffix when another format is chosen."""
-        path = self._place.text()
+        path = self._path_field.text()
         suffixes = sorted((export_format.suffix for export_format in self._formats), key=len, reverse=True)
         old_suffix = next((suffix for suffix in suffixes if path.endswith(suffix)), "")
         if old_suffix:
-            self._place.setText(path.removesuffix(old_suffix) + self._formats[index].suffix)
+            self._path_field.setText(path.removesuffix(old_suffix) + self._formats[index].suffix)
 
     def _request_export(self) -> None:
-        path = self._place.text().strip()
+        path = self._path_field.text().strip()
         if not path:
             self.show_error(self.tr("Enter a file name."))
             return
@@ -183,12 +183,12 @@ class ExportDialog(QDialog):
 
     def _choose(self) -> None:
         """Open Qt's own file dialog, because the native one would block the event loop."""
-        dialog = QFileDialog(self, self.tr("Export session to"), self._place.text())
+        dialog = QFileDialog(self, self.tr("Export session to"), self._path_field.text())
         dialog.setObjectName("export.files")
         dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
         dialog.setOption(QFileDialog.Option.DontUseNativeDialog)
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        dialog.fileSelected.connect(self._place.setText)
+        dialog.fileSelected.connect(self._path_field.setText)
         dialog.open()
 
     def _show_folder(self) -> None:

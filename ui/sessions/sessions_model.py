@@ -41,7 +41,7 @@ class SessionsModel(QAbstractListModel):
         super().__init__(parent)
         self._home, self._clock = home, clock
         self._rows: dict[str, SessionRow] = {}
-        self._words = ""
+        self._query = ""
         self._hits: tuple[SessionHit, ...] = ()
         self._items: list[SessionHeading | SessionLine] = []
         self._expanded: frozenset[str] = frozenset()
@@ -52,7 +52,7 @@ class SessionsModel(QAbstractListModel):
 
     def search(self, query: str, hits: Sequence[SessionHit] = ()) -> None:
         """Show only sessions that match these words; empty words show all."""
-        self._words, self._hits = query.strip(), tuple(hits)
+        self._query, self._hits = query.strip(), tuple(hits)
         self.rearrange()
 
     def rearrange(self) -> None:
@@ -170,8 +170,8 @@ class SessionsModel(QAbstractListModel):
                 return None
 
     def _arranged(self) -> list[SessionHeading | SessionLine]:
-        if self._words:
-            return group_hits(list(self._rows.values()), self._hits, self._words, self._clock())
+        if self._query:
+            return group_hits(list(self._rows.values()), self._hits, self._query, self._clock())
         return group_sessions(self._rows.values(), self._clock(), self._expanded)
 
     def _repaint(self, row: SessionRow) -> None:

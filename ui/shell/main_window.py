@@ -144,7 +144,7 @@ class MainWindow(QWidget):
             self._refresh_requests()
         new_sessions = self.session_index.take_new()
         self.pages.apply_updates(updates)
-        self.split_view.apply_updates(batch, new_sessions if self._centre.shows(self.split_view) else ())
+        self.split_view.apply_updates(batch, new_sessions if self._central_area.shows(self.split_view) else ())
         if batch.touched:
             self._step.update(batch)
         if current_session in batch.touched:
@@ -221,7 +221,7 @@ class MainWindow(QWidget):
         """Show a page instead of the session, whose view keeps its state."""
         self.sessions.mark_current("")
         self._columns.fit_pane(False)
-        self._centre.show_part(self.pages)
+        self._central_area.show_part(self.pages)
         self.pages.open(name, self.selection.target)
 
     def _show_session(self) -> None:
@@ -229,11 +229,11 @@ class MainWindow(QWidget):
         exists = bool(session) and self.session_index.find(session) is not None
         self.sessions.mark_current(session if exists else "")
         if not exists:
-            self._centre.show_part(self.start)
+            self._central_area.show_part(self.start)
             self._columns.fit_pane(False)
             return
         self.split_view.show_session(session)
-        self._centre.show_part(self.split_view)
+        self._central_area.show_part(self.split_view)
         self._step.follow(self.view.page)
         self._fit_pane()
 
@@ -286,8 +286,8 @@ class MainWindow(QWidget):
         self.commands.actions.enable(window_states(row, waiting=waiting, undo=undo, has_tab=tab, is_split=sides))
 
     def _lay_out(self) -> None:
-        self._centre = CentralArea(self.notice, self.toast, self.start, self.split_view, self.pages)
-        self._columns = WindowColumns(self._look, self._state, self.sessions, self._centre, self.pane)
+        self._central_area = CentralArea(self.notice, self.toast, self.start, self.split_view, self.pages)
+        self._columns = WindowColumns(self._look, self._state, self.sessions, self._central_area, self.pane)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(0)
@@ -378,7 +378,7 @@ class MainWindow(QWidget):
         self.closed.emit()
 
     def _fit_pane(self) -> None:
-        fits = self._centre.shows(self.split_view) and not self.view.wide
+        fits = self._central_area.shows(self.split_view) and not self.view.wide
         self._columns.fit_pane(fits, double=self.split_view.is_split)
 
     # Qt overrides

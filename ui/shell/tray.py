@@ -37,7 +37,7 @@ class Tray(QObject):
         super().__init__(window)
         self._app = app
         self._window, self._picture, self._waiting, self._clock, self._dot = window, picture, waiting, clock, dot
-        self._known = {request.id for _, request in waiting()}
+        self._known_ids = {request.id for _, request in waiting()}
         self._notified = ""
         self._icon = QSystemTrayIcon(picture, self)
         self._menu = QMenu(window)
@@ -64,10 +64,10 @@ class Tray(QObject):
         self._icon.setIcon(with_badge(self._picture, number, self._dot))
         self._icon.setToolTip(self.tr("Journeyman: {} waiting for you").format(number) if number else "Journeyman")
         self._app.setBadgeNumber(number)
-        if any(request.id not in self._known for _, request in waiting):
+        if any(request.id not in self._known_ids for _, request in waiting):
             self._delay.start()
         else:
-            self._known = {request.id for _, request in waiting}
+            self._known_ids = {request.id for _, request in waiting}
 
     def rebuild_menu(self) -> None:
         """Rebuild the menu."""
@@ -90,8 +90,8 @@ class Tray(QObject):
     def _notify(self) -> None:
         """Show a notification for new requests, unless the window is active and shows them itself."""
         waiting = self._waiting()
-        new = [(row, request) for row, request in waiting if request.id not in self._known]
-        self._known = {request.id for _, request in waiting}
+        new = [(row, request) for row, request in waiting if request.id not in self._known_ids]
+        self._known_ids = {request.id for _, request in waiting}
         if not new or self._window.isActiveWindow():
             return
         self._notified = new[0][0].id

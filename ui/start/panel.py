@@ -38,7 +38,7 @@ class StartPanel(QFrame):
         fonts = look.fonts
         self._title = label(self.tr("Get started"), fonts.heading, name="start.title", wrap=True)
         storage_note = self.tr("Sessions and settings are stored in {}").format(data_folder)
-        self._place = label(storage_note, fonts.text, "second", name="start.place", wrap=True)
+        self._storage_label = label(storage_note, fonts.text, "second", name="start.place", wrap=True)
         self.form = NewSessionForm(look)
         self._none = label("", fonts.text, name="start.none", wrap=True)
         self._server = StartEntry(look, "start.local", "cpu", "", "", self.tr("Use"))
@@ -108,7 +108,7 @@ class StartPanel(QFrame):
         self._look = look
         self._card.setMaximumWidth(look.size(WIDTH))
         self._title.setFont(look.fonts.heading)
-        self._place.setFont(look.fonts.text)
+        self._storage_label.setFont(look.fonts.text)
         self._none.setFont(look.fonts.text)
         for widget in (self.form, self._server, self._key, self._demo, self._others):
             widget.restyle(look)
@@ -159,7 +159,7 @@ class StartPanel(QFrame):
         card_layout.setContentsMargins(28, 28, 28, 28)
         card_layout.setSpacing(6)
         card_layout.addWidget(self._title)
-        card_layout.addWidget(self._place)
+        card_layout.addWidget(self._storage_label)
         card_layout.addSpacing(8)
         parts: tuple[QWidget, ...] = (self._none, self.form, self._server, self._key, self._demo, self._others)
         for widget in parts:

@@ -133,7 +133,7 @@ class ContextTab(QWidget):
 
     def __init__(self, look: Look, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._of: tuple[str, int] = ("", 0)
+        self._displayed: tuple[str, int] = ("", 0)
         self.setObjectName("step.context")
         self._head = label("", look.fonts.second, "second", name="step.context.head", wrap=True)
         self._model = ContextItemModel(self)
@@ -156,16 +156,16 @@ class ContextTab(QWidget):
 
     def load(self, session: str, seq: int) -> None:
         """Show the items of a request, requesting them unless they are shown already."""
-        if self._of == (session, seq):
+        if self._displayed == (session, seq):
             return
-        self._of = (session, seq)
+        self._displayed = (session, seq)
         self._model.show(())
         self._head.setText(self.tr("Loading…"))
         self.items_requested.emit(session, seq)
 
     def show_items(self, session: str, seq: int, items: Sequence[ContextItem]) -> None:
         """Show the items, unless another request has been selected in the meantime."""
-        if self._of != (session, seq):
+        if self._displayed != (session, seq):
             return
         self._model.show(items)
         total_tokens = amount(sum(item.tokens for item in items))
@@ -176,7 +176,7 @@ class ContextTab(QWidget):
         self._list.scrollToBottom()
 
     def clear(self) -> None:
-        self._of = ("", 0)
+        self._displayed = ("", 0)
         self._model.show(())
 
     def restyle(self, look: Look) -> None:

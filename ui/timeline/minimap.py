@@ -43,7 +43,7 @@ class Minimap(QWidget):
         self._axis = TimeAxis.of((), 0)
         self._marks: list[RowSample] = []
         self._picture = QPixmap()
-        self._kept: dict[tuple[str, int, int], tuple[list[RowSample], TimeAxis, QPixmap]] = {}
+        self._cache: dict[tuple[str, int, int], tuple[list[RowSample], TimeAxis, QPixmap]] = {}
         self._seen = (0, 0)
         self.setObjectName("run.strip")
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
@@ -68,7 +68,7 @@ class Minimap(QWidget):
 
     def restyle(self, look: Look) -> None:
         self._look = look
-        self._kept.clear()
+        self._cache.clear()
         self._picture = QPixmap()
         self.update()
 
@@ -79,8 +79,8 @@ class Minimap(QWidget):
     def _read(self, *, in_progress: bool = False) -> None:
         self._drawn_at = self._clock()
         key = (self._session, self._count, self.width())
-        if key in self._kept and not in_progress:
-            self._marks, self._axis, self._picture = self._kept[key]
+        if key in self._cache and not in_progress:
+            self._marks, self._axis, self._picture = self._cache[key]
             self.update()
             return
         plot_width = max(100, self.width() - 2 * EDGE)
@@ -95,9 +95,9 @@ class Minimap(QWidget):
     def _keep(self) -> None:
         """Cache the picture of this session, so that it is shown at once when the user returns."""
         key = (self._session, self._count, self.width())
-        self._kept[key] = (self._marks, self._axis, self._picture)
-        while len(self._kept) > MAX_CACHED:
-            del self._kept[next(iter(self._kept))]
+        self._cache[key] = (self._marks, self._axis, self._picture)
+        while len(self._cache) > MAX_CACHED:
+            del self._cache[next(iter(self._cache))]
 
     def _paint_picture(self) -> QPixmap:
         theme, ratio = self._look.theme, self.devicePixelRatioF()

@@ -77,8 +77,8 @@ class OutputTab(QWidget):
         self._rows = rows
         self._session = ""
         self._source: TextSource | None = None
-        self._rest = ""
-        self._at = 0
+        self._full_text = ""
+        self._loaded = 0
         self._text = TextView(look, "step.output")
         self._text.setAccessibleName(self.tr("Output"))
         self._all = Button(look, "", name="step.output.all")
@@ -100,11 +100,11 @@ class OutputTab(QWidget):
         """Show the first lines, and return them for the Summary tab."""
         self._next.stop()
         self._session, self._source = session, source
-        self._rest, self._at = "", 0
+        self._full_text, self._loaded = "", 0
         first_characters = self._rows.full_text(session, source.seq, source.field, FIRST_CHARACTERS) if source else ""
         lines = first_characters.split("\n", FIRST_LINES)
         first_lines = "\n".join(lines[:FIRST_LINES])
-        self._at = len(first_lines)
+        self._loaded = len(first_lines)
         self._text.show_text(first_lines)
         has_more = source is not None and (len(lines) > FIRST_LINES or len(first_characters) >= FIRST_CHARACTERS)
         self._all.setVisible(has_more)
@@ -116,7 +116,7 @@ class OutputTab(QWidget):
     def show_all(self) -> None:
         """Read the full text and append it in pieces, so that the window stays responsive."""
         if self._source:
-            self._rest = self._rows.full_text(self._session, self._source.seq, self._source.field)
+            self._full_text = self._rows.full_text(self._session, self._source.seq, self._source.field)
             self._all.setEnabled(False)
             self._add_piece()
 
@@ -125,15 +125,15 @@ class OutputTab(QWidget):
         self._all.restyle(look)
 
     def _add_piece(self) -> None:
-        end = min(len(self._rest), self._at + PIECE_CHARACTERS)
-        line_end = self._rest.rfind("\n", self._at, end)
-        if end < len(self._rest) and line_end > self._at:
+        end = min(len(self._full_text), self._loaded + PIECE_CHARACTERS)
+        line_end = self._full_text.rfind("\n", self._loaded, end)
+        if end < len(self._full_text) and line_end > self._loaded:
             end = line_end  # `cut_lines` needs complete lines
-        self._text.append_text(self._rest[self._at : end])
-        self._at = end
-        if self._at < len(self._rest):
-            self._all.setText(self.tr("Loading… {}%").format(100 * self._at // len(self._rest)))
+        self._text.append_text(self._full_text[self._loaded : end])
+        self._loaded = end
+        if self._loaded < len(self._full_text):
+            self._all.setText(self.tr("Loading… {}%").format(100 * self._loaded // len(self._full_text)))
             self._next.start()
         else:
-            self._rest = ""
+            self._full_text = ""
             self._all.hide()

@@ -26,17 +26,17 @@ class ReadGroups:
 
     def __init__(self, page: Callable[[int], Sequence[Step]]) -> None:
         self._page = page
-        self._known: dict[int, list[ReadGroup]] = {}
+        self._groups_by_page: dict[int, list[ReadGroup]] = {}
         self._opened: set[int] = set()
 
     def group_of(self, row: int) -> ReadGroup | None:
         """Return the group of a row, expanded or not."""
         number = row // PAGE_SIZE
-        if number not in self._known:
-            self._known[number] = _groups(self._page(number))
-            if len(self._known) > MAX_CACHED_PAGES:
-                del self._known[next(iter(self._known))]
-        groups = self._known[number]
+        if number not in self._groups_by_page:
+            self._groups_by_page[number] = _groups(self._page(number))
+            if len(self._groups_by_page) > MAX_CACHED_PAGES:
+                del self._groups_by_page[next(iter(self._groups_by_page))]
+        groups = self._groups_by_page[number]
         index = bisect_right(groups, row, key=lambda group: group.first) - 1
         return groups[index] if index >= 0 and row < groups[index].end else None
 
@@ -60,7 +60,7 @@ class ReadGroups:
     def invalidate(self, rows: Sequence[int]) -> None:
         """Drop the cached groups of the pages of these rows, which have changed."""
         for number in {row // PAGE_SIZE for row in rows}:
-            self._known.pop(number, None)
+            self._groups_by_page.pop(number, None)
 
 
 def _groups(steps: Sequence[Step]) -> list[ReadGroup]:

@@ -12,7 +12,7 @@ class RowPixmapCache:
     """A least-recently-used cache of row pixmaps."""
 
     def __init__(self) -> None:
-        self._kept: dict[Hashable, tuple[Step, QPixmap]] = {}
+        self._cache: dict[Hashable, tuple[Step, QPixmap]] = {}
         self._pixels = 0
 
     def pixmap_for(
@@ -23,9 +23,9 @@ class RowPixmapCache:
 
         `key` holds everything besides `step` that the pixmap depends on; `max_pixels` is the cache limit.
         """
-        cached = self._kept.pop(key, None)
+        cached = self._cache.pop(key, None)
         if cached is not None and cached[0] == step:
-            self._kept[key] = cached
+            self._cache[key] = cached
             return cached[1]
         if cached is not None:
             self._pixels -= _pixels(cached[1])
@@ -35,10 +35,10 @@ class RowPixmapCache:
         with QPainter(picture) as painter:
             painter.setRenderHint(QPainter.RenderHint.Antialiasing)
             paint(painter)
-        self._kept[key] = (step, picture)
+        self._cache[key] = (step, picture)
         self._pixels += _pixels(picture)
-        while self._pixels > max_pixels and len(self._kept) > 1:
-            self._pixels -= _pixels(self._kept.pop(next(iter(self._kept)))[1])
+        while self._pixels > max_pixels and len(self._cache) > 1:
+            self._pixels -= _pixels(self._cache.pop(next(iter(self._cache)))[1])
         return picture
 
 

@@ -91,7 +91,7 @@ class RunEndCard(QFrame):
         self._proposals.clicked.connect(self.review_requested)
         self._prompt = label(translate("Did it help?"), look.fonts.text, "second", name="end.asks")
         self._thumbs = {word: self._create_thumb_button(word) for word in ("up", "down")}
-        self._why = ElidedLabel("", look.fonts.text, name="end.why")
+        self._reason = ElidedLabel("", look.fonts.text, name="end.why")
         self._cure = label("", look.fonts.text, "second", name="end.cure", wrap=True)
         self._again = Button(look, translate("Try again"), name="end.again")
         self._again.clicked.connect(self.retry_requested)
@@ -131,7 +131,7 @@ class RunEndCard(QFrame):
         layout.setContentsMargins(15, 9, 13, 9)
         layout.setSpacing(6)
         layout.addLayout(status_row)
-        layout.addWidget(self._why)
+        layout.addWidget(self._reason)
         fix_row = QHBoxLayout()
         fix_row.setSpacing(12)
         fix_row.addWidget(self._cure, 1)
@@ -160,8 +160,8 @@ class RunEndCard(QFrame):
         self._proposals.setText(f" {plural(end.open_proposals, 'proposal', 'proposals')}")
         set_icon(self._proposals, "sparkles", theme.learned, size)
         self._proposals.setVisible(end.open_proposals > 0)
-        self._why.show_text(visible(step.object))
-        self._why.setVisible(bool(step.object))
+        self._reason.show_text(visible(step.object))
+        self._reason.setVisible(bool(step.object))
         fix_text = "\n".join(visible(text) for text in (end.error.cause, end.error.fix) if text) if end.error else ""
         self._cure.setText(allow_breaks(fix_text))
         self._cure.setVisible(bool(fix_text))
@@ -191,7 +191,7 @@ class RunEndCard(QFrame):
     def restyle(self, look: Look) -> None:
         self._look = look
         self._status.setFont(look.fonts.strong)
-        for widget in (self._figures, self._why, self._cure, self._prompt):
+        for widget in (self._figures, self._reason, self._cure, self._prompt):
             widget.setFont(look.fonts.text)
         self._again.restyle(look)
         self._files.setFont(look.fonts.text)

@@ -177,7 +177,7 @@ class RunHeader(QWidget):
         self._look = look
         self._branch = ""
         self._folder = ""
-        self._asked: tuple[str, int, str] = ("", 0, "")
+        self._branch_key: tuple[str, int, str] = ("", 0, "")
         self._title = ElidedLabel("", look.fonts.title, name="run.title")
         self._title.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
         self._pill = StatusPill(look)
@@ -250,8 +250,9 @@ class RunHeader(QWidget):
         self._pause.setVisible(row.status == "running")
         self._resume.setVisible(row.status == "paused")
         self.show_facts(row, duration_us)
-        if (branch_key := (row.id, row.turns, row.status)) != self._asked:  # the agent may have switched the branch
-            self._asked = branch_key
+        branch_key = (row.id, row.turns, row.status)
+        if branch_key != self._branch_key:  # the agent may have switched the branch
+            self._branch_key = branch_key
             self.branch_requested.emit(row.folder)
 
     def show_facts(self, row: SessionRow, lasted: int) -> None:

@@ -53,7 +53,7 @@ class TimelineModel(NestedRows):
         self._read_groups = ReadGroups(self._pages.page)
         self._folded: set[int] = set()
         self._headers: dict[int, int] = {}
-        self._words: dict[int, str] = {}
+        self._texts: dict[int, str] = {}
         self._draft: str | None = None
 
     def open(self, session: str, count: int) -> None:
@@ -68,7 +68,7 @@ class TimelineModel(NestedRows):
         rows = sorted(latest)
         for row in rows:
             self._pages.update(latest[row])
-            self._words.pop(row, None)
+            self._texts.pop(row, None)
         self._read_groups.invalidate(rows)
         for row in rows:
             if row < self._count and (position := self.position_of(row)) is not None:
@@ -154,15 +154,15 @@ class TimelineModel(NestedRows):
         step = self.step_at(position)
         if step is None:
             return ""
-        if step.row not in self._words:
+        if step.row not in self._texts:
             session = self.origin(step.row)[0]
             seq = step.last_seq if step.kind == "user" else step.first_seq  # a queued message may have been edited
             text = self._rows.full_text(session, seq, "text", TEXT_LIMIT + 1)
             attachments = attachment_lines(self._rows.event(session, step.first_seq)) if step.kind == "user" else ""
-            self._words[step.row] = "\n".join(filter(None, (text, attachments)))
-            if len(self._words) > MAX_CACHED_TEXTS:
-                del self._words[next(iter(self._words))]
-        return self._words[step.row]
+            self._texts[step.row] = "\n".join(filter(None, (text, attachments)))
+            if len(self._texts) > MAX_CACHED_TEXTS:
+                del self._texts[next(iter(self._texts))]
+        return self._texts[step.row]
 
     def header(self, run: int) -> Step | None:
         """The header row of a run."""

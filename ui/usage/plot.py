@@ -47,7 +47,7 @@ class UsagePlot(ThemedWidget):
         self._bars: Sequence[Bar] = ()
         self._measure: Measure = "tokens"
         self._ticks = [0.0]
-        self._at = -1
+        self._selected = -1
         self.setObjectName("usage.plot")
         self.setMouseTracking(True)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
@@ -59,7 +59,7 @@ class UsagePlot(ThemedWidget):
         return max(7, (self.width() - LEFT) // MIN_BAR_PITCH)
 
     def show_bars(self, bars: Sequence[Bar], measure: Measure) -> None:
-        self._bars, self._measure, self._at = bars, measure, -1
+        self._bars, self._measure, self._selected = bars, measure, -1
         self._ticks = ticks(max((measure_value(bar.whole, measure) for bar in bars), default=0.0), measure)
         self.setAccessibleName(tr("Usage by day"))
         self.setAccessibleDescription(tr("{} bars; press Left and Right to move between them").format(len(bars)))
@@ -67,13 +67,13 @@ class UsagePlot(ThemedWidget):
 
     def accessible_text(self) -> str:
         """Describe the selected bar for screen readers."""
-        if not 0 <= self._at < len(self._bars):
+        if not 0 <= self._selected < len(self._bars):
             return ""
-        return ", ".join(f"{name} {figure}".strip() for _, name, figure in self._lines(self._bars[self._at]))
+        return ", ".join(f"{name} {figure}".strip() for _, name, figure in self._lines(self._bars[self._selected]))
 
     def point_at(self, index: int) -> None:
-        if index != self._at:
-            self._at = index
+        if index != self._selected:
+            self._selected = index
             self.update()
 
     def bar_at(self, x: int) -> int:
@@ -120,7 +120,7 @@ class UsagePlot(ThemedWidget):
 
     def _paint_bar(self, painter: QPainter, bar_index: int) -> None:
         bar, bar_rect = self._bars[bar_index], self._bar_rect(bar_index)
-        if bar_index == self._at:
+        if bar_index == self._selected:
             draw_selection(painter, bar_rect.adjusted(-2, 0, 2, 0), self._look.theme)
         bottom, max_value = bar_rect.bottom(), self._ticks[-1] or 1
         for model_index, part in enumerate(bar.parts):
@@ -148,12 +148,12 @@ class UsagePlot(ThemedWidget):
 
     def _paint_card(self, painter: QPainter, plot: QRect) -> None:
         look, theme, fonts = self._look, self._look.theme, self._look.fonts
-        lines = self._lines(self._bars[self._at])
+        lines = self._lines(self._bars[self._selected])
         metrics, line_height = QFontMetrics(fonts.second), QFontMetrics(fonts.second).height() + 4
         widths = [metrics.horizontalAdvance(name) + metrics.horizontalAdvance(figure) for _, name, figure in lines]
         card_width = max(widths) + 44 + 2 * PAD  # 44 pixels for the color square and the space before the figure
         size = QSize(min(card_width, plot.width()), line_height * len(lines) + 2 * PAD)
-        bar_rect = self._bar_rect(self._at)
+        bar_rect = self._bar_rect(self._selected)
         x = bar_rect.right() + 8
         if x + size.width() > plot.right():
             x = bar_rect.left() - 8 - size.width()
@@ -165,7 +165,7 @@ class UsagePlot(ThemedWidget):
             width = draw_right_aligned(painter, line_rect, figure, fonts.second, theme.text)
             x = line_rect.left()
             if model_index >= 0:
-                color = model_color(look, model_index, self._bars[self._at].parts[model_index].name)
+                color = model_color(look, model_index, self._bars[self._selected].parts[model_index].name)
                 painter.fillRect(x, line_rect.center().y() - 4, 8, 8, color)
                 x += 14
             name_rect = QRect(x, line_rect.top(), line_rect.right() - width - 12 - x, line_height)
@@ -185,7 +185,7 @@ class UsagePlot(ThemedWidget):
             self._paint_days(painter, plot)
             if self.hasFocus():
                 draw_frame(painter, self.rect(), 6, None, self._look.theme.accent)
-            if 0 <= self._at < len(self._bars):
+            if 0 <= self._selected < len(self._bars):
                 self._paint_card(painter, plot)
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
@@ -202,6 +202,6 @@ class UsagePlot(ThemedWidget):
             super().keyPressEvent(event)
             return
         last = len(self._bars) - 1
-        start = last if self._at < 0 and step < 0 else self._at + step
+        start = last if self._selected < 0 and step < 0 else self._selected + step
         self.point_at(min(max(start, 0), last))
         announce(self, self.accessible_text())

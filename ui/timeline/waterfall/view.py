@@ -134,7 +134,7 @@ class WaterfallView(SingleColumnTable):
         super().__init__(parent)
         self._rows = rows
         self._painter = BarDelegate(rows, look, self)
-        self._whole = True
+        self._shows_all = True
         self.setObjectName("waterfall.bars")
         self.setAccessibleName(self.tr("Steps on a time axis"))
         self.setItemDelegate(self._painter)
@@ -166,11 +166,11 @@ class WaterfallView(SingleColumnTable):
         left = self._painter.name_width + 10
         earliest, latest = self.limits
         scale = self._painter.scale
-        start, end = (earliest, latest) if self._whole else (scale.start, scale.end)
+        start, end = (earliest, latest) if self._shows_all else (scale.start, scale.end)
         self._set_scale(TimeScale(start, end, left, max(1, width - left - EDGE)))
 
     def fit_all(self) -> None:
-        self._whole = True
+        self._shows_all = True
         self.update_scale()
 
     def zoom(self, factor: float, anchor: int | None = None) -> None:
@@ -221,12 +221,12 @@ class WaterfallView(SingleColumnTable):
     def _pan_to_selection(self) -> None:
         """Pan until the bar of the selected step is visible."""
         step, scale = self._chosen_step(), self.scale
-        if step and not self._whole and (self._rows.end_of(step) < scale.start or step.started_at > scale.end):
+        if step and not self._shows_all and (self._rows.end_of(step) < scale.start or step.started_at > scale.end):
             share = (step.started_at - scale.start) / max(1, scale.end - scale.start) - 0.1
             self._zoom_to(scale.panned(share, self.limits))
 
     def _zoom_to(self, scale: TimeScale) -> None:
-        self._whole = (scale.start, scale.end) == self.limits
+        self._shows_all = (scale.start, scale.end) == self.limits
         self._set_scale(scale)
 
     def _set_scale(self, scale: TimeScale) -> None:
