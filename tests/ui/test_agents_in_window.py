@@ -38,7 +38,7 @@ async def start_session(person: Person, task: str, name: str) -> None:
     await until(lambda: models.findText(name) >= 0, "the agent is offered")
     window.start.form.set_folder(str(folder))
     models.setCurrentIndex(models.findText(name))
-    write(window.start.form._words, task)
+    write(window.start.form._task_field, task)
     click(find(window.start, QPushButton, "start.go"))
     await until(lambda: window.selection.session, "it has begun")
 

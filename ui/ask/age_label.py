@@ -40,8 +40,8 @@ class AgeLabel(QLabel):
         parent: QWidget | None = None,
     ) -> None:
         super().__init__(parent)
-        self._pattern, self._before, self._asked, self._clock = pattern, prefix, asked_at, clock
-        self._until, self._then, self._show_waiting = expires_at, on_expiry, show_waiting
+        self._pattern, self._prefix, self._asked_at, self._clock = pattern, prefix, asked_at, clock
+        self._expires_at, self._on_expiry, self._show_waiting = expires_at, on_expiry, show_waiting
         self.setObjectName("question.age")
         self.setProperty("tone", "second")
         self.setTextFormat(Qt.TextFormat.PlainText)
@@ -56,20 +56,21 @@ class AgeLabel(QLabel):
 
     def stop_countdown(self) -> None:
         """Stop the countdown permanently, because the user has started to answer."""
-        self._until = 0
+        self._expires_at = 0
         self.update_text()
 
     def update_text(self) -> None:
         """Update the text, and tick every second while a countdown is shown."""
         now = self._clock()
-        left = (self._until - now) // SECOND
-        counting = self._until > 0 and left >= 0
-        waited = self._before + self._pattern.format(age_text(self._asked, now))
-        if counting:
-            self.setText(f"{waited} · {_tr('{} left, then {}').format(f'{left // 60}:{left % 60:02}', self._then)}")
+        seconds_left = (self._expires_at - now) // SECOND
+        counting_down = self._expires_at > 0 and seconds_left >= 0
+        age = self._prefix + self._pattern.format(age_text(self._asked_at, now))
+        if counting_down:
+            countdown = f"{seconds_left // 60}:{seconds_left % 60:02}"
+            self.setText(f"{age} · {_tr('{} left, then {}').format(countdown, self._on_expiry)}")
         else:
-            self.setText(f"{waited} · {_tr('waits until you answer')}" if self._show_waiting else waited)
-        self._ticks.setInterval(COUNTDOWN_INTERVAL_MS if counting else AGE_INTERVAL_MS)
+            self.setText(f"{age} · {_tr('waits until you answer')}" if self._show_waiting else age)
+        self._ticks.setInterval(COUNTDOWN_INTERVAL_MS if counting_down else AGE_INTERVAL_MS)
 
     def showEvent(self, event: QShowEvent) -> None:
         self.update_text()

@@ -55,15 +55,15 @@ class AskArea(QWidget):
     def dialog(self) -> Dialog | None:
         return self._dialog
 
-    def show_requests(self, session: str, title: str, asked: Sequence[OpenRequest]) -> None:
+    def show_requests(self, session: str, title: str, requests: Sequence[OpenRequest]) -> None:
         """Show the open requests of a session, given oldest first; an empty sequence hides the area."""
-        first = asked[0] if asked else None
-        self._return_unsent(session, asked)
+        first = requests[0] if requests else None
+        self._return_unsent(session, requests)
         same = self._card is not None and first is not None and self._card.request_id() == first.id
-        if same and (isinstance(first, Question) or _permissions(asked) == _permissions(self._requests)):
-            self._requests = tuple(asked)
+        if same and (isinstance(first, Question) or _permissions(requests) == _permissions(self._requests)):
+            self._requests = tuple(requests)
             return
-        self._title, self._requests = title, tuple(asked)
+        self._title, self._requests = title, tuple(requests)
         had_keyboard = self._remove_card()
         if first is None:
             self.hide()
@@ -85,11 +85,11 @@ class AskArea(QWidget):
             self.focus_card()
         self.request_shown.emit(first)
 
-    def fit(self, room: int) -> None:
+    def fit(self, column_height: int) -> None:
         """Set the height of the column that contains this area, in pixels; it limits the height of the card."""
-        self._available_height = room
+        self._available_height = column_height
         if self._card:
-            self._card.fit(room)
+            self._card.fit(column_height)
 
     def set_bar_only(self, on: bool) -> None:
         """Show only a bar, for example while a tab other than the steps is open."""
@@ -98,20 +98,20 @@ class AskArea(QWidget):
         if self._card:
             self._card.set_bar_only(on)
 
-    def set_file_contents(self, name: str, before: str) -> None:
+    def set_file_contents(self, request_id: str, contents: str) -> None:
         """Set the current contents of the file that the request `name` would change, so that a diff can be shown."""
         self._requests = tuple(
-            PendingPermission(one.request, one.arguments, one.asked_at, before)
-            if isinstance(one, PendingPermission) and one.id == name
-            else one
-            for one in self._requests
+            PendingPermission(request.request, request.arguments, request.asked_at, contents)
+            if isinstance(request, PendingPermission) and request.id == request_id
+            else request
+            for request in self._requests
         )
-        if isinstance(self._card, PermissionCard) and self._card.request_id() == name:
-            shown = next(one for one in self._requests if one.id == name)
-            assert isinstance(shown, PendingPermission)
-            self._card.show_request(shown)
+        if isinstance(self._card, PermissionCard) and self._card.request_id() == request_id:
+            updated_request = next(request for request in self._requests if request.id == request_id)
+            assert isinstance(updated_request, PendingPermission)
+            self._card.show_request(updated_request)
             if isinstance(self._dialog, PermissionDialog):
-                self._dialog.form.show_request(shown)
+                self._dialog.form.show_request(updated_request)
 
     def focus_card(self) -> None:
         if self._card:
@@ -151,20 +151,20 @@ class AskArea(QWidget):
 
     def restyle(self, look: Look) -> None:
         self._look = look
-        for part in (self._card, self._dialog):
-            if part is not None:
-                part.restyle(look)
+        for widget in (self._card, self._dialog):
+            if widget is not None:
+                widget.restyle(look)
 
     def _return_unsent(self, session: str, requests: Sequence[OpenRequest]) -> None:
         """Emit `unsent_text` with text typed for a question that disappeared unanswered, such as an expired one."""
         card, same = self._card, session == self._session
         self._session = session
-        disappeared = card is not None and all(one.id != card.request_id() for one in requests)
+        disappeared = card is not None and all(request.id != card.request_id() for request in requests)
         if same and disappeared and isinstance(card, QuestionCard) and card.request_id() != self._answered_id:
             draft = card.draft()
-            words = "\n".join(filter(None, (draft.text, *(part.text for part in draft.sub_answers))))
-            if words:
-                self.unsent_text.emit(session, words)
+            unsent_text = "\n".join(filter(None, (draft.text, *(sub_answer.text for sub_answer in draft.sub_answers))))
+            if unsent_text:
+                self.unsent_text.emit(session, unsent_text)
 
     def _build_card(self, first: OpenRequest) -> Card:
         draft = self._drafts.get(first.id)
@@ -174,19 +174,20 @@ class AskArea(QWidget):
             if first.timeout_s > 0:
                 card.form.first_interaction.connect(self.first_interaction)
             return card
-        made = PermissionCard(self._look, _permissions(self._requests), draft=draft if isinstance(draft, str) else "")
-        made.allowed.connect(self._allow)
-        made.denied.connect(self._deny)
-        made.denied_all.connect(self.denied_all)
-        return made
+        reason_draft = draft if isinstance(draft, str) else ""
+        permission_card = PermissionCard(self._look, _permissions(self._requests), draft=reason_draft)
+        permission_card.allowed.connect(self._allow)
+        permission_card.denied.connect(self._deny)
+        permission_card.denied_all.connect(self.denied_all)
+        return permission_card
 
-    def _answer(self, name: str, answer: Answer) -> None:
-        self._drafts.pop(name, None)
-        self._answered_id = name
-        asked = next((one for one in self._requests if one.id == name), None)
-        self.answered.emit(name, answer)
-        if isinstance(asked, Question) and asked.url and answer.option:  # the user has seen the full URL and agreed
-            QDesktopServices.openUrl(QUrl(asked.url))
+    def _answer(self, request_id: str, answer: Answer) -> None:
+        self._drafts.pop(request_id, None)
+        self._answered_id = request_id
+        request = next((pending for pending in self._requests if pending.id == request_id), None)
+        self.answered.emit(request_id, answer)
+        if isinstance(request, Question) and request.url and answer.option:  # the user has seen the full URL and agreed
+            QDesktopServices.openUrl(QUrl(request.url))
 
     def _allow(self, names: tuple[str, ...], scope: str, patterns: tuple[str, ...]) -> None:
         self.allowed.emit(names, scope, patterns)
@@ -222,5 +223,5 @@ class AskArea(QWidget):
         return had_focus
 
 
-def _permissions(asked: Sequence[OpenRequest]) -> tuple[PendingPermission, ...]:
-    return tuple(one for one in asked if isinstance(one, PendingPermission))
+def _permissions(requests: Sequence[OpenRequest]) -> tuple[PendingPermission, ...]:
+    return tuple(request for request in requests if isinstance(request, PendingPermission))

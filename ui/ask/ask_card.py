@@ -60,8 +60,8 @@ class AskCard(QFrame):
         policy.setHeightForWidth(True)
         self.setSizePolicy(policy)
         self._head = label(summary.title, look.fonts.bold, name=summary.title_object_name, wrap=True)
-        self._why = label(summary.reason, look.fonts.text, "second", name=f"{summary.kind}.why", wrap=True)
-        self._why.setVisible(bool(summary.reason))
+        self._reason_label = label(summary.reason, look.fonts.text, "second", name=f"{summary.kind}.why", wrap=True)
+        self._reason_label.setVisible(bool(summary.reason))
         self.age = AgeLabel(
             self.tr("asked {}"),
             summary.asked_at,
@@ -71,8 +71,8 @@ class AskCard(QFrame):
             font=look.fonts.second,
             clock=clock,
         )
-        self._place = label(summary.badge, look.fonts.caption, "badge", name=f"{summary.kind}.place")
-        self._place.setVisible(bool(summary.badge))
+        self._badge_label = label(summary.badge, look.fonts.caption, "badge", name=f"{summary.kind}.place")
+        self._badge_label.setVisible(bool(summary.badge))
         self.form = self._make_form(self._build_header())
         self._build()
         self.form.postponed.connect(self.postponed)
@@ -80,15 +80,15 @@ class AskCard(QFrame):
         self._open.clicked.connect(lambda: self.dialog_requested.emit(summary.id))
         self.restyle(look)
 
-    def fit(self, room: int) -> None:
-        """Choose the most detailed layout that fits the card's share of a column `room` pixels high."""
-        self._available_height = room
-        max_height = int(room * MAX_HEIGHT_SHARE)
+    def fit(self, column_height: int) -> None:
+        """Choose the most detailed layout that fits the card's share of a column `column_height` pixels high."""
+        self._available_height = column_height
+        max_height = int(column_height * MAX_HEIGHT_SHARE)
         min_height = max(self._look.size(MIN_CARD_HEIGHT), self._card.minimumSizeHint().height() + self._margins())
-        bar = max_height < min_height or self._bar_only
-        self._bar.setVisible(bar)
-        self._card.setVisible(not bar)
-        if bar:
+        use_bar = max_height < min_height or self._bar_only
+        self._bar.setVisible(use_bar)
+        self._card.setVisible(not use_bar)
+        if use_bar:
             self.setMaximumHeight(self._bar.sizeHint().height() + self._margins())
             return
         self.form.set_collapsed(False)
@@ -128,9 +128,9 @@ class AskCard(QFrame):
         fonts = look.fonts
         self._reset_frame()
         self._head.setFont(fonts.bold)
-        self._why.setFont(fonts.text)
+        self._reason_label.setFont(fonts.text)
         self.age.setFont(fonts.second)
-        self._place.setFont(fonts.caption)
+        self._badge_label.setFont(fonts.caption)
         self._bar_text.setFont(fonts.strong)
         self._open.restyle(look)
         self.form.restyle(look)
@@ -147,32 +147,32 @@ class AskCard(QFrame):
         theme, kind = self._look.theme, self._summary.kind
         self._card = AccentFrame(fill=theme.panel, line=theme.strong_line, edge=theme.waiting)
         self._card.setObjectName(f"{kind}.frame")
-        inside = QVBoxLayout(self._card)
-        inside.setContentsMargins(16, 12, 12, 12)
-        inside.addWidget(self.form)
+        card_layout = QVBoxLayout(self._card)
+        card_layout.setContentsMargins(16, 12, 12, 12)
+        card_layout.addWidget(self.form)
         self._bar = AccentFrame(fill=theme.panel, line=theme.strong_line, edge=theme.waiting)
         self._bar.setObjectName(f"{kind}.bar")
         self._build_bar()
         self._bar.hide()
-        column = QVBoxLayout(self)
-        column.setContentsMargins(20, 8, 20, 0)
-        column.setSpacing(0)
-        column.addWidget(self._card)
-        column.addWidget(self._bar)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(20, 8, 20, 0)
+        layout.setSpacing(0)
+        layout.addWidget(self._card)
+        layout.addWidget(self._bar)
 
     def _build_header(self) -> QWidget:
-        part = QWidget()
-        column = QVBoxLayout(part)
+        header = QWidget()
+        column = QVBoxLayout(header)
         column.setContentsMargins(0, 0, 0, 2)
         column.setSpacing(2)
         row = QHBoxLayout()
         row.setSpacing(12)
         row.addWidget(self._head, 1)
-        row.addWidget(self._place, 0, Qt.AlignmentFlag.AlignTop)
+        row.addWidget(self._badge_label, 0, Qt.AlignmentFlag.AlignTop)
         row.addWidget(self.age, 0, Qt.AlignmentFlag.AlignTop)
         column.addLayout(row)
-        column.addWidget(self._why)
-        return part
+        column.addWidget(self._reason_label)
+        return header
 
     def _build_bar(self) -> None:
         look = self._look

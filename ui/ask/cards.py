@@ -82,10 +82,10 @@ class PermissionCard(AskCard):
         """Return the reason for denying that has been typed so far."""
         return self.form.draft()
 
-    def show_request(self, wanted: PendingPermission) -> None:
+    def show_request(self, pending: PendingPermission) -> None:
         """Replace the request on the card with a version that has more details."""
-        self._waiting = (wanted, *self._waiting[1:])
-        self.form.show_request(wanted)
+        self._waiting = (pending, *self._waiting[1:])
+        self.form.show_request(pending)
 
     def _make_form(self, head: QWidget) -> PermissionForm:
         first = self._waiting[0]

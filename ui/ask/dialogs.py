@@ -78,8 +78,8 @@ class AskDialog(QDialog):
         self.form.restyle(look)
         self._head.setFont(look.fonts.title)
         self._age.setFont(look.fonts.second)
-        self._why.setFont(look.fonts.text)
-        self._place.setFont(look.fonts.caption)
+        self._reason_label.setFont(look.fonts.text)
+        self._badge_label.setFont(look.fonts.caption)
         self._update_icon()
 
     def _make_form(self, head: QWidget) -> "QuestionForm | PermissionForm":
@@ -98,10 +98,10 @@ class AskDialog(QDialog):
             font=fonts.second,
             clock=self._clock,
         )
-        self._place = label(summary.badge, fonts.caption, "badge", name=f"{summary.kind}.place")
-        self._place.setVisible(bool(summary.badge))
-        self._why = label(summary.reason, fonts.text, name=f"{summary.kind}.why", wrap=True)
-        self._why.setVisible(bool(summary.reason))
+        self._badge_label = label(summary.badge, fonts.caption, "badge", name=f"{summary.kind}.place")
+        self._badge_label.setVisible(bool(summary.badge))
+        self._reason_label = label(summary.reason, fonts.text, name=f"{summary.kind}.why", wrap=True)
+        self._reason_label.setVisible(bool(summary.reason))
         self._icon = QLabel()
         self.form = self._make_form(self._build_header())
         ground = styled_frame("panel")
@@ -113,26 +113,26 @@ class AskDialog(QDialog):
         self._fit_size()
 
     def _build_header(self) -> QWidget:
-        part, bar = QWidget(), QHBoxLayout()
-        bar.setContentsMargins(20, 16, 20, 14)
-        bar.setSpacing(12)
-        words = QVBoxLayout()
-        words.setSpacing(2)
-        words.addWidget(self._head)
-        words.addWidget(self._age)
-        bar.addWidget(self._icon)
-        bar.addLayout(words, 1)
-        bar.addWidget(self._place, 0, Qt.AlignmentFlag.AlignVCenter)
-        column = QVBoxLayout(part)
+        header, title_row = QWidget(), QHBoxLayout()
+        title_row.setContentsMargins(20, 16, 20, 14)
+        title_row.setSpacing(12)
+        title_column = QVBoxLayout()
+        title_column.setSpacing(2)
+        title_column.addWidget(self._head)
+        title_column.addWidget(self._age)
+        title_row.addWidget(self._icon)
+        title_row.addLayout(title_column, 1)
+        title_row.addWidget(self._badge_label, 0, Qt.AlignmentFlag.AlignVCenter)
+        column = QVBoxLayout(header)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
-        column.addLayout(bar)
+        column.addLayout(title_row)
         column.addWidget(hairline())
         if self._summary.reason:
             column.addSpacing(12)
-        self._why.setContentsMargins(20, 0, 20, 8)
-        column.addWidget(self._why)
-        return part
+        self._reason_label.setContentsMargins(20, 0, 20, 8)
+        column.addWidget(self._reason_label)
+        return header
 
     def _fit_size(self) -> None:
         """Fit the height to the content, up to 80% of the screen; longer content scrolls."""
@@ -145,8 +145,8 @@ class AskDialog(QDialog):
     def _update_icon(self) -> None:
         theme, ratio = self._look.theme, self.devicePixelRatioF()
         icons = {"question": "message-circle-question-mark"}
-        shown = icons.get(self._summary.kind, self._summary.icon)
-        self._icon.setPixmap(pixmap(shown, theme.waiting, self._look.size(20), ratio))
+        icon_name = icons.get(self._summary.kind, self._summary.icon)
+        self._icon.setPixmap(pixmap(icon_name, theme.waiting, self._look.size(20), ratio))
 
 
 class QuestionDialog(AskDialog):
@@ -182,19 +182,19 @@ class QuestionDialog(AskDialog):
         self._note.setFont(look.fonts.second)
 
     def _make_form(self, head: QWidget) -> QuestionForm:
-        kept = self.tr("The run waits and continues where it stopped, even after a restart.")
-        self._note = label(kept, self._look.fonts.second, "second", name="question.note", wrap=True)
+        note = self.tr("The run waits and continues where it stopped, even after a restart.")
+        self._note = label(note, self._look.fonts.second, "second", name="question.note", wrap=True)
         self._clock_icon = QLabel()
-        return QuestionForm(self._look, self._question, head=head, tail=self._tail_part(), dialog=True)
+        return QuestionForm(self._look, self._question, head=head, tail=self._build_tail(), dialog=True)
 
-    def _tail_part(self) -> QWidget:
-        part = QWidget()
-        row = QHBoxLayout(part)
+    def _build_tail(self) -> QWidget:
+        tail = QWidget()
+        row = QHBoxLayout(tail)
         row.setContentsMargins(0, 4, 0, 0)
         row.setSpacing(6)
         row.addWidget(self._clock_icon)
         row.addWidget(self._note, 1)
-        return part
+        return tail
 
     def _update_icon(self) -> None:
         super()._update_icon()

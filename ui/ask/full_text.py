@@ -64,15 +64,15 @@ class FullTextView(QPlainTextEdit):
         cursor = QTextCursor(self.document())
         cursor.movePosition(QTextCursor.MoveOperation.End)
         cursor.beginEditBlock()
-        first = self._shown == 0
+        is_first_block = self._shown == 0
         for line in portion:
-            for piece in _split_long(line.text):
-                if not first:
+            for segment in _split_long(line.text):
+                if not is_first_block:
                     cursor.insertBlock()
-                first = False
-                block, style = self._formats(line.sign)
-                cursor.setBlockFormat(block)
-                cursor.insertText(SIGN_TEXT[line.sign] + piece, style)
+                is_first_block = False
+                block_format, char_format = self._formats_for(line.sign)
+                cursor.setBlockFormat(block_format)
+                cursor.insertText(SIGN_TEXT[line.sign] + segment, char_format)
         cursor.endEditBlock()
         self._shown += len(portion)
         self.fit_height()
@@ -85,9 +85,9 @@ class FullTextView(QPlainTextEdit):
     def restyle(self, look: Look) -> None:
         self._look = look
         self.setFont(look.fonts.mono)
-        shown = self._shown
+        loaded_lines = self._shown
         self.show_lines(self._lines)
-        while self._shown < shown and self.show_more():
+        while self._shown < loaded_lines and self.show_more():
             pass
 
     def fit_height(self) -> None:
@@ -97,16 +97,16 @@ class FullTextView(QPlainTextEdit):
             self.setFixedHeight(height)
             self.height_changed.emit()
 
-    def _formats(self, sign: DiffSign) -> tuple[QTextBlockFormat, QTextCharFormat]:
+    def _formats_for(self, sign: DiffSign) -> tuple[QTextBlockFormat, QTextCharFormat]:
         theme = self._look.theme
-        block, style = QTextBlockFormat(), QTextCharFormat()
+        block_format, char_format = QTextBlockFormat(), QTextCharFormat()
         colors = {"+": theme.done, "-": theme.failed, "@": theme.second}
-        style.setForeground(theme.text if sign == "" else colors.get(sign, theme.second))
+        char_format.setForeground(theme.text if sign == "" else colors.get(sign, theme.second))
         if sign in ("+", "-"):
-            block.setBackground(blend(colors[sign], theme.background, 0.10))
+            block_format.setBackground(blend(colors[sign], theme.background, 0.10))
         if sign == "@":
-            style.setFontWeight(QFont.Weight.Bold)
-        return block, style
+            char_format.setFontWeight(QFont.Weight.Bold)
+        return block_format, char_format
 
     # Qt overrides
 

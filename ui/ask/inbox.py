@@ -47,13 +47,12 @@ class InboxMenu(QMenu):
     def fill(self) -> None:
         self.clear()
         waiting = self._waiting()
-        for number, (row, asked) in enumerate(waiting[:MAX_ENTRIES], 1):
-            summary = summarize_question(asked) if isinstance(asked, Question) else summarize_permission(asked)
-            action = self.addAction(
-                icon(summary.icon, self._look.theme.waiting, self._look.size(16)), entry_text(row, asked, self._clock())
-            )
+        for number, (row, request) in enumerate(waiting[:MAX_ENTRIES], 1):
+            summary = summarize_question(request) if isinstance(request, Question) else summarize_permission(request)
+            kind_icon = icon(summary.icon, self._look.theme.waiting, self._look.size(16))
+            action = self.addAction(kind_icon, entry_text(row, request, self._clock()))
             action.setObjectName(f"inbox.{number}")
-            action.triggered.connect(self._chooser(row.id))
+            action.triggered.connect(self._choose_handler(row.id))
         if len(waiting) > MAX_ENTRIES:
             self.addAction(self.tr("and {} more").format(len(waiting) - MAX_ENTRIES)).setEnabled(False)
         if not waiting:
@@ -63,13 +62,13 @@ class InboxMenu(QMenu):
         self._look = look
         self.setFont(look.fonts.text)
 
-    def _chooser(self, session: str) -> Callable[[], None]:
+    def _choose_handler(self, session: str) -> Callable[[], None]:
         return lambda: self.session_chosen.emit(session)
 
 
-def entry_text(row: SessionRow, asked: OpenRequest, now: int) -> str:
+def entry_text(row: SessionRow, request: OpenRequest, now: int) -> str:
     """Return the text of a menu entry, with & and tabs escaped, which would define a mnemonic or a shortcut column."""
-    summary = summarize_question(asked) if isinstance(asked, Question) else summarize_permission(asked)
+    summary = summarize_question(request) if isinstance(request, Question) else summarize_permission(request)
     return (
         f"{_plain(row.title, MAX_TITLE_CHARS)}: "
         f" {_plain(summary.bar_text, MAX_TEXT_CHARS)}\t{short_age(summary.asked_at, now)}"
@@ -77,6 +76,6 @@ def entry_text(row: SessionRow, asked: OpenRequest, now: int) -> str:
 
 
 def _plain(text: str, max_length: int) -> str:
-    words = " ".join(one_line(text).split())
-    shortened = words if len(words) <= max_length else f"{words[: max_length - 1]}…"
+    line = " ".join(one_line(text).split())
+    shortened = line if len(line) <= max_length else f"{line[: max_length - 1]}…"
     return shortened.replace("&", "&&")

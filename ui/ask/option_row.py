@@ -47,11 +47,11 @@ class OptionRow(QAbstractButton):
         """Return the label exactly as the agent wrote it, for use in the answer."""
         return self._option.label
 
-    def set_collapsed(self, folded: bool) -> None:
+    def set_collapsed(self, collapsed: bool) -> None:
         """Collapse the option to one line unless it is selected, or expand it again."""
-        self._collapsed = folded
+        self._collapsed = collapsed
         self.setToolTip(
-            tooltip_text(self._description_text) if folded else ""
+            tooltip_text(self._description_text) if collapsed else ""
         )  # so that the full option can be read without selecting it
         self.updateGeometry()
         self.update()
@@ -66,16 +66,16 @@ class OptionRow(QAbstractButton):
         # Cached: nested layouts call this about sixty times per display, mostly with the same width.
         key = (width, self._collapsed and not self.isChecked())
         if key not in self._heights:
-            self._heights[key] = self._height(width)
+            self._heights[key] = self._height_for(width)
         return self._heights[key]
 
-    def _height(self, width: int) -> int:
+    def _height_for(self, width: int) -> int:
         fonts = self._look.fonts
-        line = QFontMetrics(fonts.strong).height()
-        room = width - self._left() - PAD
-        if self._on_one_line(room):
-            return max(self._chip(), line) + 2 * 6
-        return PAD + self._label_height(room) + self._description_height(room) + PAD
+        line_height = QFontMetrics(fonts.strong).height()
+        text_width = width - self._left() - PAD
+        if self._on_one_line(text_width):
+            return max(self._chip(), line_height) + 2 * 6
+        return PAD + self._label_height(text_width) + self._description_height(text_width) + PAD
 
     def sizeHint(self) -> QSize:
         return QSize(320, self.heightForWidth(max(self.width(), 320)))
@@ -86,58 +86,61 @@ class OptionRow(QAbstractButton):
     def paintEvent(self, event: QPaintEvent) -> None:
         with QPainter(self) as painter:
             self._paint_background(painter)
-            room = self.width() - self._left() - PAD
-            if self._on_one_line(room):
+            text_width = self.width() - self._left() - PAD
+            if self._on_one_line(text_width):
                 self._paint_one_line(painter)
             else:
-                self._paint_block(painter, room)
+                self._paint_block(painter, text_width)
 
     def _paint_background(self, painter: QPainter) -> None:
         theme = self._look.theme
-        chosen, highlighted = self.isChecked(), self.underMouse() or self.hasFocus()
-        fill = blend(theme.accent, theme.background, 0.12) if chosen else theme.background
-        edge = theme.accent if chosen or self.hasFocus() else theme.third if highlighted else theme.strong_line
+        checked, highlighted = self.isChecked(), self.underMouse() or self.hasFocus()
+        fill = blend(theme.accent, theme.background, 0.12) if checked else theme.background
+        edge = theme.accent if checked or self.hasFocus() else theme.third if highlighted else theme.strong_line
         draw_frame(painter, self.rect(), RADIUS, fill, edge)
 
     def _paint_one_line(self, painter: QPainter) -> None:
         theme, fonts = self._look.theme, self._look.fonts
         self._paint_number(painter, (self.height() - self._chip()) // 2)
-        place = QRect(self._left(), 0, self.width() - self._left() - PAD, self.height())
-        badge = self._badge_width()
-        taken = draw_line(painter, place.adjusted(0, 0, -badge, 0), self._label, fonts.strong, theme.text)
-        place.setLeft(place.left() + taken)
-        if badge:
-            self._paint_badge(painter, place.left() + GAP, self.height() // 2)
-            place.setLeft(place.left() + badge)
+        text_rect = QRect(self._left(), 0, self.width() - self._left() - PAD, self.height())
+        badge_width = self._badge_width()
+        label_rect = text_rect.adjusted(0, 0, -badge_width, 0)
+        label_width = draw_line(painter, label_rect, self._label, fonts.strong, theme.text)
+        text_rect.setLeft(text_rect.left() + label_width)
+        if badge_width:
+            self._paint_badge(painter, text_rect.left() + GAP, self.height() // 2)
+            text_rect.setLeft(text_rect.left() + badge_width)
         if self._description_text:
-            place.setLeft(place.left() + GAP)
-            draw_line(painter, place, self._description_text, fonts.second, theme.second)
+            text_rect.setLeft(text_rect.left() + GAP)
+            draw_line(painter, text_rect, self._description_text, fonts.second, theme.second)
 
-    def _paint_block(self, painter: QPainter, room: int) -> None:
+    def _paint_block(self, painter: QPainter, text_width: int) -> None:
         theme, fonts = self._look.theme, self._look.fonts
-        line = QFontMetrics(fonts.strong).height()
-        self._paint_number(painter, PAD + (line - self._chip()) // 2)
-        height = self._label_height(room)
-        place = QRect(self._left(), PAD, max(40, room - self._badge_width()), height)
-        draw_wrapped(painter, place, self._label, fonts.strong, theme.text)
+        line_height = QFontMetrics(fonts.strong).height()
+        self._paint_number(painter, PAD + (line_height - self._chip()) // 2)
+        height = self._label_height(text_width)
+        label_rect = QRect(self._left(), PAD, max(40, text_width - self._badge_width()), height)
+        draw_wrapped(painter, label_rect, self._label, fonts.strong, theme.text)
         if self._badge_width():
-            width = QFontMetrics(fonts.strong).horizontalAdvance(self._label)
-            self._paint_badge(painter, self._left() + min(width, room - self._badge_width()) + GAP, PAD + line // 2)
+            label_width = QFontMetrics(fonts.strong).horizontalAdvance(self._label)
+            badge_left = self._left() + min(label_width, text_width - self._badge_width()) + GAP
+            self._paint_badge(painter, badge_left, PAD + line_height // 2)
         if self._description_text:
-            below = QRect(self._left(), PAD + height + 1, room, self.height())
-            draw_wrapped(painter, below, self._description_text, fonts.second, theme.second)
+            description_rect = QRect(self._left(), PAD + height + 1, text_width, self.height())
+            draw_wrapped(painter, description_rect, self._description_text, fonts.second, theme.second)
 
     def _paint_number(self, painter: QPainter, top: int) -> None:
         theme = self._look.theme
-        chip = self._chip()
-        ink, edge = (theme.accent, theme.accent) if self.isChecked() else (theme.second, theme.strong_line)
-        draw_chip(painter, QRect(PAD, top, chip, chip), str(self._number), self._look.fonts.caption, ink, edge)
+        chip_size = self._chip()
+        color, border = (theme.accent, theme.accent) if self.isChecked() else (theme.second, theme.strong_line)
+        chip_rect = QRect(PAD, top, chip_size, chip_size)
+        draw_chip(painter, chip_rect, str(self._number), self._look.fonts.caption, color, border)
 
-    def _paint_badge(self, painter: QPainter, left: int, middle: int) -> None:
+    def _paint_badge(self, painter: QPainter, left: int, center_y: int) -> None:
         theme, font = self._look.theme, self._look.fonts.caption
         height = QFontMetrics(font).height() + 4
-        place = QRect(left, middle - height // 2, chip_width(self._badge(), font), height)
-        draw_chip(painter, place, self._badge(), font, theme.second, theme.strong_line)
+        badge_rect = QRect(left, center_y - height // 2, chip_width(self._badge(), font), height)
+        draw_chip(painter, badge_rect, self._badge(), font, theme.second, theme.strong_line)
 
     def _chip(self) -> int:
         return self._look.size(CHIP)
@@ -145,7 +148,7 @@ class OptionRow(QAbstractButton):
     def _left(self) -> int:
         return PAD + self._chip() + CHIP_GAP
 
-    def _on_one_line(self, room: int) -> bool:
+    def _on_one_line(self, text_width: int) -> bool:
         if self._collapsed and not self.isChecked():
             return True
         fonts = self._look.fonts
@@ -154,16 +157,16 @@ class OptionRow(QAbstractButton):
             if self._stacked:
                 return False
             width += GAP + QFontMetrics(fonts.second).horizontalAdvance(self._description_text)
-        return width <= room and "\n" not in self._label + self._description_text
+        return width <= text_width and "\n" not in self._label + self._description_text
 
-    def _label_height(self, room: int) -> int:
-        room = max(40, room - self._badge_width())
-        return wrapped_height(self._label, self._look.fonts.strong, room)
+    def _label_height(self, text_width: int) -> int:
+        text_width = max(40, text_width - self._badge_width())
+        return wrapped_height(self._label, self._look.fonts.strong, text_width)
 
-    def _description_height(self, room: int) -> int:
+    def _description_height(self, text_width: int) -> int:
         if not self._description_text:
             return 0
-        return wrapped_height(self._description_text, self._look.fonts.second, max(40, room)) + 1
+        return wrapped_height(self._description_text, self._look.fonts.second, max(40, text_width)) + 1
 
     def _badge(self) -> str:
         return self.tr("recommended")

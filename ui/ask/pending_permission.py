@@ -40,10 +40,10 @@ class PendingPermission:
     def parsed_arguments(self) -> dict[str, Any]:
         """Return the parsed arguments, or an empty dict if they are not a JSON object."""
         try:
-            read = json.loads(self.arguments)
+            arguments = json.loads(self.arguments)
         except ValueError:
             return {}
-        return current_arguments(self.request.tool, read) if isinstance(read, dict) else {}
+        return current_arguments(self.request.tool, arguments) if isinstance(arguments, dict) else {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,10 +53,10 @@ class RequestDetail:
     tone: str = ""
 
 
-def similar_requests(wanted: PendingPermission, others: Sequence[PendingPermission]) -> tuple[PendingPermission, ...]:
+def similar_requests(pending: PendingPermission, others: Sequence[PendingPermission]) -> tuple[PendingPermission, ...]:
     """Return the other requests that may be answered together with this one."""
     return tuple(
-        other for other in others if other.id != wanted.id and can_be_answered_together(wanted.request, other.request)
+        other for other in others if other.id != pending.id and can_be_answered_together(pending.request, other.request)
     )
 
 
@@ -79,41 +79,41 @@ def request_title(request: PermissionRequest) -> str:
             )
 
 
-def accessible_title(wanted: PendingPermission) -> str:
+def accessible_title(pending: PendingPermission) -> str:
     """Return what the request is about, for screen readers: its title and, for example, the command or file."""
-    return f"{request_title(wanted.request)} {one_line(wanted.request.object)}"
+    return f"{request_title(pending.request)} {one_line(pending.request.object)}"
 
 
-def call_lines(wanted: PendingPermission) -> list[DisplayLine]:
+def call_lines(pending: PendingPermission) -> list[DisplayLine]:
     """Return the full text of the tool call, with nothing left out."""
-    plain, request = wanted.parsed_arguments(), wanted.request
+    arguments, request = pending.parsed_arguments(), pending.request
     match request.tool:
-        case "run" if _command_alone(plain):
-            return split_exact(str(plain["command"]))
-        case "edit" if plain.keys() == {"path", "old_string", "new_string"}:
-            return [_heading(plain["path"]), *_diff(str(plain["old_string"]), str(plain["new_string"]))]
-        case "write" if plain.keys() == {"path", "content"}:
-            return [_heading(plain["path"]), *_diff(wanted.file_contents or "", str(plain["content"]))]
-        case "patch" if plain.keys() == {"diff"}:
-            return _patched(str(plain["diff"]))
-        case _ if request.options and isinstance(plain.get("changes"), list):
-            changes = [line for change in plain.pop("changes") for line in _change(change)]
-            return changes + [line for name, value in plain.items() for line in _argument(name, value)]
-        case _ if plain:
-            return [line for name, value in plain.items() for line in _argument(name, value)]
+        case "run" if _command_alone(arguments):
+            return split_exact(str(arguments["command"]))
+        case "edit" if arguments.keys() == {"path", "old_string", "new_string"}:
+            return [_heading(arguments["path"]), *_diff(str(arguments["old_string"]), str(arguments["new_string"]))]
+        case "write" if arguments.keys() == {"path", "content"}:
+            return [_heading(arguments["path"]), *_diff(pending.file_contents or "", str(arguments["content"]))]
+        case "patch" if arguments.keys() == {"diff"}:
+            return _patched(str(arguments["diff"]))
+        case _ if request.options and isinstance(arguments.get("changes"), list):
+            changes = [line for change in arguments.pop("changes") for line in _change(change)]
+            return changes + [line for name, value in arguments.items() for line in _argument(name, value)]
+        case _ if arguments:
+            return [line for name, value in arguments.items() for line in _argument(name, value)]
         case _:
-            return split_exact(wanted.arguments or request.object)
+            return split_exact(pending.arguments or request.object)
 
 
-def request_details(wanted: PendingPermission, home: str = "") -> list[RequestDetail]:
+def request_details(pending: PendingPermission, home: str = "") -> list[RequestDetail]:
     """Return the details below the call: reason, access, sandbox, rule, and warnings."""
-    request = wanted.request
+    request = pending.request
     details = [
         RequestDetail(
             _tr("Asked by"), _tr("Sub-agent {}").format(one_line(request.subagent)) if request.subagent else ""
         ),
         RequestDetail(_tr("Reason"), one_line(request.reason)),
-        RequestDetail(_tr("Access"), _access(wanted, home or str(Path.home()))),
+        RequestDetail(_tr("Access"), _access(pending, home or str(Path.home()))),
     ]
     if request.access == "execute":
         details.append(
@@ -145,8 +145,8 @@ def scope_consequence(request: PermissionRequest, scope: RuleScope, home: str = 
         patterns = ", ".join(one_line(pattern) for pattern in request.patterns[:MAX_PATTERNS])
         more = _tr(" and {} more").format(len(request.patterns) - MAX_PATTERNS)
         patterns += more if len(request.patterns) > MAX_PATTERNS else ""
-        this = {"execute": _tr("this command"), "write": _tr("this change")}.get(request.access, _tr("this call"))
-        return _tr("Once allows only {}. The other choices save a rule for: {}").format(this, patterns)
+        call_text = {"execute": _tr("this command"), "write": _tr("this change")}.get(request.access, _tr("this call"))
+        return _tr("Once allows only {}. The other choices save a rule for: {}").format(call_text, patterns)
     matching = {
         "execute": _tr("Matching commands run without asking"),
         "write": _tr("Matching files are changed without asking"),
@@ -155,29 +155,29 @@ def scope_consequence(request: PermissionRequest, scope: RuleScope, home: str = 
     if scope == "run":
         return _tr("{} until this run ends.").format(matching)
     folder = one_line(short_folder(request.cwd, home or str(Path.home())))
-    where = _tr("in {}").format(folder) if scope == "folder" else _tr("in every folder")
-    return _tr("{} {}, in all sessions. To revoke: Settings, Permission rules.").format(matching, where)
+    folder_text = _tr("in {}").format(folder) if scope == "folder" else _tr("in every folder")
+    return _tr("{} {}, in all sessions. To revoke: Settings, Permission rules.").format(matching, folder_text)
 
 
-def _command_alone(plain: dict[str, Any]) -> bool:
+def _command_alone(arguments: dict[str, Any]) -> bool:
     """Return whether the command and its timeout, which the details show, are the only arguments."""
-    arguments = {name for name, value in plain.items() if name != "background" or value is not False}
-    return "command" in arguments and arguments <= {"command", "timeout_s"}
+    argument_names = {name for name, value in arguments.items() if name != "background" or value is not False}
+    return "command" in argument_names and argument_names <= {"command", "timeout_s"}
 
 
-def _access(wanted: PendingPermission, home: str) -> str:
-    request = wanted.request
+def _access(pending: PendingPermission, home: str) -> str:
+    request = pending.request
     folder = one_line(short_folder(request.cwd, home))
     match request.access:
         case "execute":
-            limit = wanted.parsed_arguments().get("timeout_s")
+            limit = pending.parsed_arguments().get("timeout_s")
             timeout = _tr("stopped after {}").format(_time(limit)) if isinstance(limit, int | float) else ""
-            where = (
+            reach = (
                 _tr("Can do anything that you can do, also on the network")
                 if request.sandbox_level == "none"
                 else _tr("Can change files in {} · no network").format(folder)
             )
-            return " · ".join(part for part in (where, timeout) if part)
+            return " · ".join(part for part in (reach, timeout) if part)
         case "write":
             return _tr("Changes files in {} · you can undo it").format(folder)
         case "read":
@@ -189,8 +189,10 @@ def _access(wanted: PendingPermission, home: str) -> str:
 
 
 def _time(seconds: float) -> str:
-    minutes, rest = divmod(seconds, 60)
-    return _tr("{} min").format(f"{minutes:g}") if minutes and not rest else duration(int(seconds * SECOND))
+    minutes, remaining_seconds = divmod(seconds, 60)
+    if minutes and not remaining_seconds:
+        return _tr("{} min").format(f"{minutes:g}")
+    return duration(int(seconds * SECOND))
 
 
 def _sandbox(request: PermissionRequest) -> str:
@@ -204,25 +206,25 @@ def _sandbox(request: PermissionRequest) -> str:
 
 
 def _untrusted(sources: tuple[str, ...]) -> str:
-    named = ", ".join(one_line(source) for source in sources[:3])
+    source_names = ", ".join(one_line(source) for source in sources[:3])
     more = _tr(" and {} more").format(len(sources) - 3) if len(sources) > 3 else ""
-    return _tr("The run has read untrusted content: {}").format(named + more)
+    return _tr("The run has read untrusted content: {}").format(source_names + more)
 
 
 def _diff(before: str, after: str) -> list[DisplayLine]:
     """Return a unified diff that includes all unchanged lines, so that the whole result can be read."""
-    ended = all(text.endswith("\n") for text in (before, after) if text)
-    old, new = _signed(before, "-", ended=ended), _signed(after, "+", ended=ended)
+    final_newlines = all(text.endswith("\n") for text in (before, after) if text)
+    old, new = _signed(before, "-", ended=final_newlines), _signed(after, "+", ended=final_newlines)
     if not before or len(before) + len(after) > MAX_DIFF_CHARS:
         return [*old, *new]
     texts = [line.text for line in old], [line.text for line in new]
-    found: list[DisplayLine] = []
+    lines: list[DisplayLine] = []
     for kind, a, b, c, d in difflib.SequenceMatcher(None, *texts, autojunk=len(old) > 2_000).get_opcodes():
         if kind == "equal":
-            found += [DisplayLine(line.text, " ") for line in new[c:d]]
+            lines += [DisplayLine(line.text, " ") for line in new[c:d]]
         else:
-            found += old[a:b] + new[c:d]
-    return found
+            lines += old[a:b] + new[c:d]
+    return lines
 
 
 def _signed(text: str, sign: DiffSign, *, ended: bool) -> list[DisplayLine]:
@@ -249,18 +251,19 @@ def _patched(diff: str) -> list[DisplayLine]:
         files = parse_diff(diff)
     except Problem:
         return split_exact(diff)
-    found: list[DisplayLine] = []
+    lines: list[DisplayLine] = []
     for file in files:
         for hunk in file.hunks:
-            found.append(_heading(file.path, _tr(", line {}").format(hunk.start)))
-            found += _diff("".join(hunk.old), "".join(hunk.new))
-    return found
+            lines.append(_heading(file.path, _tr(", line {}").format(hunk.start)))
+            lines += _diff("".join(hunk.old), "".join(hunk.new))
+    return lines
 
 
 def _argument(name: str, value: Any) -> list[DisplayLine]:
-    words = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-    first, *rest = split_exact(words)
-    return [DisplayLine(f"{one_line(name)}: {first.text}"), *(DisplayLine(f"    {line.text}") for line in rest)]
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    first_line, *more_lines = split_exact(text)
+    indented = (DisplayLine(f"    {line.text}") for line in more_lines)
+    return [DisplayLine(f"{one_line(name)}: {first_line.text}"), *indented]
 
 
 def _tr(text: str) -> str:

@@ -68,8 +68,8 @@ class PermissionForm(QWidget):
 
     def request_ids(self) -> tuple[str, ...]:
         """Return the IDs of the requests that the answer applies to."""
-        others = self._similar if self._together_button.isChecked() else ()
-        return (self._request.id, *(other.id for other in others))
+        included = self._similar if self._together_button.isChecked() else ()
+        return (self._request.id, *(request.id for request in included))
 
     def can_allow(self) -> bool:
         return self.delay.has_elapsed and self._seen and self.scope.is_complete()
@@ -102,21 +102,21 @@ class PermissionForm(QWidget):
             self._reason_field.setPlainText(draft)
             self._show_reason_field()
 
-    def show_request(self, wanted: PendingPermission) -> None:
+    def show_request(self, pending: PendingPermission) -> None:
         """Show the same request with the current contents of the file it changes."""
-        self._request = wanted
+        self._request = pending
         self._show_lines()
 
-    def set_collapsed(self, folded: bool) -> None:
+    def set_collapsed(self, collapsed: bool) -> None:
         """Hide what is not urgent, because space is short: the dialog and tooltips still show it.
 
         The first two details and all warnings stay visible.
         """
         for name, text in self._details[2:]:
             urgent = text.property("tone") in ("failed", "waiting")
-            name.setVisible(urgent or not folded)
-            text.setVisible(urgent or not folded)
-        self.scope.set_collapsed(folded)
+            name.setVisible(urgent or not collapsed)
+            text.setVisible(urgent or not collapsed)
+        self.scope.set_collapsed(collapsed)
 
     def restyle(self, look: Look) -> None:
         self._look = look
@@ -130,17 +130,17 @@ class PermissionForm(QWidget):
         self._remaining.setFont(look.fonts.second)
         self._reason_field.apply_font(look.fonts.text)
 
-    def _build(self, queued: int) -> None:
-        look, wanted = self._look, self._request
+    def _build(self, queue_length: int) -> None:
+        look, pending = self._look, self._request
         self._text = FullTextView(look, name="consent.text")
-        self._text.setAccessibleName(request_title(wanted.request))
+        self._text.setAccessibleName(request_title(pending.request))
         self._text.height_changed.connect(self._emit_layout_changed)
         self._details: list[tuple[QLabel, QLabel]] = []
-        for fact in request_details(wanted):
-            text = label(fact.text, look.fonts.second, fact.tone, wrap=True, name="consent.fact")
-            text.setAccessibleName(f"{fact.label}: {fact.text}")
-            self._details.append((label(fact.label, look.fonts.second, "second"), text))
-        self.scope = ScopeRow(look, wanted.request, name_width=look.size(LABEL_WIDTH) - 6)
+        for detail in request_details(pending):
+            value_label = label(detail.text, look.fonts.second, detail.tone, wrap=True, name="consent.fact")
+            value_label.setAccessibleName(f"{detail.label}: {detail.text}")
+            self._details.append((label(detail.label, look.fonts.second, "second"), value_label))
+        self.scope = ScopeRow(look, pending.request, name_width=look.size(LABEL_WIDTH) - 6)
         self._remaining = label("", look.fonts.second, "waiting", name="consent.rest")
         self._reason_field = TextField(look.fonts.text, max_lines=3)
         self._reason_field.setObjectName("consent.reason")
@@ -150,66 +150,67 @@ class PermissionForm(QWidget):
         self._reason_field.setAccessibleName(self.tr("Reason for denying, sent to the agent"))
         self._later = Button(look, self.tr("Decide later"), name="consent.later", tone="quiet", hint=self.tr("Esc"))
         self._later.setToolTip(self.tr("Leave the request open: the run waits until you answer"))
-        all_ = self.tr("Deny both and stop the run") if queued == 2 else self.tr("Deny all {} and stop the run")
-        self._deny_all_button = Button(look, all_.format(queued), name="consent.deny_all", tone="stop")
+        deny_both, deny_all = self.tr("Deny both and stop the run"), self.tr("Deny all {} and stop the run")
+        deny_all_text = deny_both if queue_length == 2 else deny_all.format(queue_length)
+        self._deny_all_button = Button(look, deny_all_text, name="consent.deny_all", tone="stop")
         self._deny_all_button.setToolTip(self.tr("None of the waiting calls is run, and the run ends, as with Stop"))
-        self._deny_all_button.setVisible(queued > 1)
-        why = self.tr("Deny") if wanted.request.options else self.tr("Deny…")
-        self._deny = Button(look, why, name="consent.deny", hint=self.tr("D"))
-        hint = self.tr("A") if wanted.request.reversible else ""
+        self._deny_all_button.setVisible(queue_length > 1)
+        deny_text = self.tr("Deny") if pending.request.options else self.tr("Deny…")
+        self._deny = Button(look, deny_text, name="consent.deny", hint=self.tr("D"))
+        allow_hint = self.tr("A") if pending.request.reversible else ""
         self._deny.setToolTip(self.tr("The agent continues without this call. You can tell it why"))
-        self._allow = Button(look, self.tr("Allow"), name="consent.allow", tone="primary", hint=hint)
-        together = self.tr("Answer these {} requests together").format(len(self._similar) + 1)
-        self._together_button = Button(look, together, name="consent.together")
+        self._allow = Button(look, self.tr("Allow"), name="consent.allow", tone="primary", hint=allow_hint)
+        together_text = self.tr("Answer these {} requests together").format(len(self._similar) + 1)
+        self._together_button = Button(look, together_text, name="consent.together")
         self._together_button.setCheckable(True)
         self._together_button.setVisible(bool(self._similar))
 
-    def _lay_out(self, head: QWidget, side: int, dialog: bool) -> None:
+    def _lay_out(self, header: QWidget, side_margin: int, dialog: bool) -> None:
         content = QWidget()
-        inside = _column(content, 0)
-        inside.addWidget(head)
-        body = QVBoxLayout()
-        body.setContentsMargins(side, 12 if dialog else 6, side, 8)
-        body.setSpacing(GAP)
-        body.addWidget(self._well())
-        body.addWidget(self._together_button, 0, Qt.AlignmentFlag.AlignLeft)
-        body.addLayout(self._facts_grid())
-        inside.addLayout(body)
-        inside.addStretch(1)
-        column = _column(self, 0)
+        content_layout = _create_column(content, 0)
+        content_layout.addWidget(header)
+        body_layout = QVBoxLayout()
+        body_layout.setContentsMargins(side_margin, 12 if dialog else 6, side_margin, 8)
+        body_layout.setSpacing(GAP)
+        body_layout.addWidget(self._build_text_frame())
+        body_layout.addWidget(self._together_button, 0, Qt.AlignmentFlag.AlignLeft)
+        body_layout.addLayout(self._build_detail_grid())
+        content_layout.addLayout(body_layout)
+        content_layout.addStretch(1)
+        form_layout = _create_column(self, 0)
         self._scroll = FittingScrollArea(content)
-        column.addWidget(self._scroll)
-        below = QVBoxLayout()
-        below.setContentsMargins(side, 4, side, 8)
-        below.setSpacing(GAP)
-        below.addWidget(self._remaining)
-        below.addWidget(self.scope)
-        below.addWidget(self._reason())
-        column.addLayout(below)
+        form_layout.addWidget(self._scroll)
+        answer_layout = QVBoxLayout()
+        answer_layout.setContentsMargins(side_margin, 4, side_margin, 8)
+        answer_layout.setSpacing(GAP)
+        answer_layout.addWidget(self._remaining)
+        answer_layout.addWidget(self.scope)
+        answer_layout.addWidget(self._build_reason_field())
+        form_layout.addLayout(answer_layout)
         if dialog:
-            column.addStretch(1)
-            column.addWidget(hairline())
-        column.addLayout(self._foot(side, dialog))
+            form_layout.addStretch(1)
+            form_layout.addWidget(hairline())
+        form_layout.addLayout(self._build_button_row(side_margin, dialog))
 
-    def _foot(self, side: int, dialog: bool) -> QHBoxLayout:
-        foot = QHBoxLayout()
-        foot.setContentsMargins(max(0, side - 12), 12 if dialog else 0, side, 12 if dialog else 0)
-        foot.setSpacing(GAP)
-        foot.addWidget(self._later)
-        foot.addStretch(1)
-        foot.addWidget(self._deny_all_button)
-        foot.addWidget(self._deny)
-        foot.addWidget(self._allow)
-        return foot
+    def _build_button_row(self, side_margin: int, dialog: bool) -> QHBoxLayout:
+        button_row = QHBoxLayout()
+        button_row.setContentsMargins(max(0, side_margin - 12), 12 if dialog else 0, side_margin, 12 if dialog else 0)
+        button_row.setSpacing(GAP)
+        button_row.addWidget(self._later)
+        button_row.addStretch(1)
+        button_row.addWidget(self._deny_all_button)
+        button_row.addWidget(self._deny)
+        button_row.addWidget(self._allow)
+        return button_row
 
-    def _well(self) -> QWidget:
-        well = styled_frame("well")
-        inside = QVBoxLayout(well)
-        inside.setContentsMargins(10, 7, 10, 7)
-        inside.addWidget(self._text)
-        return well
+    def _build_text_frame(self) -> QWidget:
+        frame = styled_frame("well")
+        layout = QVBoxLayout(frame)
+        layout.setContentsMargins(10, 7, 10, 7)
+        layout.addWidget(self._text)
+        return frame
 
-    def _facts_grid(self) -> QGridLayout:
+    def _build_detail_grid(self) -> QGridLayout:
         grid = QGridLayout()
         grid.setHorizontalSpacing(0)
         grid.setVerticalSpacing(4)
@@ -220,12 +221,12 @@ class PermissionForm(QWidget):
             grid.addWidget(text, row, 1)
         return grid
 
-    def _reason(self) -> QWidget:
+    def _build_reason_field(self) -> QWidget:
         self._field = styled_frame("well")
         self._field.setObjectName("consent.field")
-        inside = QHBoxLayout(self._field)
-        inside.setContentsMargins(10, 5, 10, 4)
-        inside.addWidget(self._reason_field)
+        layout = QHBoxLayout(self._field)
+        layout.setContentsMargins(10, 5, 10, 4)
+        layout.addWidget(self._reason_field)
         self._field.hide()
         return self._field
 
@@ -249,11 +250,11 @@ class PermissionForm(QWidget):
 
     def _show_lines(self) -> None:
         """Show the calls to be allowed. Scrolling to the end and the delay are required again."""
-        shown = call_lines(self._request)
-        for other in self._similar if self._together_button.isChecked() else ():
-            shown += [DisplayLine("", ""), *call_lines(other)]
+        lines = call_lines(self._request)
+        for similar in self._similar if self._together_button.isChecked() else ():
+            lines += [DisplayLine("", ""), *call_lines(similar)]
         self._seen = False
-        self._text.show_lines(shown)
+        self._text.show_lines(lines)
         if self.isVisible():
             self.delay.restart()
 
@@ -273,13 +274,14 @@ class PermissionForm(QWidget):
             self._allow.setAccessibleName(f"{self._allow.text()}: {option.name}")
         self._allow.setEnabled(self.can_allow())
         bar = self._scroll.verticalScrollBar()
-        below = -(-(bar.maximum() - bar.value()) // max(1, self._text.fontMetrics().lineSpacing()))
-        rest = below + self._text.lines_left()
-        waits = not self._seen and rest > 0
-        self._remaining.setVisible(waits)
-        if waits:
-            one, many = self.tr("1 more line."), self.tr("{} more lines.").format(f"{rest:,}")
-            self._remaining.setText(f"{one if rest == 1 else many} {self.tr('Scroll to the end to allow.')}")
+        lines_below = -(-(bar.maximum() - bar.value()) // max(1, self._text.fontMetrics().lineSpacing()))
+        lines_left = lines_below + self._text.lines_left()
+        must_scroll = not self._seen and lines_left > 0
+        self._remaining.setVisible(must_scroll)
+        if must_scroll:
+            singular, plural = self.tr("1 more line."), self.tr("{} more lines.")
+            count_text = singular if lines_left == 1 else plural.format(f"{lines_left:,}")
+            self._remaining.setText(f"{count_text} {self.tr('Scroll to the end to allow.')}")
 
     # Qt overrides
 
@@ -320,8 +322,8 @@ class PermissionForm(QWidget):
         return QSize(480, super().sizeHint().height())
 
 
-def _column(widget: QWidget, spacing: int) -> QVBoxLayout:
-    made = QVBoxLayout(widget)
-    made.setContentsMargins(0, 0, 0, 0)
-    made.setSpacing(spacing)
-    return made
+def _create_column(widget: QWidget, spacing: int) -> QVBoxLayout:
+    layout = QVBoxLayout(widget)
+    layout.setContentsMargins(0, 0, 0, 0)
+    layout.setSpacing(spacing)
+    return layout

@@ -46,8 +46,8 @@ class QuestionForm(QWidget):
         self._touched = False
         several = len(question.all_questions()) > 1
         self.inputs = [
-            QuestionInput(look, part, number if several else 0, dialog=dialog, parent=self)
-            for number, part in enumerate(question.all_questions(), 1)
+            QuestionInput(look, sub_question, number if several else 0, dialog=dialog, parent=self)
+            for number, sub_question in enumerate(question.all_questions(), 1)
         ]
         self._titles: list[QLabel] = []
         self._build(dialog)
@@ -55,11 +55,11 @@ class QuestionForm(QWidget):
             self._lay_out_dialog(head, tail)
         else:
             self._lay_out_card(head)
-        for choice in self.inputs:
-            choice.changed.connect(self._update_state)
-            choice.changed.connect(self.mark_touched)
-            choice.option_selected.connect(self._show_chosen)
-            choice.entered.connect(self.submit_or_advance)
+        for question_input in self.inputs:
+            question_input.changed.connect(self._update_state)
+            question_input.changed.connect(self.mark_touched)
+            question_input.option_selected.connect(self._show_option)
+            question_input.entered.connect(self.submit_or_advance)
         self._answer.clicked.connect(self.answer)
         self._decline.clicked.connect(self.decline)
         self._later.clicked.connect(self.postpone)
@@ -68,7 +68,7 @@ class QuestionForm(QWidget):
     @property
     def options(self) -> list[OptionRow]:
         """The options of all questions."""
-        return [row for choice in self.inputs for row in choice.rows]
+        return [row for question_input in self.inputs for row in question_input.rows]
 
     def select_number(self, number: int) -> bool:
         """Select an option by number in the focused question, or in the first unanswered one."""
@@ -76,9 +76,9 @@ class QuestionForm(QWidget):
 
     def draft(self) -> Answer:
         """Return the answer as it is filled in now."""
-        answers = tuple(choice.current_answer() for choice in self.inputs)
+        answers = tuple(question_input.current_answer() for question_input in self.inputs)
         if len(answers) > 1:
-            return Answer(sub_answers=answers if any(part.options or part.text for part in answers) else ())
+            return Answer(sub_answers=answers if any(answer.options or answer.text for answer in answers) else ())
         first, *more = answers[0].options or ("",)
         return Answer(first, answers[0].text, more_options=tuple(more))
 
@@ -86,26 +86,27 @@ class QuestionForm(QWidget):
         """Restore what was selected and typed before the question was left open."""
         if len(self.inputs) == 1:
             self.inputs[0].fill((draft.option, *draft.more_options) if draft.option else (), draft.text)
-        for choice, part in zip(self.inputs, draft.sub_answers, strict=False):
-            choice.fill(part.options, part.text)
+        for question_input, sub_answer in zip(self.inputs, draft.sub_answers, strict=False):
+            question_input.fill(sub_answer.options, sub_answer.text)
         self._update_state()
 
     def submit_or_advance(self) -> None:
         """Send the answer, or move to the next unanswered question of the form."""
-        if waiting := next((choice for choice in self.inputs if not choice.is_answered()), None):
+        unanswered = self._first_unanswered()
+        if unanswered is not None:
             if len(self.inputs) > 1:
-                waiting.focus_first()
-                self._scroll.scroll_to(waiting.rows[0] if waiting.rows else waiting.field_frame)
+                unanswered.focus_first()
+                self._scroll.scroll_to(unanswered.rows[0] if unanswered.rows else unanswered.field_frame)
             return
         self.answer()
 
     def answer(self) -> None:
-        if all(choice.is_answered() for choice in self.inputs):
+        if all(question_input.is_answered() for question_input in self.inputs):
             self.answered.emit(self._question.id, self.draft())
 
     def decline(self) -> None:
-        words = "\n".join(filter(None, (choice.current_answer().text for choice in self.inputs)))
-        self.answered.emit(self._question.id, Answer(text=words, declined=True))
+        text = "\n".join(filter(None, (question_input.current_answer().text for question_input in self.inputs)))
+        self.answered.emit(self._question.id, Answer(text=text, declined=True))
 
     def postpone(self) -> None:
         self.postponed.emit(self._question.id)
@@ -116,15 +117,15 @@ class QuestionForm(QWidget):
             self._touched = True
             self.first_interaction.emit(self._question.id)
 
-    def set_collapsed(self, folded: bool) -> None:
+    def set_collapsed(self, collapsed: bool) -> None:
         """Collapse each option to one line, or expand them again."""
-        for choice in self.inputs:
-            choice.set_collapsed(folded)
+        for question_input in self.inputs:
+            question_input.set_collapsed(collapsed)
 
     def restyle(self, look: Look) -> None:
         self._look = look
-        for choice in self.inputs:
-            choice.restyle(look)
+        for question_input in self.inputs:
+            question_input.restyle(look)
         for button in (self._later, self._decline, self._answer):
             button.restyle(look)
         for title in self._titles:
@@ -137,81 +138,88 @@ class QuestionForm(QWidget):
         hint = self.tr("Enter") if dialog else ""
         self._answer = Button(look, self.tr("Answer"), name="question.answer", tone="primary", hint=hint)
 
-    def _lay_out_card(self, head: QWidget) -> None:
+    def _lay_out_card(self, header: QWidget) -> None:
         """Put the text field of a single question beside the buttons in the last row, below the scroll area."""
         content = QWidget()
-        inside = _column(content, GAP)
-        inside.addWidget(head)
-        self._add_questions(inside, words=len(self.inputs) > 1)
-        inside.addStretch(1)
-        column = _column(self, 8)
+        content_layout = _create_column(content, GAP)
+        content_layout.addWidget(header)
+        self._add_questions(content_layout, text_fields=len(self.inputs) > 1)
+        content_layout.addStretch(1)
+        form_layout = _create_column(self, 8)
         self._scroll = FittingScrollArea(content)
-        column.addWidget(self._scroll)
-        foot = QHBoxLayout()
-        foot.setSpacing(8)
+        form_layout.addWidget(self._scroll)
+        button_row = QHBoxLayout()
+        button_row.setSpacing(8)
         if len(self.inputs) == 1:
-            foot.addWidget(self.inputs[0].field_frame, 1)
-            foot.addStretch(0)
+            button_row.addWidget(self.inputs[0].field_frame, 1)
+            button_row.addStretch(0)
         else:
-            foot.addStretch(1)
+            button_row.addStretch(1)
         for button in (self._later, self._decline, self._answer):
-            foot.addWidget(button, 0, Qt.AlignmentFlag.AlignBottom)
-        column.addLayout(foot)
+            button_row.addWidget(button, 0, Qt.AlignmentFlag.AlignBottom)
+        form_layout.addLayout(button_row)
 
-    def _lay_out_dialog(self, head: QWidget, tail: QWidget) -> None:
+    def _lay_out_dialog(self, header: QWidget, tail: QWidget) -> None:
         content = QWidget()
-        inside = _column(content, 0)
-        inside.addWidget(head)
-        body = QVBoxLayout()
-        body.setContentsMargins(20, 0, 20, 12)
-        body.setSpacing(8)
-        self._add_questions(body, words=True)
-        body.addWidget(tail)
-        inside.addLayout(body)
-        inside.addStretch(1)
-        column = _column(self, 0)
+        content_layout = _create_column(content, 0)
+        content_layout.addWidget(header)
+        body_layout = QVBoxLayout()
+        body_layout.setContentsMargins(20, 0, 20, 12)
+        body_layout.setSpacing(8)
+        self._add_questions(body_layout, text_fields=True)
+        body_layout.addWidget(tail)
+        content_layout.addLayout(body_layout)
+        content_layout.addStretch(1)
+        form_layout = _create_column(self, 0)
         self._scroll = FittingScrollArea(content)
-        column.addWidget(self._scroll)
-        column.addStretch(1)
-        column.addWidget(hairline())
-        foot = QHBoxLayout()
-        foot.setContentsMargins(20, 12, 20, 12)
-        foot.setSpacing(8)
-        foot.addStretch(1)
+        form_layout.addWidget(self._scroll)
+        form_layout.addStretch(1)
+        form_layout.addWidget(hairline())
+        button_row = QHBoxLayout()
+        button_row.setContentsMargins(20, 12, 20, 12)
+        button_row.setSpacing(8)
+        button_row.addStretch(1)
         for button in (self._later, self._decline, self._answer):
-            foot.addWidget(button)
-        column.addLayout(foot)
+            button_row.addWidget(button)
+        form_layout.addLayout(button_row)
 
-    def _add_questions(self, column: QVBoxLayout, *, words: bool) -> None:
-        for number, choice in enumerate(self.inputs, 1):
-            several = self.tr("select any number") if choice.question.multi_select else ""
+    def _add_questions(self, layout: QVBoxLayout, *, text_fields: bool) -> None:
+        for number, question_input in enumerate(self.inputs, 1):
+            multi_select = question_input.question.multi_select
             if len(self.inputs) > 1:
-                text = f"{number}.  {visible(choice.question.text)}" + (f"  ({several})" if several else "")
+                text = f"{number}.  {visible(question_input.question.text)}"
+                if multi_select:
+                    text += f"  ({self.tr('select any number')})"
                 title = label(text, self._look.fonts.strong, name=f"question.{number}.text", wrap=True)
                 title.setContentsMargins(0, 8 if number > 1 else 0, 0, 0)
                 self._titles.append(title)
-                column.addWidget(title)
-            elif several:
+                layout.addWidget(title)
+            elif multi_select:
                 title = label(
                     self.tr("Select any number of options."), self._look.fonts.second, "second", name="question.any"
                 )
-                column.addWidget(title)
-            for row in choice.rows:
-                column.addWidget(row)
-            if words:
-                column.addWidget(choice.field_frame)
+                layout.addWidget(title)
+            for row in question_input.rows:
+                layout.addWidget(row)
+            if text_fields:
+                layout.addWidget(question_input.field_frame)
 
     def _current(self) -> QuestionInput:
         focused = self.focusWidget()
-        focused_input = next((choice for choice in self.inputs if choice.contains(focused)), None)
-        return focused_input or next((choice for choice in self.inputs if not choice.is_answered()), self.inputs[0])
+        for question_input in self.inputs:
+            if question_input.contains(focused):
+                return question_input
+        return self._first_unanswered() or self.inputs[0]
 
-    def _show_chosen(self, row: OptionRow) -> None:
+    def _first_unanswered(self) -> QuestionInput | None:
+        return next((question_input for question_input in self.inputs if not question_input.is_answered()), None)
+
+    def _show_option(self, row: OptionRow) -> None:
         self.layout_changed.emit()
         self._scroll.scroll_to(row)
 
     def _update_state(self) -> None:
-        self._answer.setEnabled(all(choice.is_answered() for choice in self.inputs))
+        self._answer.setEnabled(all(question_input.is_answered() for question_input in self.inputs))
 
     # Qt overrides
 
@@ -232,8 +240,8 @@ class QuestionForm(QWidget):
             super().keyPressEvent(event)
 
 
-def _column(widget: QWidget, spacing: int) -> QVBoxLayout:
-    made = QVBoxLayout(widget)
-    made.setContentsMargins(0, 0, 0, 0)
-    made.setSpacing(spacing)
-    return made
+def _create_column(widget: QWidget, spacing: int) -> QVBoxLayout:
+    layout = QVBoxLayout(widget)
+    layout.setContentsMargins(0, 0, 0, 0)
+    layout.setSpacing(spacing)
+    return layout

@@ -1,6 +1,7 @@
 """The controls for one question of a form: its options and a field for free text."""
 
 from collections.abc import Callable
+from typing import Final
 
 from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QWidget
@@ -9,6 +10,9 @@ from core.domain.question import SubAnswer, SubQuestion
 from ui.ask.option_row import OptionRow
 from ui.style.theme import Look
 from ui.widgets.labels import TextField, label, styled_frame
+
+LARGE_FIELD_LINES: Final = (2, 6)  # minimum and maximum lines of the text field of a single question in a dialog
+SMALL_FIELD_LINES: Final = (1, 3)  # minimum and maximum lines of the other text fields
 
 
 class QuestionInput(QObject):
@@ -22,18 +26,22 @@ class QuestionInput(QObject):
     entered = Signal()
 
     def __init__(
-        self, look: Look, part: SubQuestion, number: int, *, dialog: bool, parent: QObject | None = None
+        self, look: Look, question: SubQuestion, number: int, *, dialog: bool, parent: QObject | None = None
     ) -> None:
         super().__init__(parent)
-        self.question = part
-        self.rows = [OptionRow(look, option, n, stacked=dialog) for n, option in enumerate(part.options, 1)]
-        roomy = dialog and not number
-        self.text_field = TextField(look.fonts.text, max_lines=6 if roomy else 3, min_lines=2 if roomy else 1)
-        self._hint = label(str(len(self.rows) + 1) if self.rows else "", look.fonts.second, "third")
-        self.field_frame = self._well()
+        self.question = question
+        self.rows = [
+            OptionRow(look, option, option_number, stacked=dialog)
+            for option_number, option in enumerate(question.options, 1)
+        ]
+        min_lines, max_lines = LARGE_FIELD_LINES if dialog and number == 0 else SMALL_FIELD_LINES
+        self.text_field = TextField(look.fonts.text, max_lines=max_lines, min_lines=min_lines)
+        shortcut = str(len(self.rows) + 1) if self.rows else ""  # the number key that focuses the text field
+        self._shortcut_label = label(shortcut, look.fonts.second, "third")
+        self.field_frame = self._build_field_frame()
         self._set_object_names(number)
         for row in self.rows:
-            row.clicked.connect(self._click(row))
+            row.clicked.connect(self._click_handler(row))
         self.text_field.textChanged.connect(self.update_placeholder)
         self.text_field.textChanged.connect(self.changed)
         self.text_field.entered.connect(self.entered)
@@ -42,9 +50,8 @@ class QuestionInput(QObject):
     def current_answer(self) -> SubAnswer:
         """Return the answer as it is filled in now."""
         options = tuple(row.label() for row in self.rows if row.isChecked())
-        return SubAnswer(
-            self.question.text, options, self.text_field.stripped_text() if self.question.free_text else ""
-        )
+        text = self.text_field.stripped_text() if self.question.free_text else ""
+        return SubAnswer(self.question.text, options, text)
 
     def is_answered(self) -> bool:
         answer = self.current_answer()
@@ -62,48 +69,49 @@ class QuestionInput(QObject):
 
         Return False if there is no such option or field.
         """
-        if 1 <= number <= len(self.rows):
+        option_count = len(self.rows)
+        if 1 <= number <= option_count:
             row = self.rows[number - 1]
-            self._select(row, not row.isChecked() if self.question.multi_select else True)
+            self._set_selected(row, not (self.question.multi_select and row.isChecked()))
             row.setFocus(Qt.FocusReason.ShortcutFocusReason)
             return True
-        if number == len(self.rows) + 1 and self.question.free_text:
+        if number == option_count + 1 and self.question.free_text:
             self.text_field.setFocus(Qt.FocusReason.ShortcutFocusReason)
             return True
         return False
 
     def focus_first(self) -> None:
-        first: QWidget = self.rows[0] if self.rows else self.text_field
-        first.setFocus(Qt.FocusReason.ShortcutFocusReason)
+        first_widget: QWidget = self.rows[0] if self.rows else self.text_field
+        first_widget.setFocus(Qt.FocusReason.ShortcutFocusReason)
 
     def contains(self, widget: QWidget | None) -> bool:
         return widget is self.text_field or any(row is widget for row in self.rows)
 
-    def set_collapsed(self, folded: bool) -> None:
+    def set_collapsed(self, collapsed: bool) -> None:
         for row in self.rows:
-            row.set_collapsed(folded)
+            row.set_collapsed(collapsed)
 
     def restyle(self, look: Look) -> None:
         for row in self.rows:
             row.restyle(look)
         self.text_field.apply_font(look.fonts.text)
-        self._hint.setFont(look.fonts.second)
+        self._shortcut_label.setFont(look.fonts.second)
 
     def update_placeholder(self) -> None:
         """Set the placeholder: text is a comment if an option is selected, and the answer itself if none is."""
         if any(row.isChecked() for row in self.rows):
-            invitation = self.tr("Add a comment…")
+            placeholder = self.tr("Add a comment…")
         elif self.rows:
-            invitation = self.tr("Something else…")
+            placeholder = self.tr("Something else…")
         else:
-            invitation = self.tr("Your answer…")
-        self.text_field.setPlaceholderText(invitation)
-        self.text_field.setAccessibleName(invitation)
+            placeholder = self.tr("Your answer…")
+        self.text_field.setPlaceholderText(placeholder)
+        self.text_field.setAccessibleName(placeholder)
 
-    def _select(self, row: OptionRow, on: bool) -> None:
+    def _set_selected(self, row: OptionRow, selected: bool) -> None:
         for other in self.rows:
             if other is row:
-                other.setChecked(on)
+                other.setChecked(selected)
             elif not self.question.multi_select:
                 other.setChecked(False)
         self.update_placeholder()
@@ -111,31 +119,30 @@ class QuestionInput(QObject):
         # A collapsed option expands when it is selected, so that users can read what they send.
         self.option_selected.emit(row)
 
-    def _click(self, row: OptionRow) -> Callable[[], None]:
-        def clicked() -> None:
+    def _click_handler(self, row: OptionRow) -> Callable[[], None]:
+        def on_clicked() -> None:
             if row.isChecked():
-                self._select(row, True)
+                self._set_selected(row, True)
             else:
                 self.update_placeholder()
                 self.changed.emit()
 
-        return clicked
+        return on_clicked
 
-    def _well(self) -> QWidget:
-        well = styled_frame("well")
-        inside = QHBoxLayout(well)
-        inside.setContentsMargins(10, 5, 10, 4)
-        inside.setSpacing(14)
-        top = Qt.AlignmentFlag.AlignTop
-        inside.addWidget(self._hint, 0, top)
-        inside.addWidget(self.text_field, 1, top)
-        self._hint.setVisible(bool(self.rows))
-        well.setVisible(self.question.free_text)
-        return well
+    def _build_field_frame(self) -> QWidget:
+        frame = styled_frame("well")
+        layout = QHBoxLayout(frame)
+        layout.setContentsMargins(10, 5, 10, 4)
+        layout.setSpacing(14)
+        layout.addWidget(self._shortcut_label, 0, Qt.AlignmentFlag.AlignTop)
+        layout.addWidget(self.text_field, 1, Qt.AlignmentFlag.AlignTop)
+        self._shortcut_label.setVisible(bool(self.rows))
+        frame.setVisible(self.question.free_text)
+        return frame
 
     def _set_object_names(self, number: int) -> None:
-        start = f"question.{number}" if number else "question"
-        self.text_field.setObjectName(f"{start}.words")
-        self.field_frame.setObjectName(f"{start}.field")
-        for place, row in enumerate(self.rows, 1):
-            row.setObjectName(f"{start}.option.{place}")
+        prefix = f"question.{number}" if number else "question"
+        self.text_field.setObjectName(f"{prefix}.words")
+        self.field_frame.setObjectName(f"{prefix}.field")
+        for option_number, row in enumerate(self.rows, 1):
+            row.setObjectName(f"{prefix}.option.{option_number}")

@@ -56,17 +56,17 @@ def summarize_question(question: Question) -> RequestSummary:
         accessible_text,
         question.asked_at,
         _tr("MCP server {}").format(server) if server else "",
-        _until(question),
-        _then(question),
+        _expiry_time(question),
+        _expiry_consequence(question),
     )
 
 
-def summarize_permission(wanted: PendingPermission, place: str = "") -> RequestSummary:
-    head = request_title(wanted.request)
-    bar = f"{head} {one_line(wanted.request.object)}"
-    accessible_text = _tr("Permission request: {}").format(accessible_title(wanted))
+def summarize_permission(pending: PendingPermission, badge: str = "") -> RequestSummary:
+    title = request_title(pending.request)
+    bar_text = f"{title} {one_line(pending.request.object)}"
+    accessible_text = _tr("Permission request: {}").format(accessible_title(pending))
     return RequestSummary(
-        wanted.id, "consent", "shield-question-mark", head, "", bar, accessible_text, wanted.asked_at, place
+        pending.id, "consent", "shield-question-mark", title, "", bar_text, accessible_text, pending.asked_at, badge
     )
 
 
@@ -75,11 +75,11 @@ def queue_position(number: int, count: int) -> str:
     return _tr("Request {} of {}").format(number, count) if count > 1 else ""
 
 
-def _until(question: Question) -> int:
+def _expiry_time(question: Question) -> int:
     return question.asked_at + int(question.timeout_s * SECOND) if question.timeout_s > 0 else 0
 
 
-def _then(question: Question) -> str:
+def _expiry_consequence(question: Question) -> str:
     if question.on_unanswered == "default":
         return _tr("the run continues with “{}”").format(one_line(question.default_answer))
     return _tr("the run pauses")

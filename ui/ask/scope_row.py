@@ -30,30 +30,32 @@ class ScopeRow(QWidget):
         super().__init__(parent)
         self._request = request
         self._options = {option.id: option for option in request.options}
-        texts = {one.id: one_line(one.name) for one in request.options}
-        texts = texts or {one: scope_label(one) for one in offered_scopes(request)}
+        chip_texts = {option.id: one_line(option.name) for option in request.options}
+        chip_texts = chip_texts or {scope: scope_label(scope) for scope in offered_scopes(request)}
         kind = "option" if self._options else "scope"
-        self._chips = {word: self._chip(look, text, f"consent.{kind}.{word}") for word, text in texts.items()}
+        self._chips = {
+            chip_id: self._create_chip(look, text, f"consent.{kind}.{chip_id}") for chip_id, text in chip_texts.items()
+        }
         self._patterns = {
-            pattern: self._chip(look, _short(pattern), f"consent.pattern.{number}")
+            pattern: self._create_chip(look, _shortened(pattern), f"consent.pattern.{number}")
             for number, pattern in enumerate(request.patterns, 1)
         }
         self._labels: list[QLabel] = []
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(GAP)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(GAP)
         answer = self.tr("Answer") if self._options else self.tr("Allow")
-        column.addWidget(self._row(look, answer, list(self._chips.values()), name_width))
-        self._pattern_row = self._row(look, self.tr("Applies to"), list(self._patterns.values()), name_width)
-        column.addWidget(self._pattern_row)
+        layout.addWidget(self._build_row(look, answer, list(self._chips.values()), name_width))
+        self._pattern_row = self._build_row(look, self.tr("Applies to"), list(self._patterns.values()), name_width)
+        layout.addWidget(self._pattern_row)
         self._consequence = label("", look.fonts.second, "second", name="consent.scope.consequence", wrap=True)
         self._consequence.setVisible(not self._options)
-        below = QHBoxLayout()
-        below.addSpacing(name_width + GAP)
-        below.addWidget(self._consequence, 1)
-        column.addLayout(below)
+        consequence_row = QHBoxLayout()
+        consequence_row.addSpacing(name_width + GAP)
+        consequence_row.addWidget(self._consequence, 1)
+        layout.addLayout(consequence_row)
         for scope, chip in self._chips.items():
-            chip.clicked.connect(self._chooser(scope))
+            chip.clicked.connect(self._select_handler(scope))
             if not self._options:
                 chip.setToolTip(tooltip_text(self._consequence_text(scope)))
         for pattern, chip in self._patterns.items():
@@ -62,8 +64,9 @@ class ScopeRow(QWidget):
             chip.setAccessibleName(self.tr("Apply to {}").format(one_line(pattern)))
             chip.toggled.connect(lambda _on: self.changed.emit())
         self.setVisible(len(self._chips) > 1 or bool(self._options))
-        usual = [one.id for one in request.options if one.allows and not one.persistent] or [*self._options, "once"]
-        self.select(usual[0])
+        allowing_once = [option.id for option in request.options if option.allows and not option.persistent]
+        default_ids = allowing_once or [*self._options, "once"]
+        self.select(default_ids[0])
 
     def option(self) -> PermissionOption | None:
         """The selected one of an external agent's options; None if it offers none."""
@@ -103,10 +106,10 @@ class ScopeRow(QWidget):
         return scope_consequence(self._request, cast("RuleScope", scope))
 
     def select_number(self, number: int) -> bool:
-        words = list(self._chips)
-        if not 1 <= number <= len(words) or len(words) == 1:
+        option_ids = list(self._chips)
+        if not 1 <= number <= len(option_ids) or len(option_ids) == 1:
             return False
-        self.select(words[number - 1])
+        self.select(option_ids[number - 1])
         return True
 
     def restyle(self, look: Look) -> None:
@@ -115,17 +118,17 @@ class ScopeRow(QWidget):
         for name in (*self._labels, self._consequence):
             name.setFont(look.fonts.second)
 
-    def _chip(self, look: Look, text: str, name: str) -> Button:
-        made = Button(look, text, name=name)
-        made.setCheckable(True)
-        return made
+    def _create_chip(self, look: Look, text: str, name: str) -> Button:
+        chip = Button(look, text, name=name)
+        chip.setCheckable(True)
+        return chip
 
-    def _chooser(self, word: str) -> Callable[[], None]:
-        return lambda: self.select(word)
+    def _select_handler(self, chip_id: str) -> Callable[[], None]:
+        return lambda: self.select(chip_id)
 
-    def _row(self, look: Look, name: str, chips: list[Button], name_width: int) -> QWidget:
-        part = QWidget()
-        row = QHBoxLayout(part)
+    def _build_row(self, look: Look, name: str, chips: list[Button], name_width: int) -> QWidget:
+        row_widget = QWidget()
+        row = QHBoxLayout(row_widget)
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(GAP)
         title = label(name, look.fonts.second, "second")
@@ -140,7 +143,7 @@ class ScopeRow(QWidget):
         for chip in chips:
             lines.addWidget(chip)
         row.addWidget(flow, 1)
-        return part
+        return row_widget
 
 
 class FlowLayout(QLayout):
@@ -167,11 +170,11 @@ class FlowLayout(QLayout):
         return True
 
     def heightForWidth(self, width: int) -> int:
-        return self._place(QRect(0, 0, width, 0), move=False)
+        return self._arrange(QRect(0, 0, width, 0), move=False)
 
     def setGeometry(self, rect: QRect) -> None:
         super().setGeometry(rect)
-        self._place(rect, move=True)
+        self._arrange(rect, move=True)
 
     def sizeHint(self) -> QSize:
         return self.minimumSize()
@@ -180,19 +183,19 @@ class FlowLayout(QLayout):
         sizes = [item.minimumSize() for item in self._items]
         return QSize(min(160, max((s.width() for s in sizes), default=0)), max((s.height() for s in sizes), default=0))
 
-    def _place(self, rect: QRect, *, move: bool) -> int:
-        left, top, high = rect.left(), rect.top(), 0
+    def _arrange(self, rect: QRect, *, move: bool) -> int:
+        x, y, row_height = rect.left(), rect.top(), 0
         for item in self._items:
             hint = item.sizeHint()
-            if left > rect.left() and left + hint.width() > rect.right() + 1:
-                left, top, high = rect.left(), top + high + GAP, 0
+            if x > rect.left() and x + hint.width() > rect.right() + 1:
+                x, y, row_height = rect.left(), y + row_height + GAP, 0
             if move:
-                item.setGeometry(QRect(left, top, min(hint.width(), rect.width()), hint.height()))
-            left += hint.width() + GAP
-            high = max(high, hint.height())
-        return top + high - rect.top()
+                item.setGeometry(QRect(x, y, min(hint.width(), rect.width()), hint.height()))
+            x += hint.width() + GAP
+            row_height = max(row_height, hint.height())
+        return y + row_height - rect.top()
 
 
-def _short(pattern: str) -> str:
-    shown = one_line(pattern)
-    return shown if len(shown) <= MAX_PATTERN_CHARS else f"{shown[: MAX_PATTERN_CHARS - 1]}…"
+def _shortened(pattern: str) -> str:
+    line = one_line(pattern)
+    return line if len(line) <= MAX_PATTERN_CHARS else f"{line[: MAX_PATTERN_CHARS - 1]}…"

@@ -50,26 +50,26 @@ class ChangedFilesModel(QAbstractListModel):
         self.endResetModel()
         return True
 
-    def file_at(self, place: int) -> ChangedFile | None:
-        return self._stories[place] if 0 <= place < len(self._stories) else None
+    def file_at(self, index: int) -> ChangedFile | None:
+        return self._stories[index] if 0 <= index < len(self._stories) else None
 
     def row_of(self, path: str) -> int:
-        return next((place for place, story in enumerate(self._stories) if story.path == path), -1)
+        return next((index for index, story in enumerate(self._stories) if story.path == path), -1)
 
     def badges(self, story: ChangedFile) -> list[tuple[str, str]]:
         """Return the badges of a file as pairs of text and theme color."""
         if story.unchanged and story.has_contents:
             return [(self.tr("reverted"), "second")]
-        found = [(self.tr("deleted"), "failed")] if story.deleted and story.has_contents else []
+        badges = [(self.tr("deleted"), "failed")] if story.deleted and story.has_contents else []
         if story.created and story.has_contents and not story.deleted and not story.added:
-            found.append((self.tr("new"), "second"))
+            badges.append((self.tr("new"), "second"))
         if story.added:
-            found.append((f"+{story.added}", "done"))
+            badges.append((f"+{story.added}", "done"))
         if story.removed:
-            found.append((f"−{story.removed}", "failed"))
+            badges.append((f"−{story.removed}", "failed"))
         if self._is_unreviewed(story.path):
-            found.append((self.tr("not reviewed"), "waiting"))
-        return found
+            badges.append((self.tr("not reviewed"), "waiting"))
+        return badges
 
     # Qt overrides
 
@@ -105,30 +105,29 @@ class ChangedFileDelegate(QStyledItemDelegate):
             and QStyle.StateFlag.State_KeyboardFocusChange in option.state
         ):
             draw_frame(painter, box.adjusted(1, 1, -1, -1), 4, None, theme.accent)
-        size = self.look.size(ICON)
-        name = (
-            "file-minus"
-            if story.deleted and story.has_contents
-            else "file-plus"
-            if story.created and story.has_contents
-            else "file-pen-line"
-        )
-        ink = theme.failed if name == "file-minus" else theme.done
-        picture = pixmap(name, ink, size, painter.device().devicePixelRatio())
-        painter.drawPixmap(box.x() + EDGE, box.y() + (box.height() - size) // 2, picture)
-        right, tall = box.right() - EDGE + 1, QFontMetrics(fonts.caption).height() + 4
+        icon_size = self.look.size(ICON)
+        icon_name = "file-pen-line"
+        if story.has_contents and story.deleted:
+            icon_name = "file-minus"
+        elif story.has_contents and story.created:
+            icon_name = "file-plus"
+        icon_color = theme.failed if icon_name == "file-minus" else theme.done
+        picture = pixmap(icon_name, icon_color, icon_size, painter.device().devicePixelRatio())
+        painter.drawPixmap(box.x() + EDGE, box.y() + (box.height() - icon_size) // 2, picture)
+        path_right, badge_height = box.right() - EDGE + 1, QFontMetrics(fonts.caption).height() + 4
         for text, token in reversed(self._rows.badges(story)):
             width = chip_width(text, fonts.caption)
-            place = QRect(right - width, box.y() + (box.height() - tall) // 2, width, tall)
-            draw_chip(painter, place, text, fonts.caption, theme.color(token), theme.strong_line)
-            right -= width + 6
-        left = box.x() + EDGE + size + 7
-        shown = QFontMetrics(fonts.mono).elidedText(
-            visible(story.path), Qt.TextElideMode.ElideMiddle, max(0, right - left - 4)
+            badge_rect = QRect(path_right - width, box.y() + (box.height() - badge_height) // 2, width, badge_height)
+            draw_chip(painter, badge_rect, text, fonts.caption, theme.color(token), theme.strong_line)
+            path_right -= width + 6
+        path_left = box.x() + EDGE + icon_size + 7
+        elided_path = QFontMetrics(fonts.mono).elidedText(
+            visible(story.path), Qt.TextElideMode.ElideMiddle, max(0, path_right - path_left - 4)
         )
         painter.setFont(fonts.mono)
         painter.setPen(theme.text)
-        painter.drawText(QRect(left, box.y(), right - left, box.height()), Qt.AlignmentFlag.AlignVCenter, shown)
+        path_rect = QRect(path_left, box.y(), path_right - path_left, box.height())
+        painter.drawText(path_rect, Qt.AlignmentFlag.AlignVCenter, elided_path)
 
     def sizeHint(self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex) -> QSize:
         return QSize(0, self.look.size(ROW))

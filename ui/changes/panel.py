@@ -86,11 +86,11 @@ class ChangesPanel(QWidget):
         self._review_button = Button(
             look, self.tr("Mark as reviewed"), name="changes.review", icon="check", has_menu=True
         )
-        self._review_button.clicked.connect(lambda: self._pop_up(self._review_button, self._review_menu()))
+        self._review_button.clicked.connect(lambda: self._open_menu(self._review_button, self._review_menu()))
         self._revert_to_button = Button(
             look, self.tr("Revert to step…"), name="changes.back", tone="quiet", icon="history"
         )
-        self._revert_to_button.clicked.connect(lambda: self._pop_up(self._revert_to_button, self._revert_to_menu()))
+        self._revert_to_button.clicked.connect(lambda: self._open_menu(self._revert_to_button, self._revert_to_menu()))
         self._undo_revert_button = Button(
             look, self.tr("Undo the last revert"), name="changes.again", tone="quiet", icon="undo-2"
         )
@@ -104,7 +104,7 @@ class ChangesPanel(QWidget):
         self._name.setSizePolicy(self._name.sizePolicy().Policy.Maximum, self._name.sizePolicy().Policy.Fixed)
         self._scope_button = Button(look, "", name="changes.which", tone="quiet", has_menu=True)
         self._scope_button.setToolTip(self.tr("Show all changes, or those of one step"))
-        self._scope_button.clicked.connect(lambda: self._pop_up(self._scope_button, self._which_menu()))
+        self._scope_button.clicked.connect(lambda: self._open_menu(self._scope_button, self._change_menu()))
         self._layout_button = Button(look, "", name="changes.shape", tone="quiet", has_menu=True)
         self._layout_button.setToolTip(self.tr("Switch between unified and side-by-side diff"))
         self._layout_button.clicked.connect(self._toggle_layout)
@@ -122,14 +122,14 @@ class ChangesPanel(QWidget):
         self._plain.setContentsMargins(20, 16, 20, 16)
 
     def _lay_out(self) -> None:
-        upper = QHBoxLayout()
-        upper.setContentsMargins(14, 12, 14, 6)
-        upper.addWidget(self._count, 1)
-        upper.addWidget(self._total)
-        under = QVBoxLayout()
-        under.setContentsMargins(14, 10, 14, 12)
-        under.setSpacing(8)
-        for part in (
+        summary_row = QHBoxLayout()
+        summary_row.setContentsMargins(14, 12, 14, 6)
+        summary_row.addWidget(self._count, 1)
+        summary_row.addWidget(self._total)
+        actions = QVBoxLayout()
+        actions.setContentsMargins(14, 10, 14, 12)
+        actions.setSpacing(8)
+        for widget in (
             self._note,
             self._warning,
             self._review_button,
@@ -137,34 +137,34 @@ class ChangesPanel(QWidget):
             self._revert_to_button,
             self._undo_revert_button,
         ):
-            under.addWidget(part)
-        left = QWidget()
-        column = QVBoxLayout(left)
+            actions.addWidget(widget)
+        file_column = QWidget()
+        column = QVBoxLayout(file_column)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
-        column.addLayout(upper)
+        column.addLayout(summary_row)
         column.addWidget(self._files, 1)
-        column.addLayout(under)
-        bar = QHBoxLayout()
-        bar.setContentsMargins(14, 7, 12, 7)
-        bar.setSpacing(6)
-        bar.addWidget(self._name)
-        bar.addWidget(self._scope_button)
-        bar.addStretch(1)
-        for part in (self._layout_button, self._previous, self._next):
-            bar.addWidget(part)
-        self._inside = QStackedWidget()
-        self._inside.addWidget(self._diff_view)
-        self._inside.addWidget(self._plain)
+        column.addLayout(actions)
+        diff_header = QHBoxLayout()
+        diff_header.setContentsMargins(14, 7, 12, 7)
+        diff_header.setSpacing(6)
+        diff_header.addWidget(self._name)
+        diff_header.addWidget(self._scope_button)
+        diff_header.addStretch(1)
+        for widget in (self._layout_button, self._previous, self._next):
+            diff_header.addWidget(widget)
+        self._contents_stack = QStackedWidget()
+        self._contents_stack.addWidget(self._diff_view)
+        self._contents_stack.addWidget(self._plain)
         self._pictures = ImageListView(self._look)
-        self._inside.addWidget(self._pictures)
-        right = QWidget()
-        column = QVBoxLayout(right)
+        self._contents_stack.addWidget(self._pictures)
+        diff_column = QWidget()
+        column = QVBoxLayout(diff_column)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
-        column.addLayout(bar)
+        column.addLayout(diff_header)
         column.addWidget(hairline())
-        column.addWidget(self._inside, 1)
+        column.addWidget(self._contents_stack, 1)
         self._empty = QLabel()
         self._empty.setObjectName("changes.empty")
         self._empty.setTextFormat(Qt.TextFormat.PlainText)
@@ -172,38 +172,38 @@ class ChangesPanel(QWidget):
         self._empty.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self._empty.setFont(self._look.fonts.text)
         self._stack = QStackedWidget()
-        self._stack.addWidget(horizontal_splitter(left, right, (self._look.size(LIST_WIDTH), 600)))
+        self._stack.addWidget(horizontal_splitter(file_column, diff_column, (self._look.size(LIST_WIDTH), 600)))
         self._stack.addWidget(self._empty)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.addWidget(self._stack)
         self.setFocusProxy(self._files)
 
-    def show_past(self, session: SessionRow, past: SessionActivity, *, loading: bool) -> None:
+    def show_past(self, session: SessionRow, activity: SessionActivity, *, loading: bool) -> None:
         """Show the changed files of a session; `loading` is whether its events are still being read."""
-        other = session.id != self._session.id
+        other_session = session.id != self._session.id
         self._session = session
-        stories = past.changed_files()
+        stories = activity.changed_files()
         self._undo_revert_button.setVisible(_last_is_revert(stories))
-        calm = session.status not in ACTIVE_STATUSES
+        idle = session.status not in ACTIVE_STATUSES
         for button in (self._revert_file_button, self._revert_to_button, self._undo_revert_button):
-            button.setEnabled(calm)
-            button.setToolTip("" if calm else self.tr("Pause or stop the run to revert files."))
+            button.setEnabled(idle)
+            button.setToolTip("" if idle else self.tr("Pause or stop the run to revert files."))
         if not stories:
             self._story = None
             self._rows.show([])
             self._show_nothing(reading=loading)
             return
         self._stack.setCurrentIndex(0)
-        if other or self._rows.differs_from(stories):
+        if other_session or self._rows.differs_from(stories):
             self.refresh_unreviewed()
-        chosen = "" if other else (self._story.path if self._story else "")
+        selected_path = "" if other_session else (self._story.path if self._story else "")
         changed = self._rows.show(stories)
-        added, removed = past.line_totals()
+        added, removed = activity.line_totals()
         self._count.setText((self.tr("{} file") if len(stories) == 1 else self.tr("{} files")).format(len(stories)))
         self._total.setText(f"+{added} −{removed}")
-        if changed or other:
-            self._choose_path(self._pending_path or chosen)
+        if changed or other_session:
+            self._choose_path(self._pending_path or selected_path)
             self._pending_path = ""
 
     def refresh_unreviewed(self) -> None:
@@ -254,8 +254,8 @@ class ChangesPanel(QWidget):
         self._stack.setCurrentIndex(1)
 
     def _choose_path(self, path: str) -> None:
-        place = max(0, self._rows.row_of(path))
-        index = self._rows.index(place)
+        row = max(0, self._rows.row_of(path))
+        index = self._rows.index(row)
         if self._files.currentIndex() == index:
             self._choose(index)
         else:
@@ -302,22 +302,22 @@ class ChangesPanel(QWidget):
         elif old == new:
             self._show_message(self.tr("The file is the same as before the agent changed it."))
         else:
-            found = diff_texts(old.decode("utf-8", "replace"), new.decode("utf-8", "replace"))
-            undoable = after == story.changes[-1].after and bool(after) and bool(before)
-            undoable = undoable and self._session.status not in ACTIVE_STATUSES
-            self._diff_view.show_diff(found, side_by_side=self._side_by_side, can_revert=undoable)
-            self._inside.setCurrentWidget(self._diff_view)
+            diff = diff_texts(old.decode("utf-8", "replace"), new.decode("utf-8", "replace"))
+            can_revert = after == story.changes[-1].after and bool(after) and bool(before)
+            can_revert = can_revert and self._session.status not in ACTIVE_STATUSES
+            self._diff_view.show_diff(diff, side_by_side=self._side_by_side, can_revert=can_revert)
+            self._contents_stack.setCurrentWidget(self._diff_view)
 
     def _show_pictures(self, old: bytes, new: bytes) -> None:
         """Show the old and the new picture, one below the other; a version without contents is left out."""
         self._pictures.show_images(
             [(name, body) for name, body in ((self.tr("Before"), old), (self.tr("After"), new)) if body]
         )
-        self._inside.setCurrentWidget(self._pictures)
+        self._contents_stack.setCurrentWidget(self._pictures)
 
     def _show_message(self, text: str) -> None:
         self._plain.setText(text)
-        self._inside.setCurrentWidget(self._plain)
+        self._contents_stack.setCurrentWidget(self._plain)
 
     def _unreviewed_row(self, path: str) -> UntrustedFile | None:
         """Return the row by which a file of the folder counts as untrusted, or None."""
@@ -339,10 +339,10 @@ class ChangesPanel(QWidget):
         menu = self._menu("changes.review.menu", self.tr("Mark as reviewed"))
         row = self._unreviewed_row(self._story.path) if self._story else None
         if row and self._story:
-            shown = self._story.changes[-1].after if not row.path.endswith("/") else ""
+            content_hash = self._story.changes[-1].after if not row.path.endswith("/") else ""
             name = self._story.path if not row.path.endswith("/") else row.path.rstrip("/")
-            text = self.tr("This file") if shown else self.tr("All files in {}").format(visible(row.path))
-            self._entry(menu, text).triggered.connect(lambda: self.review_requested.emit({name: shown}))
+            text = self.tr("This file") if content_hash else self.tr("All files in {}").format(visible(row.path))
+            self._entry(menu, text).triggered.connect(lambda: self.review_requested.emit({name: content_hash}))
         self._entry(menu, self.tr("All files in this folder")).triggered.connect(
             lambda: self.review_requested.emit(None)
         )
@@ -361,8 +361,8 @@ class ChangesPanel(QWidget):
 
     def _step_of(self, change: FileEdit) -> Step | None:
         row = self._contents.row_of(self._session.id, change.seq)
-        found = self._contents.steps(self._session.id, row, 1) if row is not None else []
-        return found[0] if found else None
+        steps = self._contents.steps(self._session.id, row, 1) if row is not None else []
+        return steps[0] if steps else None
 
     def _step_name(self, change: FileEdit) -> str:
         if change.rewound:
@@ -387,10 +387,10 @@ class ChangesPanel(QWidget):
         self._change = change
         self._show_story()
 
-    def _pop_up(self, button: QWidget, menu: QMenu) -> None:
+    def _open_menu(self, button: QWidget, menu: QMenu) -> None:
         menu.popup(button.mapToGlobal(QPoint(0, button.height() + 2)))
 
-    def _which_menu(self) -> QMenu:
+    def _change_menu(self) -> QMenu:
         menu = self._menu("changes.which.menu", self.tr("Which changes"))
         self._entry(menu, self.tr("All changes")).triggered.connect(lambda: self._show_change(None))
         for change in self._story.changes[-40:] if self._story else ():
@@ -410,14 +410,14 @@ class ChangesPanel(QWidget):
         self._entry(menu, self.tr("Before all changes")).triggered.connect(
             lambda: self.revert_to_requested.emit(0, self.tr("before all changes"))
         )
-        seen: dict[int, Step] = {}
-        for place in range(self._rows.rowCount()):
-            story = self._rows.file_at(place)
+        steps: dict[int, Step] = {}
+        for index in range(self._rows.rowCount()):
+            story = self._rows.file_at(index)
             for change in story.changes if story else ():
                 if not change.rewound and (step := self._step_of(change)):
-                    seen[step.row] = step
-        for row in sorted(seen)[-30:]:
-            step = seen[row]
+                    steps[step.row] = step
+        for row in sorted(steps)[-30:]:
+            step = steps[row]
             text = self.tr("After step {}: {}").format(step.number, visible(step.object)[:60])
             self._entry(menu, text).triggered.connect(
                 lambda _=False, step=step: self.revert_to_requested.emit(

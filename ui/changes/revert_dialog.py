@@ -40,7 +40,7 @@ class RevertDialog(QDialog):
         self._cancel_button = Button(look, self.tr("Cancel"), name="putback.no")
         self._revert_button.clicked.connect(self._confirm)
         self._cancel_button.clicked.connect(self.reject)
-        head = label(title, look.fonts.title, name="putback.title", wrap=True)
+        heading = label(title, look.fonts.title, name="putback.title", wrap=True)
         summary = label(self._summary(), look.fonts.text, "second", name="putback.told", wrap=True)
         files = QWidget()
         column = QVBoxLayout(files)
@@ -53,16 +53,16 @@ class RevertDialog(QDialog):
         layout = QVBoxLayout(self)
         layout.setContentsMargins(20, 16, 20, 16)
         layout.setSpacing(12)
-        for part in (head, summary, hairline(), scroll):
-            layout.addWidget(part)
+        for widget in (heading, summary, hairline(), scroll):
+            layout.addWidget(widget)
         notes = (
             ("unkept", plan.unsaved, self.tr("Also changed, but not reverted because no earlier version was stored:")),
             ("ran", plan.commands, self.tr("These commands ran since. Whatever else they did is not undone:")),
         )
-        for name, items, words in notes:
+        for name, items, text in notes:
             if items:
                 layout.addWidget(hairline())
-                layout.addWidget(label(words, look.fonts.second, name=f"putback.{name}", wrap=True))
+                layout.addWidget(label(text, look.fonts.second, name=f"putback.{name}", wrap=True))
                 layout.addWidget(label(self._lines(items), look.fonts.mono, "second", wrap=True))
         layout.addLayout(button_row(self._cancel_button, self._revert_button))
         self._update_state()
@@ -80,7 +80,7 @@ class RevertDialog(QDialog):
                 self.tr("{} files will be left as they are."),
             ),
         )
-        parts = [one if count == 1 else many.format(count) for count, one, many in sentences if count]
+        parts = [singular if count == 1 else plural.format(count) for count, singular, plural in sentences if count]
         if not parts:
             return self.tr("All files already match that state.")
         parts.append(self.tr("The conversation stays as it is."))
@@ -89,8 +89,8 @@ class RevertDialog(QDialog):
         return " ".join(parts)
 
     def _file(self, file: "FilePlan") -> QWidget:
-        made = QWidget()
-        column = QVBoxLayout(made)
+        widget = QWidget()
+        column = QVBoxLayout(widget)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(2)
         name = label(visible(file.path), self._look.fonts.mono, wrap=True)
@@ -113,13 +113,13 @@ class RevertDialog(QDialog):
             force.toggled.connect(lambda _: self._update_state())
             self._force_boxes[file.path] = force
             column.addWidget(force)
-        return made
+        return widget
 
     def _lines(self, names: tuple[str, ...]) -> str:
         """Return the names on lines of their own, without those beyond the first few."""
-        more = len(names) - MAX_NAMES
-        rest = [self.tr("and {} more").format(more)] if more > 0 else []
-        return "\n".join([*(visible(name)[:80] for name in names[:MAX_NAMES]), *rest])
+        omitted = len(names) - MAX_NAMES
+        overflow = [self.tr("and {} more").format(omitted)] if omitted > 0 else []
+        return "\n".join([*(visible(name)[:80] for name in names[:MAX_NAMES]), *overflow])
 
     def _update_state(self) -> None:
         self._revert_button.setEnabled(

@@ -46,17 +46,17 @@ class AttachmentBar(QWidget):
 
     def take(self) -> tuple[AttachedFile, ...]:
         """Return the attachments for a message that is being sent, and clear the row."""
-        taken = self.files()
+        files = self.files()
         self._show([])
-        return taken
+        return files
 
     def restore(self, files: Sequence[AttachedFile]) -> None:
         """Insert attachments that could not be sent before the current ones."""
         self._show([*files, *self._files])
 
     def add_paths(self, paths: Sequence[str]) -> None:
-        found = [file for path in paths if (file := self._read(Path(path)))]
-        self._add(found)
+        files = [file for path in paths if (file := self._read(Path(path)))]
+        self._add(files)
 
     def add_mime_data(self, data: QMimeData) -> None:
         """Attach the files or the picture of a paste or drop."""
@@ -64,27 +64,28 @@ class AttachmentBar(QWidget):
         if paths:
             self.add_paths(paths)
         elif data.hasImage():
-            self._add([_picture(QImage(data.imageData()), self._free_name())])
+            self._add([_png_attachment(QImage(data.imageData()), self._free_name())])
 
     def restyle(self, look: Look) -> None:
         self._look = look
         self._show(self._files)
 
     def _add(self, files: list[AttachedFile]) -> None:
-        kept = [file for file in files if file not in self._files]
-        if len(self._files) + len(kept) > MAX_FILES:
+        new_files = [file for file in files if file not in self._files]
+        if len(self._files) + len(new_files) > MAX_FILES:
             self.rejected.emit(
                 self.tr("Not all files were attached."),
                 self.tr("A message can have at most {} attachments.").format(MAX_FILES),
             )
-        self._show([*self._files, *kept][:MAX_FILES])
-        if kept:
-            announce(self, self.tr("Attached: {}").format(", ".join(file.name for file in kept)))
+        self._show([*self._files, *new_files][:MAX_FILES])
+        if new_files:
+            announce(self, self.tr("Attached: {}").format(", ".join(file.name for file in new_files)))
 
     def _free_name(self) -> str:
         """Return an unused name for a pasted picture; removed attachments can leave gaps in the numbering."""
-        taken = {file.name for file in self._files}
-        return next(name for number in count(len(self._files) + 1) if (name := f"picture-{number}.png") not in taken)
+        used_names = {file.name for file in self._files}
+        names = (f"picture-{number}.png" for number in count(len(self._files) + 1))
+        return next(name for name in names if name not in used_names)
 
     def _read(self, path: Path) -> AttachedFile | None:
         """Read a regular file up to the size limit; otherwise emit `rejected` and return None."""
@@ -107,37 +108,38 @@ class AttachmentBar(QWidget):
     def _show(self, files: Sequence[AttachedFile]) -> None:
         self._files = list(files)
         while (item := self._row.takeAt(0)) is not None:
-            if part := item.widget():
-                part.hide()
-                part.deleteLater()
+            if widget := item.widget():
+                widget.hide()
+                widget.deleteLater()
         for number, file in enumerate(self._files):
-            self._row.addWidget(self._chip(number, file))
+            self._row.addWidget(self._create_chip(number, file))
         self._row.addStretch(1)
         self.setVisible(bool(self._files))
         self.changed.emit()
 
-    def _chip(self, number: int, file: AttachedFile) -> QWidget:
-        made = QWidget()
-        row = QHBoxLayout(made)
+    def _create_chip(self, number: int, file: AttachedFile) -> QWidget:
+        chip = QWidget()
+        row = QHBoxLayout(chip)
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(2)
         row.addWidget(label(f"{visible(file.name)[:40]} · {size(len(file.body))}", self._look.fonts.second, "badge"))
-        off = Button(self._look, "", name=f"composer.attached.{number + 1}.remove", tone="quiet", icon="x")
-        off.setAccessibleName(self.tr("Remove {}").format(file.name))
-        off.clicked.connect(lambda: self._show([each for each in self._files if each is not file]))
-        row.addWidget(off)
-        return made
+        remove_button = Button(self._look, "", name=f"composer.attached.{number + 1}.remove", tone="quiet", icon="x")
+        remove_button.setAccessibleName(self.tr("Remove {}").format(file.name))
+        remove_button.clicked.connect(lambda: self._show([other for other in self._files if other is not file]))
+        row.addWidget(remove_button)
+        return chip
 
 
 def _media_type(path: Path, body: bytes) -> str:
     """Return the media type. Text contents count as text whatever the suffix: `.ts` is also a video format."""
-    found = mimetypes.guess_type(path.name)[0] or ""
-    if found == "application/pdf" or (found.startswith(("image/", "text/")) and found not in TEXT_TYPES):
-        return found
-    return "text/plain" if is_text(body) else found or "application/octet-stream"
+    guessed_type = mimetypes.guess_type(path.name)[0] or ""
+    is_image_or_text = guessed_type.startswith(("image/", "text/"))
+    if guessed_type == "application/pdf" or (is_image_or_text and guessed_type not in TEXT_TYPES):
+        return guessed_type
+    return "text/plain" if is_text(body) else guessed_type or "application/octet-stream"
 
 
-def _picture(image: QImage, name: str) -> AttachedFile:
+def _png_attachment(image: QImage, name: str) -> AttachedFile:
     buffer = QBuffer()
     buffer.open(QIODevice.OpenModeFlag.WriteOnly)
     QImageWriter(buffer, QByteArray(b"png")).write(image)

@@ -36,7 +36,7 @@ class Completion(QListWidget):
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setFont(look.fonts.text)
         self.itemClicked.connect(lambda _: self._accept())
-        field.textChanged.connect(self._follow)
+        field.textChanged.connect(self._on_text_changed)
         field.focus_changed.connect(lambda on: None if on else self.hide())
         field.installEventFilter(self)
         self.hide()
@@ -58,48 +58,49 @@ class Completion(QListWidget):
         self._look = look
         self.setFont(look.fonts.text)
 
-    def _follow(self) -> None:
+    def _on_text_changed(self) -> None:
         self._dismissed = False
         self._update_list()
 
     def _update_list(self) -> None:
-        typed = self._typed()
+        typed = self._typed_word()
         if not typed:
             self._requested = False  # list the files again for the next word, because the agent may have created some
         elif not self._requested:
             self._requested = True
             self.files_requested.emit()
-        found = [] if self._dismissed else self._found(typed)
+        matches = [] if self._dismissed else self._matches(typed)
         self.clear()
-        for value, text in found[: ROWS * 4]:
+        for value, text in matches[: ROWS * 4]:
             item = QListWidgetItem(text)
             item.setData(VALUE, value)
             self.addItem(item)
-        if not found or not self._field.hasFocus():
+        if not matches or not self._field.hasFocus():
             self.hide()
             return
         self.setCurrentRow(0)
         self._show_above_field()
 
-    def _found(self, typed: str) -> list[tuple[str, str]]:
-        part = typed[1:].casefold()
+    def _matches(self, typed: str) -> list[tuple[str, str]]:
+        prefix = typed[1:].casefold()
         if typed.startswith("/"):
-            known = {**self._engine_commands, **self._commands}
-            return [(f"/{word}", visible(f"/{word}  {text}")) for word, text in known.items() if word.startswith(part)]
+            commands = {**self._engine_commands, **self._commands}
+            matching = {word: text for word, text in commands.items() if word.startswith(prefix)}
+            return [(f"/{word}", visible(f"/{word}  {text}")) for word, text in matching.items()]
         if typed.startswith("@"):
-            return [(f"@{name} ", visible(name)) for name in best_matches(self._files, part, ROWS * 4)]
+            return [(f"@{name} ", visible(name)) for name in best_matches(self._files, prefix, ROWS * 4)]
         return []
 
-    def _typed(self) -> str:
+    def _typed_word(self) -> str:
         """Return the word before the cursor if it can be completed, else an empty string."""
         cursor = self._field.textCursor()
-        before = cursor.block().text()[: cursor.positionInBlock()]
-        word = before.rsplit(" ", 1)[-1]
-        first = cursor.blockNumber() == 0 and word == before
-        return word if word.startswith("@") or (word.startswith("/") and first) else ""
+        line_start = cursor.block().text()[: cursor.positionInBlock()]
+        word = line_start.rsplit(" ", 1)[-1]
+        at_message_start = cursor.blockNumber() == 0 and word == line_start
+        return word if word.startswith("@") or (word.startswith("/") and at_message_start) else ""
 
     def _accept(self) -> None:
-        item, typed = self.currentItem(), self._typed()
+        item, typed = self.currentItem(), self._typed_word()
         self.hide()
         if not typed:
             return
@@ -121,14 +122,14 @@ class Completion(QListWidget):
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         pressed = isinstance(event, QKeyEvent) and event.type() == QEvent.Type.KeyPress
-        return watched is self._field and pressed and self.isVisible() and self._key(cast(QKeyEvent, event))
+        return watched is self._field and pressed and self.isVisible() and self._handle_key(cast(QKeyEvent, event))
 
-    def _key(self, event: QKeyEvent) -> bool:
+    def _handle_key(self, event: QKeyEvent) -> bool:
         if event.key() in (Qt.Key.Key_Up, Qt.Key.Key_Down):
             step = 1 if event.key() == Qt.Key.Key_Down else -1
             self.setCurrentRow((self.currentRow() + step) % self.count())
         elif event.key() in ACCEPTING and not event.modifiers():
-            if self._typed() == str(self.currentItem().data(VALUE)):
+            if self._typed_word() == str(self.currentItem().data(VALUE)):
                 self.hide()
                 return False  # the word is complete already: let Enter send the message
             self._accept()
@@ -147,13 +148,13 @@ def best_matches(names: Sequence[str], part: str, limit: int) -> list[str]:
     """
     if not part:
         return list(names[:limit])
-    starts, inside = [], []
+    starting, containing = [], []
     for name in names:
-        low = name.casefold()
-        if low.rsplit("/", 1)[-1].startswith(part):
-            starts.append(name)
-        elif part in low:
-            inside.append(name)
-        if len(starts) >= limit:
+        lowercase = name.casefold()
+        if lowercase.rsplit("/", 1)[-1].startswith(part):
+            starting.append(name)
+        elif part in lowercase:
+            containing.append(name)
+        if len(starting) >= limit:
             break
-    return [*starts, *inside][:limit]
+    return [*starting, *containing][:limit]

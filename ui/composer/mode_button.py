@@ -27,7 +27,7 @@ class ModeButton(Button):
             action.setObjectName(f"composer.mode.{mode}")
             action.setCheckable(True)
             action.setData(mode)
-            action.triggered.connect(self._chooser(mode))
+            action.triggered.connect(self._choose_handler(mode))
             group.addAction(action)
         self.clicked.connect(self.open_menu)
         self.restyle(look)
@@ -39,9 +39,9 @@ class ModeButton(Button):
 
     def show_mode(self, mode: str) -> None:
         """Show this mode; an unknown or empty name hides the button."""
-        known = mode in MODES
-        self.setVisible(known)
-        if not known:
+        is_known = mode in MODES
+        self.setVisible(is_known)
+        if not is_known:
             return
         name, line = mode_text(mode)  # type: ignore[arg-type]  # one of MODES
         self.setText(name)
@@ -53,14 +53,14 @@ class ModeButton(Button):
 
     def open_menu(self) -> None:
         """Open the menu above the button, because the composer is at the bottom of the window."""
-        high = self._menu.sizeHint().height()
-        self._menu.popup(self.mapToGlobal(QPoint(0, -high - 4)))
+        menu_height = self._menu.sizeHint().height()
+        self._menu.popup(self.mapToGlobal(QPoint(0, -menu_height - 4)))
 
     def restyle(self, look: Look) -> None:
         super().restyle(look)
         self._menu.setFont(look.fonts.text)
 
-    def _chooser(self, mode: Mode) -> Callable[[], None]:
+    def _choose_handler(self, mode: Mode) -> Callable[[], None]:
         return lambda: self.chosen.emit(mode)
 
 

@@ -52,7 +52,7 @@ class ModelButton(Button):
 
     def open_menu(self) -> None:
         self.show_models({}, "", loading=True)
-        self._pop_up()
+        self._open_menu()
         self.models_requested.emit()
 
     def show_models(
@@ -72,7 +72,7 @@ class ModelButton(Button):
         if loading:
             self._menu.addAction(self.tr("Looking for models…")).setEnabled(False)
         for provider, names in lists.items():
-            self._list(provider, names)
+            self._add_models(provider, names)
         if not loading and not any(lists.values()):
             self._menu.addAction(self.tr("No provider offers a model. Add a provider in Settings.")).setEnabled(False)
         if not loading and effort is not None:
@@ -83,20 +83,20 @@ class ModelButton(Button):
                 text = word or self.tr("Model default")
                 self._add(efforts, f"composer.effort.{word or 'own'}", text, word == effort, self._effort(word))
         if self._menu.isVisible():
-            self._pop_up()
+            self._open_menu()
 
     def restyle(self, look: Look) -> None:
         super().restyle(look)
         self._menu.setFont(look.fonts.text)
 
-    def _list(self, provider: str, names: Sequence[str]) -> None:
+    def _add_models(self, provider: str, names: Sequence[str]) -> None:
         menu = self._menu
         if len(names) > MAX_INLINE_MODELS:
             menu = self._menu.addMenu(provider)
         elif names:
             self._menu.addSection(provider)
         for name in names:
-            self._add(menu, f"composer.model.{name}", visible(name), name in self._checked, self._choice(name))
+            self._add(menu, f"composer.model.{name}", visible(name), name in self._checked, self._choose_handler(name))
 
     def _add(self, menu: QMenu, name: str, text: str, on: bool, on_chosen: Callable[[], None]) -> None:
         action = QAction(text.replace("&", "&&"), menu)
@@ -106,12 +106,12 @@ class ModelButton(Button):
         action.triggered.connect(lambda _=False: on_chosen())
         menu.addAction(action)
 
-    def _choice(self, name: str) -> Callable[[], None]:
+    def _choose_handler(self, name: str) -> Callable[[], None]:
         return lambda: self.chosen.emit(name)
 
     def _effort(self, word: str) -> Callable[[], None]:
         return lambda: self.effort_chosen.emit(word)
 
-    def _pop_up(self) -> None:
+    def _open_menu(self) -> None:
         """Open the menu above the button, because the composer is at the bottom of the window."""
         self._menu.popup(self.mapToGlobal(QPoint(0, -self._menu.sizeHint().height() - 4)))

@@ -63,13 +63,13 @@ class ComposerPanel(QFrame):
         self._build()
         self._draft_wait = QTimer(self, singleShot=True, interval=DRAFT_DELAY_MS)
         self._draft_wait.timeout.connect(self.flush_draft)
-        self._input.textChanged.connect(self._follow)
+        self._input.textChanged.connect(self._on_text_changed)
         self._input.entered.connect(self.submit)
         self._input.send_now_pressed.connect(self.submit_now)
         self._input.mime_data_received.connect(self._attach)
         self.completion = Completion(self._look, self._input)
         self.completion.files_requested.connect(self.files_requested)
-        self.attached.changed.connect(self._follow_files)
+        self.attached.changed.connect(self._on_files_changed)
         self._attach_button.clicked.connect(self.choose_files)
         self._input.focus_changed.connect(self._show_focus)
         self._send.clicked.connect(self.submit)
@@ -101,8 +101,9 @@ class ComposerPanel(QFrame):
 
     def _keep_unsaved_edits(self) -> None:
         """Append unsaved edits of queued messages to the draft of the session, so that they are not lost."""
-        if words := self.queue.take_unsaved():
-            self.draft_changed.emit(self._session, "\n\n".join(filter(None, (self._input.stripped_text(), words))))
+        if unsaved_text := self.queue.take_unsaved():
+            texts = filter(None, (self._input.stripped_text(), unsaved_text))
+            self.draft_changed.emit(self._session, "\n\n".join(texts))
 
     def set_running(self, running: bool) -> None:
         """Set whether a run is active, in which case messages are queued for it."""
@@ -137,27 +138,27 @@ class ComposerPanel(QFrame):
 
     def set_commands(self, commands: Mapping[str, tuple[str, str]]) -> None:
         """Set the slash commands: each name is mapped to the command's ID and description."""
-        self._commands = {word: name for word, (name, _) in commands.items()}
-        self.completion.set_commands({word: text for word, (_, text) in commands.items()})
+        self._commands = {command: command_id for command, (command_id, _) in commands.items()}
+        self.completion.set_commands({command: text for command, (_, text) in commands.items()})
 
     def submit(self) -> None:
         """Send the message and clear the field; a message of only spaces is ignored."""
-        self._send_by(self.submitted)
+        self._send_with(self.submitted)
 
     def submit_now(self) -> None:
         """Send the message immediately, interrupting the current reply of an active run."""
-        self._send_by(self.submitted_now)
+        self._send_with(self.submitted_now)
 
-    def _send_by(self, signal: SignalInstance) -> None:
-        words = self._input.stripped_text()
-        if self._reason or not (words or self.attached.files()):
+    def _send_with(self, signal: SignalInstance) -> None:
+        message = self._input.stripped_text()
+        if self._reason or not (message or self.attached.files()):
             return
         self._input.clear()
         self.flush_draft()
-        if words.startswith("/") and (name := self._commands.get(words[1:])):
+        if message.startswith("/") and (name := self._commands.get(message[1:])):
             self.command_submitted.emit(name)
         else:
-            signal.emit(words)
+            signal.emit(message)
 
     def choose_files(self) -> None:
         """Open the system's file dialog without blocking."""
@@ -221,30 +222,30 @@ class ComposerPanel(QFrame):
         self._update_icons()
 
     def _lay_out(self) -> None:
-        foot = QHBoxLayout()
-        foot.setContentsMargins(0, 0, 0, 0)
-        foot.setSpacing(8)
-        foot.addWidget(self._mode)
-        foot.addWidget(self._attach_button)
-        foot.addWidget(self.model)
-        foot.addStretch(1)
-        foot.addWidget(self._note)
-        foot.addWidget(self._send)
-        inside = QVBoxLayout(self._box)
-        inside.setContentsMargins(12, 12, 8, 8)
-        inside.setSpacing(8)
-        inside.addWidget(self.attached)
-        inside.addWidget(self._input)
-        inside.addLayout(foot)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(20, 8, 20, 12)
-        column.setSpacing(0)
-        column.addWidget(self.queue)
-        column.addWidget(self._box)
+        button_row = QHBoxLayout()
+        button_row.setContentsMargins(0, 0, 0, 0)
+        button_row.setSpacing(8)
+        button_row.addWidget(self._mode)
+        button_row.addWidget(self._attach_button)
+        button_row.addWidget(self.model)
+        button_row.addStretch(1)
+        button_row.addWidget(self._note)
+        button_row.addWidget(self._send)
+        box_layout = QVBoxLayout(self._box)
+        box_layout.setContentsMargins(12, 12, 8, 8)
+        box_layout.setSpacing(8)
+        box_layout.addWidget(self.attached)
+        box_layout.addWidget(self._input)
+        box_layout.addLayout(button_row)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(20, 8, 20, 12)
+        layout.setSpacing(0)
+        layout.addWidget(self.queue)
+        layout.addWidget(self._box)
 
     def _update_state(self) -> None:
-        open_ = not self._reason
-        self._input.setEnabled(open_)
+        enabled = not self._reason
+        self._input.setEnabled(enabled)
         self._input.setPlaceholderText(self._reason or self._placeholder())
         self._input.setAccessibleDescription(self._reason)
         self._update_sendable()
@@ -256,40 +257,40 @@ class ComposerPanel(QFrame):
             return self.tr("Reply… Enter sends, Shift+Enter adds a line")
         return self.tr("What should the agent do? Enter starts, Shift+Enter adds a line")
 
-    def _follow_files(self) -> None:
+    def _on_files_changed(self) -> None:
         self._update_sendable()
         self.attachments_changed.emit(self._session)
 
-    def _follow(self) -> None:
+    def _on_text_changed(self) -> None:
         self._draft_pending = True
         self._draft_wait.start()
         self._update_sendable()
 
     def _update_sendable(self) -> None:
-        words = bool(self._input.stripped_text() or self.attached.files()) and not self._reason
+        sendable = bool(self._input.stripped_text() or self.attached.files()) and not self._reason
         self._attach_button.setEnabled(not self._reason)
-        self._send.setEnabled(words)
+        self._send.setEnabled(sendable)
         tip = (
             self.tr("Queue for this run (Enter), or send now (Ctrl+Enter)")
             if self._running
             else self.tr("Send (Enter)")
         )
         self._send.setToolTip(tip)
-        queued = self.tr("queued until this turn ends") if words and self._running else ""
-        covered = bool(self._input.toPlainText())  # then the placeholder, which shows the reason, is not visible
-        self._note.show_text(self._reason if self._reason and covered else queued)
+        queued = self.tr("queued until this turn ends") if sendable and self._running else ""
+        placeholder_hidden = bool(self._input.toPlainText())  # the placeholder shows the reason
+        self._note.show_text(self._reason if self._reason and placeholder_hidden else queued)
         self._update_icons()
 
     def _update_icons(self) -> None:
         theme = self._look.theme
         color = theme.text if self._send.isEnabled() else theme.third
-        side, glyph = self._look.size(28), self._look.size(ICON)
-        self._send.setFixedSize(side, side)
-        self._send.setIconSize(QSize(glyph, glyph))
-        self._attach_button.setFixedSize(side, side)
-        self._attach_button.setIconSize(QSize(glyph, glyph))
-        self._attach_button.setIcon(icon("paperclip", theme.second, glyph))
-        self._send.setIcon(icon("corner-down-left", color, glyph))
+        button_size, icon_size = self._look.size(28), self._look.size(ICON)
+        self._send.setFixedSize(button_size, button_size)
+        self._send.setIconSize(QSize(icon_size, icon_size))
+        self._attach_button.setFixedSize(button_size, button_size)
+        self._attach_button.setIconSize(QSize(icon_size, icon_size))
+        self._attach_button.setIcon(icon("paperclip", theme.second, icon_size))
+        self._send.setIcon(icon("corner-down-left", color, icon_size))
 
     def _show_focus(self, on: bool) -> None:
         set_style_properties(self._box, focused=on)

@@ -1,6 +1,7 @@
 """The queued messages of a run as numbered cards above the message field."""
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Final
 
 from PySide6.QtCore import QEvent, QObject, Qt, Signal
@@ -30,7 +31,7 @@ class QueueCards(QScrollArea):
         super().__init__(parent)
         self._look = look
         self._cards: list[QueuedCard] = []
-        self._shown: tuple[tuple[QueuedMessage, ...], bool] = ((), False)
+        self._displayed: tuple[tuple[QueuedMessage, ...], bool] = ((), False)  # messages, running
         self._dragged: QueuedCard | None = None
         self.setObjectName("composer.queue")
         self.setAccessibleName(self.tr("Queued messages"))
@@ -38,121 +39,128 @@ class QueueCards(QScrollArea):
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setWidgetResizable(True)
-        self._inside = QWidget()
-        self._inside.setObjectName("composer.queue.cards")
-        self._column = QVBoxLayout(self._inside)
-        self._column.setContentsMargins(0, 0, 0, 8)
-        self._column.setSpacing(6)
-        self.setWidget(self._inside)
-        self._inside.installEventFilter(self)
+        self._content = QWidget()
+        self._content.setObjectName("composer.queue.cards")
+        self._layout = QVBoxLayout(self._content)
+        self._layout.setContentsMargins(0, 0, 0, 8)
+        self._layout.setSpacing(6)
+        self.setWidget(self._content)
+        self._content.installEventFilter(self)
         self.hide()
 
     def show_queue(self, messages: Sequence[QueuedMessage], *, running: bool) -> None:
         """Show these messages; a card that is being edited keeps its text. `running` is true while a run is active."""
-        wanted = (tuple(messages), running)
-        if wanted == self._shown or self._dragged:
+        state = (tuple(messages), running)
+        if state == self._displayed or self._dragged:
             return
-        self._shown = wanted
-        known = {card.seq: card for card in self._cards}
-        self._cards = [known.pop(line.entry) if line.entry in known else self._card(line) for line in messages]
-        for gone in known.values():
-            self._drop(gone)
+        self._displayed = state
+        old_cards = {card.seq: card for card in self._cards}
+        self._cards = []
+        for message in messages:
+            card = old_cards.pop(message.entry) if message.entry in old_cards else self._create_card(message)
+            self._cards.append(card)
+        for removed_card in old_cards.values():
+            self._delete_card(removed_card)
         note = (
             self.tr("queued · sent after this turn")
             if running
             else self.tr("not sent yet · will be sent with your next message")
         )
-        for number, (card, line) in enumerate(zip(self._cards, messages, strict=True), 1):
-            card.show_message(line, number, note if number == 1 else "", running=running)
-        self._order()
+        for number, (card, message) in enumerate(zip(self._cards, messages, strict=True), 1):
+            card.show_message(message, number, note if number == 1 else "", running=running)
+        self._arrange_cards()
         self.setVisible(bool(self._cards))
-        self._fit()
+        self._fit_height()
 
     def take_unsaved(self) -> str:
         """Clear the cards before another session is shown, and return the text of unsaved edits."""
-        words = "\n\n".join(filter(None, (card.unsaved_text() for card in self._cards)))
+        unsaved_texts = [text for card in self._cards if (text := card.unsaved_text())]
         self._dragged = None
         for card in self._cards:
             card.discard_edit()
         self.show_queue((), running=False)
-        return words
+        return "\n\n".join(unsaved_texts)
 
     def restyle(self, look: Look) -> None:
         self._look = look
         for card in self._cards:
             card.restyle(look)
-        self._fit()
+        self._fit_height()
 
-    def _card(self, line: QueuedMessage) -> QueuedCard:
-        made = QueuedCard(self._look, line)
-        made.edited.connect(lambda text: self.edited.emit(made.seq, text))
-        made.send_now_requested.connect(lambda: self.send_now_requested.emit(made.seq))
-        made.removed.connect(lambda: self._remove(made))
-        made.move_requested.connect(lambda by: self._step(made, by))
-        made.focus_move_requested.connect(lambda by: self._walk(made, by))
-        made.dragged.connect(lambda y: self._drag(made, y))
-        made.dropped.connect(lambda: self._end_drag(made))
-        made.height_changed.connect(self._fit)
-        return made
+    def _create_card(self, message: QueuedMessage) -> QueuedCard:
+        card = QueuedCard(self._look, message)
+        card.edited.connect(lambda text: self.edited.emit(card.seq, text))
+        card.send_now_requested.connect(lambda: self.send_now_requested.emit(card.seq))
+        card.removed.connect(lambda: self._remove_message(card))
+        card.move_requested.connect(lambda offset: self._move_message(card, offset))
+        card.focus_move_requested.connect(lambda offset: self._move_focus(card, offset))
+        card.dragged.connect(lambda y: self._drag_card(card, y))
+        card.dropped.connect(lambda: self._end_drag(card))
+        card.height_changed.connect(self._fit_height)
+        return card
 
-    def _drop(self, card: QueuedCard) -> None:
-        if words := card.unsaved_text():
-            self.unsent_text.emit(words)
-        self._column.removeWidget(card)
+    def _delete_card(self, card: QueuedCard) -> None:
+        if unsaved_text := card.unsaved_text():
+            self.unsent_text.emit(unsaved_text)
+        self._layout.removeWidget(card)
         card.hide()
         card.deleteLater()
 
-    def _order(self) -> None:
-        for place, card in enumerate(self._cards):
-            if self._column.indexOf(card) != place:
-                self._column.insertWidget(place, card)
+    def _arrange_cards(self) -> None:
+        """Put the cards into the layout and the tab order in the order of the queue."""
+        for index, card in enumerate(self._cards):
+            if self._layout.indexOf(card) != index:
+                self._layout.insertWidget(index, card)
             card.show()
-        for before, after in zip(self._cards, self._cards[1:], strict=False):
-            QWidget.setTabOrder(before.last_widget(), after)
+        for card, next_card in pairwise(self._cards):
+            QWidget.setTabOrder(card.last_widget(), next_card)
 
-    def _remove(self, card: QueuedCard) -> None:
+    def _remove_message(self, card: QueuedCard) -> None:
         """Remove the message and move the focus to a neighboring card."""
         if len(self._cards) > 1 and card.has_focus_inside():
-            place = self._cards.index(card)
-            self._cards[place + 1 if place + 1 < len(self._cards) else place - 1].setFocus()
+            index = self._cards.index(card)
+            is_last = index == len(self._cards) - 1
+            neighbor = self._cards[index - 1 if is_last else index + 1]
+            neighbor.setFocus()
         self.removed.emit(card.seq)
 
-    def _step(self, card: QueuedCard, by: int) -> None:
-        place = self._cards.index(card) + by
-        if 0 <= place < len(self._cards):
-            self.moved.emit(card.seq, place)
-            announce(self, self.tr("Message {} of {}").format(place + 1, len(self._cards)))
+    def _move_message(self, card: QueuedCard, offset: int) -> None:
+        new_index = self._cards.index(card) + offset
+        if 0 <= new_index < len(self._cards):
+            self.moved.emit(card.seq, new_index)
+            announce(self, self.tr("Message {} of {}").format(new_index + 1, len(self._cards)))
 
-    def _walk(self, card: QueuedCard, by: int) -> None:
-        place = self._cards.index(card) + by
-        if 0 <= place < len(self._cards):
-            self._cards[place].setFocus(Qt.FocusReason.TabFocusReason)
-            self.ensureWidgetVisible(self._cards[place])
+    def _move_focus(self, card: QueuedCard, offset: int) -> None:
+        target_index = self._cards.index(card) + offset
+        if 0 <= target_index < len(self._cards):
+            target = self._cards[target_index]
+            target.setFocus(Qt.FocusReason.TabFocusReason)
+            self.ensureWidgetVisible(target)
 
-    def _drag(self, card: QueuedCard, y: int) -> None:
+    def _drag_card(self, card: QueuedCard, y: int) -> None:
         """Move the card to the mouse position; the new order is saved only when the card is dropped."""
         self._dragged = card
-        at = card.mapTo(self._inside, card.rect().topLeft()).y() + y
-        others = [one for one in self._cards if one is not card]
-        place = sum(at > one.geometry().center().y() for one in others)
-        others.insert(place, card)
-        if others != self._cards:
-            self._cards = others
-            self._order()
-            self._column.activate()
+        mouse_y = card.mapTo(self._content, card.rect().topLeft()).y() + y
+        new_order = [other for other in self._cards if other is not card]
+        cards_above = sum(other.geometry().center().y() < mouse_y for other in new_order)
+        new_order.insert(cards_above, card)
+        if new_order != self._cards:
+            self._cards = new_order
+            self._arrange_cards()
+            self._layout.activate()
 
     def _end_drag(self, card: QueuedCard) -> None:
         self._dragged = None
-        self._shown = ((), False)  # the next update from the event log decides the order
+        self._displayed = ((), False)  # the next update from the event log decides the order
         self.moved.emit(card.seq, self._cards.index(card))
 
-    def _fit(self) -> None:
-        self._column.activate()
-        self.setFixedHeight(min(self._inside.sizeHint().height(), self._look.size(MAX_HEIGHT)))
+    def _fit_height(self) -> None:
+        self._layout.activate()
+        self.setFixedHeight(min(self._content.sizeHint().height(), self._look.size(MAX_HEIGHT)))
 
     # Qt overrides
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        if watched is self._inside and event.type() == QEvent.Type.LayoutRequest:
-            self._fit()
+        if watched is self._content and event.type() == QEvent.Type.LayoutRequest:
+            self._fit_height()
         return super().eventFilter(watched, event)

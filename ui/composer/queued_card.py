@@ -35,10 +35,10 @@ class QueuedCard(QFrame):
     dropped = Signal()
     height_changed = Signal()
 
-    def __init__(self, look: Look, line: QueuedMessage) -> None:
+    def __init__(self, look: Look, message: QueuedMessage) -> None:
         super().__init__()
-        self.seq = line.entry
-        self._line = line
+        self.seq = message.entry
+        self._line = message
         self._pressed: int | None = None
         self._dragging = False
         self.setProperty("surface", "card")
@@ -56,10 +56,10 @@ class QueuedCard(QFrame):
         self._field.textChanged.connect(self.height_changed)
         self._field.hide()
         self._note = ElidedLabel("", look.fonts.second, "second")
-        self._edit = self._button(look, "pencil", self.tr("Edit (Enter)"), self._begin_edit)
-        self._save_button = self._button(look, "check", self.tr("Save the change (Enter)"), self._save)
-        self._now = self._button(look, "corner-down-left", "", self._send_now)
-        self._remove = self._button(look, "x", self.tr("Remove from the queue (Delete)"), self.removed.emit)
+        self._edit = self._create_button(look, "pencil", self.tr("Edit (Enter)"), self._begin_edit)
+        self._save_button = self._create_button(look, "check", self.tr("Save the change (Enter)"), self._save)
+        self._now = self._create_button(look, "corner-down-left", "", self._send_now)
+        self._remove = self._create_button(look, "x", self.tr("Remove from the queue (Delete)"), self.removed.emit)
         self._save_button.hide()
         row = QHBoxLayout(self)
         row.setContentsMargins(10, 2, 4, 2)
@@ -80,9 +80,9 @@ class QueuedCard(QFrame):
         self._label.show_text(content.removeprefix(" · "))
         self._note.show_text(note)
         self._note.setVisible(bool(note))
-        now = self.tr("Send now (Ctrl+Enter): interrupts the reply and sends all queued messages, this one first")
-        rests = self.tr("Send now (Ctrl+Enter): continues the run with all queued messages, this one first")
-        self._now.setToolTip(now if running else rests)
+        interrupt = self.tr("Send now (Ctrl+Enter): interrupts the reply and sends all queued messages, this one first")
+        resume = self.tr("Send now (Ctrl+Enter): continues the run with all queued messages, this one first")
+        self._now.setToolTip(interrupt if running else resume)
         self._now.setAccessibleName(self.tr("Send message {} now").format(number))
         self._edit.setAccessibleName(self.tr("Edit message {}").format(number))
         self._save_button.setAccessibleName(self.tr("Save the change to message {}").format(number))
@@ -90,16 +90,16 @@ class QueuedCard(QFrame):
         self.setAccessibleName(self.tr("Queued message {}: {}").format(number, content))
         name = f"composer.queued.{number}"
         self.setObjectName(name)
-        for part, word in (
+        for widget, suffix in (
             (self._label, "text"), (self._field, "input"), (self._edit, "edit"), (self._save_button, "save"),
             (self._now, "now"), (self._remove, "remove"),
         ):  # fmt: skip
-            part.setObjectName(f"{name}.{word}")
+            widget.setObjectName(f"{name}.{suffix}")
 
     def unsaved_text(self) -> str:
         """Return the edited text that is not saved yet; empty if there is none."""
-        words = self._field.stripped_text()
-        return words if self._field.isVisibleTo(self) and words != self._line.text.strip() else ""
+        text = self._field.stripped_text()
+        return text if self._field.isVisibleTo(self) and text != self._line.text.strip() else ""
 
     def discard_edit(self) -> None:
         """Discard the edit, which the caller has saved elsewhere."""
@@ -120,11 +120,11 @@ class QueuedCard(QFrame):
         for button in (self._edit, self._save_button, self._now, self._remove):
             button.restyle(look)
 
-    def _button(self, look: Look, icon: str, tip: str, action: object) -> Button:
-        made = Button(look, "", name="", tone="quiet", icon=icon)
-        made.setToolTip(tip)
-        made.clicked.connect(lambda: action())  # type: ignore[operator]  # `action` takes no arguments
-        return made
+    def _create_button(self, look: Look, icon: str, tooltip: str, action: object) -> Button:
+        button = Button(look, "", name="", tone="quiet", icon=icon)
+        button.setToolTip(tooltip)
+        button.clicked.connect(lambda: action())  # type: ignore[operator]  # `action` takes no arguments
+        return button
 
     def _begin_edit(self) -> None:
         if self._field.isVisibleTo(self):
@@ -137,13 +137,13 @@ class QueuedCard(QFrame):
 
     def _save(self) -> None:
         """Save the edit; an empty text is ignored, since removing the message has its own button."""
-        words = self._field.stripped_text()
-        if not words:
+        text = self._field.stripped_text()
+        if not text:
             return
         changed = bool(self.unsaved_text())
         self._end_edit()
         if changed:
-            self.edited.emit(words)
+            self.edited.emit(text)
 
     def _send_now(self) -> None:
         """Send the message now, including an edit that was not saved."""
@@ -167,16 +167,16 @@ class QueuedCard(QFrame):
     def keyPressEvent(self, event: QKeyEvent) -> None:
         key, modifiers = event.key(), event.modifiers()
         arrows = {Qt.Key.Key_Up: -1, Qt.Key.Key_Down: 1}
-        by = arrows.get(Qt.Key(key)) if key in arrows else None
+        offset = arrows.get(Qt.Key(key)) if key in arrows else None
         editing = self._field.isVisibleTo(self)
         if key == Qt.Key.Key_Escape and editing:
             self._end_edit()
         elif editing:
             super().keyPressEvent(event)
-        elif by and modifiers & ALT:
-            self.move_requested.emit(by)
-        elif by and not modifiers & ~Qt.KeyboardModifier.KeypadModifier:
-            self.focus_move_requested.emit(by)
+        elif offset and modifiers & ALT:
+            self.move_requested.emit(offset)
+        elif offset and not modifiers & ~Qt.KeyboardModifier.KeypadModifier:
+            self.focus_move_requested.emit(offset)
         elif key in ENTER_KEYS and modifiers == CONTROL:
             self._send_now()
         elif (key in ENTER_KEYS and modifiers in PLAIN) or key == Qt.Key.Key_F2:

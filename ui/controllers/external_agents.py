@@ -37,9 +37,9 @@ class ExternalAgentsController:
                 self._tasks.start(self._remove(name), "remove an agent")
 
     async def _refresh(self) -> None:
-        agents, found = await self._bridge.ask(_agents)
+        agents, installed = await self._bridge.ask(_agents)
         if not self.closed:
-            self._dialog.agents.show_agents(agents, found)
+            self._dialog.agents.show_agents(agents, installed)
 
     async def _add(self, name: str, command: str) -> None:
         await self._bridge.ask(partial(_add_agent, name, command))
@@ -65,7 +65,7 @@ class ExternalAgentsController:
 def _result_text(result: "ExternalAgentTestResult") -> tuple[str, str]:
     if result.error:
         return str(result.error), "failed"
-    settings = "".join(f" · {one.name}: {one.value_name()}" for one in result.settings)
+    settings = "".join(f" · {setting.name}: {setting.value_name()}" for setting in result.settings)
     title = f"{result.title} {result.version}".strip()
     return _tr("{} responds and can open a session").format(title) + settings, "done"
 

@@ -21,11 +21,11 @@ async def confirm_folder_trust(
 
     With `ask_if_undecided=False`, only a trusted folder whose instructions have changed is asked about.
     """
-    found = await bridge.ask(partial(_trust_state, Path(folder)))
-    if not found.needs_decision or (found.trusted is None and not ask_if_undecided):
+    folder_trust = await bridge.ask(partial(_trust_state, Path(folder)))
+    if not folder_trust.needs_decision or (folder_trust.trusted is None and not ask_if_undecided):
         return True
     decision: asyncio.Future[bool | None] = asyncio.get_running_loop().create_future()
-    dialog = TrustDialog(window.look, found, window)
+    dialog = TrustDialog(window.look, folder_trust, window)
     dialog.decided.connect(decision.set_result)
     dialog.rejected.connect(lambda: decision.set_result(None))
     dialog.open()
@@ -41,8 +41,8 @@ async def confirm_folder_trust(
 
 async def _trust_state(folder: Path, engine: "Engine") -> "FolderTrust":
     """Return the trust state. An empty folder is trusted without asking, because it has no instructions yet."""
-    found = await engine.folder_trust(folder)
-    if found.trusted is None and found.empty:
+    folder_trust = await engine.folder_trust(folder)
+    if folder_trust.trusted is None and folder_trust.empty:
         await engine.trust(folder, by="Journeyman")
-        found = await engine.folder_trust(folder)
-    return found
+        folder_trust = await engine.folder_trust(folder)
+    return folder_trust

@@ -39,51 +39,51 @@ class McpServersController:
         if not self.closed and self._loaded:
             self._start(self._reload(), "look at MCP servers")
 
-    def _run_action(self, action: str, server: str, of: str) -> None:
+    def _run_action(self, action: str, server: str, argument: str) -> None:
         actions: dict[str, Callable[[], object]] = {
             "look": lambda: self._start(self._reload(), "look at MCP servers"),
             "add": self._ask_server,
-            "give": lambda: self._ask_key(server, of),
+            "give": lambda: self._ask_key(server, argument),
             "log": lambda: self._start(self._show_log(server), "show a log"),
             "test": lambda: self._start(
                 self._run_and_show(server, partial(_test_server, server)), "test an MCP server"
             ),
             "accept": lambda: self._start(self._run_and_show(server, partial(_accept_tools, server)), "accept tools"),
             "bring": lambda: self._start(
-                self._run_and_show(server, partial(_add_from_project, server, of)), "add an MCP server"
+                self._run_and_show(server, partial(_add_from_project, server, argument)), "add an MCP server"
             ),
             "remove": lambda: self._start(self._remove(server), "remove an MCP server"),
         }
-        switch = partial(self._switch, server, of, action == "on")
+        switch = partial(self._switch, server, argument, action == "on")
         actions.get(action, lambda: self._start(switch(), "switch a tool"))()
 
     def _start(self, work: object, name: str) -> None:
         self._tasks.start(work, name)  # type: ignore[arg-type]  # every coroutine here belongs to this class
 
     async def _reload(self) -> None:
-        found = await self._bridge.ask(_overview)
+        overview = await self._bridge.ask(_overview)
         if not self.closed:
             self._loaded = True
-            self._dialog.mcp_servers.show_servers(found)
+            self._dialog.mcp_servers.show_servers(overview)
 
     def _ask_server(self) -> None:
         dialog = AddMcpServerDialog(self._look, self._dialog)
-        dialog.added.connect(lambda found: self._start(self._add(dialog, found), "add an MCP server"))
+        dialog.added.connect(lambda servers: self._start(self._add(dialog, servers), "add an MCP server"))
         dialog.open()
 
-    async def _add(self, dialog: AddMcpServerDialog, found: "Sequence[ImportedMcpServer]") -> None:
+    async def _add(self, dialog: AddMcpServerDialog, servers: "Sequence[ImportedMcpServer]") -> None:
         """Add the pasted servers one by one; at the first error, the dialog stays open and shows it."""
         dialog.show_starting()
-        for one in found:
+        for imported in servers:
             try:
-                result = await self._bridge.ask(partial(_add_server, one))
+                result = await self._bridge.ask(partial(_add_server, imported))
             except Problem as problem:
                 dialog.show_error(problem.details)
                 return
-            if result.error and not one.missing_secrets:
+            if result.error and not imported.missing_secrets:
                 dialog.show_error(result.error)
                 return
-            self._dialog.show_message(_tr("Added {}.").format(one.server.name))
+            self._dialog.show_message(_tr("Added {}.").format(imported.server.name))
         dialog.accept()
         await self._reload()
 
@@ -95,12 +95,12 @@ class McpServersController:
         dialog.open()
 
     async def _set_secret(self, server: str, key: str, value: str) -> None:
-        kept = await self._bridge.ask(partial(_set_server_secret, server, key, value))
-        if kept.source == "keyring":
+        saved = await self._bridge.ask(partial(_set_server_secret, server, key, value))
+        if saved.source == "keyring":
             self._show_message(_tr("Saved {} in the system keyring.").format(key))
         else:
-            why = f" {kept.error.message} {kept.error.cause}" if kept.error else ""
-            self._show_message(_tr("{} is kept until you quit Journeyman.").format(key) + why)
+            error_text = f" {saved.error.message} {saved.error.cause}" if saved.error else ""
+            self._show_message(_tr("{} is kept until you quit Journeyman.").format(key) + error_text)
         await self._reload()
 
     async def _show_log(self, server: str) -> None:
@@ -143,8 +143,9 @@ async def _overview(engine: "Engine") -> "McpOverview":
     return await engine.mcp_servers.overview(tuple(folders)[:MAX_FOLDERS])
 
 
-async def _add_server(one: "ImportedMcpServer", engine: "Engine") -> "McpTestResult":
-    return await engine.mcp_servers.add(one.server, one.secrets, allow_missing_secrets=bool(one.missing_secrets))
+async def _add_server(imported: "ImportedMcpServer", engine: "Engine") -> "McpTestResult":
+    allow_missing = bool(imported.missing_secrets)
+    return await engine.mcp_servers.add(imported.server, imported.secrets, allow_missing_secrets=allow_missing)
 
 
 async def _set_server_secret(server: str, key: str, value: str, engine: "Engine") -> "ApiKey":

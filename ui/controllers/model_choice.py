@@ -43,9 +43,9 @@ class ModelController(QObject):
         session = self._session
 
         async def look() -> None:
-            found = await self._bridge.ask(partial(_choices, session))
+            choices = await self._bridge.ask(partial(_choices, session))
             if session == self._session:
-                self._button.show_models(found.lists, found.effort, checked=found.marked)
+                self._button.show_models(choices.lists, choices.effort, checked=choices.marked)
 
         self._tasks.start(look(), "list models")
 
@@ -61,7 +61,7 @@ async def _choices(session: str, engine: "Engine") -> ModelChoices:
     if is_external_agent(start.model):
         return await _settings(session, start.model, engine)
     overview = await engine.providers_overview()
-    lists = {row.title: [one.name for one in row.models] for row in overview.providers if row.models}
+    lists = {row.title: [model.name for model in row.models] for row in overview.providers if row.models}
     if not any(start.model in names for names in lists.values()):
         lists = {QCoreApplication.translate("models", "In use"): [start.model]} | lists
     return ModelChoices(lists, start.effort)
@@ -69,19 +69,20 @@ async def _choices(session: str, engine: "Engine") -> ModelChoices:
 
 async def _settings(session: str, agent: str, engine: "Engine") -> ModelChoices:
     """Return the settings that an external agent offers for the session, such as its models and modes."""
-    found = await engine.external_agents.session_settings(session)
-    lists = {one.name: [f"{one.name}: {option.name}" for option in one.options] for one in found}
-    return ModelChoices(lists or {agent: [agent]}, None, tuple(f"{one.name}: {one.value_name()}" for one in found))
+    settings = await engine.external_agents.session_settings(session)
+    lists = {setting.name: [f"{setting.name}: {option.name}" for option in setting.options] for setting in settings}
+    current_values = tuple(f"{setting.name}: {setting.value_name()}" for setting in settings)
+    return ModelChoices(lists or {agent: [agent]}, None, current_values)
 
 
 async def _choose(session: str, engine: "Engine", *, model: str | None = None, effort: str | None = None) -> None:
     """Set the model or the reasoning effort of a session; None keeps the current value."""
     start = await engine.last_start(session)
     if is_external_agent(start.model):
-        for one in await engine.external_agents.session_settings(session):
-            for option in one.options:
-                if model == f"{one.name}: {option.name}":
-                    await engine.external_agents.change_setting(session, one.id, option.value)
+        for setting in await engine.external_agents.session_settings(session):
+            for option in setting.options:
+                if model == f"{setting.name}: {option.name}":
+                    await engine.external_agents.change_setting(session, setting.id, option.value)
         return
     await engine.choose_model(
         session,

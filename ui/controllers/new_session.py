@@ -28,7 +28,7 @@ class NewSessionController:
         self._window, self._bridge, self._tasks = window, bridge, tasks
         start = window.start
         start.start_requested.connect(
-            lambda task, folder, model: tasks.start(self._begin(task, folder, model), "begin")
+            lambda task, folder, model: tasks.start(self._start_session_for(task, folder, model), "begin")
         )
         start.api_key_entered.connect(
             lambda server, key: tasks.start(self._set_api_key(server, key), "set the API key")
@@ -53,10 +53,10 @@ class NewSessionController:
         self._window.start.show_providers(offers, chosen)
 
     async def _check_worktree(self, folder: str) -> None:
-        found = await self._bridge.ask(lambda engine: engine.branch(folder)) if folder else ""
-        self._window.start.form.offer_worktree(folder, bool(found))
+        branch = await self._bridge.ask(lambda engine: engine.branch(folder)) if folder else ""
+        self._window.start.form.offer_worktree(folder, bool(branch))
 
-    async def _begin(self, task: str, folder: str, model: str) -> None:
+    async def _start_session_for(self, task: str, folder: str, model: str) -> None:
         form = self._window.start.form
         worktree = form.use_worktree
         form.clear()
@@ -72,19 +72,19 @@ class NewSessionController:
         self._window.show_session(session)
 
     async def _set_api_key(self, server: str, key: str) -> None:
-        kept = await self._bridge.ask(partial(_store_api_key, server, key))
+        source = await self._bridge.ask(partial(_store_api_key, server, key))
         self._window.toast.show_message(
             _tr("Saved the API key for {} in the system keyring.").format(server)
-            if kept == "keyring"
+            if source == "keyring"
             else _tr("The API key for {} is kept until you quit Journeyman.").format(server)
         )
         await self._load_models()
 
 
 async def _offers(engine: "Engine") -> tuple[list[ProviderOffer], str]:
-    found = await engine.providers_overview(fresh=True)
-    others = engine.external_agents.model_names()
-    offers = [ProviderOffer("agent", _tr("External agents"), others)] if others else []
+    overview = await engine.providers_overview(fresh=True)
+    agent_models = engine.external_agents.model_names()
+    offers = [ProviderOffer("agent", _tr("External agents"), agent_models)] if agent_models else []
     offers += [
         ProviderOffer(
             row.name,
@@ -94,9 +94,9 @@ async def _offers(engine: "Engine") -> tuple[list[ProviderOffer], str]:
             needs_key=row.needs_key and not row.key_from,
             variable=row.key_variable,
         )
-        for row in found.providers
+        for row in overview.providers
     ]
-    return offers, found.model
+    return offers, overview.model
 
 
 async def _start_session(task: str, folder: Path, model: str, worktree: bool, engine: "Engine") -> str:
@@ -115,8 +115,8 @@ async def _start_session(task: str, folder: Path, model: str, worktree: bool, en
 
 
 async def _store_api_key(server: str, key: str, engine: "Engine") -> str:
-    kept = await engine.providers.set_api_key(server, key)
-    return kept.source
+    saved = await engine.providers.set_api_key(server, key)
+    return saved.source
 
 
 def _tr(text: str) -> str:

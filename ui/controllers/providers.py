@@ -64,9 +64,9 @@ class ProvidersController:
     async def _load_providers(self, *, fresh: bool) -> None:
         self._show(await self._bridge.ask(partial(_overview, fresh)))
 
-    def _show(self, found: "ProvidersOverview") -> None:
+    def _show(self, overview: "ProvidersOverview") -> None:
         if not self.closed:
-            self._dialog.providers.show_providers(found)
+            self._dialog.providers.show_providers(overview)
             self._dialog.offer_models(self._dialog.providers.model_names())
 
     def _show_message(self, text: str) -> None:

@@ -19,7 +19,7 @@ class QueueController(QObject):
         cards.moved.connect(self.move)
         cards.send_now_requested.connect(self.send_now)
         cards.removed.connect(self.remove)
-        cards.unsent_text.connect(lambda words: window.restore_draft(self._session, words))
+        cards.unsent_text.connect(lambda text: window.restore_draft(self._session, text))
 
     @property
     def _session(self) -> str:
@@ -29,9 +29,9 @@ class QueueController(QObject):
         session = self._session
         self._tasks.start(self._bridge.ask(lambda engine: engine.queue.edit(session, entry, text)), "edit a message")
 
-    def move(self, entry: int, place: int) -> None:
+    def move(self, entry: int, index: int) -> None:
         session = self._session
-        self._tasks.start(self._bridge.ask(lambda engine: engine.queue.move(session, entry, place)), "move a message")
+        self._tasks.start(self._bridge.ask(lambda engine: engine.queue.move(session, entry, index)), "move a message")
 
     def send_now(self, entry: int) -> None:
         session = self._session
@@ -41,11 +41,11 @@ class QueueController(QObject):
         session = self._session
 
         async def remove() -> None:
-            place = await self._bridge.ask(lambda engine: engine.queue.remove(session, entry))
+            index = await self._bridge.ask(lambda engine: engine.queue.remove(session, entry))
 
             def undo() -> None:
-                back = self._bridge.ask(lambda engine: engine.queue.restore(session, entry, place))
-                self._tasks.start(back, "undo the removal of a message")
+                restoring = self._bridge.ask(lambda engine: engine.queue.restore(session, entry, index))
+                self._tasks.start(restoring, "undo the removal of a message")
 
             self._window.toast.show_message(self.tr("Removed the message from the queue."), undo)
 

@@ -128,9 +128,9 @@ class RunViewController(QObject):
         folder, changes, toast = Path(self._window.row(self._session).folder), self._view.changes, self._window.toast
 
         async def mark() -> None:
-            done = await self._bridge.ask(lambda engine: engine.mark_reviewed(folder, reviewed))
+            marked = await self._bridge.ask(lambda engine: engine.mark_reviewed(folder, reviewed))
             changes.refresh_unreviewed()
-            if not done:
+            if not marked:
                 toast.show_message(self._window.tr("The file has changed since. Look at it again."))
 
         self._tasks.start(mark(), "mark as reviewed")

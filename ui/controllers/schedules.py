@@ -27,15 +27,15 @@ class SchedulesController:
         dialog.schedules_requested.connect(lambda: tasks.start(self._refresh(), "read the schedules"))
 
     async def _refresh(self) -> None:
-        found = await self._bridge.ask(_all)
+        schedules = await self._bridge.ask(_list_schedules)
         if not self.closed:
-            self._dialog.schedules.show_schedules(found)
+            self._dialog.schedules.show_schedules(schedules)
 
     async def _add(self, draft: ScheduleDraft) -> None:
-        made = await self._bridge.ask(partial(_add_schedule, draft))
+        summary = await self._bridge.ask(partial(_add_schedule, draft))
         if not self.closed:
             self._dialog.schedules.clear()
-            self._dialog.show_message(_tr("Added: {}.").format(made))
+            self._dialog.show_message(_tr("Added: {}.").format(summary))
         await self._refresh()
 
     async def _remove(self, name: str) -> None:
@@ -45,7 +45,7 @@ class SchedulesController:
         await self._refresh()
 
 
-async def _all(engine: "Engine") -> list[Schedule]:
+async def _list_schedules(engine: "Engine") -> list[Schedule]:
     return engine.schedules.all()
 
 

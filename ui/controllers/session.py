@@ -63,20 +63,20 @@ class SessionController(QObject):
 
     def send_message(self, text: str, *, now: bool = False) -> None:
         session, attached = self._session, self._view.composer.attached
-        taken = attached.take()
-        files = [(file.name, file.media_type, file.body) for file in taken]
+        attachments = attached.take()
+        files = [(file.name, file.media_type, file.body) for file in attachments]
 
         row = self._window.row(session)
 
         def restore_draft() -> None:
             self._window.restore_draft(session, text)
-            attached.restore(taken)
+            attached.restore(attachments)
 
         async def send() -> None:
             try:
                 # A new run may read the project instructions, so the user first decides whether to trust the folder.
-                begins = row.folder and row.status not in {"running", "waiting"}
-                if begins and not await confirm_folder_trust(
+                starts_run = row.folder and row.status not in {"running", "waiting"}
+                if starts_run and not await confirm_folder_trust(
                     self._window, self._bridge, row.folder, ask_if_undecided=False
                 ):
                     restore_draft()
@@ -129,16 +129,16 @@ class SessionController(QObject):
         Requests are allowed by ID, so that only calls that the user has seen are allowed. A rule saved for the first
         request may already have allowed the similar ones, so their errors are ignored.
         """
-        first, *others = names
+        first, *similar = names
 
         async def allow_all(engine: "Engine") -> None:
             if scope == EXTERNAL_OPTION:
                 await engine.choose_option(first, patterns[0], resume=True)
                 return
-            await engine.allow(first, scope, patterns, resume=not others)
-            for name in others:
+            await engine.allow(first, scope, patterns, resume=not similar)
+            for name in similar:
                 with suppress(Problem):
-                    await engine.allow(name, resume=name == others[-1])
+                    await engine.allow(name, resume=name == similar[-1])
 
         self._tasks.start(self._bridge.ask(allow_all), "allow")
 
@@ -201,9 +201,9 @@ async def _files(folder: str, engine: "Engine") -> tuple[list[str], dict[str, st
 
 async def _extras(engine: "Engine") -> tuple[list[str], dict[str, str]]:
     """Return the resources (for `@`) and prompts (for `/`) of the MCP servers."""
-    found = await engine.mcp_servers.mentions()
+    mentions = await engine.mcp_servers.mentions()
     prompts = {
-        each.mention_text: " ".join((*(f"<{name}>" for name in each.arguments), each.description))
-        for each in found.prompts
+        mention.mention_text: " ".join((*(f"<{name}>" for name in mention.arguments), mention.description))
+        for mention in mentions.prompts
     }
-    return [each.mention_text for each in found.resources], prompts
+    return [mention.mention_text for mention in mentions.resources], prompts

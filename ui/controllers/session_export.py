@@ -58,19 +58,22 @@ class ExportController(QObject):
         from core.exchange.exporters.export_formats import exporters  # slow to import, so not at startup
 
         row, state = self._window.row(session), self._window.state
-        formats = [ExportFormat(name, one.title, one.description, one.suffix) for name, one in exporters().items()]
+        formats = [
+            ExportFormat(name, exporter.title, exporter.description, exporter.suffix)
+            for name, exporter in exporters().items()
+        ]
         folder = state.text("export.folder") or str(Path.home())
         dialog = ExportDialog(self._window.look, row.title or session, formats, folder, self._window)
         work = _DialogTasks(self._tasks, dialog)
 
         async def look() -> None:
-            found = await self._bridge.ask(lambda engine: engine.exchange.preview_export(session))
-            samples = [one.context for one in found.samples[:MAX_SAMPLES]]
-            dialog.show_secrets(self._removed(found.removed), samples)
+            preview = await self._bridge.ask(lambda engine: engine.exchange.preview_export(session))
+            samples = [sample.context for sample in preview.samples[:MAX_SAMPLES]]
+            dialog.show_secrets(self._removed(preview.removed), samples)
 
         async def write(format_name: str, path: str, keep: bool) -> None:
             try:
-                done = await self._bridge.ask(
+                result = await self._bridge.ask(
                     lambda engine: engine.exchange.export(
                         session,
                         format_name,
@@ -82,9 +85,9 @@ class ExportController(QObject):
             except Problem as problem:
                 dialog.show_error(str(problem))
                 return
-            state.set_text("export.folder", str(done.path.parent))
-            removed_text = self._removed(done.removed, done=True) if done.removed and not keep else ""
-            dialog.show_done(str(done.path), done.size, removed_text)
+            state.set_text("export.folder", str(result.path.parent))
+            removed_text = self._removed(result.removed, done=True) if result.removed and not keep else ""
+            dialog.show_done(str(result.path), result.size, removed_text)
 
         work.tick(lambda: dialog.show_progress(work.progress.done, work.progress.size))
         dialog.export_requested.connect(
@@ -98,9 +101,9 @@ class ExportController(QObject):
         if not removed:
             return self.tr("No API keys or passwords found.")
         kinds = ", ".join(f"{kind} {count}" for kind, count in removed.most_common(4))
-        will = self.tr("API keys and passwords that will be removed: {count} ({kinds}).")
-        was = self.tr("Removed API keys and passwords: {count} ({kinds}).")
-        return (was if done else will).format(count=f"{removed.total():,}", kinds=kinds)
+        before_export = self.tr("API keys and passwords that will be removed: {count} ({kinds}).")
+        after_export = self.tr("Removed API keys and passwords: {count} ({kinds}).")
+        return (after_export if done else before_export).format(count=f"{removed.total():,}", kinds=kinds)
 
 
 class _DialogTasks(QObject):

@@ -59,11 +59,12 @@ class ImportController(QObject):
         self._dialog = dialog
 
         async def look() -> None:
-            found = await self._bridge.ask(lambda engine: engine.exchange.find_transcripts(Path.home()))
+            transcripts = await self._bridge.ask(lambda engine: engine.exchange.find_transcripts(Path.home()))
             if self._dialog is dialog:
-                dialog.show_found(
-                    [FoundTranscript(one.agent, str(one.path), one.size, one.modified_at) for one in found]
-                )
+                rows = [
+                    FoundTranscript(file.agent, str(file.path), file.size, file.modified_at) for file in transcripts
+                ]
+                dialog.show_found(rows)
 
         def closed() -> None:
             self._dialog = None
@@ -79,7 +80,7 @@ class ImportController(QObject):
         self._queue.extend(paths)
         if self._queue and not self._timer.isActive():  # the task starts later; the timer marks it as running
             self._timer.start()
-            self._tasks.start(self._work(), "import")
+            self._tasks.start(self._import_queued(), "import")
 
     def cancel(self) -> None:
         """Cancel the import. What was read of a file is kept, and importing the file again continues from there."""
@@ -87,13 +88,13 @@ class ImportController(QObject):
         if self._import_task:
             self._import_task.cancel()
 
-    async def _work(self) -> None:
+    async def _import_queued(self) -> None:
         self._import_task = asyncio.current_task()
         self._shown = ""
         results: list[SessionImportResult] = []
         try:
             while self._queue:
-                results += await self._one(self._queue.popleft())
+                results += await self._import_file(self._queue.popleft())
         finally:
             self._import_task = None
             self._timer.stop()
@@ -101,7 +102,7 @@ class ImportController(QObject):
         self._show_results(results)
         await self._index()
 
-    async def _one(self, path: str) -> "list[SessionImportResult]":
+    async def _import_file(self, path: str) -> "list[SessionImportResult]":
         progress = self._progress = _ImportProgress(Path(path).name)
 
         async def import_file(engine: "Engine") -> "SessionImportResult":
@@ -120,12 +121,12 @@ class ImportController(QObject):
         progress = self._progress
         if progress.session and not self._shown:
             self._open_session(progress.session)
-        words = self.tr("Reading {}…").format(progress.name)
+        text = self.tr("Reading {}…").format(progress.name)
         if self._dialog:
-            self._dialog.show_progress(words, progress.done, progress.size)
+            self._dialog.show_progress(text, progress.done, progress.size)
         else:
-            share = min(99, progress.done * 100 // max(1, progress.size))
-            self._window.status.show_work(f"{words} {share}%", cancelable=True)
+            percent = min(99, progress.done * 100 // max(1, progress.size))
+            self._window.status.show_work(f"{text} {percent}%", cancelable=True)
 
     def _open_session(self, session: str) -> None:
         self._shown = session
@@ -138,10 +139,10 @@ class ImportController(QObject):
             return
         if not self._shown:
             self._open_session(results[-1].session)
-        count = sum(len(one.sessions) for one in results)
-        new = any(one.added_events for one in results)
-        words = self.tr("Imported 1 session.") if count == 1 else self.tr("Imported {} sessions.").format(count)
-        self._window.toast.show_message(words if new else self.tr("Nothing new to import: this was imported before."))
+        count = sum(len(result.sessions) for result in results)
+        new = any(result.added_events for result in results)
+        message = self.tr("Imported 1 session.") if count == 1 else self.tr("Imported {} sessions.").format(count)
+        self._window.toast.show_message(message if new else self.tr("Nothing new to import: this was imported before."))
 
     async def _index(self) -> None:
         """Show the progress of the search index, which is updated in the background after an import."""

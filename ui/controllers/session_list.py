@@ -43,7 +43,7 @@ class SessionListController:
 
     async def _run_and_toast(self, action: str, sessions: Sequence[str], *, quiet: bool = False) -> None:
         if action == "trash":
-            self._leave(sessions)
+            self._select_neighbor(sessions)
         changed = await self._bridge.ask(partial(_apply_action, action, tuple(sessions)))
         if changed and not quiet:
 
@@ -52,7 +52,7 @@ class SessionListController:
 
             self._window.toast.show_message(_toast_text(action, len(changed)), undo)
 
-    def _leave(self, sessions: Sequence[str]) -> None:
+    def _select_neighbor(self, sessions: Sequence[str]) -> None:
         """Select a neighboring session if the current one is moved to the trash."""
         selection = self._window.selection
         if selection.session in sessions:
@@ -76,8 +76,8 @@ class SessionListController:
     async def _empty(self, sessions: Sequence[str] | None) -> None:
         deleted = await self._bridge.ask(lambda engine: engine.archive.empty_trash(sessions))
         count = len(deleted)
-        words = _tr("Deleted 1 session.") if count == 1 else _tr("Deleted {} sessions.").format(count)
-        self._window.toast.show_message(words)
+        message = _tr("Deleted 1 session.") if count == 1 else _tr("Deleted {} sessions.").format(count)
+        self._window.toast.show_message(message)
 
 
 async def _apply_action(action: str, sessions: tuple[str, ...], engine: "Engine") -> tuple[str, ...]:
@@ -95,7 +95,7 @@ async def _apply_action(action: str, sessions: tuple[str, ...], engine: "Engine"
 
 
 def _toast_text(action: str, count: int) -> str:
-    one = {
+    message = {
         "pin": _tr("Pinned"),
         "unpin": _tr("Unpinned"),
         "archive": _tr("Archived"),
@@ -103,7 +103,7 @@ def _toast_text(action: str, count: int) -> str:
         "trash": _tr("Moved to the trash"),
         "restore": _tr("Restored"),
     }[action]
-    return one if count == 1 else _tr("{what}: {count} sessions").format(what=one, count=count)
+    return message if count == 1 else _tr("{what}: {count} sessions").format(what=message, count=count)
 
 
 def _tr(text: str) -> str:

@@ -33,7 +33,7 @@ class SettingsController:
     def __init__(self, window: MainWindow, bridge: Bridge, tasks: Tasks, folder: str) -> None:
         self._window, self._bridge, self._folder = window, bridge, folder
         self._tasks = Tasks(self._show_error, tasks)
-        self._known: SettingsSnapshot | None = None
+        self._snapshot: SettingsSnapshot | None = None
         self._changes = 0
         self._dialog: SettingsDialog | None = None
         self._models: ProvidersController | None = None
@@ -61,21 +61,21 @@ class SettingsController:
 
     async def _prepare(self) -> None:
         with suppress(Problem):  # startup errors of the engine are reported elsewhere
-            self._known = await self._bridge.ask(_load_snapshot)
+            self._snapshot = await self._bridge.ask(_load_snapshot)
 
     async def _open(self, page: str) -> None:
         if self._dialog is None:
-            self._known = self._known or await self._bridge.ask(_load_snapshot)
-        if self._dialog is None and self._known is not None:
-            self._show(self._known)
+            self._snapshot = self._snapshot or await self._bridge.ask(_load_snapshot)
+        if self._dialog is None and self._snapshot is not None:
+            self._show(self._snapshot)
         if self._dialog is not None:
             self._dialog.show_page(page)
             self._dialog.raise_()
             self._dialog.activateWindow()
         await self._read()
 
-    def _show(self, shown: SettingsSnapshot) -> None:
-        dialog = self._dialog = SettingsDialog(self._window.look, shown, self._window)
+    def _show(self, snapshot: SettingsSnapshot) -> None:
+        dialog = self._dialog = SettingsDialog(self._window.look, snapshot, self._window)
         self._models = ProvidersController(self._window.look, dialog, self._bridge, self._tasks, self._change)
         self._schedules = SchedulesController(dialog, self._bridge, self._tasks)
         self._agents = ExternalAgentsController(dialog, self._bridge, self._tasks)
@@ -90,12 +90,12 @@ class SettingsController:
 
     async def _read(self) -> None:
         """Read the data of the dialog from the engine, and show it unless the user changed a setting meanwhile."""
-        dialog, before = self._dialog, self._changes
-        shown = await self._bridge.ask(_load_snapshot)
-        if self._changes == before:
-            if self._dialog is not None and self._dialog is dialog and shown != self._known:
-                self._dialog.refresh(shown)
-            self._known = shown
+        dialog, changes = self._dialog, self._changes
+        snapshot = await self._bridge.ask(_load_snapshot)
+        if self._changes == changes:
+            if self._dialog is not None and self._dialog is dialog and snapshot != self._snapshot:
+                self._dialog.refresh(snapshot)
+            self._snapshot = snapshot
 
     async def _count(self) -> None:
         dialog = self._dialog
@@ -106,10 +106,10 @@ class SettingsController:
     async def _change(self, name: str, value: Any) -> None:
         self._changes += 1
         await self._bridge.ask(partial(_changed, name, value))
-        if self._known:
-            self._known = replace(self._known, settings=replace(self._known.settings, **{name: value}))
+        if self._snapshot:
+            self._snapshot = replace(self._snapshot, settings=replace(self._snapshot.settings, **{name: value}))
             if self._dialog is not None:
-                self._dialog.remember(self._known)
+                self._dialog.remember(self._snapshot)
                 self._dialog.show_message(_tr("Saved. Changes take effect immediately."))
         self._window.setting_changed.emit(name, value)
 
@@ -148,14 +148,14 @@ class SettingsController:
         ConfirmDialog(self._window.look, title, text, _tr("Restore and restart"), act, over).open()
 
     async def _back_up(self) -> None:
-        made = await self._bridge.ask(lambda engine: engine.back_up())
-        self._show_message(_tr("Backed up to {}").format(made.summary))
+        backup = await self._bridge.ask(lambda engine: engine.back_up())
+        self._show_message(_tr("Backed up to {}").format(backup.summary))
         await self._count()
 
     async def _compact(self) -> None:
-        done = await self._bridge.ask(lambda engine: engine.compact())
+        result = await self._bridge.ask(lambda engine: engine.compact())
         compacted = _tr("Compacted the database from {before} to {after}.")
-        self._show_message(compacted.format(before=size(done.before), after=size(done.after)))
+        self._show_message(compacted.format(before=size(result.before), after=size(result.after)))
         await self._count()
 
     def _open_session(self, session: str) -> None:

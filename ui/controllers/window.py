@@ -42,14 +42,14 @@ class WindowController(QObject):
         window.sessions.renamed.connect(self.rename)
         window.sessions.action_requested.connect(self.run_list_action)
         window.pane.context_tab.items_requested.connect(self.load_context)
-        for side in window.split_view.panes:
-            self._serve(side)
-        window.split_view.pane_created.connect(self._serve)
+        for pane in window.split_view.panes:
+            self._add_controller(pane)
+        window.split_view.pane_created.connect(self._add_controller)
 
-    def _serve(self, side: SessionPane) -> None:
+    def _add_controller(self, pane: SessionPane) -> None:
         """Create the controllers of a new session pane."""
-        controller = SessionController(self._window, side.view, self._bridge, self.tasks)
-        side.view.page.export.connect(lambda: self.exports.export(side.view.session))
+        controller = SessionController(self._window, pane.view, self._bridge, self.tasks)
+        pane.view.page.export.connect(lambda: self.exports.export(pane.view.session))
         self.sessions.append(controller)
 
     def start_demo(self) -> None:

@@ -67,7 +67,7 @@ def outcome_line(choice: DecisionEntry) -> str:
         parts.insert(0, translate("waiting for you"))
     if choice.count > 1:
         parts.insert(0, translate("{} calls").format(f"{choice.count:,}"))
-    return " · ".join(visible(" ".join(part.split())) for part in parts if part)
+    return " · ".join(visible(" ".join(text.split())) for text in parts if text)
 
 
 class DecisionRows(QAbstractListModel):
@@ -95,8 +95,8 @@ class DecisionRows(QAbstractListModel):
         self._choices = choices
         self.endResetModel()
 
-    def decision_at(self, place: int) -> DecisionEntry | None:
-        return self._choices[place] if 0 <= place < len(self._choices) else None
+    def decision_at(self, index: int) -> DecisionEntry | None:
+        return self._choices[index] if 0 <= index < len(self._choices) else None
 
     def subject(self, choice: DecisionEntry) -> str:
         return visible(" ".join((choice.what or self._call_text(choice)).split()))
@@ -131,33 +131,32 @@ class DecisionDelegate(QStyledItemDelegate):
         painter.fillRect(box.x() + EDGE, box.bottom(), box.width() - 2 * EDGE, 1, theme.line)
         look, size, ratio = decision_style(choice.kind), self.look.size(ICON), painter.device().devicePixelRatio()
         half = box.height() // 2
-        upper = QRect(box.x(), box.y() + 5, box.width(), half - 4)
-        lower = QRect(box.x(), box.y() + half - 1, box.width(), half - 5)
-        painter.drawPixmap(
-            EDGE, upper.y() + (upper.height() - size) // 2, pixmap(look.icon, theme.color(look.color), size, ratio)
-        )
-        glyph = box.right() - EDGE - size + 1
-        painter.drawPixmap(glyph, box.y() + (box.height() - size) // 2,
+        upper_line = QRect(box.x(), box.y() + 5, box.width(), half - 4)
+        lower_line = QRect(box.x(), box.y() + half - 1, box.width(), half - 5)
+        kind_icon = pixmap(look.icon, theme.color(look.color), size, ratio)
+        painter.drawPixmap(EDGE, upper_line.y() + (upper_line.height() - size) // 2, kind_icon)
+        status_left = box.right() - EDGE - size + 1
+        painter.drawPixmap(status_left, box.y() + (box.height() - size) // 2,
                            pixmap(status_icon(choice.status), theme.status(choice.status), size, ratio))  # fmt: skip
         time = time_of_day(choice.at)
-        right = glyph - 10 - QFontMetrics(fonts.second).horizontalAdvance(time)
-        draw_right_aligned(
-            painter, QRect(right - 10, box.y(), glyph - right, box.height()), time, fonts.second, theme.third
-        )
-        left = EDGE + size + 10
-        title_width = draw_line(painter, upper.adjusted(left, 0, 0, 0), translate(look.title), fonts.strong, theme.text)
-        x = left + title_width + 8
+        time_left = status_left - 10 - QFontMetrics(fonts.second).horizontalAdvance(time)
+        time_rect = QRect(time_left - 10, box.y(), status_left - time_left, box.height())
+        draw_right_aligned(painter, time_rect, time, fonts.second, theme.third)
+        text_left = EDGE + size + 10
+        title_rect = upper_line.adjusted(text_left, 0, 0, 0)
+        title_width = draw_line(painter, title_rect, translate(look.title), fonts.strong, theme.text)
+        x = text_left + title_width + 8
         mono = choice.kind in {"permission", "allowed", "refused"}
-        place = QRect(x, upper.y(), max(0, right - x - 20), upper.height())
+        text_rect = QRect(x, upper_line.y(), max(0, time_left - x - 20), upper_line.height())
         draw_line(
             painter,
-            place,
+            text_rect,
             self._rows.subject(choice),
             fonts.mono if mono else fonts.text,
             theme.second if mono else theme.text,
         )
-        place = QRect(left, lower.y(), max(0, right - left - 20), lower.height())
-        draw_line(painter, place, outcome_line(choice), fonts.second, theme.second)
+        text_rect = QRect(text_left, lower_line.y(), max(0, time_left - text_left - 20), lower_line.height())
+        draw_line(painter, text_rect, outcome_line(choice), fonts.second, theme.second)
 
     def sizeHint(self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex) -> QSize:
         return QSize(0, self.look.size(ROW))

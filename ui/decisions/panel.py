@@ -41,7 +41,7 @@ class DecisionsPanel(QWidget):
         super().__init__(parent)
         self._look, self._entries = look, entries
         self._session, self._group = "", ""
-        self._past = SessionActivity()
+        self._activity = SessionActivity()
         self._call_texts: dict[int, str] = {}
         self._revoked: set[str] = set()
         self.setObjectName("decisions")
@@ -114,25 +114,30 @@ class DecisionsPanel(QWidget):
         self.setFocusProxy(self._list)
 
     def _filter(self, name: str, text: str) -> Button:
-        made = Button(self._look, text, name=f"decisions.filter.{name or 'all'}")
-        made.setCheckable(True)
-        made.setChecked(not name)
-        made.clicked.connect(lambda: self._set_filter(name))
-        self._filter_group.addButton(made)
-        return made
+        button = Button(self._look, text, name=f"decisions.filter.{name or 'all'}")
+        button.setCheckable(True)
+        button.setChecked(not name)
+        button.clicked.connect(lambda: self._set_filter(name))
+        self._filter_group.addButton(button)
+        return button
 
-    def show_past(self, session: str, past: SessionActivity, *, loading: bool) -> None:
+    def show_past(self, session: str, activity: SessionActivity, *, loading: bool) -> None:
         """Show the decisions of a session; `loading` is true while its events are being read."""
         if session != self._session:
             self._session = session
             self._call_texts.clear()
             self._hide_detail()
-        self._past = past
-        found = [choice for choice in past.decisions if self._group in ("", decision_style(choice.kind).group)]
-        self._rows.show(found)
-        nothing = self.tr("No decisions yet.\nApprovals, answers, decisions and issues appear here with their causes.")
-        self._empty.setText(self.tr("Reading…") if loading else nothing)
-        self._stack.setCurrentIndex(0 if found else 1)
+        self._activity = activity
+        decisions = [choice for choice in activity.decisions if self._group in ("", decision_style(choice.kind).group)]
+        self._rows.show(decisions)
+        if loading:
+            empty_text = self.tr("Reading…")
+        else:
+            empty_text = self.tr(
+                "No decisions yet.\nApprovals, answers, decisions and issues appear here with their causes."
+            )
+        self._empty.setText(empty_text)
+        self._stack.setCurrentIndex(0 if decisions else 1)
         if self._detail.isVisible():
             self._show_detail(self._list.currentIndex())
 
@@ -156,7 +161,7 @@ class DecisionsPanel(QWidget):
     def _set_filter(self, group: str) -> None:
         self._group = group
         self._hide_detail()
-        self.show_past(self._session, self._past, loading=False)
+        self.show_past(self._session, self._activity, loading=False)
 
     def _call_text(self, choice: DecisionEntry) -> str:
         """Return what an allowed call does, read from the call's start event, which follows the approval."""
@@ -201,8 +206,8 @@ class DecisionsPanel(QWidget):
         if choice and choice.rule:
             self.revoke_requested.emit(choice.rule)
 
-    def _show_in_timeline(self, place: int) -> None:
-        choice = self._rows.decision_at(place)
+    def _show_in_timeline(self, index: int) -> None:
+        choice = self._rows.decision_at(index)
         row = self._entries.row_of(self._session, choice.seq) if choice else None
         if row is not None:
             self.row_requested.emit(row)

@@ -25,7 +25,7 @@ class CrashDialog(QDialog):
     restart_requested = Signal(bool)
     error_occurred = Signal(ErrorDetails)
 
-    def __init__(self, look: Look, what: str, saved: str, report: str, parent: QWidget | None = None) -> None:
+    def __init__(self, look: Look, message: str, saved: str, report: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("crash")
         self.setWindowTitle(self.tr("Internal error"))
@@ -47,10 +47,10 @@ class CrashDialog(QDialog):
         column = QVBoxLayout(self)
         column.setContentsMargins(20, 16, 20, 16)
         column.setSpacing(8)
-        column.addWidget(label(what, look.fonts.title, name="crash.what", wrap=True))
+        column.addWidget(label(message, look.fonts.title, name="crash.what", wrap=True))
         column.addWidget(label(saved, look.fonts.text, name="crash.saved", wrap=True))
         column.addWidget(label(about, look.fonts.text, "second", name="crash.about", wrap=True))
-        column.addWidget(self._well(), 1)
+        column.addWidget(self._build_report_frame(), 1)
         restarting = self.tr(
             "Restarting interrupts runs until you resume them.\nSafe mode turns off hooks, MCP servers, schedules and "
             "project instructions."
@@ -59,49 +59,49 @@ class CrashDialog(QDialog):
         row = QHBoxLayout()
         row.setSpacing(8)
         column.addLayout(row)
-        self._buttons(look, row)
+        self._add_buttons(look, row)
         self.resize(look.size(680), look.size(440))
 
-    def _well(self) -> QWidget:
+    def _build_report_frame(self) -> QWidget:
         """Return the report in a frame."""
-        well = styled_frame("well")
-        inside = QVBoxLayout(well)
-        inside.setContentsMargins(10, 7, 10, 7)
-        inside.addWidget(self._report)
-        return well
+        frame = styled_frame("well")
+        layout = QVBoxLayout(frame)
+        layout.setContentsMargins(10, 7, 10, 7)
+        layout.addWidget(self._report)
+        return frame
 
     def add(self, report: str) -> None:
         """Append the report of another error, unless the text has reached its maximum length."""
         if self._report.document().characterCount() + len(report) < MAX_REPORT:
             self._report.appendPlainText(f"\n{report}")
 
-    def _buttons(self, look: Look, row: QHBoxLayout) -> None:
+    def _add_buttons(self, look: Look, row: QHBoxLayout) -> None:
         copy = Button(look, self.tr("Copy report"), name="crash.copy", icon="copy", tone="quiet")
         save = Button(look, self.tr("Save report…"), name="crash.save", icon="download", tone="quiet")
-        safe = Button(look, self.tr("Restart in safe mode"), name="crash.safe")
-        again = Button(look, self.tr("Restart"), name="crash.restart")
-        on = Button(look, self.tr("Continue"), name="crash.on", tone="primary", hint=self.tr("Esc"))
-        safe.setToolTip(
+        safe_restart = Button(look, self.tr("Restart in safe mode"), name="crash.safe")
+        restart = Button(look, self.tr("Restart"), name="crash.restart")
+        continue_button = Button(look, self.tr("Continue"), name="crash.on", tone="primary", hint=self.tr("Esc"))
+        safe_restart.setToolTip(
             self.tr(
                 "Restart without hooks, MCP servers, schedules and project instructions, in the default layout, until "
                 "you start Journeyman again"
             )
         )
-        again.setToolTip(self.tr("Close Journeyman, then reopen it with the same sessions and layout"))
+        restart.setToolTip(self.tr("Close Journeyman, then reopen it with the same sessions and layout"))
         copy.setToolTip(self.tr("Copy the report to the clipboard"))
         save.setToolTip(self.tr("Save the report as a file"))
         copy.clicked.connect(lambda: QGuiApplication.clipboard().setText(self._report.toPlainText()))
         save.clicked.connect(self._choose_file)
-        safe.clicked.connect(lambda: self._restart(True))
-        again.clicked.connect(lambda: self._restart(False))
-        on.clicked.connect(self.reject)
+        safe_restart.clicked.connect(lambda: self._restart(True))
+        restart.clicked.connect(lambda: self._restart(False))
+        continue_button.clicked.connect(self.reject)
         row.addWidget(copy)
         row.addWidget(save)
         row.addStretch(1)
-        for button in (safe, again, on):
+        for button in (safe_restart, restart, continue_button):
             row.addWidget(button)
-        on.setToolTip(self.tr("Close this message and keep working"))
-        on.setFocus()
+        continue_button.setToolTip(self.tr("Close this message and keep working"))
+        continue_button.setFocus()
 
     def _restart(self, safe: bool) -> None:
         self.accept()
@@ -119,5 +119,5 @@ class CrashDialog(QDialog):
             Path(name).write_text(self._report.toPlainText() + "\n", encoding="utf-8")
         except OSError as error:
             why = f"{name}: {error.strerror or error}."
-            what = self.tr("The error report could not be saved.")
-            self.error_occurred.emit(ErrorDetails(what, why, self.tr("Choose another location.")))
+            message = self.tr("The error report could not be saved.")
+            self.error_occurred.emit(ErrorDetails(message, why, self.tr("Choose another location.")))

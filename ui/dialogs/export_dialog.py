@@ -57,46 +57,46 @@ class ExportDialog(QDialog):
         column.setSpacing(8)
         column.addWidget(label(visible(title), look.fonts.title, name="export.title", wrap=True))
         self._kinds = QButtonGroup(self)
-        for place, form in enumerate(self._formats):
-            choice = QRadioButton(f"{self.tr(form.title)}  ·  {self.tr(form.about)}")
-            choice.setObjectName(f"export.format.{form.id}")
+        for index, export_format in enumerate(self._formats):
+            choice = QRadioButton(f"{self.tr(export_format.title)}  ·  {self.tr(export_format.about)}")
+            choice.setObjectName(f"export.format.{export_format.id}")
             choice.setFont(look.fonts.text)
-            self._kinds.addButton(choice, place)
+            self._kinds.addButton(choice, index)
             column.addWidget(choice)
         self._kinds.button(0).setChecked(True)
-        self._kinds.idToggled.connect(lambda place, on: self._follow(place) if on else None)
+        self._kinds.idToggled.connect(lambda index, checked: self._on_format_chosen(index) if checked else None)
         self._build_secrets(column)
         self._build_place(column, folder)
         self._build_end(column)
         self.setMinimumWidth(look.size(560))
         self._kinds.button(0).setFocus()
 
-    def show_secrets(self, words: str, samples: Sequence[str]) -> None:
+    def show_secrets(self, summary: str, samples: Sequence[str]) -> None:
         """Show the result of the secret scan; with samples, also the list and the option to keep the secrets."""
-        self._found.setText(words)
+        self._found.setText(summary)
         self._samples.setPlainText("\n".join(map(visible, samples)))
         self._samples.setVisible(bool(samples))
         self._keep.setVisible(bool(samples))
 
-    def show_progress(self, done: int, all_: int) -> None:
-        self._bar.setRange(0, max(1, all_))
+    def show_progress(self, done: int, total: int) -> None:
+        self._bar.setRange(0, max(1, total))
         self._bar.setValue(done)
 
-    def show_done(self, path: str, size: int, words: str) -> None:
+    def show_done(self, path: str, size: int, details: str) -> None:
         """Report that the file was written."""
         self._path = path
         self._busy(False)
         self._message.setText(allow_breaks(self.tr("Exported to {path} ({size}). {more}").format(
-            path=path, size=size_words(size), more=words)))  # fmt: skip
+            path=path, size=size_words(size), more=details)))  # fmt: skip
         self._message.show()
         self._show.show()
         self._cancel.setText(self.tr("Close"))
         self._show.setFocus()
 
-    def show_error(self, words: str) -> None:
+    def show_error(self, message: str) -> None:
         """Show why the file was not written; the user can change the input and try again."""
         self._busy(False)
-        self._message.setText(allow_breaks(words))
+        self._message.setText(allow_breaks(message))
         self._message.show()
 
     def _build_secrets(self, column: QVBoxLayout) -> None:
@@ -121,14 +121,14 @@ class ExportDialog(QDialog):
 
     def _build_place(self, column: QVBoxLayout, folder: str) -> None:
         column.addSpacing(6)
-        self._place = QLineEdit(str(Path(folder) / (self._stem + self._formats[0].suffix)))
-        self._place.setObjectName("export.place")
-        self._place.setAccessibleName(self.tr("File"))
-        self._place.setFont(self._look.fonts.text)
+        self._path_field = QLineEdit(str(Path(folder) / (self._stem + self._formats[0].suffix)))
+        self._path_field.setObjectName("export.place")
+        self._path_field.setAccessibleName(self.tr("File"))
+        self._path_field.setFont(self._look.fonts.text)
         choose = Button(self._look, self.tr("Browse…"), name="export.choose")
         choose.clicked.connect(self._choose)
         row = QHBoxLayout()
-        row.addWidget(self._place, 1)
+        row.addWidget(self._path_field, 1)
         row.addWidget(choose)
         column.addLayout(row)
 
@@ -147,7 +147,7 @@ class ExportDialog(QDialog):
         self._go = Button(look, self.tr("Export"), name="export.go", tone="primary")
         self._show.clicked.connect(self._show_folder)
         self._cancel.clicked.connect(self.reject)
-        self._go.clicked.connect(self._want)
+        self._go.clicked.connect(self._request_export)
         self._go.setDefault(True)
         self.finished.connect(self.canceled)
         column.addWidget(self._bar)
@@ -159,16 +159,16 @@ class ExportDialog(QDialog):
         row.addWidget(self._go)
         column.addLayout(row)
 
-    def _follow(self, place: int) -> None:
+    def _on_format_chosen(self, index: int) -> None:
         """Replace the file suffix when another format is chosen."""
-        path = self._place.text()
-        old = next((form.suffix for form in sorted(self._formats, key=lambda form: -len(form.suffix))
-                    if path.endswith(form.suffix)), "")  # fmt: skip
-        if old:
-            self._place.setText(path.removesuffix(old) + self._formats[place].suffix)
+        path = self._path_field.text()
+        suffixes = sorted((export_format.suffix for export_format in self._formats), key=len, reverse=True)
+        old_suffix = next((suffix for suffix in suffixes if path.endswith(suffix)), "")
+        if old_suffix:
+            self._path_field.setText(path.removesuffix(old_suffix) + self._formats[index].suffix)
 
-    def _want(self) -> None:
-        path = self._place.text().strip()
+    def _request_export(self) -> None:
+        path = self._path_field.text().strip()
         if not path:
             self.show_error(self.tr("Enter a file name."))
             return
@@ -183,12 +183,12 @@ class ExportDialog(QDialog):
 
     def _choose(self) -> None:
         """Open Qt's own file dialog, because the native one would block the event loop."""
-        dialog = QFileDialog(self, self.tr("Export session to"), self._place.text())
+        dialog = QFileDialog(self, self.tr("Export session to"), self._path_field.text())
         dialog.setObjectName("export.files")
         dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
         dialog.setOption(QFileDialog.Option.DontUseNativeDialog)
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        dialog.fileSelected.connect(self._place.setText)
+        dialog.fileSelected.connect(self._path_field.setText)
         dialog.open()
 
     def _show_folder(self) -> None:

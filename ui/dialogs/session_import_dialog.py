@@ -59,7 +59,7 @@ class SessionImportDialog(QDialog):
         self._list.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
         self._list.setFont(look.fonts.text)
         self._list.itemSelectionChanged.connect(self._count)
-        self._list.itemActivated.connect(lambda _: self._want())
+        self._list.itemActivated.connect(lambda _: self._import_selected())
         column.addWidget(self._list, 1)
         self._message = label(self.tr("Searching…"), look.fonts.second, "second", name="import.said", wrap=True)
         self._bar = QProgressBar()
@@ -75,7 +75,7 @@ class SessionImportDialog(QDialog):
         cancel.clicked.connect(self.reject)
         self._go = Button(look, self.tr("Import"), name="import.go", tone="primary")
         self._go.setEnabled(False)
-        self._go.clicked.connect(self._want)
+        self._go.clicked.connect(self._import_selected)
         row = QHBoxLayout()
         row.addWidget(files)
         row.addStretch(1)
@@ -85,35 +85,35 @@ class SessionImportDialog(QDialog):
         self.resize(look.size(640), look.size(460))
         self._list.setFocus()
 
-    def show_found(self, left: Sequence[FoundTranscript]) -> None:
+    def show_found(self, transcripts: Sequence[FoundTranscript]) -> None:
         """List the transcripts found, which are sorted newest first."""
-        for each in left:
-            modified = datetime.fromtimestamp(each.changed).astimezone().strftime("%Y-%m-%d %H:%M")
-            name = visible("/".join(Path(each.path).parts[-2:]))
-            item = QListWidgetItem(f"{each.agent}  ·  {modified}  ·  {size_words(each.size)}  ·  {name}")
-            item.setData(Qt.ItemDataRole.UserRole, each.path)
-            item.setToolTip(tooltip_text(each.path))
+        for transcript in transcripts:
+            modified = datetime.fromtimestamp(transcript.changed).astimezone().strftime("%Y-%m-%d %H:%M")
+            name = visible("/".join(Path(transcript.path).parts[-2:]))
+            item = QListWidgetItem(f"{transcript.agent}  ·  {modified}  ·  {size_words(transcript.size)}  ·  {name}")
+            item.setData(Qt.ItemDataRole.UserRole, transcript.path)
+            item.setToolTip(tooltip_text(transcript.path))
             self._list.addItem(item)
-        none = self.tr("No sessions of other agents were found in their usual locations. Choose files instead.")
-        self._message.setText("" if left else none)
+        empty_text = self.tr("No sessions of other agents were found in their usual locations. Choose files instead.")
+        self._message.setText("" if transcripts else empty_text)
 
-    def show_progress(self, words: str, done: int, size: int) -> None:
-        self._message.setText(allow_breaks(words))
+    def show_progress(self, text: str, done: int, size: int) -> None:
+        self._message.setText(allow_breaks(text))
         self._bar.setRange(0, max(1, size // 1024))
         self._bar.setValue(done // 1024)
 
-    def show_error(self, words: str) -> None:
+    def show_error(self, message: str) -> None:
         self._bar.hide()
-        self._message.setText(allow_breaks(words))
+        self._message.setText(allow_breaks(message))
         self._count()
 
     def _count(self) -> None:
         self._go.setEnabled(bool(self._list.selectedItems()))
 
-    def _want(self) -> None:
-        self._begin([item.data(Qt.ItemDataRole.UserRole) for item in self._list.selectedItems()])
+    def _import_selected(self) -> None:
+        self._request_import([item.data(Qt.ItemDataRole.UserRole) for item in self._list.selectedItems()])
 
-    def _begin(self, paths: list[str]) -> None:
+    def _request_import(self, paths: list[str]) -> None:
         if paths:
             self._go.setEnabled(False)
             self._bar.show()
@@ -126,5 +126,5 @@ class SessionImportDialog(QDialog):
         dialog.setNameFilters([self.tr("Sessions ({})").format(NAME_FILTER), self.tr("All files (*)")])
         dialog.setOption(QFileDialog.Option.DontUseNativeDialog)
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        dialog.filesSelected.connect(self._begin)
+        dialog.filesSelected.connect(self._request_import)
         dialog.open()

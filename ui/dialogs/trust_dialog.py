@@ -22,41 +22,41 @@ class TrustDialog(QDialog):
 
     decided = Signal(bool)
 
-    def __init__(self, look: Look, found: "FolderTrust", parent: QWidget | None = None) -> None:
+    def __init__(self, look: Look, folder_trust: "FolderTrust", parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("trust")
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        again = bool(found.trusted)
-        title = self.tr("Trust this folder again?") if again else self.tr("Trust this folder?")
+        was_trusted = bool(folder_trust.trusted)
+        title = self.tr("Trust this folder again?") if was_trusted else self.tr("Trust this folder?")
         self.setWindowTitle(title)
         column = QVBoxLayout(self)
         column.setContentsMargins(20, 16, 20, 16)
         column.setSpacing(8)
         column.addWidget(label(title, look.fonts.title, name="trust.title", wrap=True))
-        column.addWidget(label(visible(found.folder), look.fonts.mono, name="trust.folder", wrap=True))
-        column.addWidget(label(self._heading(found), look.fonts.text, name="trust.found", wrap=True))
-        if names := found.changed if again else found.instructions:
+        column.addWidget(label(visible(folder_trust.folder), look.fonts.mono, name="trust.folder", wrap=True))
+        column.addWidget(label(self._heading(folder_trust), look.fonts.text, name="trust.found", wrap=True))
+        if names := folder_trust.changed if was_trusted else folder_trust.instructions:
             lines = [visible(name) for name in names[:MAX_NAMES]]
             if len(names) > MAX_NAMES:
                 lines.append(self.tr("and {} more").format(len(names) - MAX_NAMES))
             column.addWidget(label("\n".join(lines), look.fonts.mono, "second", name="trust.names", wrap=True))
         column.addSpacing(4)
-        for name, text in self._consequences(found):
+        for name, text in self._consequences(folder_trust):
             column.addWidget(label(text, look.fonts.text, "second", name=f"trust.{name}", wrap=True))
         column.addSpacing(4)
         column.addLayout(self._buttons(look))
         self.setMinimumWidth(look.size(520))
 
-    def _heading(self, found: "FolderTrust") -> str:
-        if found.trusted:
+    def _heading(self, folder_trust: "FolderTrust") -> str:
+        if folder_trust.trusted:
             return self.tr("These project instructions are new or have changed since you trusted the folder:")
-        if found.instructions:
+        if folder_trust.instructions:
             return self.tr("It has project instructions, which tell the agent what to do:")
         return self.tr("It has no project instructions yet, such as an AGENTS.md, skills or commands.")
 
-    def _consequences(self, found: "FolderTrust") -> list[tuple[str, str]]:
+    def _consequences(self, folder_trust: "FolderTrust") -> list[tuple[str, str]]:
         """Return what each answer leads to, with the names of the labels."""
-        if found.instructions or found.trusted:
+        if folder_trust.instructions or folder_trust.trusted:
             trusted = self.tr(
                 "If you trust it, the agent follows these files as they are now. When one of them changes, you are "
                 "asked again. Trust it only if you know who wrote them."

@@ -25,9 +25,9 @@ class FooterButton(QAbstractButton):
         self.setCursor(Qt.CursorShape.PointingHandCursor)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
 
-    def set_current(self, shown: bool) -> None:
-        self._current = shown
-        self.setAccessibleDescription(self.tr("Current page") if shown else self._badge_text())
+    def set_current(self, current: bool) -> None:
+        self._current = current
+        self.setAccessibleDescription(self.tr("Current page") if current else self._badge_text())
         self.update()
 
     def set_badge(self, number: int) -> None:
@@ -65,21 +65,21 @@ class FooterButton(QAbstractButton):
                 draw_frame(painter, self.rect(), 6, theme.line, None)
             if self.hasFocus():
                 draw_frame(painter, self.rect(), 6, None, theme.accent)
-            size = look.size(ICON)
-            ink = theme.text if self._current else theme.second
-            glyph = pixmap(self._icon, ink, size, self.devicePixelRatioF())
-            painter.drawPixmap(PAD, (self.height() - size) // 2, glyph)
-            left = 2 * PAD + size
-            room = QRect(left, 0, self.width() - left - PAD, self.height())
-            width = draw_line(painter, room, self.text(), look.fonts.strong, ink)
+            icon_size = look.size(ICON)
+            color = theme.text if self._current else theme.second
+            picture = pixmap(self._icon, color, icon_size, self.devicePixelRatioF())
+            painter.drawPixmap(PAD, (self.height() - icon_size) // 2, picture)
+            text_left = 2 * PAD + icon_size
+            text_rect = QRect(text_left, 0, self.width() - text_left - PAD, self.height())
+            width = draw_line(painter, text_rect, self.text(), look.fonts.strong, color)
             if self._number:
-                self._paint_badge(painter, left + width + PAD)
+                self._paint_badge(painter, text_left + width + PAD)
 
     def _paint_badge(self, painter: QPainter, left: int) -> None:
         fonts, theme = self._look.fonts, self._look.theme
         height = QFontMetrics(fonts.caption).height() + 4
-        chip = QRect(left, (self.height() - height) // 2, chip_width(str(self._number), fonts.caption), height)
-        draw_chip(painter, chip, str(self._number), fonts.caption, theme.learned, theme.strong_line)
+        badge_rect = QRect(left, (self.height() - height) // 2, chip_width(str(self._number), fonts.caption), height)
+        draw_chip(painter, badge_rect, str(self._number), fonts.caption, theme.learned, theme.strong_line)
 
     def enterEvent(self, event: QEnterEvent) -> None:
         super().enterEvent(event)

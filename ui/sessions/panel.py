@@ -106,15 +106,15 @@ class SessionsPanel(QFrame):
 
     def neighbor(self, session_id: str) -> str:
         """Return the session below this one, else the one above, skipping sessions in the trash."""
-        names = [
+        session_ids = [
             row.id
             for row in self._model.rows_of(self._model.session_indexes())
             if not row.trashed or row.id == session_id
         ]
-        if session_id not in names or len(names) < 2:
+        if session_id not in session_ids or len(session_ids) < 2:
             return ""
-        place = names.index(session_id)
-        return names[place + 1] if place + 1 < len(names) else names[place - 1]
+        index = session_ids.index(session_id)
+        return session_ids[index + 1] if index + 1 < len(session_ids) else session_ids[index - 1]
 
     def all_sessions(self) -> list[SessionRow]:
         """Return all sessions in the order of the list, including those in collapsed groups."""
@@ -132,8 +132,8 @@ class SessionsPanel(QFrame):
 
     def hit_positions(self) -> list[tuple[str, int]]:
         """Return session id and event number of each full-text match."""
-        found = [self._model.item(index) for index in self._model.session_indexes()]
-        return [(item.row.id, item.seq) for item in found if isinstance(item, SessionLine) and item.seq]
+        items = [self._model.item(index) for index in self._model.session_indexes()]
+        return [(item.row.id, item.seq) for item in items if isinstance(item, SessionLine) and item.seq]
 
     def mark_current(self, session_id: str) -> None:
         """Mark the session on display and select it for keyboard shortcuts; an empty id marks none."""
@@ -154,27 +154,26 @@ class SessionsPanel(QFrame):
         yield
         if (self._current(), self._selected()) == (current, selected):
             return
-        chosen, flags = self._view.selectionModel(), QItemSelectionModel.SelectionFlag
-        place = self._model.index_of(current)
-        if not place.isValid():
-            chosen.select(
-                self._view.currentIndex(), flags.ClearAndSelect
-            )  # its session was removed: select the neighbor
+        selection_model, flags = self._view.selectionModel(), QItemSelectionModel.SelectionFlag
+        current_index = self._model.index_of(current)
+        if not current_index.isValid():
+            # The session was removed: select the neighbor, to which Qt has moved the focus.
+            selection_model.select(self._view.currentIndex(), flags.ClearAndSelect)
             return
         if self._selected() != selected:
-            again = QItemSelection()
+            selection = QItemSelection()
             for index in filter(QModelIndex.isValid, map(self._model.index_of, selected)):
-                again.select(index, index)
-            chosen.select(again, flags.ClearAndSelect)
+                selection.select(index, index)
+            selection_model.select(selection, flags.ClearAndSelect)
         if self._current() != current:
-            chosen.setCurrentIndex(place, flags.NoUpdate)
+            selection_model.setCurrentIndex(current_index, flags.NoUpdate)
 
     def _select_shown(self) -> None:
         """Select the session on display without scrolling, because the user may be about to click a row."""
-        place = self._model.index_of(self._delegate.current_session)
-        if place.isValid() and place not in self._view.selectedIndexes():
+        index = self._model.index_of(self._delegate.current_session)
+        if index.isValid() and index not in self._view.selectedIndexes():
             self._view.setAutoScroll(False)
-            self._view.select_only(place)
+            self._view.select_only(index)
             self._view.setAutoScroll(True)
 
     def open_search(self) -> None:
@@ -193,7 +192,7 @@ class SessionsPanel(QFrame):
         self.footer.restyle(look)
         self._search.setFont(look.fonts.text)
         self._empty.setFont(look.fonts.second)
-        self._tint()
+        self._update_icon()
         self._view.fit_rows()
         self._view.viewport().update()
 
@@ -220,13 +219,13 @@ class SessionsPanel(QFrame):
         self._empty.setAlignment(Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignLeft)
         self._empty.setContentsMargins(14, 12, 14, 0)
         self._lay_out()
-        self._tint()
+        self._update_icon()
 
-    def _tint(self) -> None:
-        side, glyph = self._look.size(28), self._look.size(16)
-        self._search_button.setFixedSize(side, side)
-        self._search_button.setIconSize(QSize(glyph, glyph))
-        self._search_button.setIcon(icon("search", self._look.theme.second, glyph))
+    def _update_icon(self) -> None:
+        button_size, icon_size = self._look.size(28), self._look.size(16)
+        self._search_button.setFixedSize(button_size, button_size)
+        self._search_button.setIconSize(QSize(icon_size, icon_size))
+        self._search_button.setIcon(icon("search", self._look.theme.second, icon_size))
 
     def _lay_out(self) -> None:
         top = QHBoxLayout()
@@ -289,12 +288,12 @@ class SessionsPanel(QFrame):
         if names := [row.id for row in self._selected_rows() if not row.trashed]:
             self.action_requested.emit("trash", names)
 
-    def _open_menu(self, place: QPoint) -> None:
+    def _open_menu(self, position: QPoint) -> None:
         rows, item = self._selected_rows(), self._model.item(self._view.currentIndex())
         if rows:
-            session_menu(self._look, rows, lambda word: self._do_action(word, rows), self).popup(place)
+            session_menu(self._look, rows, lambda action: self._do_action(action, rows), self).popup(position)
         elif isinstance(item, SessionHeading) and item.key == TRASH:
-            heading_menu(self._look, item.count, lambda word: self._do_action(word, rows), self).popup(place)
+            heading_menu(self._look, item.count, lambda action: self._do_action(action, rows), self).popup(position)
 
     def _do_action(self, word: str, rows: list[SessionRow]) -> None:
         if word == "rename":
@@ -321,8 +320,8 @@ class SessionsPanel(QFrame):
             else:
                 self.chosen.emit(session_id)
 
-    def _filter(self, words: str) -> None:
-        self._model.search(words)
+    def _filter(self, query: str) -> None:
+        self._model.search(query)
         self._view.scrollToTop()
         self._update_empty()
         self._search_wait.start()
@@ -338,10 +337,10 @@ class SessionsPanel(QFrame):
     def _update_empty(self) -> None:
         """While the list is empty, show a hint on how to fill it."""
         empty = self._model.rowCount() == 0
-        words = self._search.text().strip()
-        if empty and words:
+        query = self._search.text().strip()
+        if empty and query:
             self._empty.setText(
-                self.tr("No session contains “{}”. Try fewer words, or press Esc to show all sessions.").format(words)
+                self.tr("No session contains “{}”. Try fewer words, or press Esc to show all sessions.").format(query)
             )
         elif empty:
             self._empty.setText(self.tr("No sessions yet. Select New session to start one."))

@@ -58,20 +58,20 @@ def group_sessions(
     """Group sessions in the order waiting, running, pinned, one group per day (newest first), archived, trashed."""
     today = to_local_time(now).date()
     groups: dict[str, list[SessionRow]] = {WAITING: [], RUNNING: [], PINNED: []}
-    away: dict[str, list[SessionRow]] = {ARCHIVED: [], TRASH: []}
+    collapsed_groups: dict[str, list[SessionRow]] = {ARCHIVED: [], TRASH: []}
     day, midnight = "", now + 1
     for row in sorted(rows, key=_sort_key, reverse=True):
         if row.parent and row.status != WAITING:  # a sub-agent is shown in its parent, unless it waits for the user
             continue
         if group := _group_of(row):
-            (away if group in away else groups)[group].append(row)
+            (collapsed_groups if group in collapsed_groups else groups)[group].append(row)
             continue
         if not day or row.updated_at < midnight:  # sorted newest first, so a day is computed once
-            when = to_local_time(row.updated_at)
-            day, midnight = day_heading(when.date(), today), start_of_day(when)
+            updated = to_local_time(row.updated_at)
+            day, midnight = day_heading(updated.date(), today), start_of_day(updated)
         groups.setdefault(day, []).append(row)
-    named = [*groups.items(), *away.items()]
-    return [item for key, members in named if members for item in _group(key, members, expanded)]
+    all_groups = [*groups.items(), *collapsed_groups.items()]
+    return [item for key, members in all_groups if members for item in _group(key, members, expanded)]
 
 
 def _group_of(row: SessionRow) -> str:
@@ -92,25 +92,25 @@ def changes_position(before: SessionRow, after: SessionRow) -> bool:
 
 
 def group_hits(
-    rows: Sequence[SessionRow], hits: Sequence[SessionHit], words: str, now: int
+    rows: Sequence[SessionRow], hits: Sequence[SessionHit], query: str, now: int
 ) -> list[SessionHeading | SessionLine]:
     """List the sessions whose title or folder matches, then the full-text matches."""
-    matching = [row for row in rows if matches(row, words) and not row.parent]
-    listed = group_sessions(matching, now)
-    named = {row.id for row in matching}
-    known = {row.id: row for row in rows}
-    found = [
-        SessionLine(known[hit.session_id], hit.text, hit.seq)
-        for hit in _first_per_session(hits, named)
-        if hit.session_id in known
+    matching = [row for row in rows if matches(row, query) and not row.parent]
+    items = group_sessions(matching, now)
+    matching_ids = {row.id for row in matching}
+    rows_by_id = {row.id: row for row in rows}
+    found_lines = [
+        SessionLine(rows_by_id[hit.session_id], hit.text, hit.seq)
+        for hit in _first_per_session(hits, matching_ids)
+        if hit.session_id in rows_by_id
     ]
-    if found:
-        listed.append(SessionHeading(FOUND, _tr("Found in the text"), len(found)))
-        listed.extend(found)
-    return listed
+    if found_lines:
+        items.append(SessionHeading(FOUND, _tr("Found in the text"), len(found_lines)))
+        items.extend(found_lines)
+    return items
 
 
-def matches(row: SessionRow, words: str) -> bool:
+def matches(row: SessionRow, query: str) -> bool:
     """Return whether every word appears in the title or folder.
 
     A number of one or two digits must begin a word of the title or be a whole word of the folder: paths contain many
@@ -119,10 +119,10 @@ def matches(row: SessionRow, words: str) -> bool:
     title, folder = row.title.casefold(), row.folder.casefold()
     text = f"{title} {folder}"
     return all(
-        any(one.startswith(word) for one in _words(title)) or word in _words(folder)
+        any(title_word.startswith(word) for title_word in _words(title)) or word in _words(folder)
         if word.isdigit() and len(word) <= SHORT_NUMBER_DIGITS
         else word in text
-        for word in words.casefold().split()
+        for word in query.casefold().split()
     )
 
 
@@ -132,19 +132,19 @@ def _words(text: str) -> list[str]:
 
 def second_line(row: SessionRow, home: str, *, short: bool = False) -> str:
     """Return the folder and what the session is doing or asking, or how it ended; `short` shortens the folder name."""
-    place = row.subagent or short_folder(row.folder, home)
+    folder_text = row.subagent or short_folder(row.folder, home)
     if short and not row.subagent:
-        place = _folder_name(place)
+        folder_text = _folder_name(folder_text)
     source = _tr("from {}").format(source_program(row.imported_from)) if row.imported_from and not row.subagent else ""
     origin = _tr("fork") if row.forked_from else ""  # a fork has the same title and folder as its origin
-    return " · ".join(part for part in (source, place, origin, _activity(row)) if part)
+    return " · ".join(part for part in (source, folder_text, origin, _activity(row)) if part)
 
 
-def _folder_name(place: str) -> str:
-    name = PurePath(place).name
+def _folder_name(path: str) -> str:
+    name = PurePath(path).name
     if len(name) > MAX_FOLDER_NAME_CHARS:
         name = f"{name[: MAX_FOLDER_NAME_CHARS // 2]}…{name[-MAX_FOLDER_NAME_CHARS // 3 :]}"
-    return min(place, f"…/{name}", key=len)
+    return min(path, f"…/{name}", key=len)
 
 
 def side_text(row: SessionRow, now: int) -> str:
@@ -200,7 +200,7 @@ def _sort_key(row: SessionRow) -> tuple[int, str]:
     return (row.created_at if row.status == RUNNING else row.updated_at, row.id)
 
 
-def _group(key: str, members: list[SessionRow], opened: Collection[str]) -> list[SessionHeading | SessionLine]:
+def _group(key: str, members: list[SessionRow], expanded_keys: Collection[str]) -> list[SessionHeading | SessionLine]:
     titles = {
         WAITING: _tr("Waiting for you"),
         RUNNING: _tr("Running"),
@@ -213,9 +213,9 @@ def _group(key: str, members: list[SessionRow], opened: Collection[str]) -> list
         count = sum(
             max(1, row.pending_requests) for row in members
         )  # counts requests, not sessions, to agree with the status line
-    shown = key not in COLLAPSIBLE or key in opened
-    lines = [SessionLine(row) for row in members] if shown else []
-    return [SessionHeading(key, titles.get(key, key), count, shown), *lines]
+    expanded = key not in COLLAPSIBLE or key in expanded_keys
+    lines = [SessionLine(row) for row in members] if expanded else []
+    return [SessionHeading(key, titles.get(key, key), count, expanded), *lines]
 
 
 def _first_per_session(hits: Sequence[SessionHit], without: set[str]) -> list[SessionHit]:

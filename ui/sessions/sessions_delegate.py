@@ -51,15 +51,15 @@ class SessionsDelegate(QStyledItemDelegate):
     def paint(
         self, painter: QPainter, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
     ) -> None:
-        item, place = index.data(Role.ITEM), option.rect
+        item, rect = index.data(Role.ITEM), option.rect
         if isinstance(item, SessionHeading):
-            self._paint_heading(painter, place, item)
+            self._paint_heading(painter, rect, item)
             if item.collapsible and self.keyboard_used and option.state & QStyle.StateFlag.State_HasFocus:
-                frame = place.adjusted(MARGIN, 6, -self.right_margin, 0)
+                frame = rect.adjusted(MARGIN, 6, -self.right_margin, 0)
                 draw_frame(painter, frame, RADIUS, None, self.look.theme.accent)
         elif isinstance(item, SessionLine):
-            self._paint_background(painter, place, item, option.state)
-            self._paint_line(painter, place, item)
+            self._paint_background(painter, rect, item, option.state)
+            self._paint_line(painter, rect, item)
 
     # Sessions are renamed in place.
 
@@ -87,56 +87,59 @@ class SessionsDelegate(QStyledItemDelegate):
         self, editor: QWidget, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
     ) -> None:
         height = editor.sizeHint().height()
-        place = option.rect.adjusted(TEXT_LEFT - 10, 0, -self.right_margin - 2, 0)
-        editor.setGeometry(QRect(place.left(), place.center().y() - height // 2, place.width(), height))
+        text_rect = option.rect.adjusted(TEXT_LEFT - 10, 0, -self.right_margin - 2, 0)
+        editor.setGeometry(QRect(text_rect.left(), text_rect.center().y() - height // 2, text_rect.width(), height))
 
-    def _paint_heading(self, painter: QPainter, place: QRect, heading: SessionHeading) -> None:
+    def _paint_heading(self, painter: QPainter, rect: QRect, heading: SessionHeading) -> None:
         theme, font = self.look.theme, self.look.fonts.label
-        bottom = place.adjusted(HEADING_LEFT, 6, -self.right_margin - INSET, 0)
+        text_rect = rect.adjusted(HEADING_LEFT, 6, -self.right_margin - INSET, 0)
         if heading.collapsible:
             size = self.look.size(CHEVRON)
             name = "chevron-down" if heading.expanded else "chevron-right"
             glyph = pixmap(name, theme.third, size, painter.device().devicePixelRatio())
-            painter.drawPixmap(QPoint(bottom.left() - 2, bottom.center().y() - size // 2 + 1), glyph)
-            bottom.setLeft(bottom.left() + size + 2)
-        left = draw_line(painter, bottom, heading.title, font, theme.third)
+            painter.drawPixmap(QPoint(text_rect.left() - 2, text_rect.center().y() - size // 2 + 1), glyph)
+            text_rect.setLeft(text_rect.left() + size + 2)
+        title_width = draw_line(painter, text_rect, heading.title, font, theme.third)
         if heading.count:
-            ink = theme.waiting if heading.key == WAITING else theme.third
-            draw_right_aligned(painter, bottom.adjusted(left, 0, 0, 0), str(heading.count), font, ink)
+            color = theme.waiting if heading.key == WAITING else theme.third
+            draw_right_aligned(painter, text_rect.adjusted(title_width, 0, 0, 0), str(heading.count), font, color)
 
-    def _paint_background(self, painter: QPainter, place: QRect, line: SessionLine, state: QStyle.StateFlag) -> None:
+    def _paint_background(self, painter: QPainter, rect: QRect, line: SessionLine, state: QStyle.StateFlag) -> None:
         theme = self.look.theme
-        ground = place.adjusted(MARGIN, 0, -self.right_margin, 0)
+        background_rect = rect.adjusted(MARGIN, 0, -self.right_margin, 0)
         if line.row.id == self.current_session:
-            draw_selection(painter, ground, theme, RADIUS)
+            draw_selection(painter, background_rect, theme, RADIUS)
         elif self.multiple_selected and state & QStyle.StateFlag.State_Selected:
-            draw_frame(painter, ground, RADIUS, theme.bubble, theme.accent)
+            draw_frame(painter, background_rect, RADIUS, theme.bubble, theme.accent)
         elif state & QStyle.StateFlag.State_MouseOver:
-            draw_frame(painter, ground, RADIUS, blend(theme.selection, theme.panel, 0.5), None)
+            draw_frame(painter, background_rect, RADIUS, blend(theme.selection, theme.panel, 0.5), None)
         if self.keyboard_used and state & QStyle.StateFlag.State_HasFocus:
-            draw_frame(painter, ground, RADIUS, None, theme.accent)
+            draw_frame(painter, background_rect, RADIUS, None, theme.accent)
 
-    def _paint_line(self, painter: QPainter, place: QRect, line: SessionLine) -> None:
+    def _paint_line(self, painter: QPainter, rect: QRect, line: SessionLine) -> None:
         theme, fonts, row = self.look.theme, self.look.fonts, line.row
-        above, below = QFontMetrics(fonts.strong).height(), QFontMetrics(fonts.second).height()
-        top = place.top() + (place.height() - above - below - 1) // 2
-        right = place.right() - self.right_margin - INSET
+        title_height, second_height = QFontMetrics(fonts.strong).height(), QFontMetrics(fonts.second).height()
+        top = rect.top() + (rect.height() - title_height - second_height - 1) // 2
+        right = rect.right() - self.right_margin - INSET
         glyph_size = self.look.size(ICON)
-        left = TEXT_LEFT + glyph_size - ICON
-        first = QRect(left, top, right - left, above)
+        text_left = TEXT_LEFT + glyph_size - ICON
+        title_rect = QRect(text_left, top, right - text_left, title_height)
         ratio = painter.device().devicePixelRatio()
         needs_approval = row.status == "waiting" and row.activity_kind == "permission"
-        shown = "shield-question-mark" if needs_approval else status_icon(row.status)
-        glyph = pixmap(shown, theme.status(row.status), glyph_size, ratio)
-        painter.drawPixmap(QPoint(MARGIN + INSET, top + (above - glyph_size) // 2), glyph)
-        side = side_text(row, self._clock())
-        taken = draw_right_aligned(painter, first, side, fonts.second, theme.third) + GAP if side else 0
-        draw_line(painter, first.adjusted(0, 0, -taken, 0), row.title, fonts.strong, theme.text)
-        under = QRect(left, top + above + 1, right - left, below)
-        draw_line(painter, under, line.match or self._second_line(row, under.width()), fonts.second, theme.third)
+        icon_name = "shield-question-mark" if needs_approval else status_icon(row.status)
+        glyph = pixmap(icon_name, theme.status(row.status), glyph_size, ratio)
+        painter.drawPixmap(QPoint(MARGIN + INSET, top + (title_height - glyph_size) // 2), glyph)
+        age_text = side_text(row, self._clock())
+        age_width = 0
+        if age_text:
+            age_width = draw_right_aligned(painter, title_rect, age_text, fonts.second, theme.third) + GAP
+        draw_line(painter, title_rect.adjusted(0, 0, -age_width, 0), row.title, fonts.strong, theme.text)
+        second_rect = QRect(text_left, top + title_height + 1, right - text_left, second_height)
+        second_text = line.match or self._second_line(row, second_rect.width())
+        draw_line(painter, second_rect, second_text, fonts.second, theme.third)
 
-    def _second_line(self, row: SessionRow, room: int) -> str:
+    def _second_line(self, row: SessionRow, text_width: int) -> str:
         """Return the second line, with the folder shortened if the activity would not fit."""
         text = second_line(row, self._home)
-        fits = QFontMetrics(self.look.fonts.second).horizontalAdvance(text) <= room
+        fits = QFontMetrics(self.look.fonts.second).horizontalAdvance(text) <= text_width
         return text if fits else second_line(row, self._home, short=True)

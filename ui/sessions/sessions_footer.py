@@ -26,21 +26,21 @@ class SessionsFooter(QWidget):
         grid.setContentsMargins(8, 8, 8, 8)
         grid.setSpacing(2)
         self._buttons: dict[str, FooterButton] = {}
-        for place, (name, title, icon) in enumerate((*pages, SETTINGS)):
+        for index, (name, title, icon) in enumerate((*pages, SETTINGS)):
             button = FooterButton(look, self.tr(title), name=f"sessions.{name}", icon=icon)
-            button.clicked.connect(lambda _=False, name=name: self._want(name))
+            button.clicked.connect(lambda _=False, name=name: self._request_page(name))
             self._buttons[name] = button
-            grid.addWidget(button, place // COLUMNS, place % COLUMNS)
+            grid.addWidget(button, index // COLUMNS, index % COLUMNS)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
         column.addWidget(hairline())
         column.addLayout(grid)
 
-    def mark_current(self, shown: str) -> None:
+    def mark_current(self, current: str) -> None:
         """Mark the page on display; an empty ID marks none."""
         for name, button in self._buttons.items():
-            button.set_current(name == shown)
+            button.set_current(name == current)
 
     def set_badge(self, name: str, number: int) -> None:
         """Set the number of items that wait for the user on a page."""
@@ -50,7 +50,7 @@ class SessionsFooter(QWidget):
         for button in self._buttons.values():
             button.restyle(look)
 
-    def _want(self, name: str) -> None:
+    def _request_page(self, name: str) -> None:
         if name == SETTINGS[0]:
             self.settings_requested.emit()
         else:

@@ -41,7 +41,7 @@ class SessionsModel(QAbstractListModel):
         super().__init__(parent)
         self._home, self._clock = home, clock
         self._rows: dict[str, SessionRow] = {}
-        self._words = ""
+        self._query = ""
         self._hits: tuple[SessionHit, ...] = ()
         self._items: list[SessionHeading | SessionLine] = []
         self._expanded: frozenset[str] = frozenset()
@@ -50,9 +50,9 @@ class SessionsModel(QAbstractListModel):
         self._rows = {row.id: row for row in rows}
         self.rearrange()
 
-    def search(self, words: str, hits: Sequence[SessionHit] = ()) -> None:
+    def search(self, query: str, hits: Sequence[SessionHit] = ()) -> None:
         """Show only sessions that match these words; empty words show all."""
-        self._words, self._hits = words.strip(), tuple(hits)
+        self._query, self._hits = query.strip(), tuple(hits)
         self.rearrange()
 
     def rearrange(self) -> None:
@@ -75,12 +75,12 @@ class SessionsModel(QAbstractListModel):
         if [_key(item) for item in target] == [_key(item) for item in self._items]:
             self._refresh(target)
             return
-        wanted = {_key(item) for item in target} - {moved}
-        staying = {_key(item) for item in self._items} & wanted
-        if _ordered(target, staying) != _ordered(self._items, staying):
+        target_keys = {_key(item) for item in target} - {moved}
+        staying_keys = {_key(item) for item in self._items} & target_keys
+        if _ordered(target, staying_keys) != _ordered(self._items, staying_keys):
             self.rearrange()  # the day has changed, so any group may have moved
             return
-        self._remove_where(lambda item: _key(item) not in wanted)
+        self._remove_where(lambda item: _key(item) not in target_keys)
         self._insert_missing(target)
 
     def remove_sessions(self, names: Iterable[str]) -> None:
@@ -95,8 +95,8 @@ class SessionsModel(QAbstractListModel):
 
     def rows_of(self, indexes: Iterable[Index]) -> list[SessionRow]:
         """Return the sessions at these indexes, in the order of the list."""
-        found = [self.item(index) for index in sorted(indexes, key=lambda index: index.row())]
-        return [item.row for item in found if isinstance(item, SessionLine)]
+        items = [self.item(index) for index in sorted(indexes, key=lambda index: index.row())]
+        return [item.row for item in items if isinstance(item, SessionLine)]
 
     def session_indexes(self) -> list[QModelIndex]:
         """Return the indexes of the visible sessions, without headings."""
@@ -170,8 +170,8 @@ class SessionsModel(QAbstractListModel):
                 return None
 
     def _arranged(self) -> list[SessionHeading | SessionLine]:
-        if self._words:
-            return group_hits(list(self._rows.values()), self._hits, self._words, self._clock())
+        if self._query:
+            return group_hits(list(self._rows.values()), self._hits, self._query, self._clock())
         return group_sessions(self._rows.values(), self._clock(), self._expanded)
 
     def _repaint(self, row: SessionRow) -> None:

@@ -83,13 +83,13 @@ class SessionsView(QTableView):
         index = self.indexAt(event.pos())
         if event.reason() == QContextMenuEvent.Reason.Keyboard:
             index = self.currentIndex()
-            place = self.visualRect(index).center()
+            position = self.visualRect(index).center()
         else:
-            place = event.pos()
+            position = event.pos()
             if index.isValid() and index not in self.selectedIndexes():
                 self.setCurrentIndex(index)
         if index.isValid():
-            self.menu_requested.emit(self.viewport().mapToGlobal(place))
+            self.menu_requested.emit(self.viewport().mapToGlobal(position))
         event.accept()
 
     def sizeHint(self) -> QSize:

@@ -8,13 +8,13 @@ MIN_WIDTH = 420
 class CentralArea(QWidget):
     """A stack of widgets; `show_part` shows one of them."""
 
-    def __init__(self, notice: QWidget, toast: QWidget, *parts: QWidget) -> None:
+    def __init__(self, notice: QWidget, toast: QWidget, *widgets: QWidget) -> None:
         super().__init__()
         self._stack = QStackedWidget()
         self._stack.setMinimumWidth(MIN_WIDTH)
         self._stack.addWidget(QWidget())  # shown until the sessions have been read
-        for part in parts:
-            self._stack.addWidget(part)
+        for widget in widgets:
+            self._stack.addWidget(widget)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)

@@ -26,11 +26,11 @@ class CloseGuard(QObject):
         if not unsaved:
             return True
         self._selection.choose_page(unsaved[0][0])
-        words = ", ".join(words for _, words in unsaved)
+        descriptions = ", ".join(descriptions for _, descriptions in unsaved)
         ConfirmDialog(
             self._look,
             self.tr("Close without saving?"),
-            self.tr("Unsaved changes: {}.").format(words),
+            self.tr("Unsaved changes: {}.").format(descriptions),
             self.tr("Close without saving"),
             self._shell.shut_down,
             self._shell,

@@ -45,14 +45,14 @@ class CommandActions(QObject):
 
     def entries(self) -> list[PaletteEntry]:
         """Return the palette entries; commands that are currently disabled stay listed but are dimmed."""
-        known = icon_names()
+        icons = icon_names()
         return [
             PaletteEntry(
                 command.id,
                 self.tr(command.text),
                 self.tr(command.group),
                 shortcut_text(command),
-                command.icon if command.icon in known else "",
+                command.icon if command.icon in icons else "",
                 enabled=self.by_id[command.id].isEnabled(),
             )
             for command in COMMANDS

@@ -45,13 +45,13 @@ class CommandHandlers(QObject):
         super().__init__(window)
         self._look, self._window, self._state, self._parts = look, window, state, parts
         self.palette = Palette(look, window)
-        self.actions = CommandActions({**handlers, **self._of_sessions()}, window)
+        self.actions = CommandActions({**handlers, **self._session_handlers()}, window)
 
     def restyle(self, look: Look) -> None:
         self._look = look
         self.palette.restyle(look)
 
-    def _of_sessions(self) -> Handlers:
+    def _session_handlers(self) -> Handlers:
         sessions, selection = self._parts.sessions, self._parts.selection
         return {
             "palette.commands": self.open_commands,
@@ -89,7 +89,7 @@ class CommandHandlers(QObject):
 
     def open_commands(self) -> None:
         recent = self._state.text("recent").split()
-        self.palette.open_with(self.actions.entries(), self.tr("Type a command"), self._do, recent)
+        self.palette.open_with(self.actions.entries(), self.tr("Type a command"), self._run_and_record, recent)
 
     def open_sessions(self) -> None:
         self.pick_session(self.tr("Go to session"), self._parts.selection.choose_session)
@@ -116,14 +116,14 @@ class CommandHandlers(QObject):
     def compare(self) -> None:
         """Compare the current session with the one it was forked from; otherwise the page asks for the other one."""
         row = self._row()
-        shown = (row.forked_from, row.id) if row.forked_from else (row.id,) if row.id else ()
-        self._parts.selection.choose_page("compare", *shown)
+        sessions = (row.forked_from, row.id) if row.forked_from else (row.id,) if row.id else ()
+        self._parts.selection.choose_page("compare", *sessions)
 
-    def _do(self, name: str) -> None:
+    def _run_and_record(self, command_id: str) -> None:
         """Run a command chosen in the palette, and record it as recently used."""
-        kept = [name, *(each for each in self._state.text("recent").split() if each != name)]
-        self._state.set_text("recent", " ".join(kept[:KEEP_RECENT]))
-        self.actions.trigger(name)
+        earlier_ids = [each for each in self._state.text("recent").split() if each != command_id]
+        self._state.set_text("recent", " ".join([command_id, *earlier_ids][:KEEP_RECENT]))
+        self.actions.trigger(command_id)
 
     def _row(self) -> SessionRow:
         return self._parts.row(self._parts.selection.session)

@@ -66,14 +66,14 @@ class MainWindow(QWidget):
         self.pane = StepPane(look, self._reading)
         self._folder = data_folder
         home = str(data_folder)
-        self.sessions = SessionsPanel(look, pages=[(one.id, one.title, one.icon) for one in PAGES if one.listed])
+        self.sessions = SessionsPanel(look, pages=[(page.id, page.title, page.icon) for page in PAGES if page.listed])
         self.start = StartPanel(look, data_folder=home)
         self.status = StatusLine(look, data_folder=home)
         self.notice = ErrorBar(look)
         self.inbox = InboxMenu(look, self.session_index.pending, self)
         self.toast = Toast(look)
         self.pages = PageStack(self._page_parts)
-        self.split_view = SplitView(self._build_side, self.session_index, selection, state)
+        self.split_view = SplitView(self._build_pane, self.session_index, selection, state)
         self._step = StepPaneUpdater(self.view.page, self.pane)
         self.setObjectName("window.content")
         self._lay_out()
@@ -83,7 +83,7 @@ class MainWindow(QWidget):
         self._connect()
         self._unsaved = CloseGuard(look, shell, self.pages, selection)
         shell.set_content(self)
-        shell.closing.connect(self._leave)
+        shell.closing.connect(self._on_closing)
         self._columns.apply_widths()
 
     @property
@@ -126,13 +126,13 @@ class MainWindow(QWidget):
 
     def show_waiting(self) -> None:
         """Read the waiting requests and show those of the visible sessions."""
-        self._look_for_questions()
+        self._refresh_requests()
         self.split_view.show_questions()
 
-    def apply_updates(self, facts: Sequence[object]) -> None:
+    def apply_updates(self, updates: Sequence[object]) -> None:
         """Apply a batch of engine updates."""
-        self.pane.live_output.apply(facts)
-        batch, shown = sort_updates(facts), self.selection.session
+        self.pane.live_output.apply(updates)
+        batch, current_session = sort_updates(updates), self.selection.session
         if batch.deleted:
             self.remove_sessions(batch.deleted)
         if batch.servers:
@@ -141,15 +141,15 @@ class MainWindow(QWidget):
         for row in batch.touched.values():
             self.sessions.update_session(row)
         if requests_changed:
-            self._look_for_questions()
-        fresh = self.session_index.take_new()
-        self.pages.apply_updates(facts)
-        self.split_view.apply_updates(batch, fresh if self._centre.shows(self.split_view) else ())
+            self._refresh_requests()
+        new_sessions = self.session_index.take_new()
+        self.pages.apply_updates(updates)
+        self.split_view.apply_updates(batch, new_sessions if self._central_area.shows(self.split_view) else ())
         if batch.touched:
             self._step.update(batch)
-        if shown in batch.touched:
+        if current_session in batch.touched:
             self._enable_commands()
-        if any(draft.session == shown for draft in batch.drafts):
+        if any(draft.session == current_session for draft in batch.drafts):
             self.pane.show_live()
 
     def show_error(self, error: ErrorDetails) -> None:
@@ -192,12 +192,12 @@ class MainWindow(QWidget):
         self.split_view.save_state()
         self.split_view.save_drafts()
 
-    def restore_draft(self, session: str, words: str) -> None:
+    def restore_draft(self, session: str, text: str) -> None:
         """Put text that could not be sent back into the composer."""
-        side = next((side for side in self.split_view.panes if side.session == session), self.split_view.active_pane)
-        side.drafts.restore(session, words, side.session)
+        pane = next((pane for pane in self.split_view.panes if pane.session == session), self.split_view.active_pane)
+        pane.drafts.restore(session, text, pane.session)
 
-    def _look_for_questions(self) -> None:
+    def _refresh_requests(self) -> None:
         if self._reading.reader is None:
             return
         count = self.session_index.requests.refresh()
@@ -221,19 +221,19 @@ class MainWindow(QWidget):
         """Show a page instead of the session, whose view keeps its state."""
         self.sessions.mark_current("")
         self._columns.fit_pane(False)
-        self._centre.show_part(self.pages)
+        self._central_area.show_part(self.pages)
         self.pages.open(name, self.selection.target)
 
     def _show_session(self) -> None:
-        name = self.selection.session
-        found = bool(name) and self.session_index.find(name) is not None
-        self.sessions.mark_current(name if found else "")
-        if not found:
-            self._centre.show_part(self.start)
+        session = self.selection.session
+        exists = bool(session) and self.session_index.find(session) is not None
+        self.sessions.mark_current(session if exists else "")
+        if not exists:
+            self._central_area.show_part(self.start)
             self._columns.fit_pane(False)
             return
-        self.split_view.show_session(name)
-        self._centre.show_part(self.split_view)
+        self.split_view.show_session(session)
+        self._central_area.show_part(self.split_view)
         self._step.follow(self.view.page)
         self._fit_pane()
 
@@ -250,10 +250,10 @@ class MainWindow(QWidget):
     def show_start(self) -> None:
         self.selection.choose_session("")
 
-    def start_with(self, words: str) -> None:
+    def start_with(self, task: str) -> None:
         """Show the start screen with this task filled in."""
         self.show_start()
-        self.start.form.fill(words)
+        self.start.form.fill(task)
         self.start.form.focus_task()
 
     def _actions(self) -> dict[str, Callable[[], object]]:
@@ -286,8 +286,8 @@ class MainWindow(QWidget):
         self.commands.actions.enable(window_states(row, waiting=waiting, undo=undo, has_tab=tab, is_split=sides))
 
     def _lay_out(self) -> None:
-        self._centre = CentralArea(self.notice, self.toast, self.start, self.split_view, self.pages)
-        self._columns = WindowColumns(self._look, self._state, self.sessions, self._centre, self.pane)
+        self._central_area = CentralArea(self.notice, self.toast, self.start, self.split_view, self.pages)
+        self._columns = WindowColumns(self._look, self._state, self.sessions, self._central_area, self.pane)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(0)
@@ -296,8 +296,8 @@ class MainWindow(QWidget):
         layout.addWidget(self.status)
 
     def _connect(self) -> None:
-        self._connect_side(self.split_view.active_pane)
-        self.split_view.pane_created.connect(self._connect_side)
+        self._connect_pane(self.split_view.active_pane)
+        self.split_view.pane_created.connect(self._connect_pane)
         self.sessions.compare_requested.connect(partial(self.selection.choose_page, "compare"))
         self.split_view.changed.connect(self._follow_desk)
         self.sessions.open_requested.connect(self.split_view.open_session)
@@ -327,7 +327,7 @@ class MainWindow(QWidget):
         """Select a row of the session to which the step in the step pane belongs."""
         self.view.show_row(self.view.page.model.row_number(self.pane.session, row))
 
-    def _build_side(self) -> SessionPane:
+    def _build_pane(self) -> SessionPane:
         return SessionPane(
             self._look,
             self.session_index,
@@ -337,16 +337,16 @@ class MainWindow(QWidget):
             show_error=self.show_error,
         )
 
-    def _connect_side(self, side: SessionPane) -> None:
+    def _connect_pane(self, pane: SessionPane) -> None:
         """Connect a pane's signals, which apply to the active session: any user input in a pane activates it."""
-        view = side.view
+        view = pane.view
         view.page.compare.connect(self.commands.compare)
         view.page.step_chosen.connect(lambda _: self._step.show() if view is self.view else None)
         view.page.tab_chosen.connect(lambda _: self._fit_pane())
         view.composer.command_submitted.connect(self.commands.actions.trigger)
         view.composer.set_commands(self.commands.actions.slash())
-        view.composer.attached.rejected.connect(lambda what, why: self.show_error(ErrorDetails(what, why)))
-        view.review_requested.connect(self._review)
+        view.composer.attached.rejected.connect(lambda error, cause: self.show_error(ErrorDetails(error, cause)))
+        view.review_requested.connect(self._open_proposals)
         view.asking.unsent_text.connect(self.restore_draft)
 
     def _follow_desk(self) -> None:
@@ -368,17 +368,17 @@ class MainWindow(QWidget):
             if panel.badge_count and panel.listed:
                 self.sessions.footer.set_badge(panel.id, panel.badge_count(self._reading))
 
-    def _review(self, of: str) -> None:
+    def _open_proposals(self, kind: str) -> None:
         """Show the open proposals of memories or of skills on their page."""
-        about = ("proposed",) if of == "memory" else ()
-        self.selection.choose_page("memory" if about else "skills", *about)
+        filters = ("proposed",) if kind == "memory" else ()
+        self.selection.choose_page("memory" if filters else "skills", *filters)
 
-    def _leave(self) -> None:
+    def _on_closing(self) -> None:
         self.save_state()
         self.closed.emit()
 
     def _fit_pane(self) -> None:
-        fits = self._centre.shows(self.split_view) and not self.view.wide
+        fits = self._central_area.shows(self.split_view) and not self.view.wide
         self._columns.fit_pane(fits, double=self.split_view.is_split)
 
     # Qt overrides

@@ -52,15 +52,15 @@ class PageStack(QStackedWidget):
             last: QWidget | None = page.focusWidget()
             (page if last is None else last).setFocus(Qt.FocusReason.OtherFocusReason)
 
-    def apply_updates(self, facts: Sequence[object]) -> None:
+    def apply_updates(self, updates: Sequence[object]) -> None:
         """Pass a batch to the visible page. Hidden pages refresh when they are opened."""
         page = self.currentWidget()
         if isinstance(page, PanelPage) and self.isVisible():
-            page.apply_updates(facts)
+            page.apply_updates(updates)
 
     def unsaved_changes(self) -> list[tuple[str, str]]:
         """Return (page id, description) for each page with unsaved changes."""
-        return [(name, words) for name, page in self._built.items() if (words := page.unsaved_changes())]
+        return [(name, description) for name, page in self._built.items() if (description := page.unsaved_changes())]
 
     def restyle(self, look: Look) -> None:
         for page in self._built.values():

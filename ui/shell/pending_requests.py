@@ -33,24 +33,24 @@ class PendingRequests:
 
     def refresh(self) -> int:
         """Read the open requests from the event log and return their number."""
-        before = {asked.id for _, asked in self.pending}
+        known_ids = {request.id for _, request in self.pending}
         self.pending = self._read()
-        self._fresh = {name for name, asked in self.pending if asked.id not in before}
+        self._fresh = {name for name, request in self.pending if request.id not in known_ids}
         return len(self.pending)
 
     def _read(self) -> list[tuple[str, OpenRequest]]:
         reader = self._reading.reader
         if reader is None:
             return []
-        found: list[tuple[str, OpenRequest]] = list(reader.questions())
-        found += [
-            (one.session, PendingPermission(one.request, one.arguments, one.requested_at))
-            for one in reader.permission_requests()
+        pending: list[tuple[str, OpenRequest]] = list(reader.questions())
+        pending += [
+            (permission.session, PendingPermission(permission.request, permission.arguments, permission.requested_at))
+            for permission in reader.permission_requests()
         ]
-        return sorted(found, key=lambda pair: pair[1].asked_at)
+        return sorted(pending, key=lambda pair: pair[1].asked_at)
 
     def of_session(self, session: str) -> list[OpenRequest]:
-        return [asked for name, asked in self.pending if name == session]
+        return [request for name, request in self.pending if name == session]
 
     def take_new(self) -> Collection[str]:
         """Return the sessions in which the last refresh found new requests. A second call returns none."""
@@ -59,8 +59,8 @@ class PendingRequests:
 
     def next_session(self, session: str) -> str:
         """Return the next waiting session after `session`, wrapping around; an empty string if none waits."""
-        names = list(dict.fromkeys(name for name, _ in self.pending))
-        if not names:
+        sessions = list(dict.fromkeys(name for name, _ in self.pending))
+        if not sessions:
             return ""
-        place = names.index(session) + 1 if session in names else 0
-        return names[place % len(names)]
+        index = sessions.index(session) + 1 if session in sessions else 0
+        return sessions[index % len(sessions)]

@@ -11,10 +11,10 @@ from ui.style.icons import status_icon
 from ui.style.theme import STATUS_TOKENS
 
 
-def session_entries(rows: Iterable[SessionRow], shown: str) -> list[PaletteEntry]:
-    """Return the entries in the order of `rows`, with the session `shown` at the end and without trashed sessions."""
+def session_entries(rows: Iterable[SessionRow], current: str) -> list[PaletteEntry]:
+    """Return the entries in the order of `rows`, with the session `current` at the end and without trashed sessions."""
     home, now = str(Path.home()), wall_clock()
-    listed = sorted((row for row in rows if not row.trashed), key=lambda row: row.id == shown)
+    listed = sorted((row for row in rows if not row.trashed), key=lambda row: row.id == current)
     return [
         PaletteEntry(
             row.id,

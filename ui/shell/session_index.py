@@ -52,7 +52,7 @@ class SessionIndex:
 
     def pending(self) -> list[tuple[SessionRow, OpenRequest]]:
         """Return the requests that wait for the user with their sessions, oldest first."""
-        return [(self.row(name), asked) for name, asked in self.requests.pending]
+        return [(self.row(name), request) for name, request in self.requests.pending]
 
     def pending_in(self, session: str) -> Sequence[OpenRequest]:
         return self.requests.of_session(session)

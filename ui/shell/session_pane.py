@@ -29,15 +29,15 @@ class SessionPane(QWidget):
     """The user clicked in this pane."""
 
     def __init__(
-        self, look: Look, known: SessionIndex, state: WindowState,
+        self, look: Look, session_index: SessionIndex, state: WindowState,
         *, folder: Path, reply_draft: Callable[[str], str], show_error: Callable[[ErrorDetails], None],
     ) -> None:  # fmt: skip
         super().__init__()
-        self._known, self._reply_draft = known, reply_draft
+        self._session_index, self._reply_draft = session_index, reply_draft
         self.session = ""
-        self.view = SessionView(look, known.reader)
+        self.view = SessionView(look, session_index.reader)
         self.drafts = UnsentDrafts(self.view.composer, state, folder, show_error)
-        self.tabs = SessionTabs(look, known.row)
+        self.tabs = SessionTabs(look, session_index.row)
         self._below = hairline()
         self._below.hide()
         column = QVBoxLayout(self)
@@ -48,14 +48,14 @@ class SessionPane(QWidget):
         column.addWidget(self.view, 1)
         self.tabs.tabs_changed.connect(lambda: self._below.setVisible(self.tabs.count() > 0))
 
-    def set_names(self, name: str, words: str) -> None:
+    def set_names(self, object_name: str, accessible_name: str) -> None:
         """Set the object name, for tests and scripts, and the accessible name."""
-        self.setObjectName(name)
-        self.setAccessibleName(words)
+        self.setObjectName(object_name)
+        self.setAccessibleName(accessible_name)
 
     def show_session(self, name: str) -> None:
         """Show a session, or refresh it if it is shown already. For an unknown ID, only `session` becomes empty."""
-        row = self._known.find(name)
+        row = self._session_index.find(name)
         if row is None:
             self.session = ""
             return
@@ -67,7 +67,7 @@ class SessionPane(QWidget):
         self._show_draft()
 
     def show_questions(self) -> None:
-        self.view.show_questions(self._known.pending_in(self.session))
+        self.view.show_questions(self._session_index.pending_in(self.session))
 
     def apply_updates(self, batch: UpdateBatch, fresh: Collection[str]) -> None:
         """Apply a batch of updates. `fresh` holds the sessions with new requests: if this is one, focus its request,

@@ -38,22 +38,22 @@ class SessionTabs(QTabBar):
         self.setElideMode(Qt.TextElideMode.ElideRight)
         self.setUsesScrollButtons(True)
         self.setFont(look.fonts.text)
-        self.tabBarClicked.connect(self._go)
+        self.tabBarClicked.connect(self._request_session_at)
         self.tabMoved.connect(lambda *_: self.tabs_changed.emit())
         self.hide()
 
     def permanent(self) -> list[str]:
         """Return the sessions with a permanent tab."""
-        return [name for name in self._all() if name != self._passing]
+        return [name for name in self._session_ids() if name != self._passing]
 
     def open(self, names: Sequence[str]) -> None:
         """Open permanent tabs for these sessions, making a temporary tab permanent."""
         for name in names:
             if name == self._passing:
                 self._passing = ""
-            elif name not in self._all():
+            elif name not in self._session_ids():
                 self._add(name)
-        self._settle()
+        self._on_tabs_changed()
 
     def set_temporary(self, name: str) -> None:
         """Show the temporary tab for a session; an empty id, or a session with a permanent tab, removes it."""
@@ -61,74 +61,74 @@ class SessionTabs(QTabBar):
             name = ""
         if name != self._passing:
             if self._passing:
-                self.removeTab(self._all().index(self._passing))
+                self.removeTab(self._session_ids().index(self._passing))
             self._passing = name
             if name:
                 self._add(name)
-            self._settle()
+            self._on_tabs_changed()
 
     def close(self, name: str) -> None:  # type: ignore[override]  # closes a tab; the tab bar itself is never closed
         """Remove the tab of a session, if it has one."""
-        if name in self._all():
-            self.removeTab(self._all().index(name))
+        if name in self._session_ids():
+            self.removeTab(self._session_ids().index(name))
             self._passing = "" if name == self._passing else self._passing
-            self._settle()
+            self._on_tabs_changed()
 
     def set_current(self, name: str, *, active: bool = True) -> None:
         """Highlight the tab of the session shown; `active` means that this pane is the active one."""
-        self.marked = name if name in self._all() else ""
+        self.marked = name if name in self._session_ids() else ""
         if self.marked:
-            self.setCurrentIndex(self._all().index(name))
+            self.setCurrentIndex(self._session_ids().index(name))
         # Qt always has a current tab; the style sheet shows it as current only if it is marked.
         set_style_properties(self, none=not self.marked, away=not active)
 
     def refresh(self, name: str) -> None:
         """Update the title and status icon of a tab."""
-        if name in self._all():
-            place, row = self._all().index(name), self._row(name)
-            self.setTabText(place, visible(row.title).replace("&", "&&"))
-            self.setTabToolTip(place, visible(row.title))
-            self.setTabIcon(place, icon(status_icon(row.status), self._look.theme.status(row.status)))
+        if name in self._session_ids():
+            index, row = self._session_ids().index(name), self._row(name)
+            self.setTabText(index, visible(row.title).replace("&", "&&"))
+            self.setTabToolTip(index, visible(row.title))
+            self.setTabIcon(index, icon(status_icon(row.status), self._look.theme.status(row.status)))
 
-    def neighbor(self, name: str, step: int) -> str:
+    def neighbor(self, name: str, offset: int) -> str:
         """Return the session of the next (1) or previous (-1) tab, wrapping around; empty if there are no tabs."""
-        names = self._all()
-        place = names.index(name) + step if name in names else 0
-        return names[place % len(names)] if names else ""
+        names = self._session_ids()
+        index = names.index(name) + offset if name in names else 0
+        return names[index % len(names)] if names else ""
 
     def restyle(self, look: Look) -> None:
         self._look = look
         self.setFont(look.fonts.text)
-        for place, name in enumerate(self._all()):
-            self._give_button(place, name)
+        for index, name in enumerate(self._session_ids()):
+            self._add_close_button(index, name)
             self.refresh(name)
 
-    def _all(self) -> list[str]:
-        return [str(self.tabData(place)) for place in range(self.count())]
+    def _session_ids(self) -> list[str]:
+        return [str(self.tabData(index)) for index in range(self.count())]
 
     def _add(self, name: str) -> None:
-        place = self.addTab("")
-        self.setTabData(place, name)
-        self._give_button(place, name)
+        index = self.addTab("")
+        self.setTabData(index, name)
+        self._add_close_button(index, name)
         self.refresh(name)
 
-    def _give_button(self, place: int, name: str) -> None:
-        made = QToolButton()
-        made.setObjectName("tabs.close")
-        made.setAccessibleName(self.tr("Close tab"))
-        made.setToolTip(self.tr("Close tab (Ctrl+W); the session is kept"))
-        side = self._look.size(GLYPH)
-        made.setFixedSize(side + 6, side + 6)
-        made.setIconSize(QSize(side, side))
-        made.setIcon(icon("x", self._look.theme.second, side))
-        made.clicked.connect(lambda: self.close_requested.emit(name))
-        self.setTabButton(place, QTabBar.ButtonPosition.RightSide, made)
+    def _add_close_button(self, index: int, name: str) -> None:
+        button = QToolButton()
+        button.setObjectName("tabs.close")
+        button.setAccessibleName(self.tr("Close tab"))
+        button.setToolTip(self.tr("Close tab (Ctrl+W); the session is kept"))
+        icon_size = self._look.size(GLYPH)
+        button.setFixedSize(icon_size + 6, icon_size + 6)
+        button.setIconSize(QSize(icon_size, icon_size))
+        button.setIcon(icon("x", self._look.theme.second, icon_size))
+        button.clicked.connect(lambda: self.close_requested.emit(name))
+        self.setTabButton(index, QTabBar.ButtonPosition.RightSide, button)
 
-    def _go(self, place: int) -> None:
-        if place >= 0:
-            self.session_requested.emit(self._all()[place])
+    def _request_session_at(self, index: int) -> None:
+        if index >= 0:
+            self.session_requested.emit(self._session_ids()[index])
 
-    def _settle(self) -> None:
+    def _on_tabs_changed(self) -> None:
         self.setVisible(self.count() > 0)
         self.tabs_changed.emit()
 
@@ -143,8 +143,8 @@ class SessionTabs(QTabBar):
             super().mousePressEvent(event)
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
-        place = self.tabAt(event.position().toPoint())
-        if event.button() == Qt.MouseButton.MiddleButton and place >= 0:
-            self.close_requested.emit(self._all()[place])
+        index = self.tabAt(event.position().toPoint())
+        if event.button() == Qt.MouseButton.MiddleButton and index >= 0:
+            self.close_requested.emit(self._session_ids()[index])
             return
         super().mouseReleaseEvent(event)

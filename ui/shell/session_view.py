@@ -84,7 +84,7 @@ class SessionView(QWidget):
         page.review_requested.connect(
             lambda: self.review_requested.emit("memory" if "memory" in self._proposed else "skill")
         )
-        page.set_run_end_source(self._end_of)
+        page.set_run_end_source(self._run_end)
         self.waterfall.step_chosen.connect(self._choose_elsewhere)
         self.changes.row_requested.connect(self.show_row)
         self.decisions.row_requested.connect(self.show_row)
@@ -143,10 +143,10 @@ class SessionView(QWidget):
         if self.page.current_tab == TIMELINE:
             self.waterfall.apply(changes)
 
-    def show_questions(self, asked: Sequence[OpenRequest]) -> None:
+    def show_questions(self, requests: Sequence[OpenRequest]) -> None:
         """Show the oldest open question or permission request of this session above the composer."""
         self._fit_question()
-        self.asking.show_requests(self._row.id, self._row.title, asked)
+        self.asking.show_requests(self._row.id, self._row.title, requests)
 
     def focus_question(self, *, navigated: bool = False) -> None:
         """Move the focus to the open request, unless the user is typing.
@@ -163,8 +163,16 @@ class SessionView(QWidget):
 
     def restyle(self, look: Look) -> None:
         self._look = look
-        for part in (self.page, self.waterfall, self.changes, self.context, self.decisions, self.composer, self.asking):
-            part.restyle(look)
+        for widget in (
+            self.page,
+            self.waterfall,
+            self.changes,
+            self.context,
+            self.decisions,
+            self.composer,
+            self.asking,
+        ):
+            widget.restyle(look)
 
     def focus_composer(self) -> None:
         """Show the steps and focus the composer."""
@@ -217,15 +225,15 @@ class SessionView(QWidget):
 
     def _on_history_changed(self) -> None:
         """Update the tabs and run cards after the history scan has read more events."""
-        past = self.scan.past
-        added, removed = past.line_totals()
+        history = self.scan.past
+        added, removed = history.line_totals()
         lines = [(f"+{added}", "done")] * bool(added) + [(f"−{removed}", "failed")] * bool(removed)
-        if not lines and past.files:
-            lines = [(str(len(past.files)), "second")]
+        if not lines and history.files:
+            lines = [(str(len(history.files)), "second")]
         self.page.show_figures(CHANGES, lines)
-        count = f"{len(past.decisions):,}" if past.decisions else ""
+        count = f"{len(history.decisions):,}" if history.decisions else ""
         self.page.show_figures(DECISIONS, [(count, "second")] if count else [])
-        self.page.set_run_end_source(self._end_of)
+        self.page.set_run_end_source(self._run_end)
         if self.page.current_tab in {CHANGES, DECISIONS}:
             self._fill_tab(self.page.current_tab)
 
@@ -234,22 +242,22 @@ class SessionView(QWidget):
         proposed = self._rows.proposed_by(self._row.id)
         if proposed != self._proposed:
             self._proposed = proposed
-            self.page.set_run_end_source(self._end_of)
+            self.page.set_run_end_source(self._run_end)
 
-    def _end_of(self, step: Step) -> RunEnd:
+    def _run_end(self, step: Step) -> RunEnd:
         """Return the data for the card at the end of a run."""
-        past = self.scan.past
+        history = self.scan.past
         files = tuple(
-            RunFileChange(f.path, f.added, f.removed, f.created and f.has_contents)
-            for f in past.changed_files_of_run(step.run)
+            RunFileChange(file.path, file.added, file.removed, file.created and file.has_contents)
+            for file in history.changed_files_of_run(step.run)
         )
-        rating = CardRating(*past.ratings.get(step.run, ("", "")))
+        rating = CardRating(*history.ratings.get(step.run, ("", "")))
         waiting = sum(self._proposed.values()) if step.run == self._row.runs else 0  # shown only at the last run
         latest = step.run == self._row.runs and not self._row.imported_from
-        again = latest and self._row.status == step.status == "failed"
-        model, error = self.page.model, past.errors.get(step.run)
+        can_retry = latest and self._row.status == step.status == "failed"
+        model, error = self.page.model, history.errors.get(step.run)
         idle = ended_idle(model.opening(step.run))
-        return RunEnd(model.header(step.run), files, rating, waiting, error, again, idle)
+        return RunEnd(model.header(step.run), files, rating, waiting, error, can_retry, idle)
 
     def _open_step(self, step: Step) -> None:
         """Open the question of a waiting row as a dialog."""

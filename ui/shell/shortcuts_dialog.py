@@ -45,42 +45,42 @@ class ShortcutsDialog(QDialog):
         self.setObjectName("keys")
         self.setWindowTitle(self.tr("Keyboard shortcuts"))
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        inside = QWidget()
-        columns = QHBoxLayout(inside)
+        content = QWidget()
+        columns = QHBoxLayout(content)
         columns.setContentsMargins(24, 16, 36, 16)
         columns.setSpacing(32)
-        titled = shortcut_groups()
-        half = (sum(len(lines) + 2 for _, lines in titled) + 1) // 2
-        column, height = self._column(columns), 0
-        for title, lines in titled:
+        groups = shortcut_groups()
+        half = (sum(len(lines) + 2 for _, lines in groups) + 1) // 2
+        column, height = self._add_column(columns), 0
+        for title, lines in groups:
             if height >= half:
-                column, height = self._column(columns), 0
-            column.insertWidget(column.count() - 1, self._group(title, lines))
+                column, height = self._add_column(columns), 0
+            column.insertWidget(column.count() - 1, self._build_group(title, lines))
             height += len(lines) + 2
-        scroll = FittingScrollArea(inside)
+        scroll = FittingScrollArea(content)
         close = Button(look, self.tr("Close"), name="keys.close", hint=self.tr("Esc"))
         close.clicked.connect(self.accept)
-        foot = QHBoxLayout()
-        foot.setContentsMargins(16, 8, 16, 12)
-        foot.addStretch(1)
-        foot.addWidget(close)
-        whole = QVBoxLayout(self)
-        whole.setContentsMargins(0, 0, 0, 0)
-        whole.addWidget(scroll, 1)
-        whole.addLayout(foot)
+        button_row = QHBoxLayout()
+        button_row.setContentsMargins(16, 8, 16, 12)
+        button_row.addStretch(1)
+        button_row.addWidget(close)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.addWidget(scroll, 1)
+        layout.addLayout(button_row)
         self.resize(look.size(720), look.size(640))
 
-    def _column(self, columns: QHBoxLayout) -> QVBoxLayout:
-        made = QVBoxLayout()
-        made.setSpacing(16)
-        made.addStretch(1)
-        columns.addLayout(made, 1)
-        return made
+    def _add_column(self, columns: QHBoxLayout) -> QVBoxLayout:
+        column = QVBoxLayout()
+        column.setSpacing(16)
+        column.addStretch(1)
+        columns.addLayout(column, 1)
+        return column
 
-    def _group(self, title: str, lines: list[tuple[str, str]]) -> QWidget:
+    def _build_group(self, title: str, lines: list[tuple[str, str]]) -> QWidget:
         fonts = self._look.fonts
-        made = QWidget()
-        grid = QGridLayout(made)
+        group = QWidget()
+        grid = QGridLayout(group)
         grid.setContentsMargins(0, 0, 0, 0)
         grid.setHorizontalSpacing(16)
         grid.setVerticalSpacing(4)
@@ -90,7 +90,7 @@ class ShortcutsDialog(QDialog):
             chip = label(keys, fonts.caption, "key")
             grid.addWidget(chip, number, 1, Qt.AlignmentFlag.AlignRight)
         grid.setColumnStretch(0, 1)
-        return made
+        return group
 
 
 def shortcut_groups() -> list[tuple[str, list[tuple[str, str]]]]:

@@ -28,10 +28,10 @@ class SplitView(QWidget):
     """The second pane was created."""
 
     def __init__(
-        self, build: Callable[[], SessionPane], known: SessionIndex, selection: Selection, state: WindowState
+        self, build: Callable[[], SessionPane], session_index: SessionIndex, selection: Selection, state: WindowState
     ) -> None:
         super().__init__()
-        self._build, self._known, self._selection, self._state = build, known, selection, state
+        self._build, self._session_index, self._selection, self._state = build, session_index, selection, state
         self._split = QSplitter(Qt.Orientation.Horizontal)
         self._split.setObjectName("desk")
         self._split.setHandleWidth(1)
@@ -39,21 +39,21 @@ class SplitView(QWidget):
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.addWidget(self._split)
-        self._sides: list[SessionPane] = []
+        self._all_panes: list[SessionPane] = []
         self._watched, self._restored = False, False
-        self._moved = QTimer(self, singleShot=True, interval=0)
-        self._moved.timeout.connect(self._follow_keyboard)
+        self._focus_timer = QTimer(self, singleShot=True, interval=0)
+        self._focus_timer.timeout.connect(self._follow_keyboard)
         self.active_pane = self._add()
-        self._call()
+        self._name_panes()
 
     @property
     def panes(self) -> list[SessionPane]:
         """The visible panes, from left to right."""
-        return self._sides if self.is_split else self._sides[:1]
+        return self._all_panes if self.is_split else self._all_panes[:1]
 
     @property
     def is_split(self) -> bool:
-        return len(self._sides) == 2 and not self._sides[1].isHidden()
+        return len(self._all_panes) == 2 and not self._all_panes[1].isHidden()
 
     @property
     def active_view(self) -> SessionView:
@@ -63,7 +63,7 @@ class SplitView(QWidget):
     @property
     def other_pane(self) -> SessionPane | None:
         """The visible pane that is not active, if the view is split."""
-        return next((side for side in self.panes if side is not self.active_pane), None)
+        return next((pane for pane in self.panes if pane is not self.active_pane), None)
 
     @property
     def other_session(self) -> str:
@@ -77,23 +77,24 @@ class SplitView(QWidget):
 
     def restore(self, *, activate: bool) -> None:
         """Restore tabs and split from the stored window state; with `activate`, also which pane was active."""
-        state, known = self._state, self._known
-        tabs, besides = ([name for name in state.text(key).split() if name in known] for key in ("tabs", "beside.tabs"))
-        beside, worked = state.text("beside"), state.text("side") == "beside"
+        state, session_index = self._state, self._session_index
+        tabs = [session for session in state.text("tabs").split() if session in session_index]
+        other_tabs = [session for session in state.text("beside.tabs").split() if session in session_index]
+        other_session, other_was_active = state.text("beside"), state.text("side") == "beside"
         self._restored = True
         self.active_pane.tabs.open(tabs)
-        if beside in known and beside != self.active_pane.session:
-            self.show_in_other_pane(beside)
-            self._sides[1].tabs.open(besides)
-            if activate and worked:
-                self._selection.choose_session(beside)
-        self._mark()
+        if other_session in session_index and other_session != self.active_pane.session:
+            self.show_in_other_pane(other_session)
+            self._all_panes[1].tabs.open(other_tabs)
+            if activate and other_was_active:
+                self._selection.choose_session(other_session)
+        self._update_tabs()
 
     def show_session(self, name: str) -> None:
         """Activate a session in the pane that shows it or has a tab for it, or else in the active pane."""
-        self.active_pane = self._side_of(name)
+        self.active_pane = self._pane_of(name)
         self.active_pane.show_session(name)
-        self._mark()
+        self._update_tabs()
 
     def show_in_other_pane(self, name: str) -> None:
         """Show a session in the other pane, splitting the view if needed; an empty id closes the other pane."""
@@ -102,11 +103,11 @@ class SplitView(QWidget):
                 self._close(self.other_pane)
         elif name != self.active_pane.session:
             (self.other_pane or self._open()).show_session(name)
-            self._mark()
+            self._update_tabs()
 
     def show_sub_agent(self, parent: str, call: str) -> None:
         """Show the sub-agent that tool call `call` of session `parent` started in the other pane."""
-        children = self._known.reader.children(parent)
+        children = self._session_index.reader.children(parent)
         if child := next((child.id for child in children if child.parent_call == call), ""):
             self.show_in_other_pane(child)
 
@@ -116,26 +117,26 @@ class SplitView(QWidget):
             self._selection.choose_session(self.other_pane.session)
             self.active_view.page.focus_tab()
 
-    def move_to_other_pane(self, stays: str = "") -> bool:
+    def move_to_other_pane(self, replacement: str = "") -> bool:
         """Move the active session to the other pane.
 
         Its old pane then shows `stays`, else its next tab, else the session of the other pane. If none of these exists,
         nothing changes and the result is False.
         """
         source, name = self.active_pane, self.active_pane.session
-        rest = [each for each in source.tabs.permanent() if each != name]
-        next_session = stays or (rest[0] if rest else self.other_session)
+        other_tabs = [tab for tab in source.tabs.permanent() if tab != name]
+        next_session = replacement or (other_tabs[0] if other_tabs else self.other_session)
         if next_session in {"", name}:
             return False
-        kept = self.active_has_tab
+        had_tab = self.active_has_tab
         source.tabs.close(name)
         target = self.other_pane or self._open()
         source.show_session(next_session)
         target.show_session(name)
-        if kept:
+        if had_tab:
             target.tabs.open([name])
         self.active_pane = target
-        self._mark()
+        self._update_tabs()
         self.active_view.page.focus_tab()
         return True
 
@@ -145,7 +146,7 @@ class SplitView(QWidget):
             self.active_pane.tabs.close(self.active_pane.session)
         else:
             self.active_pane.tabs.open([self.active_pane.session])
-        self._mark()
+        self._update_tabs()
 
     def close_tab(self) -> None:
         """Close the tab of the active session."""
@@ -160,30 +161,30 @@ class SplitView(QWidget):
         if word == "beside":
             self.show_in_other_pane(session)
         else:
-            self._side_of(session).tabs.open([session])
-            self._mark()
+            self._pane_of(session).tabs.open([session])
+            self._update_tabs()
 
     def apply_updates(self, batch: UpdateBatch, fresh: Collection[str]) -> None:
         """Apply a batch of updates. A new request (in a session of `fresh`) is focused only in the active pane."""
-        for side in self.panes:
-            side.apply_updates(batch, fresh if side is self.active_pane else ())
+        for pane in self.panes:
+            pane.apply_updates(batch, fresh if pane is self.active_pane else ())
 
     def show_questions(self) -> None:
-        for side in self.panes:
-            side.show_questions()
+        for pane in self.panes:
+            pane.show_questions()
 
     def remove_sessions(self, names: Collection[str]) -> None:
         """Close panes and tabs of deleted sessions."""
-        for side in self._sides:
-            side.remove_sessions(names)
-        for side in self.panes:
-            if not side.session and self.is_split:
-                self._close(side)
-        self._mark()
+        for pane in self._all_panes:
+            pane.remove_sessions(names)
+        for pane in self.panes:
+            if not pane.session and self.is_split:
+                self._close(pane)
+        self._update_tabs()
 
     def restyle(self, look: Look) -> None:
-        for side in self._sides:
-            side.restyle(look)
+        for pane in self._all_panes:
+            pane.restyle(look)
 
     def save_state(self) -> None:
         """Store tabs, split and active pane in the window state."""
@@ -199,110 +200,110 @@ class SplitView(QWidget):
 
     def save_drafts(self) -> None:
         """Save the drafts of all composers now instead of after their delay."""
-        for side in self._sides:
-            side.view.composer.flush_draft()
+        for pane in self._all_panes:
+            pane.view.composer.flush_draft()
 
     def stop_reading(self) -> None:
         """Stop reading the event log, which is about to be closed."""
-        for side in self._sides:
-            side.view.stop_reading()
+        for pane in self._all_panes:
+            pane.view.stop_reading()
 
     def _add(self) -> SessionPane:
-        side = self._build()
-        self._sides.append(side)
-        self._split.addWidget(side)
-        side.tabs.session_requested.connect(self._selection.choose_session)
-        side.tabs.tabs_changed.connect(self.save_state)
-        side.tabs.close_requested.connect(lambda name: self._close_tab(side, name))
-        side.view.page.step_opened.connect(self._open_origin)
-        side.activated.connect(lambda: self._turn_to(side))
-        return side
+        pane = self._build()
+        self._all_panes.append(pane)
+        self._split.addWidget(pane)
+        pane.tabs.session_requested.connect(self._selection.choose_session)
+        pane.tabs.tabs_changed.connect(self.save_state)
+        pane.tabs.close_requested.connect(lambda name: self._close_tab(pane, name))
+        pane.view.page.step_opened.connect(self._open_origin)
+        pane.activated.connect(lambda: self._activate(pane))
+        return pane
 
     def _open(self) -> SessionPane:
         """Split the view and return the new pane, which is on the right."""
-        if len(self._sides) == 1:
+        if len(self._all_panes) == 1:
             self.pane_created.emit(self._add())
-        side = self._sides[1]
-        self._split.addWidget(side)  # moves it to the right if it was on the left before
-        side.show()
+        pane = self._all_panes[1]
+        self._split.addWidget(pane)  # moves it to the right if it was on the left before
+        pane.show()
         half = self._split.width() // 2
         self._split.setSizes([half, half])
-        self._call()
-        return side
+        self._name_panes()
+        return pane
 
-    def _close(self, side: SessionPane) -> None:
+    def _close(self, pane: SessionPane) -> None:
         """Close a pane; the remaining one takes over its tabs."""
-        stays = next(each for each in self._sides if each is not side)
+        remaining = next(other for other in self._all_panes if other is not pane)
         focused: QWidget | None = self.window().focusWidget()
-        names, worked = side.tabs.permanent(), self.active_pane is side
-        side.tabs.set_temporary("")
-        for name in names:
-            side.tabs.close(name)
-        side.session = ""
-        self._sides, self.active_pane = [stays, side], stays
-        self._call()
-        stays.tabs.open(names)
-        if focused and side.isAncestorOf(focused):
+        tab_sessions, was_active = pane.tabs.permanent(), self.active_pane is pane
+        pane.tabs.set_temporary("")
+        for name in tab_sessions:
+            pane.tabs.close(name)
+        pane.session = ""
+        self._all_panes, self.active_pane = [remaining, pane], remaining
+        self._name_panes()
+        remaining.tabs.open(tab_sessions)
+        if focused and pane.isAncestorOf(focused):
             self.active_view.page.focus_tab()
-        side.hide()
-        if worked and stays.session:
-            self._selection.choose_session(stays.session)
-        self._mark()
+        pane.hide()
+        if was_active and remaining.session:
+            self._selection.choose_session(remaining.session)
+        self._update_tabs()
 
-    def _side_of(self, name: str) -> SessionPane:
+    def _pane_of(self, name: str) -> SessionPane:
         """Return the pane that shows a session, else the pane that has a tab for it, else the active pane."""
-        shown = next((side for side in self.panes if name and side.session == name), None)
-        return shown or next((side for side in self.panes if name in side.tabs.permanent()), self.active_pane)
+        showing_pane = next((pane for pane in self.panes if name and pane.session == name), None)
+        return showing_pane or next((pane for pane in self.panes if name in pane.tabs.permanent()), self.active_pane)
 
-    def _call(self) -> None:
-        left, right = self.tr("Left session"), self.tr("Right session")
-        for side, name, words in zip(self._sides, ("side", "beside"), (left, right), strict=False):
-            side.set_names(name, words)
+    def _name_panes(self) -> None:
+        names = (("side", self.tr("Left session")), ("beside", self.tr("Right session")))
+        for pane, (object_name, accessible_name) in zip(self._all_panes, names, strict=False):
+            pane.set_names(object_name, accessible_name)
 
     def _open_origin(self, step: Step) -> None:
         """Open the original session when the user activates the row of a fork."""
-        if step.kind == "fork" and self._known.find(step.object):
+        if step.kind == "fork" and self._session_index.find(step.object):
             self._selection.choose_session(step.object)
 
-    def _turn_to(self, side: SessionPane) -> None:
-        if side is not self.active_pane and side.session:
-            self._selection.choose_session(side.session)
+    def _activate(self, pane: SessionPane) -> None:
+        if pane is not self.active_pane and pane.session:
+            self._selection.choose_session(pane.session)
 
-    def _close_tab(self, side: SessionPane, name: str) -> None:
+    def _close_tab(self, pane: SessionPane, name: str) -> None:
         """Close a tab. In a split view, the pane then shows its next tab, or closes if there is none."""
-        follows = next((each for each in side.tabs.permanent() if each != name), "")
-        side.tabs.close(name)
-        if self.is_split and name == side.session:
-            if follows:
-                side.show_session(follows)
-                if side is self.active_pane:
-                    self._selection.choose_session(follows)
+        next_session = next((session for session in pane.tabs.permanent() if session != name), "")
+        pane.tabs.close(name)
+        if self.is_split and name == pane.session:
+            if next_session:
+                pane.show_session(next_session)
+                if pane is self.active_pane:
+                    self._selection.choose_session(next_session)
             else:
-                self._close(side)
-        self._mark()
+                self._close(pane)
+        self._update_tabs()
 
-    def _mark(self) -> None:
+    def _update_tabs(self) -> None:
         """Update the tabs. In a split view, a session without a permanent tab gets a temporary tab."""
-        for side in self.panes:
+        for pane in self.panes:
             for other in self.panes:
-                if other is not side and side.session in other.tabs.permanent():
-                    other.tabs.close(side.session)
-                    side.tabs.open([side.session])
-            side.tabs.set_temporary(side.session if self.is_split else "")
-            side.tabs.set_current(side.session, active=side is self.active_pane)
+                if other is not pane and pane.session in other.tabs.permanent():
+                    other.tabs.close(pane.session)
+                    pane.tabs.open([pane.session])
+            pane.tabs.set_temporary(pane.session if self.is_split else "")
+            pane.tabs.set_current(pane.session, active=pane is self.active_pane)
         self.save_state()
         self.changed.emit()
 
-    def _watch(self, *, on: bool) -> None:
+    def _watch_focus(self, *, on: bool) -> None:
         """Connect to focus changes only while visible: during teardown Qt reports focus changes to deleted widgets."""
         if on != self._watched:
             self._watched = on
             changed = self.window().windowHandle().focusObjectChanged
             if on:
-                changed.connect(self._moved.start)
+                changed.connect(self._focus_timer.start)
             else:
-                changed.disconnect(self._moved.start)
-                self._moved.stop()
+                changed.disconnect(self._focus_timer.start)
+                self._focus_timer.stop()
 
     def _follow_keyboard(self) -> None:
         """Activate the pane where the focus settles.
@@ -310,17 +311,17 @@ class SplitView(QWidget):
         It is called with a delay: when a focused widget is hidden, Qt first moves the focus to an arbitrary neighbor.
         """
         focused: QWidget | None = self.window().focusWidget()
-        for side in self.panes:
-            if focused and side.isAncestorOf(focused):
-                self._turn_to(side)
+        for pane in self.panes:
+            if focused and pane.isAncestorOf(focused):
+                self._activate(pane)
                 return
 
     # Qt overrides
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
-        self._watch(on=True)
+        self._watch_focus(on=True)
 
     def hideEvent(self, event: QHideEvent) -> None:
         super().hideEvent(event)
-        self._watch(on=False)
+        self._watch_focus(on=False)

@@ -36,9 +36,11 @@ class StatusLine(QFrame):
         self._waiting.clicked.connect(lambda: self.inbox_requested.emit(self._waiting))
         self._commands = Button(look, self.tr("Commands"), name="status.commands", tone="quiet", hint=self.tr("Ctrl+K"))
         self._commands.clicked.connect(lambda: self.commands_requested.emit())
-        self._help = self._glyph("status.help", self.tr("Help"), self.tr("Help (F1)"), self.help_requested.emit)
+        self._help = self._icon_button("status.help", self.tr("Help"), self.tr("Help (F1)"), self.help_requested.emit)
         title = self.tr("Switch between light and dark theme")
-        self._theme = self._glyph("status.theme", title, f"{title} (Ctrl+Shift+L)", self.theme_toggle_requested.emit)
+        self._theme = self._icon_button(
+            "status.theme", title, f"{title} (Ctrl+Shift+L)", self.theme_toggle_requested.emit
+        )
         row = QHBoxLayout(self)
         row.setContentsMargins(16, 0, 10, 0)
         row.setSpacing(8)
@@ -48,7 +50,7 @@ class StatusLine(QFrame):
         self._traces.hide()
         self._work = ElidedLabel("", look.fonts.second, "second", name="status.work")
         stop = self.tr("Cancel the import. What was read is kept, and importing again continues there")
-        self._cancel = self._glyph("status.cut", self.tr("Cancel the import"), stop, self.cancel_requested.emit)
+        self._cancel = self._icon_button("status.cut", self.tr("Cancel the import"), stop, self.cancel_requested.emit)
         self.show_work("")
         row.addWidget(self._data, 1)
         row.addWidget(self._work)
@@ -79,13 +81,13 @@ class StatusLine(QFrame):
         """Show the port on which OpenTelemetry traces are received; 0 means that receiving is off."""
         self._traces.setVisible(port > 0)
         self._traces.show_text(self.tr("Receiving traces on port {}").format(port))
-        where = self.tr("Programs on this computer can send traces here. Change this in Settings, under Network")
-        self._traces.setToolTip(where)
+        tooltip = self.tr("Programs on this computer can send traces here. Change this in Settings, under Network")
+        self._traces.setToolTip(tooltip)
 
-    def show_work(self, words: str, *, cancelable: bool = False) -> None:
+    def show_work(self, text: str, *, cancelable: bool = False) -> None:
         """Show background work such as an import; an empty text hides it. `cancelable` shows the cancel button."""
-        self._work.setVisible(bool(words))
-        self._work.show_text(words)
+        self._work.setVisible(bool(text))
+        self._work.show_text(text)
         self._cancel.setVisible(cancelable)
 
     def show_servers(self, states: McpServerStates) -> None:
@@ -99,8 +101,11 @@ class StatusLine(QFrame):
             text = self.tr("Starting an MCP server…")
         else:
             text = self.tr("1 MCP server") if count == 1 else self.tr("{} MCP servers").format(count)
-        words = {"open": self.tr("running"), "starting": self.tr("starting"), "ready": self.tr("ready")}
-        lines = [f"{s.name}: {s.error.message if s.error else words.get(s.health, s.health)}" for s in states.servers]
+        health_texts = {"open": self.tr("running"), "starting": self.tr("starting"), "ready": self.tr("ready")}
+        lines = []
+        for server in states.servers:
+            health = server.error.message if server.error else health_texts.get(server.health, server.health)
+            lines.append(f"{server.name}: {health}")
         self._servers.setText(text)
         self._servers.setAccessibleName(text)
         self._servers.setAccessibleDescription("\n".join(lines))
@@ -137,10 +142,10 @@ class StatusLine(QFrame):
             button.setIconSize(QSize(glyph, glyph))
             button.setIcon(icon(name, look.theme.second, glyph))
 
-    def _glyph(self, name: str, title: str, tip: str, act: Callable[[], object]) -> QToolButton:
-        made = QToolButton()
-        made.setObjectName(name)
-        made.setAccessibleName(title)
-        made.setToolTip(tip)
-        made.clicked.connect(lambda: act())
-        return made
+    def _icon_button(self, name: str, title: str, tooltip: str, on_click: Callable[[], object]) -> QToolButton:
+        button = QToolButton()
+        button.setObjectName(name)
+        button.setAccessibleName(title)
+        button.setToolTip(tooltip)
+        button.clicked.connect(lambda: on_click())
+        return button

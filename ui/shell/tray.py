@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from PySide6.QtCore import QObject, Qt, QTimer, Signal
+from PySide6.QtCore import QObject, QRect, Qt, QTimer, Signal
 from PySide6.QtGui import QColor, QFont, QIcon, QPainter, QPixmap
 from PySide6.QtWidgets import QApplication, QMenu, QSystemTrayIcon, QWidget
 
@@ -37,7 +37,7 @@ class Tray(QObject):
         super().__init__(window)
         self._app = app
         self._window, self._picture, self._waiting, self._clock, self._dot = window, picture, waiting, clock, dot
-        self._known = {request.id for _, request in waiting()}
+        self._known_ids = {request.id for _, request in waiting()}
         self._notified = ""
         self._icon = QSystemTrayIcon(picture, self)
         self._menu = QMenu(window)
@@ -64,10 +64,10 @@ class Tray(QObject):
         self._icon.setIcon(with_badge(self._picture, number, self._dot))
         self._icon.setToolTip(self.tr("Journeyman: {} waiting for you").format(number) if number else "Journeyman")
         self._app.setBadgeNumber(number)
-        if any(request.id not in self._known for _, request in waiting):
+        if any(request.id not in self._known_ids for _, request in waiting):
             self._delay.start()
         else:
-            self._known = {request.id for _, request in waiting}
+            self._known_ids = {request.id for _, request in waiting}
 
     def rebuild_menu(self) -> None:
         """Rebuild the menu."""
@@ -75,7 +75,7 @@ class Tray(QObject):
         menu.clear()
         for row, request in waiting[:MAX_ENTRIES]:
             action = menu.addAction(entry_text(row, request, self._clock()))
-            action.triggered.connect(self._chooser(row.id))
+            action.triggered.connect(self._choose_handler(row.id))
         if waiting:
             menu.addSeparator()
         menu.addAction(self.tr("Open Journeyman")).triggered.connect(lambda: self.show_requested.emit(""))
@@ -90,8 +90,8 @@ class Tray(QObject):
     def _notify(self) -> None:
         """Show a notification for new requests, unless the window is active and shows them itself."""
         waiting = self._waiting()
-        new = [(row, request) for row, request in waiting if request.id not in self._known]
-        self._known = {request.id for _, request in waiting}
+        new = [(row, request) for row, request in waiting if request.id not in self._known_ids]
+        self._known_ids = {request.id for _, request in waiting}
         if not new or self._window.isActiveWindow():
             return
         self._notified = new[0][0].id
@@ -104,7 +104,7 @@ class Tray(QObject):
             waiting = self._waiting()
             self.show_requested.emit(waiting[0][0].id if waiting else "")
 
-    def _chooser(self, session: str) -> Callable[[], None]:
+    def _choose_handler(self, session: str) -> Callable[[], None]:
         return lambda: self.show_requested.emit(session)
 
 
@@ -119,30 +119,31 @@ def notification_text(new: WaitingRequests) -> tuple[str, str]:
     return f"Journeyman ({len(new)})", _shorten(", ".join(sessions[:3]) + more)
 
 
-def with_badge(picture: QIcon, number: int, dot: QColor) -> QIcon:
+def with_badge(icon: QIcon, number: int, badge_color: QColor) -> QIcon:
     """Return the icon with a number badge."""
     if not number:
-        return picture
-    made = QIcon()
-    for side in SIDES:
-        drawn = QPixmap(side, side)
-        drawn.fill(Qt.GlobalColor.transparent)
-        with QPainter(drawn) as painter:
+        return icon
+    badged_icon = QIcon()
+    for icon_size in SIDES:
+        drawing = QPixmap(icon_size, icon_size)
+        drawing.fill(Qt.GlobalColor.transparent)
+        with QPainter(drawing) as painter:
             painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-            picture.paint(painter, 0, 0, side, side)
-            wide = max(9, side * 5 // 8)
+            icon.paint(painter, 0, 0, icon_size, icon_size)
+            badge_size = max(9, icon_size * 5 // 8)
             painter.setPen(Qt.PenStyle.NoPen)
-            painter.setBrush(dot)
-            painter.drawEllipse(side - wide, side - wide, wide, wide)
+            painter.setBrush(badge_color)
+            badge_rect = QRect(icon_size - badge_size, icon_size - badge_size, badge_size, badge_size)
+            painter.drawEllipse(badge_rect)
             font = QFont("Inter")
-            font.setPixelSize(max(7, wide * 3 // 4))
+            font.setPixelSize(max(7, badge_size * 3 // 4))
             font.setWeight(QFont.Weight.Bold)
             painter.setFont(font)
-            painter.setPen(QColor("black") if dot.lightness() > 110 else QColor("white"))
+            painter.setPen(QColor("black") if badge_color.lightness() > 110 else QColor("white"))
             text = str(number) if number < 10 else "9+"
-            painter.drawText(side - wide, side - wide, wide, wide, Qt.AlignmentFlag.AlignCenter, text)
-        made.addPixmap(drawn)
-    return made
+            painter.drawText(badge_rect, Qt.AlignmentFlag.AlignCenter, text)
+        badged_icon.addPixmap(drawing)
+    return badged_icon
 
 
 def _shorten(text: str, max_length: int = MAX_TEXT) -> str:

@@ -29,21 +29,21 @@ class UnsentDrafts:
         self._state.set_draft(session, "")
         self._keep_files(session, ())
 
-    def restore(self, session: str, words: str, shown: str) -> None:
+    def restore(self, session: str, text: str, current_session: str) -> None:
         """Put text that could not be sent back into the draft of its session, unless the user has started a new draft.
 
-        `shown` is the session in the composer.
+        `current_session` is the session in the composer.
         """
-        if shown == session and not self._composer.draft():
-            self._composer.set_session(session, words)
+        if current_session == session and not self._composer.draft():
+            self._composer.set_session(session, text)
         elif not self._state.draft(session):
-            self._state.set_draft(session, words)
+            self._state.set_draft(session, text)
 
     def _keep_files(self, session: str, files: Sequence[AttachedFile]) -> None:
         try:
             self._files.save(session, files)
         except OSError as error:
-            what = "The attachments could not be stored and will be lost on restart."
+            message = "The attachments could not be stored and will be lost on restart."
             self._show_error(
-                ErrorDetails(what, f"{error.strerror or error}.", "Send the message now, or free up disk space.")
+                ErrorDetails(message, f"{error.strerror or error}.", "Send the message now, or free up disk space.")
             )

@@ -31,20 +31,20 @@ class UpdateBatch:
         return [step for update in self.updates if update.session.id == session for step in update.steps]
 
 
-def sort_updates(facts: Sequence[object]) -> UpdateBatch:
-    made = UpdateBatch()
-    for fact in facts:
-        match fact:
+def sort_updates(updates: Sequence[object]) -> UpdateBatch:
+    batch = UpdateBatch()
+    for update in updates:
+        match update:
             case JournalUpdate():
-                made.touched[fact.session.id] = fact.session
-                made.updates.append(fact)
-                made.requests_changed = made.requests_changed or isinstance(fact.entry.event, REQUEST_EVENTS)
+                batch.touched[update.session.id] = update.session
+                batch.updates.append(update)
+                batch.requests_changed = batch.requests_changed or isinstance(update.entry.event, REQUEST_EVENTS)
             case LiveUpdate():
-                made.drafts.append(fact)
+                batch.drafts.append(update)
             case SessionsPurged():
-                made.deleted += fact.sessions
+                batch.deleted += update.sessions
             case McpServerStates():
-                made.servers = fact
+                batch.servers = update
             case _:
-                raise TypeError(fact)
-    return made
+                raise TypeError(update)
+    return batch

@@ -34,9 +34,9 @@ class WindowColumns(QSplitter):
 
     def apply_widths(self) -> None:
         """Set the column widths to the stored ones, or to the defaults."""
-        left = int(self._state.number("sidebar_width", self._look.size(SIDEBAR)))
-        right = int(self._state.number("pane_width", self._look.size(STEP_PANE)))
-        self.setSizes([left, max(1, self.window().width() - left - right), right])
+        sidebar_width = int(self._state.number("sidebar_width", self._look.size(SIDEBAR)))
+        pane_width = int(self._state.number("pane_width", self._look.size(STEP_PANE)))
+        self.setSizes([sidebar_width, max(1, self.window().width() - sidebar_width - pane_width), pane_width])
 
     def restyle(self, look: Look) -> None:
         """Scale the sidebar and the step pane with the text size, even while they are hidden."""
@@ -71,10 +71,10 @@ class WindowColumns(QSplitter):
     def toggle_pane(self) -> None:
         self.show_pane(not self._pane_requested)
 
-    def show_pane(self, wanted: bool) -> None:
+    def show_pane(self, visible: bool) -> None:
         """Show or hide the step pane at the user's request, and remember the choice."""
-        self._pane_requested = wanted
-        self._state.set_text("pane", "yes" if wanted else "no")
+        self._pane_requested = visible
+        self._state.set_text("pane", "yes" if visible else "no")
         self.fit_pane(self._pane_fits, double=self._double)
 
     def fit_pane(self, fits: bool, *, double: bool = False) -> None:

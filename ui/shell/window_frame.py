@@ -29,7 +29,7 @@ class WindowFrame(QMainWindow):
         self.painted = False
         self.may_close: Callable[[], bool] = lambda: True
         # Uses palettes, because the first use of QPainter loads enumerations, which would take longer than all this.
-        self._sidebar, self._edge = _ground(self, theme.panel), _ground(self, theme.line)
+        self._sidebar, self._edge = _create_background(self, theme.panel), _create_background(self, theme.line)
         self.setPalette(_filled(theme.background))
         self.setObjectName("window")
         self.setWindowTitle("Journeyman")
@@ -62,9 +62,9 @@ class WindowFrame(QMainWindow):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        left = int(self._state.number("sidebar_width", SIDEBAR))
-        self._sidebar.setGeometry(0, 0, left, self.height())
-        self._edge.setGeometry(left, 0, 1, self.height())
+        sidebar_width = int(self._state.number("sidebar_width", SIDEBAR))
+        self._sidebar.setGeometry(0, 0, sidebar_width, self.height())
+        self._edge.setGeometry(sidebar_width, 0, 1, self.height())
 
     def closeEvent(self, event: QCloseEvent) -> None:
         event.ignore()
@@ -72,11 +72,11 @@ class WindowFrame(QMainWindow):
             self.shut_down()
 
 
-def _ground(inside: QWidget, color: QColor) -> QWidget:
-    made = QWidget(inside)
-    made.setAutoFillBackground(True)
-    made.setPalette(_filled(color))
-    return made
+def _create_background(parent: QWidget, color: QColor) -> QWidget:
+    background = QWidget(parent)
+    background.setAutoFillBackground(True)
+    background.setPalette(_filled(color))
+    return background
 
 
 def _filled(color: QColor) -> QPalette:

@@ -37,8 +37,8 @@ class StartPanel(QFrame):
         self.setProperty("surface", "background")
         fonts = look.fonts
         self._title = label(self.tr("Get started"), fonts.heading, name="start.title", wrap=True)
-        kept = self.tr("Sessions and settings are stored in {}").format(data_folder)
-        self._place = label(kept, fonts.text, "second", name="start.place", wrap=True)
+        storage_note = self.tr("Sessions and settings are stored in {}").format(data_folder)
+        self._storage_label = label(storage_note, fonts.text, "second", name="start.place", wrap=True)
         self.form = NewSessionForm(look)
         self._none = label("", fonts.text, name="start.none", wrap=True)
         self._server = StartEntry(look, "start.local", "cpu", "", "", self.tr("Use"))
@@ -50,15 +50,15 @@ class StartPanel(QFrame):
             self.tr("For a model provider"),
             self.tr("Add key…"),
         )
-        demo = self.tr(
+        demo_note = self.tr(
             "A scripted model works in a sample folder, runs real tools and asks you one question. "
             "It needs no network and no API key."
         )
         title = self.tr("Try the built-in demo")
-        self._demo = StartEntry(look, "start.demo", "play", title, demo, self.tr("Start demo"))
-        others = self.tr("View sessions of Claude Code, Codex, OpenCode and others here. Nothing is run.")
+        self._demo = StartEntry(look, "start.demo", "play", title, demo_note, self.tr("Start demo"))
+        import_note = self.tr("View sessions of Claude Code, Codex, OpenCode and others here. Nothing is run.")
         title = self.tr("Import sessions from other agents")
-        self._others = StartEntry(look, "start.others", "folder-open", title, others, self.tr("Import…"))
+        self._others = StartEntry(look, "start.others", "folder-open", title, import_note, self.tr("Import…"))
         self._others.button.clicked.connect(lambda: self.import_requested.emit())
         self._lay_out()
         self._demo.button.clicked.connect(lambda: self.demo_requested.emit())
@@ -89,12 +89,13 @@ class StartPanel(QFrame):
         without_key = [offer.title or offer.name for offer in offers if offer.needs_key]
         self._key.setVisible(bool(without_key) or not names)
         self._key.button.setEnabled(bool(without_key))
-        named = ", ".join(without_key[:MAX_NAMED])
+        provider_names = ", ".join(without_key[:MAX_NAMED])
         if len(without_key) > MAX_NAMED:
-            named = self.tr("{names} and {more} more; add other providers in Settings").format(
-                names=named, more=len(without_key) - MAX_NAMED
+            provider_names = self.tr("{names} and {more} more; add other providers in Settings").format(
+                names=provider_names, more=len(without_key) - MAX_NAMED
             )
-        self._key.set_texts(self.tr("Add an API key"), named or self.tr("For a model provider"), self.tr("Add key…"))
+        key_note = provider_names or self.tr("For a model provider")
+        self._key.set_texts(self.tr("Add an API key"), key_note, self.tr("Add key…"))
         # Without a model, emphasize the demo, which needs no setup.
         self._demo.button.set_tone("" if names else "primary")
 
@@ -107,18 +108,18 @@ class StartPanel(QFrame):
         self._look = look
         self._card.setMaximumWidth(look.size(WIDTH))
         self._title.setFont(look.fonts.heading)
-        self._place.setFont(look.fonts.text)
+        self._storage_label.setFont(look.fonts.text)
         self._none.setFont(look.fonts.text)
-        for part in (self.form, self._server, self._key, self._demo, self._others):
-            part.restyle(look)
+        for widget in (self.form, self._server, self._key, self._demo, self._others):
+            widget.restyle(look)
 
     def _show_local(self, offer: ProviderOffer) -> None:
-        named = ", ".join(name.split("/", 1)[-1] for name in offer.models[:MAX_NAMED])
-        more = len(offer.models) - MAX_NAMED
-        named += self.tr(" and {} more").format(more) if more > 0 else ""
+        model_names = ", ".join(name.split("/", 1)[-1] for name in offer.models[:MAX_NAMED])
+        omitted = len(offer.models) - MAX_NAMED
+        model_names += self.tr(" and {} more").format(omitted) if omitted > 0 else ""
         self._server.set_texts(
             self.tr("{} is running on this computer").format(offer.title or offer.name),
-            allow_breaks(self.tr("{} · nothing leaves this computer").format(named)),
+            allow_breaks(self.tr("{} · nothing leaves this computer").format(model_names)),
             self.tr("Use {}").format(self._local.split("/", 1)[-1][:28]),
             icon="circle-check",
             token="done",
@@ -154,17 +155,17 @@ class StartPanel(QFrame):
         card = self._card = styled_frame("card")
         card.setObjectName("start.card")
         card.setMaximumWidth(self._look.size(WIDTH))
-        inside = QVBoxLayout(card)
-        inside.setContentsMargins(28, 28, 28, 28)
-        inside.setSpacing(6)
-        inside.addWidget(self._title)
-        inside.addWidget(self._place)
-        inside.addSpacing(8)
+        card_layout = QVBoxLayout(card)
+        card_layout.setContentsMargins(28, 28, 28, 28)
+        card_layout.setSpacing(6)
+        card_layout.addWidget(self._title)
+        card_layout.addWidget(self._storage_label)
+        card_layout.addSpacing(8)
         parts: tuple[QWidget, ...] = (self._none, self.form, self._server, self._key, self._demo, self._others)
-        for part in parts:
-            inside.addWidget(part)
-            if part is self.form:
-                inside.addSpacing(10)
+        for widget in parts:
+            card_layout.addWidget(widget)
+            if widget is self.form:
+                card_layout.addSpacing(10)
         row = QHBoxLayout()
         row.addStretch(1)
         row.addWidget(card, 1000)
@@ -181,9 +182,9 @@ class StartPanel(QFrame):
         scroll.setWidgetResizable(True)
         scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # Tab focuses the widgets inside, not the scroll area
         scroll.setWidget(page)
-        whole = QVBoxLayout(self)
-        whole.setContentsMargins(0, 0, 0, 0)
-        whole.addWidget(scroll)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.addWidget(scroll)
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)

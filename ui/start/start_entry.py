@@ -12,7 +12,7 @@ ICON = 18
 
 
 class StartEntry(QFrame):
-    def __init__(self, look: Look, name: str, icon: str, title: str, text: str, act: str) -> None:
+    def __init__(self, look: Look, name: str, icon: str, title: str, text: str, action_text: str) -> None:
         super().__init__()
         self._look, self._name, self._token = look, icon, "second"
         self.setProperty("surface", "well")
@@ -20,18 +20,18 @@ class StartEntry(QFrame):
         self._icon = QLabel()
         self._title = label(title, look.fonts.strong, wrap=True)
         self._text = label(text, look.fonts.second, "second", wrap=True)
-        self.button = Button(look, act, name=name)
+        self.button = Button(look, action_text, name=name)
         row = QHBoxLayout(self)
         row.setContentsMargins(12, 10, 10, 10)
         row.setSpacing(12)
-        words = QVBoxLayout()
-        words.setSpacing(2)
-        words.addWidget(self._title)
-        words.addWidget(self._text)
+        text_column = QVBoxLayout()
+        text_column.setSpacing(2)
+        text_column.addWidget(self._title)
+        text_column.addWidget(self._text)
         row.addWidget(self._icon, 0, Qt.AlignmentFlag.AlignTop)
-        row.addLayout(words, 1)
+        row.addLayout(text_column, 1)
         row.addWidget(self.button, 0, Qt.AlignmentFlag.AlignTop)
-        self._tint()
+        self._update_icon()
 
     def set_texts(self, title: str, text: str, act: str, *, icon: str = "", token: str = "second") -> None:
         self._title.setText(allow_breaks(title))
@@ -40,15 +40,15 @@ class StartEntry(QFrame):
         self.button.setAccessibleName(act)
         self.button.updateGeometry()
         self._name, self._token = icon or self._name, token
-        self._tint()
+        self._update_icon()
 
     def restyle(self, look: Look) -> None:
         self._look = look
         self._title.setFont(look.fonts.strong)
         self._text.setFont(look.fonts.second)
         self.button.restyle(look)
-        self._tint()
+        self._update_icon()
 
-    def _tint(self) -> None:
-        ink = self._look.theme.color(self._token)
-        self._icon.setPixmap(pixmap(self._name, ink, self._look.size(ICON), self.devicePixelRatioF()))
+    def _update_icon(self) -> None:
+        color = self._look.theme.color(self._token)
+        self._icon.setPixmap(pixmap(self._name, color, self._look.size(ICON), self.devicePixelRatioF()))

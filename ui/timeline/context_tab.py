@@ -109,18 +109,17 @@ class ContextItemDelegate(QStyledItemDelegate):
         theme, fonts, style = self.look.theme, self.look.fonts, style_of(item)
         if QStyle.StateFlag.State_Selected in option.state:
             draw_selection(painter, box, theme)
-        side = self.look.size(DOT)
-        dot = QRect(box.x() + EDGE, box.y() + (box.height() - side) // 2, side, side)
+        dot_size = self.look.size(DOT)
+        dot = QRect(box.x() + EDGE, box.y() + (box.height() - dot_size) // 2, dot_size, dot_size)
         draw_frame(painter, dot, 2, theme.color(style.token), None)
-        inner = box.adjusted(EDGE + side + 8, 0, -EDGE, 0)
-        inner.setWidth(
-            inner.width() - draw_right_aligned(painter, inner, amount(item.tokens), fonts.second, theme.third) - 10
-        )
-        named = translate(style.label)
+        text_rect = box.adjusted(EDGE + dot_size + 8, 0, -EDGE, 0)
+        tokens_width = draw_right_aligned(painter, text_rect, amount(item.tokens), fonts.second, theme.third)
+        text_rect.setWidth(text_rect.width() - tokens_width - 10)
+        name = translate(style.label)
         if item.truncated:
-            named += f", {translate('truncated')}"
-        used = draw_line(painter, inner, named, fonts.second, theme.text) + 8
-        draw_line(painter, inner.adjusted(used, 0, 0, 0), item.description, fonts.second, theme.second)
+            name += f", {translate('truncated')}"
+        name_width = draw_line(painter, text_rect, name, fonts.second, theme.text) + 8
+        draw_line(painter, text_rect.adjusted(name_width, 0, 0, 0), item.description, fonts.second, theme.second)
 
     def sizeHint(self, option: QStyleOptionViewItem, index: AnyIndex) -> QSize:
         return QSize(0, self.look.size(ROW_HEIGHT))
@@ -134,7 +133,7 @@ class ContextTab(QWidget):
 
     def __init__(self, look: Look, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._of: tuple[str, int] = ("", 0)
+        self._displayed: tuple[str, int] = ("", 0)
         self.setObjectName("step.context")
         self._head = label("", look.fonts.second, "second", name="step.context.head", wrap=True)
         self._model = ContextItemModel(self)
@@ -157,27 +156,27 @@ class ContextTab(QWidget):
 
     def load(self, session: str, seq: int) -> None:
         """Show the items of a request, requesting them unless they are shown already."""
-        if self._of == (session, seq):
+        if self._displayed == (session, seq):
             return
-        self._of = (session, seq)
+        self._displayed = (session, seq)
         self._model.show(())
         self._head.setText(self.tr("Loading…"))
         self.items_requested.emit(session, seq)
 
     def show_items(self, session: str, seq: int, items: Sequence[ContextItem]) -> None:
         """Show the items, unless another request has been selected in the meantime."""
-        if self._of != (session, seq):
+        if self._displayed != (session, seq):
             return
         self._model.show(items)
-        whole = amount(sum(item.tokens for item in items))
+        total_tokens = amount(sum(item.tokens for item in items))
         text = self.tr("1 item before this step, about {1} tokens, without system prompt and tools.")
         if len(items) != 1:
             text = self.tr("{0} items before this step, about {1} tokens, without system prompt and tools.")
-        self._head.setText(text.format(len(items), whole))
+        self._head.setText(text.format(len(items), total_tokens))
         self._list.scrollToBottom()
 
     def clear(self) -> None:
-        self._of = ("", 0)
+        self._displayed = ("", 0)
         self._model.show(())
 
     def restyle(self, look: Look) -> None:

@@ -48,29 +48,30 @@ class EmbeddedWidgets:
 
     def place_widgets(self, view: QTableView) -> tuple[int, int, bool]:
         """Place the widgets; return the first and last visible position, and whether a visible row is in progress."""
-        replies: dict[int, QRect] = {}
-        ends: dict[int, QRect] = {}
-        going = False
+        reply_rects: dict[int, QRect] = {}
+        card_rects: dict[int, QRect] = {}
+        in_progress = False
         count, height = self._rows.rowCount(), view.viewport().height()
         position = first = view.rowAt(0)
         if position >= 0:
             columns, heights = self._painter.columns(view.viewport().width()), self._painter.heights
             y = view.rowViewportPosition(position)
             while position < count and y < height:
-                step, tall = self._rows.step_at(position), view.rowHeight(position)
+                step, row_height = self._rows.step_at(position), view.rowHeight(position)
                 if step is None or kind_style(step.kind).shape == "reply":
                     row = step.row if step else DRAFT
                     if row in self._replies.shown:
-                        inner = tall - heights.reply_above - heights.reply_below
-                        replies[row] = QRect(columns.text, y + heights.reply_above, columns.text_width, inner)
+                        reply_height = row_height - heights.reply_above - heights.reply_below
+                        reply_y = y + heights.reply_above
+                        reply_rects[row] = QRect(columns.text, reply_y, columns.text_width, reply_height)
                 elif step.row in self.end_cards.shown:
-                    ends[step.row] = QRect(
-                        columns.text, y + MARGIN_ABOVE, columns.text_width, tall - MARGIN_ABOVE - MARGIN_BELOW
+                    card_rects[step.row] = QRect(
+                        columns.text, y + MARGIN_ABOVE, columns.text_width, row_height - MARGIN_ABOVE - MARGIN_BELOW
                     )
                 elif step.status in ACTIVE_STATUSES and not step.ended_at and step.kind != "interrupted":
-                    going = True
-                y += tall
+                    in_progress = True
+                y += row_height
                 position += 1
-        self._replies.place_replies(replies)
-        self.end_cards.place_cards(ends)
-        return first, position - 1, going
+        self._replies.place_replies(reply_rects)
+        self.end_cards.place_cards(card_rects)
+        return first, position - 1, in_progress

@@ -34,7 +34,7 @@ class RunFindBar(QWidget):
     def __init__(self, look: Look, rows: FindSource, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._look, self._rows = look, rows
-        self._session, self._at = "", -1
+        self._session, self._index = "", -1
         self._hits: list[int] = []
         self._debounce = QTimer(self, interval=DEBOUNCE_MS, singleShot=True)
         self._debounce.timeout.connect(self._search)
@@ -53,9 +53,9 @@ class RunFindBar(QWidget):
         self._field.installEventFilter(self)
         self._count = label("", look.fonts.second, "second", name="run.find.count")
         self._buttons = [
-            self._button("run.find.previous", "chevron-up", self.tr("Previous match (Shift+Enter)"), -1),
-            self._button("run.find.next", "chevron-down", self.tr("Next match (Enter)"), 1),
-            self._button("run.find.close", "x", self.tr("Close (Esc)"), 0),
+            self._create_button("run.find.previous", "chevron-up", self.tr("Previous match (Shift+Enter)"), -1),
+            self._create_button("run.find.next", "chevron-down", self.tr("Next match (Enter)"), 1),
+            self._create_button("run.find.close", "x", self.tr("Close (Esc)"), 0),
         ]
         layout = QHBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
@@ -67,7 +67,7 @@ class RunFindBar(QWidget):
     def set_session(self, session: str) -> None:
         """Search another session; an active search is repeated there."""
         if session != self._session:
-            self._session, self._at, self._hits = session, -1, []
+            self._session, self._index, self._hits = session, -1, []
             if self._field.isVisible() and self._field.text():
                 self._debounce.start()
 
@@ -94,9 +94,9 @@ class RunFindBar(QWidget):
             return
         if not self._hits:
             return
-        self._at = (self._at + by) % len(self._hits)
+        self._index = (self._index + by) % len(self._hits)
         self._update_count()
-        row = self._rows.row_of(self._session, self._hits[self._at])
+        row = self._rows.row_of(self._session, self._hits[self._index])
         if row is not None:
             self.match_selected.emit(row, self._field.text())
 
@@ -110,7 +110,7 @@ class RunFindBar(QWidget):
 
     def _search(self) -> None:
         self._hits = self._rows.search_in_session(self._session, self._field.text())
-        self._at = -1
+        self._index = -1
         if self._hits:
             self.step_match(1)
         else:
@@ -124,24 +124,24 @@ class RunFindBar(QWidget):
             text = self.tr("No matches")
         else:
             count = f"{len(self._hits):,}" + ("+" if len(self._hits) >= MAX_MATCHES else "")
-            text = self.tr("{} of {}").format(self._at + 1, count)
+            text = self.tr("{} of {}").format(self._index + 1, count)
         self._count.setText(text)
         for button in self._buttons[:2]:
             button.setEnabled(len(self._hits) > 1)
 
-    def _button(self, name: str, icon_name: str, tooltip: str, by: int) -> QToolButton:
-        made = QToolButton()
-        made.setObjectName(name)
-        set_icon(made, icon_name, self._look.theme.second, self._look.size(16))
-        made.setToolTip(tooltip)
-        made.setAccessibleName(tooltip)
-        made.clicked.connect((lambda: self.step_match(by)) if by else self.close_field)
-        return made
+    def _create_button(self, name: str, icon_name: str, tooltip: str, offset: int) -> QToolButton:
+        button = QToolButton()
+        button.setObjectName(name)
+        set_icon(button, icon_name, self._look.theme.second, self._look.size(16))
+        button.setToolTip(tooltip)
+        button.setAccessibleName(tooltip)
+        button.clicked.connect((lambda: self.step_match(offset)) if offset else self.close_field)
+        return button
 
-    def _show_field(self, shown: bool) -> None:
-        self._open.setVisible(not shown)
-        for part in (self._field, self._count, *self._buttons):
-            part.setVisible(shown)
+    def _show_field(self, visible: bool) -> None:
+        self._open.setVisible(not visible)
+        for widget in (self._field, self._count, *self._buttons):
+            widget.setVisible(visible)
 
     # Qt overrides
 

@@ -11,7 +11,7 @@ class Folds:
         self._ranges: list[tuple[int, int]] = []
         self._hidden: list[int] = [0]
         self._starts: list[int] = []
-        self._places: list[int] = []
+        self._start_positions: list[int] = []
 
     @property
     def hidden_count(self) -> int:
@@ -51,9 +51,9 @@ class Folds:
 
     def row_at(self, position: int) -> int:
         """Return the row at a position among the visible rows."""
-        return position + self._hidden[bisect_right(self._places, position)]
+        return position + self._hidden[bisect_right(self._start_positions, position)]
 
     def _rebuild(self) -> None:
         self._starts = [first for first, _ in self._ranges]
         self._hidden = list(accumulate((end - first for first, end in self._ranges), initial=0))
-        self._places = [first - hidden for first, hidden in zip(self._starts, self._hidden, strict=False)]
+        self._start_positions = [first - hidden for first, hidden in zip(self._starts, self._hidden, strict=False)]

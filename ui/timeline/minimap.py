@@ -43,7 +43,7 @@ class Minimap(QWidget):
         self._axis = TimeAxis.of((), 0)
         self._marks: list[RowSample] = []
         self._picture = QPixmap()
-        self._kept: dict[tuple[str, int, int], tuple[list[RowSample], TimeAxis, QPixmap]] = {}
+        self._cache: dict[tuple[str, int, int], tuple[list[RowSample], TimeAxis, QPixmap]] = {}
         self._seen = (0, 0)
         self.setObjectName("run.strip")
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
@@ -51,12 +51,12 @@ class Minimap(QWidget):
         self.setCursor(Qt.CursorShape.PointingHandCursor)
         self.setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)
 
-    def show_rows(self, session: str, count: int, *, going: bool = False) -> None:
+    def show_rows(self, session: str, count: int, *, in_progress: bool = False) -> None:
         """Show the rows of a session; while a run is in progress, redraw at most once a second."""
-        other = session != self._session
-        if other or not going or self._clock() - self._drawn_at >= REDRAW_AFTER:
+        other_session = session != self._session
+        if other_session or not in_progress or self._clock() - self._drawn_at >= REDRAW_AFTER:
             self._session, self._count = session, count
-            self._read(going=going)
+            self._read(in_progress=in_progress)
 
     def frame_rows(self, first: int, last: int) -> None:
         """Frame the rows from `first` to `last`, which are on screen."""
@@ -68,7 +68,7 @@ class Minimap(QWidget):
 
     def restyle(self, look: Look) -> None:
         self._look = look
-        self._kept.clear()
+        self._cache.clear()
         self._picture = QPixmap()
         self.update()
 
@@ -76,16 +76,16 @@ class Minimap(QWidget):
     def axis(self) -> TimeAxis:
         return self._axis
 
-    def _read(self, *, going: bool = False) -> None:
+    def _read(self, *, in_progress: bool = False) -> None:
         self._drawn_at = self._clock()
         key = (self._session, self._count, self.width())
-        if key in self._kept and not going:
-            self._marks, self._axis, self._picture = self._kept[key]
+        if key in self._cache and not in_progress:
+            self._marks, self._axis, self._picture = self._cache[key]
             self.update()
             return
-        room = max(100, self.width() - 2 * EDGE)
-        found = self._rows.sample(self._session, self._count, PER_PIXEL * room) if self._session else []
-        self._marks = [mark for mark in found if mark.kind not in NO_LANE]
+        plot_width = max(100, self.width() - 2 * EDGE)
+        samples = self._rows.sample(self._session, self._count, PER_PIXEL * plot_width) if self._session else []
+        self._marks = [mark for mark in samples if mark.kind not in NO_LANE]
         ended = max((mark.ended_at or mark.started_at for mark in self._marks), default=0)
         open_end = any(mark.status in {"running", "waiting"} and not mark.ended_at for mark in self._marks[-40:])
         self._axis = TimeAxis.of(self._marks, self._drawn_at if open_end else ended)
@@ -95,40 +95,40 @@ class Minimap(QWidget):
     def _keep(self) -> None:
         """Cache the picture of this session, so that it is shown at once when the user returns."""
         key = (self._session, self._count, self.width())
-        self._kept[key] = (self._marks, self._axis, self._picture)
-        while len(self._kept) > MAX_CACHED:
-            del self._kept[next(iter(self._kept))]
+        self._cache[key] = (self._marks, self._axis, self._picture)
+        while len(self._cache) > MAX_CACHED:
+            del self._cache[next(iter(self._cache))]
 
     def _paint_picture(self) -> QPixmap:
         theme, ratio = self._look.theme, self.devicePixelRatioF()
-        made = QPixmap(self.size() * ratio)
-        made.setDevicePixelRatio(ratio)
-        made.fill(theme.panel)
-        with QPainter(made) as painter:
+        picture = QPixmap(self.size() * ratio)
+        picture.setDevicePixelRatio(ratio)
+        picture.fill(theme.panel)
+        with QPainter(picture) as painter:
             painter.setRenderHint(QPainter.RenderHint.Antialiasing)
             painter.setPen(Qt.PenStyle.NoPen)
-            room = self.width() - 2 * EDGE
-            step = (self.height() - 2 * INSET - BAR_HEIGHT) / (LANE_COUNT - 1)
+            plot_width = self.width() - 2 * EDGE
+            lane_distance = (self.height() - 2 * INSET - BAR_HEIGHT) / (LANE_COUNT - 1)
             brushes = {name: blend(theme.color(name), theme.panel, 0.9) for name in LANES}
             for mark in self._marks:
                 token = kind_style(mark.kind).token
                 token = "failed" if mark.status == "failed" else token
-                left = EDGE + room * self._axis.position_of_time(mark.started_at)
+                x = EDGE + plot_width * self._axis.position_of_time(mark.started_at)
                 ended = mark.ended_at or (self._drawn_at if mark.status in OPEN_STATUSES else mark.started_at)
-                width = max(3.0, EDGE + room * self._axis.position_of_time(ended) - left)
+                width = max(3.0, EDGE + plot_width * self._axis.position_of_time(ended) - x)
                 if token == "waiting":
                     painter.setBrush(blend(theme.waiting, theme.panel, 0.16))
-                    painter.drawRoundedRect(QRectF(left, INSET - 1, width, self.height() - 2 * INSET + 2), 3, 3)
-                    painter.fillRect(QRectF(left, 2, 2, self.height() - 4), theme.waiting)
+                    painter.drawRoundedRect(QRectF(x, INSET - 1, width, self.height() - 2 * INSET + 2), 3, 3)
+                    painter.fillRect(QRectF(x, 2, 2, self.height() - 4), theme.waiting)
                     continue
-                top = INSET + LANES.get(token, LANE_COUNT - 1) * step
+                top = INSET + LANES.get(token, LANE_COUNT - 1) * lane_distance
                 painter.setBrush(brushes.get(token) or blend(theme.color(token), theme.panel, 0.9))
-                painter.drawRoundedRect(QRectF(left, top, width, BAR_HEIGHT), min(2.5, width / 2), 2.5)
-        return made
+                painter.drawRoundedRect(QRectF(x, top, width, BAR_HEIGHT), min(2.5, width / 2), 2.5)
+        return picture
 
-    def _go(self, x: float) -> None:
-        room = max(1, self.width() - 2 * EDGE)
-        self.row_requested.emit(self._axis.row_at(min(1.0, max(0.0, (x - EDGE) / room))))
+    def _request_row_at(self, x: float) -> None:
+        plot_width = max(1, self.width() - 2 * EDGE)
+        self.row_requested.emit(self._axis.row_at(min(1.0, max(0.0, (x - EDGE) / plot_width))))
 
     # Qt overrides
 
@@ -149,9 +149,9 @@ class Minimap(QWidget):
             painter.fillRect(0, self.height() - 1, self.width(), 1, theme.line)
             if not self._marks:
                 return
-            room = self.width() - 2 * EDGE
-            left = EDGE + room * self._axis.position_of_row(self._seen[0]) - 3
-            right = EDGE + room * self._axis.position_of_row(self._seen[1] + 1) + 3
+            plot_width = self.width() - 2 * EDGE
+            left = EDGE + plot_width * self._axis.position_of_row(self._seen[0]) - 3
+            right = EDGE + plot_width * self._axis.position_of_row(self._seen[1] + 1) + 3
             box = QRectF(left + 0.5, 2.5, max(10.0, right - left), self.height() - 6)
             painter.setRenderHint(QPainter.RenderHint.Antialiasing)
             fill = theme.accent
@@ -163,11 +163,11 @@ class Minimap(QWidget):
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
         if event.button() == Qt.MouseButton.LeftButton:
-            self._go(event.position().x())
+            self._request_row_at(event.position().x())
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
         if event.buttons() & Qt.MouseButton.LeftButton:
-            self._go(event.position().x())
+            self._request_row_at(event.position().x())
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         first, last = self._seen

@@ -33,7 +33,7 @@ class Nest:
         return step and step._replace(row=self.row_number(local), run=self.run, depth=self.depth)
 
 
-class _Part(NamedTuple):
+class _Segment(NamedTuple):
     """Contiguous rows of one session, of which row `first` is at position `start`."""
 
     start: int
@@ -73,8 +73,11 @@ class NestLayout:
 
     def with_descendants(self, nest: Nest) -> list[Nest]:
         """Return a nest with all nests inside it."""
-        inner = [each for other in self if other.anchor // SPAN == nest.number for each in self.with_descendants(other)]
-        return [nest, *inner]
+        nests = [nest]
+        for other in self:
+            if other.anchor // SPAN == nest.number:
+                nests += self.with_descendants(other)
+        return nests
 
     def root_row(self, row: int) -> int:
         """Return the row of the top session under which a row is nested."""
@@ -89,48 +92,48 @@ class NestLayout:
         self.lay_out()
 
     def close(self, nest: Nest) -> None:
-        for each in self.with_descendants(nest):
-            del self._nests[each.number]
+        for closed_nest in self.with_descendants(nest):
+            del self._nests[closed_nest.number]
         self.lay_out()
 
     def row_at(self, position: int) -> tuple[int, int]:
         """Return the nest number and the row within it at a position."""
-        part = self._parts[bisect_right(self._starts, position) - 1]
-        return part.number, part.first + position - part.start
+        segment = self._segments[bisect_right(self._starts, position) - 1]
+        return segment.number, segment.first + position - segment.start
 
     def position_of(self, number: int, local: int) -> int:
         """Return the position of a row of a nest."""
-        parts = self._of[number]
-        part = parts[bisect_right(parts, local, key=lambda part: part.first) - 1]
-        return part.start + local - part.first
+        segments = self._segments_of[number]
+        segment = segments[bisect_right(segments, local, key=lambda segment: segment.first) - 1]
+        return segment.start + local - segment.first
 
     def lay_out(self) -> None:
         """Recompute all positions after rows were folded, expanded or added."""
-        self._parts: list[_Part] = []
-        self._of: dict[int, list[_Part]] = {}
+        self._segments: list[_Segment] = []
+        self._segments_of: dict[int, list[_Segment]] = {}
         self._lay_out_session(0, 0, 0)
-        self._starts = [part.start for part in self._parts]
+        self._starts = [segment.start for segment in self._segments]
 
     def _lay_out_session(self, number: int, start: int, count: int) -> int:
         """Lay out one session with the nests inside it; return the position after its end."""
         first = 0
-        self._add(start, number, first)
-        for anchor, nest in self._anchored(number):
+        self._add_segment(start, number, first)
+        for anchor, nest in self._anchored_nests(number):
             start += anchor + 1 - first
             first = anchor + 1
             start = self._lay_out_session(nest.number, start, nest.count)
-            self._add(start, number, first)
+            self._add_segment(start, number, first)
         return start + count - first
 
-    def _anchored(self, number: int) -> list[tuple[int, Nest]]:
-        found = []
+    def _anchored_nests(self, number: int) -> list[tuple[int, Nest]]:
+        anchored = []
         for nest in self:
             owner, row = divmod(nest.anchor, SPAN)
             if owner == number:
-                found.append((row if number else self._place_of(row) or 0, nest))
-        return sorted(found, key=lambda pair: pair[0])
+                anchored.append((row if number else self._place_of(row) or 0, nest))
+        return sorted(anchored, key=lambda pair: pair[0])
 
-    def _add(self, start: int, number: int, first: int) -> None:
-        part = _Part(start, number, first)
-        self._parts.append(part)
-        self._of.setdefault(number, []).append(part)
+    def _add_segment(self, start: int, number: int, first: int) -> None:
+        segment = _Segment(start, number, first)
+        self._segments.append(segment)
+        self._segments_of.setdefault(number, []).append(segment)

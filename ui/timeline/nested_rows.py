@@ -55,8 +55,8 @@ class NestedRows(QAbstractTableModel):
         number, local = divmod(row, SPAN)
         if number > 0:
             return self._nests.position_of(number, local) if number in self._nests else None
-        shown = self._folds.position_of(row) if 0 <= row < self._count else None
-        return None if shown is None else self._nests.position_of(0, shown)
+        root_position = self._folds.position_of(row) if 0 <= row < self._count else None
+        return None if root_position is None else self._nests.position_of(0, root_position)
 
     @property
     def _end(self) -> int:
@@ -108,7 +108,7 @@ class NestedRows(QAbstractTableModel):
         """Apply an update of a sub-agent. At the tail, sub-agents expand when they start and collapse when they end."""
         self._family.update(row)
         if (nest := self._nests.find(session=row.id)) and steps:
-            self._grow(nest, steps)
+            self._update_nest(nest, steps)
         anchor = self._delegating_step(row)
         if anchor is None or (position := self.position_of(anchor.row)) is None:
             return
@@ -123,16 +123,16 @@ class NestedRows(QAbstractTableModel):
 
     def _delegating_step(self, row: SessionRow) -> Step | None:
         """Return the step that started a sub-agent; searched from the end, where it is at the first update."""
-        if known := self.step_of_row(self._delegating_rows.get(row.id, -1)):
-            return known
+        if cached_step := self.step_of_row(self._delegating_rows.get(row.id, -1)):
+            return cached_step
         owner = self._nests.find(session=row.parent)
         end = owner.count if owner else self._count
         rows = range(end - 1, max(-1, end - SEARCHED_ROWS), -1)
-        near = (self.step_of_row(owner.row_number(each) if owner else each) for each in rows)
-        found = next((step for step in near if step and step.key == row.parent_call), None)
-        if found:
-            self._delegating_rows[row.id] = found.row
-        return found
+        recent_steps = (self.step_of_row(owner.row_number(local_row) if owner else local_row) for local_row in rows)
+        delegating_step = next((step for step in recent_steps if step and step.key == row.parent_call), None)
+        if delegating_step:
+            self._delegating_rows[row.id] = delegating_step.row
+        return delegating_step
 
     def _open(self, step: Step) -> None:
         child = self._family.session_of(self.origin(step.row)[0], step.key)
@@ -145,16 +145,17 @@ class NestedRows(QAbstractTableModel):
         self._changed(position)
 
     def _close(self, nest: Nest) -> None:
-        position, gone = self.position_of(nest.anchor), self._nests.with_descendants(nest)
+        position, closed_nests = self.position_of(nest.anchor), self._nests.with_descendants(nest)
         if position is not None:
-            self.beginRemoveRows(QModelIndex(), position + 1, position + sum(each.count for each in gone))
+            removed_rows = sum(closed_nest.count for closed_nest in closed_nests)
+            self.beginRemoveRows(QModelIndex(), position + 1, position + removed_rows)
             self._nests.close(nest)
             self.endRemoveRows()
-            for each in gone:
-                self._family.forget(each.session)
+            for closed_nest in closed_nests:
+                self._family.forget(closed_nest.session)
             self._changed(position)
 
-    def _grow(self, nest: Nest, steps: Sequence[Step]) -> None:
+    def _update_nest(self, nest: Nest, steps: Sequence[Step]) -> None:
         """Apply new and changed steps of a sub-agent."""
         latest = {step.row: step for step in steps}
         for row in sorted(latest):

@@ -54,11 +54,11 @@ class FittedTextView(TextView):
         self.show_text(text)
 
     def fit_height(self) -> None:
-        layout, block, tall = self.document().documentLayout(), self.document().begin(), 0.0
+        layout, block, text_height = self.document().documentLayout(), self.document().begin(), 0.0
         while block.isValid():  # forces layout: a block without layout counts as one line
-            tall += layout.blockBoundingRect(block).height()
+            text_height += layout.blockBoundingRect(block).height()
             block = block.next()
-        self.setFixedHeight(ceil(max(tall, self.fontMetrics().lineSpacing())) + 2)
+        self.setFixedHeight(ceil(max(text_height, self.fontMetrics().lineSpacing())) + 2)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
@@ -77,8 +77,8 @@ class OutputTab(QWidget):
         self._rows = rows
         self._session = ""
         self._source: TextSource | None = None
-        self._rest = ""
-        self._at = 0
+        self._full_text = ""
+        self._loaded = 0
         self._text = TextView(look, "step.output")
         self._text.setAccessibleName(self.tr("Output"))
         self._all = Button(look, "", name="step.output.all")
@@ -100,23 +100,23 @@ class OutputTab(QWidget):
         """Show the first lines, and return them for the Summary tab."""
         self._next.stop()
         self._session, self._source = session, source
-        self._rest, self._at = "", 0
-        head = self._rows.full_text(session, source.seq, source.field, FIRST_CHARACTERS) if source else ""
-        lines = head.split("\n", FIRST_LINES)
-        shown = "\n".join(lines[:FIRST_LINES])
-        self._at = len(shown)
-        self._text.show_text(shown)
-        more = source is not None and (len(lines) > FIRST_LINES or len(head) >= FIRST_CHARACTERS)
-        self._all.setVisible(more)
-        if source and more:
+        self._full_text, self._loaded = "", 0
+        first_characters = self._rows.full_text(session, source.seq, source.field, FIRST_CHARACTERS) if source else ""
+        lines = first_characters.split("\n", FIRST_LINES)
+        first_lines = "\n".join(lines[:FIRST_LINES])
+        self._loaded = len(first_lines)
+        self._text.show_text(first_lines)
+        has_more = source is not None and (len(lines) > FIRST_LINES or len(first_characters) >= FIRST_CHARACTERS)
+        self._all.setVisible(has_more)
+        if source and has_more:
             self._all.setEnabled(True)
             self._all.setText(self.tr("Show all ({})").format(size(source.size)))
-        return shown
+        return first_lines
 
     def show_all(self) -> None:
         """Read the full text and append it in pieces, so that the window stays responsive."""
         if self._source:
-            self._rest = self._rows.full_text(self._session, self._source.seq, self._source.field)
+            self._full_text = self._rows.full_text(self._session, self._source.seq, self._source.field)
             self._all.setEnabled(False)
             self._add_piece()
 
@@ -125,15 +125,15 @@ class OutputTab(QWidget):
         self._all.restyle(look)
 
     def _add_piece(self) -> None:
-        end = min(len(self._rest), self._at + PIECE_CHARACTERS)
-        line_end = self._rest.rfind("\n", self._at, end)
-        if end < len(self._rest) and line_end > self._at:
+        end = min(len(self._full_text), self._loaded + PIECE_CHARACTERS)
+        line_end = self._full_text.rfind("\n", self._loaded, end)
+        if end < len(self._full_text) and line_end > self._loaded:
             end = line_end  # `cut_lines` needs complete lines
-        self._text.append_text(self._rest[self._at : end])
-        self._at = end
-        if self._at < len(self._rest):
-            self._all.setText(self.tr("Loading… {}%").format(100 * self._at // len(self._rest)))
+        self._text.append_text(self._full_text[self._loaded : end])
+        self._loaded = end
+        if self._loaded < len(self._full_text):
+            self._all.setText(self.tr("Loading… {}%").format(100 * self._loaded // len(self._full_text)))
             self._next.start()
         else:
-            self._rest = ""
+            self._full_text = ""
             self._all.hide()

@@ -26,17 +26,17 @@ class ReadGroups:
 
     def __init__(self, page: Callable[[int], Sequence[Step]]) -> None:
         self._page = page
-        self._known: dict[int, list[ReadGroup]] = {}
+        self._groups_by_page: dict[int, list[ReadGroup]] = {}
         self._opened: set[int] = set()
 
     def group_of(self, row: int) -> ReadGroup | None:
         """Return the group of a row, expanded or not."""
         number = row // PAGE_SIZE
-        if number not in self._known:
-            self._known[number] = _groups(self._page(number))
-            if len(self._known) > MAX_CACHED_PAGES:
-                del self._known[next(iter(self._known))]
-        groups = self._known[number]
+        if number not in self._groups_by_page:
+            self._groups_by_page[number] = _groups(self._page(number))
+            if len(self._groups_by_page) > MAX_CACHED_PAGES:
+                del self._groups_by_page[next(iter(self._groups_by_page))]
+        groups = self._groups_by_page[number]
         index = bisect_right(groups, row, key=lambda group: group.first) - 1
         return groups[index] if index >= 0 and row < groups[index].end else None
 
@@ -60,23 +60,23 @@ class ReadGroups:
     def invalidate(self, rows: Sequence[int]) -> None:
         """Drop the cached groups of the pages of these rows, which have changed."""
         for number in {row // PAGE_SIZE for row in rows}:
-            self._known.pop(number, None)
+            self._groups_by_page.pop(number, None)
 
 
 def _groups(steps: Sequence[Step]) -> list[ReadGroup]:
-    found: list[ReadGroup] = []
+    groups: list[ReadGroup] = []
     start = 0
-    for at in range(1, len(steps) + 1):
-        if at < len(steps) and at - start < MAX_GROUP and _belong_together(steps[at - 1], steps[at]):
+    for end in range(1, len(steps) + 1):
+        if end < len(steps) and end - start < MAX_GROUP and _belong_together(steps[end - 1], steps[end]):
             continue
-        if at - start >= MIN_GROUP and _is_groupable(steps[start]):
-            found.append(ReadGroup(steps[start].row, steps[at - 1].row + 1))
-        start = at
-    return found
+        if end - start >= MIN_GROUP and _is_groupable(steps[start]):
+            groups.append(ReadGroup(steps[start].row, steps[end - 1].row + 1))
+        start = end
+    return groups
 
 
-def _belong_together(one: Step, other: Step) -> bool:
-    return _is_groupable(one) and _is_groupable(other) and (one.run, one.depth) == (other.run, other.depth)
+def _belong_together(step: Step, other: Step) -> bool:
+    return _is_groupable(step) and _is_groupable(other) and (step.run, step.depth) == (other.run, other.depth)
 
 
 def _is_groupable(step: Step) -> bool:
@@ -90,9 +90,9 @@ def summarize_group(steps: Sequence[Step]) -> Step:
     if len(names) == 1:
         text = translate("{}, {} times").format(names[0], len(steps))
     else:
-        rest = len(names) - MAX_NAMES
-        shown = ", ".join(names[:MAX_NAMES]) + (f", +{rest}" if rest > 0 else "")
-        text = translate("{} files: {}").format(len(names), shown)
+        omitted = len(names) - MAX_NAMES
+        names_text = ", ".join(names[:MAX_NAMES]) + (f", +{omitted}" if omitted > 0 else "")
+        text = translate("{} files: {}").format(len(names), names_text)
     total_bytes = sum(step.metrics.get("bytes", 0) for step in steps)
     return steps[0]._replace(
         object=text,

@@ -101,29 +101,29 @@ class ReplyText(QTextBrowser):
                 box = layout.frameBoundingRect(frames[index])
                 button.move(round(box.right()) - button.width() - 6, round(box.top()) + 8)
 
-    def highlight(self, words: str) -> QRect | None:
+    def highlight(self, query: str) -> QRect | None:
         """Highlight words as the store's search matches them: whole words, the last one as a prefix.
 
         Return the rectangle of the first occurrence of the words in sequence, else of the first highlighted word.
         """
-        *whole, last = re.findall(r"\w+", words) or [""]
-        each = "|".join([*(rf"\b{word}\b" for word in whole), rf"\b{last}\w*"])
-        marked = self._found(each, MAX_HIGHLIGHTS) if last else []
-        self.setExtraSelections(marked)
-        together = self._found(r"\b" + r"\W+".join([*whole, last]), 1) if marked else []
-        return next((self.cursorRect(mark.cursor) for mark in [*together, *marked]), None)
+        *whole_words, last_word = re.findall(r"\w+", query) or [""]
+        word_pattern = "|".join([*(rf"\b{word}\b" for word in whole_words), rf"\b{last_word}\w*"])
+        word_matches = self._matches(word_pattern, MAX_HIGHLIGHTS) if last_word else []
+        self.setExtraSelections(word_matches)
+        phrase_matches = self._matches(r"\b" + r"\W+".join([*whole_words, last_word]), 1) if word_matches else []
+        return next((self.cursorRect(match.cursor) for match in [*phrase_matches, *word_matches]), None)
 
-    def _found(self, pattern: str, most: int) -> list[QTextEdit.ExtraSelection]:
+    def _matches(self, pattern: str, limit: int) -> list[QTextEdit.ExtraSelection]:
         options, theme = QRegularExpression.PatternOption, self._look.theme
-        wanted = QRegularExpression(pattern, options.CaseInsensitiveOption | options.UseUnicodePropertiesOption)
-        found, marks = self.document().find(wanted), list[QTextEdit.ExtraSelection]()
-        while not found.isNull() and len(marks) < most:
-            mark = QTextEdit.ExtraSelection()
-            mark.cursor = found
-            mark.format.setBackground(blend(theme.waiting, theme.background, 0.28))
-            marks.append(mark)
-            found = self.document().find(wanted, found)
-        return marks
+        expression = QRegularExpression(pattern, options.CaseInsensitiveOption | options.UseUnicodePropertiesOption)
+        cursor, selections = self.document().find(expression), list[QTextEdit.ExtraSelection]()
+        while not cursor.isNull() and len(selections) < limit:
+            selection = QTextEdit.ExtraSelection()
+            selection.cursor = cursor
+            selection.format.setBackground(blend(theme.waiting, theme.background, 0.28))
+            selections.append(selection)
+            cursor = self.document().find(expression, cursor)
+        return selections
 
     def _copy_button(self) -> QToolButton:
         button = QToolButton(self.viewport())
@@ -195,19 +195,19 @@ class ReplyWidgets:
             self._stale.add(row)
         self._stale.discard(DRAFT)
 
-    def reply_height(self, row: int, width: int, words: Callable[[], str]) -> int:
+    def reply_height(self, row: int, width: int, read_text: Callable[[], str]) -> int:
         """Return the height of a reply, creating its widget and rendering its text if needed."""
         reply = self._shown.get(row)
         self._needed_rows.add(row)
         if reply is None:
-            reply = self._shown[row] = self._take()
+            reply = self._shown[row] = self._take_spare()
             self._stale.add(row)
         if row in self._stale:
             if row == DRAFT and (rest_ms := reply.pause_ms) > FRAME_MS:
                 self._later(rest_ms)
             else:
                 self._stale.discard(row)
-                reply.set_markdown(words(), finished=row != DRAFT)
+                reply.set_markdown(read_text(), finished=row != DRAFT)
         return reply.height_at(width)
 
     def place_replies(self, boxes: dict[int, QRect]) -> None:
@@ -227,11 +227,11 @@ class ReplyWidgets:
             reply.show()
             reply.place_copies()
 
-    def highlight(self, row: int, words: str) -> QRect | None:
+    def highlight(self, row: int, query: str) -> QRect | None:
         """Highlight words in the reply of this row only; return the rectangle of the first match in the viewport."""
         self.clear_highlights()
         reply = self._shown.get(row)
-        rect = reply.highlight(words) if reply else None
+        rect = reply.highlight(query) if reply else None
         return rect.translated(reply.pos()) if reply and rect else None
 
     def clear_highlights(self) -> None:
@@ -249,7 +249,7 @@ class ReplyWidgets:
         for reply in [*self._shown.values(), *self._spare]:
             reply.restyle(look)
 
-    def _take(self) -> ReplyText:
+    def _take_spare(self) -> ReplyText:
         if self._spare:
             return self._spare.pop()
         reply = ReplyText(self._look, self._parent)

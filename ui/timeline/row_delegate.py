@@ -46,12 +46,12 @@ class TimelineRowDelegate(QStyledItemDelegate):
         super().__init__(parent)
         self._model = model
         self._shapes: dict[str, Callable[[QPainter, QRect, Step], None]] = {
-            "work": self._work,
-            "header": self._header,
+            "work": self._paint_work,
+            "header": self._paint_header,
             "bubble": self._bubble,
             "card": self._reply,
             "interrupted": self._interrupted,
-            "compaction": self._compaction,
+            "compaction": self._paint_compaction,
             "reply": self._reply,
         }
         self.restyle(look)
@@ -89,13 +89,13 @@ class TimelineRowDelegate(QStyledItemDelegate):
             case _:
                 return self._heights.work
 
-    def _work(self, painter: QPainter, box: QRect, step: Step) -> None:
+    def _paint_work(self, painter: QPainter, box: QRect, step: Step) -> None:
         columns, theme, fonts = self.columns(box.width()), self._look.theme, self._look.fonts
         look, status = kind_style(step.kind), status_style(step.status)
         shift = step.depth * DEPTH_INDENT
         if step.number:
-            self._text(painter, QRect(0, box.y(), columns.number_right + shift, box.height()), str(step.number),
-                       theme.third, fonts.second, RIGHT)  # fmt: skip
+            number_rect = QRect(0, box.y(), columns.number_right + shift, box.height())
+            self._paint_text(painter, number_rect, str(step.number), theme.third, fonts.second, RIGHT)
         for depth in range(step.depth):  # a vertical line connects the rows of a sub-agent to the delegating step
             x = columns.number_right + depth * DEPTH_INDENT - 2
             painter.fillRect(x, box.y(), 1, box.height(), theme.line)
@@ -105,39 +105,39 @@ class TimelineRowDelegate(QStyledItemDelegate):
             right -= self._look.size(ICON)
             self._icon(painter, "chevron-down" if unfolded else "chevron-right", theme.second, right, box)
             right -= 6
-        right = self._badges(painter, right, box, badges(step))
+        right = self._paint_badges(painter, right, box, badges(step))
         x = columns.verb + shift
         word = translate(verb(step.kind, step.status))
-        self._text(painter, QRect(x, box.y(), max(0, right - x), box.height()), word, theme.text, fonts.strong)
+        self._paint_text(painter, QRect(x, box.y(), max(0, right - x), box.height()), word, theme.text, fonts.strong)
         x += self._strong.horizontalAdvance(word) + 8
         if right - x > 12:
             text = self._mono.elidedText(visible(step.object), Qt.TextElideMode.ElideRight, right - x - 8)
-            self._text(painter, QRect(x, box.y(), right - x, box.height()), text, theme.second, fonts.mono)
+            self._paint_text(painter, QRect(x, box.y(), right - x, box.height()), text, theme.second, fonts.mono)
         if columns.bar_width:
-            self._bar(painter, columns, box, step, theme.color(look.token))
-        lasted = duration(self._model.duration_of(step))
-        self._text(painter, QRect(columns.bar, box.y(), columns.duration_right - columns.bar, box.height()), lasted,
-                   theme.third, fonts.second, RIGHT)  # fmt: skip
-        if arrow := self._arrow(step):
-            self._icon(painter, arrow, theme.third, columns.status_icon, box)
+            self._paint_bar(painter, columns, box, step, theme.color(look.token))
+        duration_rect = QRect(columns.bar, box.y(), columns.duration_right - columns.bar, box.height())
+        duration_text = duration(self._model.duration_of(step))
+        self._paint_text(painter, duration_rect, duration_text, theme.third, fonts.second, RIGHT)
+        if expand_icon := self._expand_icon(step):
+            self._icon(painter, expand_icon, theme.third, columns.status_icon, box)
         else:
             self._icon(painter, status.icon, theme.color(status.token), columns.status_icon, box)
 
-    def _arrow(self, step: Step) -> str:
+    def _expand_icon(self, step: Step) -> str:
         """Return the expand icon of a group of reads, shown at its first row in place of the status icon."""
         quiet = step.kind == "read" and not self._model.is_nested(step.row)
         position = self._model.position_of(step.row) if quiet else None
         group = self._model.group_at(position) if position is not None else None
         return ("chevron-down" if group[1] else "chevron-right") if group else ""
 
-    def _header(self, painter: QPainter, box: QRect, step: Step) -> None:
+    def _paint_header(self, painter: QPainter, box: QRect, step: Step) -> None:
         columns, theme, fonts = self.columns(box.width()), self._look.theme, self._look.fonts
         line = box.adjusted(0, box.height() - self._heights.work - 2, 0, -2)
         name = f"{translate('Run')} {step.run}"
-        self._text(painter, line.adjusted(columns.text, 0, 0, 0), name, theme.text, fonts.strong)
+        self._paint_text(painter, line.adjusted(columns.text, 0, 0, 0), name, theme.text, fonts.strong)
         x = columns.text + self._strong.horizontalAdvance(name) + 8
         text = " · ".join(run_figures(step, self._model.duration_of(step)))
-        self._text(
+        self._paint_text(
             painter, QRect(x, line.y(), columns.status_icon - x, line.height()), text, theme.second, fonts.second
         )
         folded = self._model.is_folded(step.run)
@@ -157,81 +157,84 @@ class TimelineRowDelegate(QStyledItemDelegate):
         if not delivered:  # the message is still queued or was removed, so it is not in the context
             beside = QRect(box.x(), box.y(), round(frame.x()) - box.x() - 10, box.height())
             word = translate(verb(step.kind, step.status))
-            self._text(painter, beside, word, theme.third, self._look.fonts.second, RIGHT)
+            self._paint_text(painter, beside, word, theme.third, self._look.fonts.second, RIGHT)
 
     def _interrupted(self, painter: QPainter, box: QRect, step: Step) -> None:
         columns, theme = self.columns(box.width()), self._look.theme
         painter.fillRect(QRect(columns.text, box.y() + 6, 3, box.height() - 12), theme.waiting)
         line = box.adjusted(columns.text + 14, 0, -EDGE, 0)
         text = self._plain.elidedText(interrupted_line(step), Qt.TextElideMode.ElideRight, line.width())
-        self._text(painter, line, text, theme.text, self._look.fonts.text)
+        self._paint_text(painter, line, text, theme.text, self._look.fonts.text)
 
-    def _compaction(self, painter: QPainter, box: QRect, step: Step) -> None:
+    def _paint_compaction(self, painter: QPainter, box: QRect, step: Step) -> None:
         """Paint a dashed line across the row with the result of the compaction in its middle."""
         columns, theme, fonts = self.columns(box.width()), self._look.theme, self._look.fonts
         metrics = QFontMetrics(fonts.second)
         text = compaction_line(step)
-        shows = f" · {translate('show what was compacted')}" if step.metrics.get("before") else ""
+        link_text = f" · {translate('show what was compacted')}" if step.metrics.get("before") else ""
         left, right = columns.text, box.width() - EDGE
-        wide = metrics.horizontalAdvance(text + shows)
-        x = max(left, left + (right - left - wide) // 2)
+        text_width = metrics.horizontalAdvance(text + link_text)
+        x = max(left, left + (right - left - text_width) // 2)
         middle = box.y() + box.height() // 2
         painter.setPen(QPen(theme.strong_line, 1, Qt.PenStyle.DashLine))
         if x - 14 > left:
             painter.drawLine(left, middle, x - 14, middle)
-            painter.drawLine(x + wide + 14, middle, right, middle)
-        self._text(painter, QRect(x, box.y(), wide + 2, box.height()), text, theme.second, fonts.second)
+            painter.drawLine(x + text_width + 14, middle, right, middle)
+        self._paint_text(painter, QRect(x, box.y(), text_width + 2, box.height()), text, theme.second, fonts.second)
         x += metrics.horizontalAdvance(text)
-        self._text(painter, QRect(x, box.y(), wide + 2, box.height()), shows, theme.accent, fonts.second)
+        link_rect = QRect(x, box.y(), text_width + 2, box.height())
+        self._paint_text(painter, link_rect, link_text, theme.accent, fonts.second)
 
     def _reply(self, painter: QPainter, box: QRect, step: Step) -> None:
         """Paint nothing: a widget covers this row."""
 
-    def _paint_picture(self, painter: QPainter, box: QRect, step: Step, chosen: bool) -> None:
+    def _paint_picture(self, painter: QPainter, box: QRect, step: Step, selected: bool) -> None:
         """Paint a step row from the cache. The key contains everything that the appearance of the row depends on."""
-        screen, theme = painter.device(), self._look.theme
-        ratio = screen.devicePixelRatio()
-        tenths = 0 if step.ended_at else self._model.duration_of(step) // TENTH_SECOND
+        device, theme = painter.device(), self._look.theme
+        ratio = device.devicePixelRatio()
+        elapsed_tenths = 0 if step.ended_at else self._model.duration_of(step) // TENTH_SECOND
         key = (
             step.row,
             box.width(),
             box.height(),
-            chosen,
+            selected,
             ratio,
-            tenths,
+            elapsed_tenths,
             self._model.axis(step.run),
-            self._arrow(step),
+            self._expand_icon(step),
             self._model.is_expanded(step.row),
         )
-        inside = QRect(0, 0, box.width(), box.height())
-        background = theme.selection if chosen else theme.background
+        row_rect = QRect(0, 0, box.width(), box.height())
+        background = theme.selection if selected else theme.background
         picture = self._pictures.pixmap_for(
-            key, step, box.size(), ratio, background, lambda onto: self._work(onto, inside, step),
-            room=round(CACHED_SCREENS * screen.width() * screen.height() * ratio * ratio),
+            key, step, box.size(), ratio, background, lambda row_painter: self._paint_work(row_painter, row_rect, step),
+            max_pixels=round(CACHED_SCREENS * device.width() * device.height() * ratio * ratio),
         )  # fmt: skip
         painter.drawPixmap(box.topLeft(), picture)
-        if chosen:
+        if selected:
             draw_frame(painter, box, 0, None, theme.chosen)
 
-    def _badges(self, painter: QPainter, right: int, box: QRect, shown: list[Badge]) -> int:
+    def _paint_badges(self, painter: QPainter, right: int, box: QRect, badges: list[Badge]) -> int:
         """Paint badges from right to left; return the left edge of the last one."""
         theme, height = self._look.theme, self._caption.height() + 5
-        for badge in reversed(shown):
+        for badge in reversed(badges):
             width = self._caption.horizontalAdvance(badge.text) + 2 * BADGE_PADDING
             frame = QRectF(right - width + 0.5, box.y() + (box.height() - height) // 2 + 0.5, width - 1, height - 1)
             painter.setPen(QPen(theme.strong_line, 1))
             painter.setBrush(theme.raised)
             painter.drawRoundedRect(frame, 4, 4)
-            self._text(painter, frame.toRect(), badge.text, theme.color(badge.token), self._look.fonts.caption, CENTER)
+            self._paint_text(
+                painter, frame.toRect(), badge.text, theme.color(badge.token), self._look.fonts.caption, CENTER
+            )
             right -= width + 6
         return right
 
-    def _bar(self, painter: QPainter, columns: RowColumns, box: QRect, step: Step, color: QColor) -> None:
+    def _paint_bar(self, painter: QPainter, columns: RowColumns, box: QRect, step: Step, color: QColor) -> None:
         """Paint the duration bar of a step on the time axis of its run."""
-        began, ended = self._model.axis(step.run)
-        whole = max(1, ended - began)
-        width = max(4.0, columns.bar_width * min(1.0, self._model.duration_of(step) / whole))
-        x = columns.bar + columns.bar_width * min(1.0, max(0.0, (step.started_at - began) / whole))
+        run_start, run_end = self._model.axis(step.run)
+        run_duration = max(1, run_end - run_start)
+        width = max(4.0, columns.bar_width * min(1.0, self._model.duration_of(step) / run_duration))
+        x = columns.bar + columns.bar_width * min(1.0, max(0.0, (step.started_at - run_start) / run_duration))
         x = min(x, columns.bar + columns.bar_width - width)
         painter.setPen(Qt.PenStyle.NoPen)
         painter.setBrush(blend(color, self._look.theme.background, 0.9))
@@ -242,7 +245,7 @@ class TimelineRowDelegate(QStyledItemDelegate):
         painter.drawPixmap(x, box.y() + (box.height() - size) // 2, pixmap(name, color, size, ratio))
 
     @staticmethod
-    def _text(painter: QPainter, box: QRect, text: str, color: QColor, font: QFont, flags: int = LEFT) -> None:
+    def _paint_text(painter: QPainter, box: QRect, text: str, color: QColor, font: QFont, flags: int = LEFT) -> None:
         if text:
             painter.setFont(font)
             painter.setPen(color)
@@ -264,16 +267,16 @@ class TimelineRowDelegate(QStyledItemDelegate):
         step, box = self._model.displayed_step(index.row()), QRect(option.rect)
         if step is None or box.height() <= 0:
             return
-        chosen = QStyle.StateFlag.State_Selected in option.state
+        selected = QStyle.StateFlag.State_Selected in option.state
         shape = "work" if self._model.is_nested(step.row) else kind_style(step.kind).shape
         if shape == "work":
-            self._paint_picture(painter, box, step, chosen)
+            self._paint_picture(painter, box, step, selected)
             return
         painter.save()
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        if chosen and shape in {"work", "interrupted", "compaction"}:
+        if selected and shape in {"work", "interrupted", "compaction"}:
             draw_selection(painter, box, self._look.theme)
-        elif chosen:
+        elif selected:
             painter.fillRect(box, self._look.theme.background)  # paints over Qt's selection color
             painter.fillRect(QRect(0, box.y() + 4, 3, box.height() - 8), self._look.theme.accent)
         self._shapes[shape](painter, box, step)

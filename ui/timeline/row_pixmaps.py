@@ -12,34 +12,34 @@ class RowPixmapCache:
     """A least-recently-used cache of row pixmaps."""
 
     def __init__(self) -> None:
-        self._kept: dict[Hashable, tuple[Step, QPixmap]] = {}
+        self._cache: dict[Hashable, tuple[Step, QPixmap]] = {}
         self._pixels = 0
 
     def pixmap_for(
-        self, key: Hashable, step: Step, size: QSize, ratio: float, ground: QColor, paint: Callable[[QPainter], None],
-        room: int,
+        self, key: Hashable, step: Step, size: QSize, ratio: float, background: QColor,
+        paint: Callable[[QPainter], None], max_pixels: int,
     ) -> QPixmap:  # fmt: skip
         """Return the pixmap of a step, calling `paint` unless it is cached.
 
-        `key` holds everything besides `step` that the pixmap depends on; `room` is the cache limit in pixels.
+        `key` holds everything besides `step` that the pixmap depends on; `max_pixels` is the cache limit.
         """
-        found = self._kept.pop(key, None)
-        if found is not None and found[0] == step:
-            self._kept[key] = found
-            return found[1]
-        if found is not None:
-            self._pixels -= _pixels(found[1])
-        made = QPixmap(size * ratio)
-        made.setDevicePixelRatio(ratio)
-        made.fill(ground)
-        with QPainter(made) as painter:
+        cached = self._cache.pop(key, None)
+        if cached is not None and cached[0] == step:
+            self._cache[key] = cached
+            return cached[1]
+        if cached is not None:
+            self._pixels -= _pixels(cached[1])
+        picture = QPixmap(size * ratio)
+        picture.setDevicePixelRatio(ratio)
+        picture.fill(background)
+        with QPainter(picture) as painter:
             painter.setRenderHint(QPainter.RenderHint.Antialiasing)
             paint(painter)
-        self._kept[key] = (step, made)
-        self._pixels += _pixels(made)
-        while self._pixels > room and len(self._kept) > 1:
-            self._pixels -= _pixels(self._kept.pop(next(iter(self._kept)))[1])
-        return made
+        self._cache[key] = (step, picture)
+        self._pixels += _pixels(picture)
+        while self._pixels > max_pixels and len(self._cache) > 1:
+            self._pixels -= _pixels(self._cache.pop(next(iter(self._cache)))[1])
+        return picture
 
 
 def _pixels(picture: QPixmap) -> int:

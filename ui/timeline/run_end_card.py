@@ -84,14 +84,14 @@ class RunEndCard(QFrame):
         self._glyph = QLabel()
         self._status = label("", look.fonts.strong, name="end.status")
         self._figures = ElidedLabel("", look.fonts.text, "second", name="end.figures")
-        self._files = self._link("end.files")
+        self._files = self._create_link("end.files")
         self._files.clicked.connect(lambda: self.changes_requested.emit(""))
-        self._proposals = self._link("end.proposals")
+        self._proposals = self._create_link("end.proposals")
         self._proposals.setToolTip(translate("Review what the agent proposes to keep from this run"))
         self._proposals.clicked.connect(self.review_requested)
         self._prompt = label(translate("Did it help?"), look.fonts.text, "second", name="end.asks")
-        self._thumbs = {word: self._thumb(word) for word in ("up", "down")}
-        self._why = ElidedLabel("", look.fonts.text, name="end.why")
+        self._thumbs = {word: self._create_thumb_button(word) for word in ("up", "down")}
+        self._reason = ElidedLabel("", look.fonts.text, name="end.why")
         self._cure = label("", look.fonts.text, "second", name="end.cure", wrap=True)
         self._again = Button(look, translate("Try again"), name="end.again")
         self._again.clicked.connect(self.retry_requested)
@@ -110,41 +110,41 @@ class RunEndCard(QFrame):
         self._lay_out()
 
     def _lay_out(self) -> None:
-        first = QHBoxLayout()
-        first.setSpacing(8)
-        for part in (self._glyph, self._status):
-            first.addWidget(part)
-        first.addSpacing(8)
-        first.addWidget(self._figures, 1)
-        first.addWidget(self._files)
-        first.addWidget(self._proposals)
-        first.addSpacing(8)
-        first.addWidget(self._prompt)
+        status_row = QHBoxLayout()
+        status_row.setSpacing(8)
+        for widget in (self._glyph, self._status):
+            status_row.addWidget(widget)
+        status_row.addSpacing(8)
+        status_row.addWidget(self._figures, 1)
+        status_row.addWidget(self._files)
+        status_row.addWidget(self._proposals)
+        status_row.addSpacing(8)
+        status_row.addWidget(self._prompt)
         for thumb in self._thumbs.values():
-            first.addWidget(thumb)
+            status_row.addWidget(thumb)
         self._names.setContentsMargins(0, 0, 0, 0)
-        note = QHBoxLayout()
-        note.setSpacing(10)
-        note.addWidget(self._note, 1)
-        note.addWidget(self._saved_label)
+        note_row = QHBoxLayout()
+        note_row.setSpacing(10)
+        note_row.addWidget(self._note, 1)
+        note_row.addWidget(self._saved_label)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(15, 9, 13, 9)
         layout.setSpacing(6)
-        layout.addLayout(first)
-        layout.addWidget(self._why)
-        cure = QHBoxLayout()
-        cure.setSpacing(12)
-        cure.addWidget(self._cure, 1)
-        cure.addWidget(self._again, 0, Qt.AlignmentFlag.AlignBottom)
-        layout.addLayout(cure)
+        layout.addLayout(status_row)
+        layout.addWidget(self._reason)
+        fix_row = QHBoxLayout()
+        fix_row.setSpacing(12)
+        fix_row.addWidget(self._cure, 1)
+        fix_row.addWidget(self._again, 0, Qt.AlignmentFlag.AlignBottom)
+        layout.addLayout(fix_row)
         layout.addWidget(self._names_box)
-        layout.addLayout(note)
+        layout.addLayout(note_row)
 
     def show_end(self, step: Step, end: RunEnd) -> None:
         """Show the end of a run; does nothing if the data is unchanged."""
         if self._shown == (step, end):
             return
-        other = step.run != self._run or self._shown is None
+        other_run = step.run != self._run or self._shown is None
         self._shown = (step, end)
         self._run, self._word = step.run, end.rating.value
         status, theme = IDLE_STATUS if end.idle else status_style(step.status), self._look.theme
@@ -160,30 +160,30 @@ class RunEndCard(QFrame):
         self._proposals.setText(f" {plural(end.open_proposals, 'proposal', 'proposals')}")
         set_icon(self._proposals, "sparkles", theme.learned, size)
         self._proposals.setVisible(end.open_proposals > 0)
-        self._why.show_text(visible(step.object))
-        self._why.setVisible(bool(step.object))
-        cure = "\n".join(visible(part) for part in (end.error.cause, end.error.fix) if part) if end.error else ""
-        self._cure.setText(allow_breaks(cure))
-        self._cure.setVisible(bool(cure))
+        self._reason.show_text(visible(step.object))
+        self._reason.setVisible(bool(step.object))
+        fix_text = "\n".join(visible(text) for text in (end.error.cause, end.error.fix) if text) if end.error else ""
+        self._cure.setText(allow_breaks(fix_text))
+        self._cure.setVisible(bool(fix_text))
         self._again.setVisible(end.can_retry)
-        for word, thumb in self._thumbs.items():
-            thumb.setChecked(word == self._word)
-            color = (theme.done if word == "up" else theme.failed) if word == self._word else theme.text
-            set_icon(thumb, f"thumbs-{word}", color, size)
-        if other or not self._note.hasFocus():
+        for direction, thumb in self._thumbs.items():
+            thumb.setChecked(direction == self._word)
+            color = (theme.done if direction == "up" else theme.failed) if direction == self._word else theme.text
+            set_icon(thumb, f"thumbs-{direction}", color, size)
+        if other_run or not self._note.hasFocus():
             self._note.setText(end.rating.note)
         self._note.setVisible(bool(self._word))
-        if other:
+        if other_run:
             self._show_message("")
-        parts = [self._status.text(), *figures, visible(step.object), cure, translate("Did it help?")]
-        self.setAccessibleName(f"{translate('End of the run')}: {', '.join(part for part in parts if part)}")
+        parts = [self._status.text(), *figures, visible(step.object), fix_text, translate("Did it help?")]
+        self.setAccessibleName(f"{translate('End of the run')}: {', '.join(text for text in parts if text)}")
 
     def height_at(self, width: int = 0) -> int:
         """Return the height of the card at a width."""
         layout = self.layout()
         assert layout is not None
-        for part in (*layout.findChildren(QLayout), layout):
-            part.invalidate()  # the layout is outdated if the card changed while it was hidden
+        for child_layout in (*layout.findChildren(QLayout), layout):
+            child_layout.invalidate()  # the layout is outdated if the card changed while it was hidden
         if not layout.hasHeightForWidth():  # no visible label wraps
             return layout.totalSizeHint().height()
         return layout.totalHeightForWidth(width or self.width())
@@ -191,16 +191,16 @@ class RunEndCard(QFrame):
     def restyle(self, look: Look) -> None:
         self._look = look
         self._status.setFont(look.fonts.strong)
-        for part in (self._figures, self._why, self._cure, self._prompt):
-            part.setFont(look.fonts.text)
+        for widget in (self._figures, self._reason, self._cure, self._prompt):
+            widget.setFont(look.fonts.text)
         self._again.restyle(look)
         self._files.setFont(look.fonts.text)
         self._proposals.setFont(look.fonts.text)
         self._saved_label.setFont(look.fonts.second)
         self._note.setFont(look.fonts.text)
-        if shown := self._shown:
+        if content := self._shown:
             self._shown = None
-            self.show_end(*shown)
+            self.show_end(*content)
 
     def _show_files(self, files: tuple[RunFileChange, ...]) -> None:
         new = sum(file.created for file in files)
@@ -212,9 +212,9 @@ class RunEndCard(QFrame):
             if old := item.widget():
                 old.hide()
                 old.deleteLater()
-        widgets = [self._file(file) for file in files[:FILES_SHOWN]]
+        widgets = [self._create_file_link(file) for file in files[:FILES_SHOWN]]
         if len(files) > FILES_SHOWN:
-            more = self._link("end.more")
+            more = self._create_link("end.more")
             more.setText(f"+{len(files) - FILES_SHOWN}")
             more.clicked.connect(lambda: self.changes_requested.emit(""))
             widgets.append(more)
@@ -224,45 +224,45 @@ class RunEndCard(QFrame):
         self._names.addStretch(1)
         self._names_box.setVisible(bool(files))
 
-    def _file(self, file: RunFileChange) -> QPushButton:
-        made = self._link("end.file")
-        made.setFont(self._look.fonts.mono)
+    def _create_file_link(self, file: RunFileChange) -> QPushButton:
+        link = self._create_link("end.file")
+        link.setFont(self._look.fonts.mono)
         name = visible(file.path)
         metrics = QFontMetrics(self._look.fonts.mono)
         figures = " ".join(f"{sign}{number}" for sign, number in (("+", file.added), ("−", file.removed)) if number)
-        shown = metrics.elidedText(name, Qt.TextElideMode.ElideMiddle, self._look.size(180))
-        made.setText(f" {shown} {figures}".rstrip())
-        made.setToolTip(tooltip_text(translate("Show changes in {}").format(name)))
-        made.setAccessibleName(f"{name} {figures}")
+        elided_name = metrics.elidedText(name, Qt.TextElideMode.ElideMiddle, self._look.size(180))
+        link.setText(f" {elided_name} {figures}".rstrip())
+        link.setToolTip(tooltip_text(translate("Show changes in {}").format(name)))
+        link.setAccessibleName(f"{name} {figures}")
         icon_name = "file-plus" if file.created else "file-pen-line"
-        set_icon(made, icon_name, self._look.theme.done, self._look.size(16))
-        made.clicked.connect(lambda: self.changes_requested.emit(file.path))
-        return made
+        set_icon(link, icon_name, self._look.theme.done, self._look.size(16))
+        link.clicked.connect(lambda: self.changes_requested.emit(file.path))
+        return link
 
-    def _link(self, name: str) -> QPushButton:
-        made = QPushButton(self)
-        made.setObjectName(name)
-        made.setProperty("tone", "link")
-        made.setFont(self._look.fonts.text)
-        made.setCursor(Qt.CursorShape.PointingHandCursor)
-        return made
+    def _create_link(self, name: str) -> QPushButton:
+        link = QPushButton(self)
+        link.setObjectName(name)
+        link.setProperty("tone", "link")
+        link.setFont(self._look.fonts.text)
+        link.setCursor(Qt.CursorShape.PointingHandCursor)
+        return link
 
-    def _thumb(self, word: str) -> QToolButton:
-        made = QToolButton()
-        made.setObjectName(f"end.{word}")
-        made.setCheckable(True)
-        made.setProperty("tone", "framed")
-        text = translate("It helped") if word == "up" else translate("It did not help")
-        made.setToolTip(text)
-        made.setAccessibleName(text)
-        made.clicked.connect(lambda: self._rate(word))
-        return made
+    def _create_thumb_button(self, direction: str) -> QToolButton:
+        thumb_button = QToolButton()
+        thumb_button.setObjectName(f"end.{direction}")
+        thumb_button.setCheckable(True)
+        thumb_button.setProperty("tone", "framed")
+        text = translate("It helped") if direction == "up" else translate("It did not help")
+        thumb_button.setToolTip(text)
+        thumb_button.setAccessibleName(text)
+        thumb_button.clicked.connect(lambda: self._rate(direction))
+        return thumb_button
 
-    def _rate(self, word: str) -> None:
+    def _rate(self, direction: str) -> None:
         """Rate the run; the same thumb again removes the rating."""
-        word = "" if word == self._word else word
+        direction = "" if direction == self._word else direction
         self._show_message("")
-        self.rated.emit(self._run, word, self._note.text().strip() if word else "")
+        self.rated.emit(self._run, direction, self._note.text().strip() if direction else "")
 
     def _save_note(self) -> None:
         self._show_message(translate("Saved"))
@@ -298,7 +298,7 @@ class RunEndCards:
         card = self._shown.get(step.row)
         self._needed_rows.add(step.row)
         if card is None:
-            card = self._shown[step.row] = self._spare.pop() if self._spare else self._make()
+            card = self._shown[step.row] = self._spare.pop() if self._spare else self._create_card()
         card.show_end(step, end)
         return card.height_at(width) + MARGIN_ABOVE + MARGIN_BELOW
 
@@ -328,7 +328,7 @@ class RunEndCards:
         for card in [*self._shown.values(), *self._spare]:
             card.restyle(look)
 
-    def _make(self) -> RunEndCard:
+    def _create_card(self) -> RunEndCard:
         card = RunEndCard(self._look, self._parent)
         for part in (card, *card.findChildren(QWidget)):
             part.ensurePolished()  # applies the style sheet, on which the height depends, before the card is shown

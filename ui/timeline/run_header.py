@@ -33,7 +33,7 @@ class HeaderFact(NamedTuple):
     text: str
 
 
-def header_facts(row: SessionRow, lasted: int, branch: str = "") -> list[HeaderFact]:
+def header_facts(row: SessionRow, duration_us: int, branch: str = "") -> list[HeaderFact]:
     """Return the facts shown below the title; `lasted` is the duration in microseconds."""
     if row.status in ACTIVE_STATUSES and row.max_turns:
         turns = f"{translate('turn')} {row.turns} {translate('of')} {row.max_turns}"
@@ -42,15 +42,15 @@ def header_facts(row: SessionRow, lasted: int, branch: str = "") -> list[HeaderF
     spent = f"{amount(row.tokens)} {translate('tok')}" if row.tokens else ""
     if spent and row.cost:
         spent += f" · {money(row.cost)}"
-    shown = [
+    facts = [
         HeaderFact("folder", visible(short_folder(row.folder, str(Path.home())))),
         HeaderFact("git-branch", visible(branch)),
         HeaderFact("cpu", visible(row.model)),
-        HeaderFact("timer", duration(lasted)),
+        HeaderFact("timer", duration(duration_us)),
         HeaderFact("footprints", turns),
         HeaderFact("coins", spent),
     ]
-    return [fact for fact in shown if fact.text]
+    return [fact for fact in facts if fact.text]
 
 
 class FactLine(ThemedWidget):
@@ -62,11 +62,11 @@ class FactLine(ThemedWidget):
         self.setObjectName("run.facts")
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
 
-    def show_facts(self, shown: list[HeaderFact]) -> None:
-        if shown != self._facts:
-            self._facts = shown
-            self.setAccessibleName(", ".join(fact.text for fact in shown))
-            self.setToolTip(tooltip_text(" · ".join(fact.text for fact in shown)))
+    def show_facts(self, facts: list[HeaderFact]) -> None:
+        if facts != self._facts:
+            self._facts = facts
+            self.setAccessibleName(", ".join(fact.text for fact in facts))
+            self.setToolTip(tooltip_text(" · ".join(fact.text for fact in facts)))
             self.update()
 
     def sizeHint(self) -> QSize:
@@ -75,17 +75,17 @@ class FactLine(ThemedWidget):
     def paintEvent(self, event: QPaintEvent) -> None:
         look = self._look
         with QPainter(self) as painter:
-            metrics, side = QFontMetrics(look.fonts.second), look.size(ICON)
+            metrics, icon_size = QFontMetrics(look.fonts.second), look.size(ICON)
             painter.setFont(look.fonts.second)
-            shown = self.fit_facts(lambda fact: metrics.horizontalAdvance(fact.text) + side + 6)
+            fitting = self.fit_facts(lambda fact: metrics.horizontalAdvance(fact.text) + icon_size + 6)
             x = 0
-            for fact, room in shown:
-                picture = pixmap(fact.icon, look.theme.third, side, self.devicePixelRatioF())
-                painter.drawPixmap(x, (self.height() - side) // 2, picture)
-                text = metrics.elidedText(fact.text, Qt.TextElideMode.ElideMiddle, room - side - 5)
+            for fact, fact_width in fitting:
+                picture = pixmap(fact.icon, look.theme.third, icon_size, self.devicePixelRatioF())
+                painter.drawPixmap(x, (self.height() - icon_size) // 2, picture)
+                text = metrics.elidedText(fact.text, Qt.TextElideMode.ElideMiddle, fact_width - icon_size - 5)
                 painter.setPen(look.theme.second)
-                painter.drawText(x + side + 6, (self.height() + metrics.ascent() - metrics.descent()) // 2, text)
-                x += room + GAP
+                painter.drawText(x + icon_size + 6, (self.height() + metrics.ascent() - metrics.descent()) // 2, text)
+                x += fact_width + GAP
 
     def fit_facts(self, width_of: Callable[[HeaderFact], int]) -> list[tuple[HeaderFact, int]]:
         """Return the facts that fit, with their widths.
@@ -93,21 +93,21 @@ class FactLine(ThemedWidget):
         If space is short, the provider is dropped from the model name, then facts are left out in the order of
         `DROP_ORDER`, and finally the folder is elided.
         """
-        shown, room = list(self._facts), self.width()
+        facts, available_width = list(self._facts), self.width()
         min_width = self._look.size(MIN_FOLDER_WIDTH)
 
-        def over() -> int:
-            widths = [width_of(fact) for fact in shown]
-            return sum(widths) + GAP * (len(widths) - 1) - room
+        def overflow() -> int:
+            widths = [width_of(fact) for fact in facts]
+            return sum(widths) + GAP * (len(widths) - 1) - available_width
 
-        if over() > 0:
-            shown = [fact._replace(text=fact.text.rpartition("/")[2]) if fact.icon == "cpu" else fact for fact in shown]
+        if overflow() > 0:
+            facts = [fact._replace(text=fact.text.rpartition("/")[2]) if fact.icon == "cpu" else fact for fact in facts]
         for name in DROP_ORDER:
-            first = width_of(shown[0]) if shown else 0
-            if over() - max(0, first - min_width) > 0:
-                shown = [fact for fact in shown if fact.icon != name]
-        excess = max(0, over())
-        return [(fact, width_of(fact) - (0 if index else excess)) for index, fact in enumerate(shown)]
+            folder_width = width_of(facts[0]) if facts else 0
+            if overflow() - max(0, folder_width - min_width) > 0:
+                facts = [fact for fact in facts if fact.icon != name]
+        excess = max(0, overflow())
+        return [(fact, width_of(fact) - (0 if index else excess)) for index, fact in enumerate(facts)]
 
 
 class StatusPill(ThemedWidget):
@@ -177,7 +177,7 @@ class RunHeader(QWidget):
         self._look = look
         self._branch = ""
         self._folder = ""
-        self._asked: tuple[str, int, str] = ("", 0, "")
+        self._branch_key: tuple[str, int, str] = ("", 0, "")
         self._title = ElidedLabel("", look.fonts.title, name="run.title")
         self._title.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
         self._pill = StatusPill(look)
@@ -211,24 +211,24 @@ class RunHeader(QWidget):
         self.restyle(look)
 
     def _lay_out(self) -> None:
-        upper = QHBoxLayout()
-        upper.setSpacing(10)
-        upper.addWidget(self._title)
-        upper.addWidget(self._pill)
-        upper.addStretch(1)
-        for part in (self._fork, self._compare, self._export, *self._buttons):
-            upper.addWidget(part)
+        title_row = QHBoxLayout()
+        title_row.setSpacing(10)
+        title_row.addWidget(self._title)
+        title_row.addWidget(self._pill)
+        title_row.addStretch(1)
+        for widget in (self._fork, self._compare, self._export, *self._buttons):
+            title_row.addWidget(widget)
         for button in self._buttons:
             button.hide()
-        inner = QVBoxLayout()
-        inner.setContentsMargins(20, 11, 20, 9)
-        inner.setSpacing(3)
-        inner.addLayout(upper)
-        inner.addWidget(self._facts)
+        header_layout = QVBoxLayout()
+        header_layout.setContentsMargins(20, 11, 20, 9)
+        header_layout.setSpacing(3)
+        header_layout.addLayout(title_row)
+        header_layout.addWidget(self._facts)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(0)
-        layout.addLayout(inner)
+        layout.addLayout(header_layout)
         layout.addWidget(hairline())
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
 
@@ -241,7 +241,7 @@ class RunHeader(QWidget):
         if folder == self._folder:
             self._branch = name
 
-    def show_session(self, row: SessionRow, lasted: int) -> None:
+    def show_session(self, row: SessionRow, duration_us: int) -> None:
         if row.folder != self._folder:
             self._folder, self._branch = row.folder, ""
         self._title.show_text(visible(row.title))
@@ -249,9 +249,10 @@ class RunHeader(QWidget):
         self._stop.setVisible(row.status in ACTIVE_STATUSES or row.status == "paused")
         self._pause.setVisible(row.status == "running")
         self._resume.setVisible(row.status == "paused")
-        self.show_facts(row, lasted)
-        if (asked := (row.id, row.turns, row.status)) != self._asked:  # the agent may have switched the branch
-            self._asked = asked
+        self.show_facts(row, duration_us)
+        branch_key = (row.id, row.turns, row.status)
+        if branch_key != self._branch_key:  # the agent may have switched the branch
+            self._branch_key = branch_key
             self.branch_requested.emit(row.folder)
 
     def show_facts(self, row: SessionRow, lasted: int) -> None:

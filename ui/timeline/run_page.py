@@ -157,11 +157,11 @@ class RunPage(QWidget):
         self.show_tab(STEPS_TAB)
         self._view.go_to_row(row)
 
-    def _show_found(self, row: int, words: str) -> None:
+    def _show_found(self, row: int, query: str) -> None:
         """Select the row of a match, highlight the words in its reply, and scroll to the first of them."""
         self.show_tab(STEPS_TAB)
         self._view.select_row(row)
-        rect, screen = self._view.replies.highlight(row, words), self._view.viewport().rect()
+        rect, screen = self._view.replies.highlight(row, query), self._view.viewport().rect()
         if rect and not screen.contains(rect):
             bar = self._view.verticalScrollBar()
             bar.setValue(bar.value() + rect.center().y() - screen.center().y())
@@ -207,7 +207,7 @@ class RunPage(QWidget):
             self._find_interruption()
         self._header.show_session(row, self._lasted())
         going = row.status in ACTIVE_STATUSES
-        self._strip.show_rows(row.id, row.rows, going=going)
+        self._strip.show_rows(row.id, row.rows, in_progress=going)
         if going != self._tick.isActive():
             self._tick.start() if going else self._tick.stop()
 
@@ -236,8 +236,8 @@ class RunPage(QWidget):
         return model.first_row(run), model.first_row(run + 1)
 
     def restyle(self, look: Look) -> None:
-        for part in (self._header, self._tabs, self._find, self._strip):
-            part.restyle(look)
+        for widget in (self._header, self._tabs, self._find, self._strip):
+            widget.restyle(look)
         self._stack.setMinimumHeight(look.size(MIN_HEIGHT))
         self._view.restyle(look)
         self._bar.restyle(look)
@@ -245,12 +245,12 @@ class RunPage(QWidget):
 
     def _find_interruption(self) -> None:
         """Show the bar if an interruption is open. It is near the end, because the run cannot continue."""
-        found = None
+        interruption = None
         for row in range(max(0, self._model.count - SEARCHED_ROWS), self._model.count):
             step = self._model.step_of_row(row)
             if step and step.kind == "interrupted":
-                found = step if step.status == "waiting" else None
-        self._bar.show_step(found)
+                interruption = step if step.status == "waiting" else None
+        self._bar.show_step(interruption)
 
     def show_branch(self, folder: str, name: str) -> None:
         """Show the git branch of the session's folder."""
@@ -264,7 +264,7 @@ class RunPage(QWidget):
     def _refresh_figures(self) -> None:
         if self.isVisible():
             self._header.show_facts(self._row, self._lasted())
-            self._strip.show_rows(self._row.id, self._row.rows, going=True)
+            self._strip.show_rows(self._row.id, self._row.rows, in_progress=True)
 
     def _show_new_count(self, rows: int) -> None:
         self._unseen = rows

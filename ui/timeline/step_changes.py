@@ -49,28 +49,31 @@ def file_changes_of(rows: StepPaneSource, session: str, step: Step) -> list[Step
     """Return the files that a step changed, in order."""
     if not step.metrics.get("files"):
         return []
-    found = list[StepFileChange]()
+    changes = list[StepFileChange]()
     for seq in range(step.last_seq, max(step.first_seq, step.last_seq - SEARCHED_EVENTS), -1):
         entry = rows.event(session, seq)
         if entry.get("kind") == "file_changed" and entry.get("call_id") == step.key:
-            found.append(_changed(rows, entry))
-    return found[::-1]
+            changes.append(_changed(rows, entry))
+    return changes[::-1]
 
 
 def attached_images(rows: StepPaneSource, session: str, step: Step) -> Iterator[AttachedImage]:
     """Yield the images that the user attached or a tool returned."""
     entry = rows.event(session, step.last_seq)
-    for one in entry.get("attachments") or ():
-        if str(one.get("media_type", "")).startswith("image/"):
-            body = rows.find_blob(str(one.get("blob", "")))
+    for attachment in entry.get("attachments") or ():
+        if str(attachment.get("media_type", "")).startswith("image/"):
+            body = rows.find_blob(str(attachment.get("blob", "")))
             if body and is_image(body):
-                yield AttachedImage(str(one.get("name", "")), body)
+                yield AttachedImage(str(attachment.get("name", "")), body)
 
 
 def attachment_lines(entry: Mapping[str, Any]) -> str:
     """Return one line for each attachment of a message; an empty string if there are none."""
-    sent = entry.get("attachments") or ()
-    return "\n".join(f"[{visible(str(one.get('name', '')))} · {size(one.get('size', 0))}]" for one in sent)
+    attachments = entry.get("attachments") or ()
+    return "\n".join(
+        f"[{visible(str(attachment.get('name', '')))} · {size(attachment.get('size', 0))}]"
+        for attachment in attachments
+    )
 
 
 def _changed(rows: StepPaneSource, entry: dict[str, Any]) -> StepFileChange:
@@ -93,10 +96,10 @@ def _changed(rows: StepPaneSource, entry: dict[str, Any]) -> StepFileChange:
 class DiffPreview(FittedTextView):
     """The first lines of a diff; added and removed lines are marked by sign and background."""
 
-    def __init__(self, look: Look, found: TextDiff, name: str) -> None:
+    def __init__(self, look: Look, diff: TextDiff, name: str) -> None:
         super().__init__(look, "", name)
         self.setAccessibleName(self.tr("Changed lines"))
-        rows = [row for row in found.rows(1) if row.sign != "head"]
+        rows = [row for row in diff.rows(1) if row.sign != "head"]
         self.more = len(rows) - MAX_LINES
         theme = look.theme
         tints = {"+": theme.done, "-": theme.failed}

@@ -111,8 +111,8 @@ def _event_facts(entry: dict[str, Any]) -> list[tuple[str, str]]:
         case "run_started":
             return [("Model", str(entry.get("model") or "")), ("Limit", _turn_limit(entry.get("max_turns")))]
         case "replied":
-            written = entry.get("written") or {}
-            return [("Reply as written", str(written.get("head") or "")[:TEXT_LIMIT])]
+            reply_text = entry.get("written") or {}
+            return [("Reply as written", str(reply_text.get("head") or "")[:TEXT_LIMIT])]
         case "call_refused" | "call_started":
             return [("Tool", str(entry.get("tool") or ""))]
         case "request_retried" | "run_ended" | "run_paused":
@@ -131,9 +131,9 @@ def _event_facts(entry: dict[str, Any]) -> list[tuple[str, str]]:
         case "skill_used":
             return [("Skill", str(entry.get("name") or "")), ("Version", str(entry.get("version") or ""))]
         case "proposal_created":
-            wanted = entry.get("text") or {}
+            proposal_text = entry.get("text") or {}
             return [
-                ("Proposal", str(wanted.get("head") or "")[:TEXT_LIMIT]),
+                ("Proposal", str(proposal_text.get("head") or "")[:TEXT_LIMIT]),
                 ("Reason", str(entry.get("reason") or "")),
             ]
         case "reply_interrupted" | "run_interrupted":
@@ -148,8 +148,8 @@ def _recalled(entry: dict[str, Any]) -> list[tuple[str, str]]:
     for item in entry.get("memories") or ():
         why = str(item.get("reason") or "")
         facts.append((str(item.get("kind") or "").capitalize(), f"{item.get('text')}{f' ({why})' if why else ''}"))
-    if left := int(entry.get("omitted") or 0):
-        facts.append(("Left out for space", f"{left:,}"))
+    if omitted := int(entry.get("omitted") or 0):
+        facts.append(("Left out for space", f"{omitted:,}"))
     return facts
 
 

@@ -54,8 +54,8 @@ class StepPages:
         page = self._pages.get(number)
         if page is not None and offset < len(page):
             return page[offset]
-        found = self._rows.steps(self._session, row, 1)
-        return found[0] if found else None
+        steps = self._rows.steps(self._session, row, 1)
+        return steps[0] if steps else None
 
     def update(self, step: Step) -> None:
         """Update the cache with a new or changed row."""

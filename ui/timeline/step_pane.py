@@ -78,11 +78,11 @@ class StepPane(QFrame):
         self._fold.setToolTip(self.tr("Hide this pane (Q)"))
         self._fold.setAccessibleName(self.tr("Hide this pane"))
         self._fold.clicked.connect(self.hide_requested)
-        upper = QHBoxLayout()
-        upper.setContentsMargins(16, 6, 10, 6)
-        upper.setSpacing(10)
-        for part in (self._icon, self._title, self._fold):
-            upper.addWidget(part)
+        title_row = QHBoxLayout()
+        title_row.setContentsMargins(16, 6, 10, 6)
+        title_row.setSpacing(10)
+        for widget in (self._icon, self._title, self._fold):
+            title_row.addWidget(widget)
         self._tabs = QTabBar()
         self._tabs.setObjectName("step.tabs")
         self._tabs.setAccessibleName(self.tr("Step details"))
@@ -102,13 +102,13 @@ class StepPane(QFrame):
         self._raw = TextView(look, "step.raw")
         self._raw.setAccessibleName(self.tr("Events as JSON"))
         self._stack = QStackedWidget()
-        around_raw = QWidget()
-        raw = QVBoxLayout(around_raw)
-        raw.setContentsMargins(16, 14, 8, 12)
-        raw.addWidget(self._raw)
+        raw_page = QWidget()
+        raw_layout = QVBoxLayout(raw_page)
+        raw_layout.setContentsMargins(16, 14, 8, 12)
+        raw_layout.addWidget(self._raw)
         self.context_tab = ContextTab(look)
         self.context_tab.item_chosen.connect(self._go_to)
-        for page in (self._summary, self._output, self.context_tab, around_raw):
+        for page in (self._summary, self._output, self.context_tab, raw_page):
             self._stack.addWidget(page)
         self._tabs.currentChanged.connect(self._show_tab)
         tabs = QHBoxLayout()
@@ -117,7 +117,7 @@ class StepPane(QFrame):
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(0)
-        for row in (upper, tabs):
+        for row in (title_row, tabs):
             layout.addLayout(row)
             layout.addWidget(hairline())
         layout.addWidget(self._stack, 1)
@@ -130,7 +130,7 @@ class StepPane(QFrame):
         self._icon.setPixmap(pixmap(look.icon, color, self._look.size(16), self.devicePixelRatioF()))
         details = describe_step(self._rows, session, step, max(0, step.ended_at - step.started_at))
         self._title.show_text(visible(details.title))
-        head = self._output.show_source(session, details.output_source) or self._tail()
+        head = self._output.show_source(session, details.output_source) or self._output_tail()
         self._raw.show_text(details.events_json[:RAW_LIMIT])
         self._request = find_request(self._rows, session, step)
         self._show_tabs(output=details.output_source is not None, context=self._request > 0, raw=True)
@@ -162,18 +162,18 @@ class StepPane(QFrame):
 
     def show_live(self) -> None:
         """Refresh the output of a running call."""
-        if not (tail := self._tail()):
+        if not (tail := self._output_tail()):
             return
-        shown = self._summary.findChild(FittedTextView, "step.head")
-        if shown is None:
+        output_view = self._summary.findChild(FittedTextView, "step.head")
+        if output_view is None:
             self.show_step(self._session, self._step)
         else:
-            shown.show_text(tail)
-            shown.fit_height()
+            output_view.show_text(tail)
+            output_view.fit_height()
 
-    def _tail(self) -> str:
-        going = self._session and self._step.status == "running"
-        return self.live_output.output_tail(self._session, self._step.key) if going else ""
+    def _output_tail(self) -> str:
+        running = self._session and self._step.status == "running"
+        return self.live_output.output_tail(self._session, self._step.key) if running else ""
 
     def update_step(self, step: Step) -> None:
         """Refresh the pane if this is the step shown."""
@@ -223,7 +223,7 @@ class StepPane(QFrame):
             caption = label(name, self._look.fonts.second, "second")
             caption.setFixedWidth(self._look.size(NAME_WIDTH))
             caption.setAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignTop)
-            facts.addRow(caption, self._words(value, name))
+            facts.addRow(caption, self._create_text_view(value, name))
         layout.addLayout(facts)
         if self._step.kind == "delegate":
             open_child = Button(self._look, self.tr("Open in split view"), name="step.child", icon="columns-2")
@@ -236,16 +236,16 @@ class StepPane(QFrame):
             layout.addWidget(hairline())
             layout.addWidget(label(self.tr("Output"), self._look.fonts.label, "second"))
             lines = head.rstrip("\n").split("\n")
-            shown = "\n".join(lines[:HEAD_LINES])[:TEXT_LIMIT]
-            more = len(lines) > HEAD_LINES or len(shown) < len("\n".join(lines[:HEAD_LINES]))
-            layout.addWidget(self._well(shown + ("\n…" if more else ""), "step.head", self.tr("Output")))
+            output_text = "\n".join(lines[:HEAD_LINES])[:TEXT_LIMIT]
+            more = len(lines) > HEAD_LINES or len(output_text) < len("\n".join(lines[:HEAD_LINES]))
+            layout.addWidget(self._well(output_text + ("\n…" if more else ""), "step.head", self.tr("Output")))
         layout.addStretch(1)
         return page
 
     def _add_pictures(self, layout: QVBoxLayout) -> None:
         """Add the images attached to a message or a result."""
-        for seen in attached_images(self._rows, self._session, self._step):
-            view = ImageView(self._look, seen.data, visible(seen.name))
+        for image in attached_images(self._rows, self._session, self._step):
+            view = ImageView(self._look, image.data, visible(image.name))
             if view.is_valid():
                 layout.addWidget(view)
 
@@ -254,27 +254,27 @@ class StepPane(QFrame):
         look = self._look
         layout.addWidget(hairline())
         figures = " ".join(f"{sign}{count}" for sign, count in (("+", changed.added), ("−", changed.removed)) if count)
-        upper = QHBoxLayout()
-        upper.addWidget(ElidedLabel(visible(changed.path), look.fonts.mono, name="step.changed.path"), 1)
-        upper.addWidget(label(figures, look.fonts.caption, "second"))
-        layout.addLayout(upper)
+        file_row = QHBoxLayout()
+        file_row.addWidget(ElidedLabel(visible(changed.path), look.fonts.mono, name="step.changed.path"), 1)
+        file_row.addWidget(label(figures, look.fonts.caption, "second"))
+        layout.addLayout(file_row)
         if changed.image:
             layout.addWidget(ImageView(look, changed.image, ""))
         if changed.diff is not None and changed.diff.blocks:
             frame = styled_frame("well")
-            inside = QVBoxLayout(frame)
-            inside.setContentsMargins(6, 6, 6, 6)
-            inside.addWidget(DiffPreview(look, changed.diff, "step.changed.lines"))
+            frame_layout = QVBoxLayout(frame)
+            frame_layout.setContentsMargins(6, 6, 6, 6)
+            frame_layout.addWidget(DiffPreview(look, changed.diff, "step.changed.lines"))
             layout.addWidget(frame)
         more = Button(look, self.tr("Show in Changes"), name="step.changed.all", tone="quiet", icon="file-pen-line")
         more.clicked.connect(lambda _=False, path=changed.path: self.changes_requested.emit(path))
         layout.addWidget(more, 0, Qt.AlignmentFlag.AlignLeft)
 
     def _show_tabs(self, *, output: bool, context: bool, raw: bool) -> None:
-        for tab, wanted in enumerate((output, context, raw), 1):
+        for tab, tab_visible in enumerate((output, context, raw), 1):
             # Skip unchanged visibility: setting it again makes Qt skip the layout of the tabs.
-            if self._tabs.isTabVisible(tab) != wanted:
-                self._tabs.setTabVisible(tab, wanted)
+            if self._tabs.isTabVisible(tab) != tab_visible:
+                self._tabs.setTabVisible(tab, tab_visible)
 
     def _show_summary(self, page: QWidget) -> None:
         self._summary.setWidget(page)
@@ -296,7 +296,7 @@ class StepPane(QFrame):
         layout.addWidget(view)
         return frame
 
-    def _words(self, text: str, accessible_name: str) -> FittedTextView:
+    def _create_text_view(self, text: str, accessible_name: str) -> FittedTextView:
         view = FittedTextView(self._look, text)
         view.setAccessibleName(accessible_name)
         view.setFont(self._look.fonts.second)

@@ -57,7 +57,7 @@ def _allowed(lines: list[dict[str, Any]], call: str) -> str:
         if line["kind"] == "permission_requested" and line["request"].get("call_id") == call:
             request = str(line["request"]["id"])
         if line["kind"] == "permission_decided" and request and line["request_id"] == request and line["allowed"]:
-            by = str(line.get("decided_by") or "user")
-            who = translate("you") if by == "user" else visible(by)
-            return f"{who}, {translate(str(line.get('scope') or 'once'))}"
+            decided_by = str(line.get("decided_by") or "user")
+            decider = translate("you") if decided_by == "user" else visible(decided_by)
+            return f"{decider}, {translate(str(line.get('scope') or 'once'))}"
     return ""

@@ -14,23 +14,23 @@ class SubAgentSessions:
         self, read_children: Callable[[str], Sequence[SessionRow]], read_session: Callable[[str], SessionRow | None]
     ) -> None:
         self._read, self._one = read_children, read_session
-        self._known: dict[str, dict[str, SessionRow]] = {}
+        self._children: dict[str, dict[str, SessionRow]] = {}
         self._titles: dict[str, str] = {}
 
     def session_of(self, session: str, call: str) -> SessionRow | None:
         """Return the sub-agent session that a tool call started; None if there is none."""
-        if session not in self._known:
-            self._known[session] = {row.parent_call: row for row in self._read(session)}
-        return self._known[session].get(call)
+        if session not in self._children:
+            self._children[session] = {row.parent_call: row for row in self._read(session)}
+        return self._children[session].get(call)
 
     def update(self, row: SessionRow) -> None:
         """Replace the row of a sub-agent session that has changed."""
         self.session_of(row.parent, row.parent_call)
-        self._known[row.parent][row.parent_call] = row
+        self._children[row.parent][row.parent_call] = row
 
     def forget(self, session: str) -> None:
         """Drop the sub-agents of a session that is no longer shown: it gets no updates, so they must be read again."""
-        self._known.pop(session, None)
+        self._children.pop(session, None)
 
     def with_fork_title(self, step: Step) -> Step:
         """Return the fork step with the title of the original session in place of its id."""

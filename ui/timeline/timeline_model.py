@@ -53,7 +53,7 @@ class TimelineModel(NestedRows):
         self._read_groups = ReadGroups(self._pages.page)
         self._folded: set[int] = set()
         self._headers: dict[int, int] = {}
-        self._words: dict[int, str] = {}
+        self._texts: dict[int, str] = {}
         self._draft: str | None = None
 
     def open(self, session: str, count: int) -> None:
@@ -68,16 +68,16 @@ class TimelineModel(NestedRows):
         rows = sorted(latest)
         for row in rows:
             self._pages.update(latest[row])
-            self._words.pop(row, None)
+            self._texts.pop(row, None)
         self._read_groups.invalidate(rows)
         for row in rows:
             if row < self._count and (position := self.position_of(row)) is not None:
                 self._changed(position)
         if rows and rows[-1] >= self._count:
-            shown = self._count - self._folds.hidden_count
+            visible_count = self._count - self._folds.hidden_count
             self._append(rows[-1] + 1)
-            if more := self._count - self._folds.hidden_count - shown:
-                self.rows_added.emit(more)
+            if added_count := self._count - self._folds.hidden_count - visible_count:
+                self.rows_added.emit(added_count)
 
     def show_draft(self, text: str) -> None:
         """Show the reply in progress as an additional row at the end."""
@@ -154,22 +154,24 @@ class TimelineModel(NestedRows):
         step = self.step_at(position)
         if step is None:
             return ""
-        if step.row not in self._words:
+        if step.row not in self._texts:
             session = self.origin(step.row)[0]
             seq = step.last_seq if step.kind == "user" else step.first_seq  # a queued message may have been edited
             text = self._rows.full_text(session, seq, "text", TEXT_LIMIT + 1)
             attachments = attachment_lines(self._rows.event(session, step.first_seq)) if step.kind == "user" else ""
-            self._words[step.row] = "\n".join(filter(None, (text, attachments)))
-            if len(self._words) > MAX_CACHED_TEXTS:
-                del self._words[next(iter(self._words))]
-        return self._words[step.row]
+            self._texts[step.row] = "\n".join(filter(None, (text, attachments)))
+            if len(self._texts) > MAX_CACHED_TEXTS:
+                del self._texts[next(iter(self._texts))]
+        return self._texts[step.row]
 
     def header(self, run: int) -> Step | None:
         """The header row of a run."""
-        if run not in self._headers and (found := next((one for one in self.opening(run) if one.kind == "run"), None)):
-            self._headers[run] = found.row
-        row_or_none = self._headers.get(run)
-        return None if row_or_none is None else self._pages.step(row_or_none)
+        if run not in self._headers:
+            header_step = next((step for step in self.opening(run) if step.kind == "run"), None)
+            if header_step is None:
+                return None
+            self._headers[run] = header_step.row
+        return self._pages.step(self._headers[run])
 
     def opening(self, run: int) -> Iterator[Step]:
         """Yield the first rows of a run: the messages that started it, and its header."""
@@ -231,7 +233,7 @@ class TimelineModel(NestedRows):
                 self._nests.lay_out()
                 self.endInsertRows()
         elif header := self.header(run):
-            first, end = self._work_of(header)
+            first, end = self._foldable_rows(header)
             for nest in [nest for nest in self._nests if first <= nest.anchor < end]:
                 self._close(nest)
             self._folded.add(run)
@@ -244,7 +246,7 @@ class TimelineModel(NestedRows):
         if (header := self.header(run)) and (place_of := self.position_of(header.row)) is not None:
             self._changed(place_of)
 
-    def _work_of(self, header: Step) -> tuple[int, int]:
+    def _foldable_rows(self, header: Step) -> tuple[int, int]:
         """Return the half-open range of rows to fold: from after the header to before the final reply or question."""
         first, end = header.row + 1, self.first_row(header.run + 1)
         for kinds in ({"end"}, {"interrupted", "question"}, {"reply"}):

@@ -67,10 +67,10 @@ class TimelineView(SingleColumnTable):
         self.set_row_height(self._painter.heights.work)
         self.setItemDelegate(self._painter)
         self.setModel(model)
-        self._listen(model)
+        self._connect_model(model)
 
-    def _listen(self, model: TimelineModel) -> None:
-        model.modelReset.connect(self._begin)
+    def _connect_model(self, model: TimelineModel) -> None:
+        model.modelReset.connect(self._start_session)
         model.dataChanged.connect(self._change)
         model.rowsInserted.connect(self._schedule_layout)
         model.rowsRemoved.connect(self._schedule_layout)
@@ -188,7 +188,7 @@ class TimelineView(SingleColumnTable):
         if not count or not height:
             return False
         if self._following:
-            changed, _ = self._size_rows(count - 1, -1, -1, 2 * height)
+            changed, _ = self._resize_rows(count - 1, -1, -1, 2 * height)
             if changed:
                 self.updateGeometries()
             if changed > 1 or (changed and not self._rows.is_draft(count - 1)):
@@ -202,8 +202,8 @@ class TimelineView(SingleColumnTable):
             top = count - 1
         offset = self.rowViewportPosition(top)
         anchor = top if offset == 0 or top + 1 >= count or offset + self.rowHeight(top) >= height else top + 1
-        above, grown_above = self._size_rows(anchor - 1, -1, -1, height)
-        below, _ = self._size_rows(anchor, count, 1, 2 * height)
+        above, grown_above = self._resize_rows(anchor - 1, -1, -1, height)
+        below, _ = self._resize_rows(anchor, count, 1, 2 * height)
         if above or below:
             self.updateGeometries()
             self.viewport().update()
@@ -212,30 +212,31 @@ class TimelineView(SingleColumnTable):
             bar.setValue(bar.value() + grown_above)
         return above + below > 0
 
-    def _size_rows(self, position: int, end: int, by: int, room: int) -> tuple[int, int]:
+    def _resize_rows(self, position: int, end: int, direction: int, max_height: int) -> tuple[int, int]:
         """Measure rows from `position` until `room` pixels are filled. Return how many changed and the growth."""
         header, width = self.verticalHeader(), self.viewport().width()
-        changed = grown = 0
+        changed = growth = 0
         blocked = header.blockSignals(True)  # the geometry is updated once, after all rows
-        while position != end and room > 0:
-            height, had = self._inlays.row_height(position, width), header.sectionSize(position)
-            if height != had:
+        while position != end and max_height > 0:
+            height, old_height = self._inlays.row_height(position, width), header.sectionSize(position)
+            if height != old_height:
                 header.resizeSection(position, height)
-                changed, grown = changed + 1, grown + height - had
-            room -= height
-            position += by
+                changed, growth = changed + 1, growth + height - old_height
+            max_height -= height
+            position += direction
         header.blockSignals(blocked)
-        return changed, grown
+        return changed, growth
 
     def _place_inlays(self) -> None:
         """Place the embedded widgets, and run the clock while a visible row is in progress."""
-        first, last, going = self._inlays.place_widgets(self)
-        ends = (self._rows.step_at(position) for position in (first, last) if position >= 0)
-        shown = [self._rows.root_row(step.row) for step in ends if step]
-        if shown:
-            self.visible_rows_changed.emit(shown[0], shown[-1] if len(shown) > 1 else self._rows.count - 1)
-        if going != self._tick.isActive():
-            self._tick.start() if going else self._tick.stop()
+        first, last, in_progress = self._inlays.place_widgets(self)
+        end_steps = (self._rows.step_at(position) for position in (first, last) if position >= 0)
+        visible_rows = [self._rows.root_row(step.row) for step in end_steps if step]
+        if visible_rows:
+            last_row = visible_rows[-1] if len(visible_rows) > 1 else self._rows.count - 1
+            self.visible_rows_changed.emit(visible_rows[0], last_row)
+        if in_progress != self._tick.isActive():
+            self._tick.start() if in_progress else self._tick.stop()
 
     def _connect_card(self, card: RunEndCard) -> None:
         card.rated.connect(self.rated)
@@ -249,7 +250,7 @@ class TimelineView(SingleColumnTable):
 
     # event handlers
 
-    def _begin(self) -> None:
+    def _start_session(self) -> None:
         self._replies.clear()
         self._inlays.end_cards.clear()
         self._following = True
@@ -364,7 +365,7 @@ class TimelineView(SingleColumnTable):
             case keys.Key_Return | keys.Key_Enter:
                 self._open(position)
             case keys.Key_Right | keys.Key_Left:
-                self._unfold(position, wanted=event.key() == keys.Key_Right)
+                self._set_expanded(position, expand=event.key() == keys.Key_Right)
             case keys.Key_BracketLeft:
                 self.go_to_run(-1)
             case keys.Key_BracketRight:
@@ -372,22 +373,22 @@ class TimelineView(SingleColumnTable):
             case _:
                 event.ignore()
 
-    def _unfold(self, position: int, *, wanted: bool) -> None:
+    def _set_expanded(self, position: int, *, expand: bool) -> None:
         """Expand or collapse a sub-agent. The Left key on a step of a sub-agent selects the delegating step."""
         step = self._rows.step_at(position) if position >= 0 else None
         if step is None:
             return
-        if self._rows.is_expanded(step.row) is (not wanted):
+        if self._rows.is_expanded(step.row) is (not expand):
             self.toggle_at(position)
-        elif not wanted and (above := self._rows.delegating_position(step.row)) is not None:
-            self.select(above)
+        elif not expand and (delegating_position := self._rows.delegating_position(step.row)) is not None:
+            self.select(delegating_position)
 
-    def _next(self, position: int, by: int) -> int:
+    def _next(self, position: int, direction: int) -> int:
         """Return the next position that is not hidden; `position` itself if there is none."""
-        found = position + by
-        while 0 <= found < self._rows.rowCount() and self._rows.is_hidden(found):
-            found += by
-        return found if 0 <= found < self._rows.rowCount() else position
+        candidate = position + direction
+        while 0 <= candidate < self._rows.rowCount() and self._rows.is_hidden(candidate):
+            candidate += direction
+        return candidate if 0 <= candidate < self._rows.rowCount() else position
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
         self._pressed_at = event.position().x()

@@ -23,22 +23,22 @@ class WrappedTextCache:
 
     def __init__(self, font: QFont) -> None:
         self._font = font
-        self._kept: dict[tuple[str, int], WrappedText] = {}
+        self._cache: dict[tuple[str, int], WrappedText] = {}
 
     def wrap(self, text: str, width: int) -> WrappedText:
         key = (text, width)
-        wrapped = self._kept.pop(key, None) or self._lay_out(text, width)
-        self._kept[key] = wrapped
-        if len(self._kept) > MAX_CACHED:
-            del self._kept[next(iter(self._kept))]
+        wrapped = self._cache.pop(key, None) or self._lay_out(text, width)
+        self._cache[key] = wrapped
+        if len(self._cache) > MAX_CACHED:
+            del self._cache[next(iter(self._cache))]
         return wrapped
 
     def _lay_out(self, text: str, width: int) -> WrappedText:
-        shown = visible(cut_lines(text[:CHARACTERS])).strip()
-        lines = shown.split("\n")
+        display_text = visible(cut_lines(text[:CHARACTERS])).strip()
+        lines = display_text.split("\n")
         truncated = len(text) > CHARACTERS or len(lines) > LINES
-        shown = "\u2028".join(lines[:LINES]) + ("…" if truncated else "")
-        layout = QTextLayout(shown, self._font)
+        display_text = "\u2028".join(lines[:LINES]) + ("…" if truncated else "")
+        layout = QTextLayout(display_text, self._font)
         option = QTextOption()
         option.setWrapMode(QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere)
         layout.setTextOption(option)

@@ -23,26 +23,26 @@ class Bar(NamedTuple):
 
 def ranked_models(rows: Sequence[UsageRow], measure: Measure) -> list[str]:
     """Return the models with the highest usage, highest first, and OTHER_MODELS for the rest."""
-    models = sorted(group_usage(rows, "model"), key=lambda one: -measure_value(one, measure))
-    found = [one.name for one in models]
-    return found if len(found) <= MAX_COLORED + 1 else [*found[:MAX_COLORED], OTHER_MODELS]
+    models = sorted(group_usage(rows, "model"), key=lambda totals: -measure_value(totals, measure))
+    names = [totals.name for totals in models]
+    return names if len(names) <= MAX_COLORED + 1 else [*names[:MAX_COLORED], OTHER_MODELS]
 
 
 def make_bars(rows: Sequence[UsageRow], first: date, last: date, max_bars: int, models: Sequence[str]) -> list[Bar]:
     """Return at most about `max_bars` bars for the days from `first` to `last`, including days without usage."""
     days = (last - first).days + 1
     span = next((span for span in SPANS if days / span <= max_bars), SPANS[-1])
-    starts = [first + timedelta(days=place * span) for place in range(-(-days // span))]
+    starts = [first + timedelta(days=index * span) for index in range(-(-days // span))]
     groups: list[list[UsageRow]] = [[] for _ in starts]
     for row in rows:
-        place = (date.fromisoformat(row.day) - first).days // span
-        if 0 <= place < len(groups):
-            groups[place].append(row)
+        index = (date.fromisoformat(row.day) - first).days // span
+        if 0 <= index < len(groups):
+            groups[index].append(row)
     ends = [min(start + timedelta(days=span - 1), last) for start in starts]
-    return [_bar(start, end, group, models) for start, end, group in zip(starts, ends, groups, strict=True)]
+    return [_make_bar(start, end, group, models) for start, end, group in zip(starts, ends, groups, strict=True)]
 
 
-def _bar(first: date, last: date, rows: list[UsageRow], models: Sequence[str]) -> Bar:
+def _make_bar(first: date, last: date, rows: list[UsageRow], models: Sequence[str]) -> Bar:
     def of(model: str) -> UsageTotals:
         mine = [row for row in rows if (row.model == model if model != OTHER_MODELS else row.model not in models)]
         return sum_usage(mine, model)
@@ -57,7 +57,7 @@ def ticks(highest: float, measure: Measure) -> list[float]:
     steps = TIME_STEPS if measure == "time" else _round_steps(highest)
     step = next((step for step in steps if highest / step <= 4), highest / 4)
     count = int(-(-highest // step))
-    return [step * place for place in range(count + 1)]
+    return [step * index for index in range(count + 1)]
 
 
 SECOND: Final = 1_000_000.0

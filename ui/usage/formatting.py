@@ -13,24 +13,24 @@ OTHER_MODELS: Final = "…"  # the name for all models without their own color
 Measure = Literal["tokens", "cost", "time"]
 
 
-def cost_text(one: UsageTotals) -> str:
-    if not one.replies:
+def cost_text(totals: UsageTotals) -> str:
+    if not totals.replies:
         return money(0)
-    if not one.priced:
+    if not totals.priced:
         return tr("unknown")
-    return tr("{} + unknown").format(money(one.cost)) if one.unpriced else money(one.cost)
+    return tr("{} + unknown").format(money(totals.cost)) if totals.unpriced else money(totals.cost)
 
 
-def measure_text(one: UsageTotals, measure: Measure) -> str:
+def measure_text(totals: UsageTotals, measure: Measure) -> str:
     """Format the usage in this measure, such as tokens or cost."""
     if measure == "tokens":
-        return tr("{} tokens").format(amount(one.tokens))
-    return cost_text(one) if measure == "cost" else duration(one.time) or "0s"
+        return tr("{} tokens").format(amount(totals.tokens))
+    return cost_text(totals) if measure == "cost" else duration(totals.time) or "0s"
 
 
-def measure_value(one: UsageTotals, measure: Measure) -> float:
+def measure_value(totals: UsageTotals, measure: Measure) -> float:
     """Return the number that determines the length of a bar."""
-    return {"tokens": float(one.tokens), "cost": one.cost, "time": float(one.time)}[measure]
+    return {"tokens": float(totals.tokens), "cost": totals.cost, "time": float(totals.time)}[measure]
 
 
 def tick_label(amount_of: float, measure: Measure) -> str:

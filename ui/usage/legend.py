@@ -38,14 +38,14 @@ class UsageLegend(ThemedWidget):
         return QSize(200, QFontMetrics(self._look.fonts.second).height() + 4)
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        look, left = self._look, LEFT
+        look, x = self._look, LEFT
         max_width = (self.width() - LEFT) // max(1, len(self._names)) - SQUARE - 6 - GAP
         with QPainter(self) as painter:
-            for place, name in enumerate(self._names):
-                painter.fillRect(left, (self.height() - SQUARE) // 2, SQUARE, SQUARE, model_color(look, place, name))
-                room = QRect(left + SQUARE + 6, 0, max_width, self.height())
-                left = (
-                    room.left()
-                    + draw_line(painter, room, model_label(name), look.fonts.second, look.theme.second)
+            for index, name in enumerate(self._names):
+                painter.fillRect(x, (self.height() - SQUARE) // 2, SQUARE, SQUARE, model_color(look, index, name))
+                label_rect = QRect(x + SQUARE + 6, 0, max_width, self.height())
+                x = (
+                    label_rect.left()
+                    + draw_line(painter, label_rect, model_label(name), look.fonts.second, look.theme.second)
                     + GAP
                 )

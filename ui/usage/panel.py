@@ -95,12 +95,12 @@ class UsagePanel(PanelPage):
 
     def show_used(self, rows: Sequence[UsageRow]) -> None:
         self._rows = rows
-        whole = sum_usage(rows)
+        totals = sum_usage(rows)
         parts = [
-            self.tr("{} tokens").format(amount(whole.tokens)),
-            self.tr("cost {}").format(cost_text(whole)),
-            self.tr("{} of model time").format(duration(whole.time) or "0s"),
-            self.tr("{} replies").format(f"{whole.replies:,}"),
+            self.tr("{} tokens").format(amount(totals.tokens)),
+            self.tr("cost {}").format(cost_text(totals)),
+            self.tr("{} of model time").format(duration(totals.time) or "0s"),
+            self.tr("{} replies").format(f"{totals.replies:,}"),
         ]
         self._figures.setText(" · ".join(parts))
         self._empty.setText(
@@ -108,8 +108,8 @@ class UsagePanel(PanelPage):
             if self._range.selected == "all"
             else self.tr("No usage in this period. Choose a longer range or start a session.")
         )
-        for part in (self._figures, self._measure, self._by, self._table):
-            part.setVisible(bool(rows))
+        for widget in (self._figures, self._measure, self._by, self._table):
+            widget.setVisible(bool(rows))
         self._empty.setVisible(not rows)
         self._export.setEnabled(bool(rows))
         self._show_plot()
@@ -131,8 +131,8 @@ class UsagePanel(PanelPage):
         try:
             Path(path).write_text(usage_csv(self._rows), encoding="utf-8")
         except OSError as error:
-            what = self.tr("The usage could not be exported to {}.").format(path)
-            self._show_error(ErrorDetails(what, f"{error.strerror or error}.", self.tr("Choose another location.")))
+            message = self.tr("The usage could not be exported to {}.").format(path)
+            self._show_error(ErrorDetails(message, f"{error.strerror or error}.", self.tr("Choose another location.")))
         else:
             self._show_toast(self.tr("Exported the usage to {}.").format(path))
 
@@ -142,8 +142,8 @@ class UsagePanel(PanelPage):
         self._figures.setFont(look.fonts.text)
         self._empty.setFont(look.fonts.text)
         self._unknown.setFont(look.fonts.text)
-        for part in (self._range, self._measure, self._plot, self._legend, self._by, self._export, self._table):
-            part.restyle(look)
+        for widget in (self._range, self._measure, self._plot, self._legend, self._by, self._export, self._table):
+            widget.restyle(look)
 
     def _range_limits(self) -> tuple[int, int]:
         """Return the beginning and the end of the chosen range in microseconds; 0 means no limit."""
@@ -175,15 +175,15 @@ class UsagePanel(PanelPage):
         self._model.show_sums(group_usage(self._rows, by), by)
 
     def _lay_out(self) -> None:
-        head = QHBoxLayout()
-        head.setContentsMargins(20, 11, 20, 11)
-        head.setSpacing(8)
-        head.addWidget(self._title)
-        head.addStretch(1)
-        head.addWidget(self._range)
-        head.addWidget(self._export)
-        inside = QWidget()
-        column = QVBoxLayout(inside)
+        header = QHBoxLayout()
+        header.setContentsMargins(20, 11, 20, 11)
+        header.setSpacing(8)
+        header.addWidget(self._title)
+        header.addStretch(1)
+        header.addWidget(self._range)
+        header.addWidget(self._export)
+        content = QWidget()
+        column = QVBoxLayout(content)
         column.setContentsMargins(20, 16, 20, 20)
         column.setSpacing(12)
         column.addWidget(self._figures)
@@ -200,13 +200,13 @@ class UsagePanel(PanelPage):
         scroll.setObjectName("usage.scroll")
         scroll.setAccessibleName(self.tr("Usage"))
         scroll.setWidgetResizable(True)
-        scroll.setWidget(inside)
-        whole = QVBoxLayout(self)
-        whole.setContentsMargins(0, 0, 0, 0)
-        whole.setSpacing(0)
-        whole.addLayout(head)
-        whole.addWidget(hairline())
-        whole.addWidget(scroll, 1)
+        scroll.setWidget(content)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(0)
+        layout.addLayout(header)
+        layout.addWidget(hairline())
+        layout.addWidget(scroll, 1)
 
     # Qt overrides
 

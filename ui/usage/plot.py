@@ -34,9 +34,9 @@ PAD: Final = 10
 INKS: Final = ("accent", "thinking", "command", "network", "learned", "done")
 
 
-def model_color(look: Look, place: int, name: str) -> QColor:
+def model_color(look: Look, index: int, name: str) -> QColor:
     """Return the color of a model by its position in the legend."""
-    return look.theme.third if name == OTHER_MODELS else look.theme.color(INKS[place % len(INKS)])
+    return look.theme.third if name == OTHER_MODELS else look.theme.color(INKS[index % len(INKS)])
 
 
 class UsagePlot(ThemedWidget):
@@ -47,7 +47,7 @@ class UsagePlot(ThemedWidget):
         self._bars: Sequence[Bar] = ()
         self._measure: Measure = "tokens"
         self._ticks = [0.0]
-        self._at = -1
+        self._selected = -1
         self.setObjectName("usage.plot")
         self.setMouseTracking(True)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
@@ -59,7 +59,7 @@ class UsagePlot(ThemedWidget):
         return max(7, (self.width() - LEFT) // MIN_BAR_PITCH)
 
     def show_bars(self, bars: Sequence[Bar], measure: Measure) -> None:
-        self._bars, self._measure, self._at = bars, measure, -1
+        self._bars, self._measure, self._selected = bars, measure, -1
         self._ticks = ticks(max((measure_value(bar.whole, measure) for bar in bars), default=0.0), measure)
         self.setAccessibleName(tr("Usage by day"))
         self.setAccessibleDescription(tr("{} bars; press Left and Right to move between them").format(len(bars)))
@@ -67,69 +67,69 @@ class UsagePlot(ThemedWidget):
 
     def accessible_text(self) -> str:
         """Describe the selected bar for screen readers."""
-        if not 0 <= self._at < len(self._bars):
+        if not 0 <= self._selected < len(self._bars):
             return ""
-        return ", ".join(f"{name} {words}".strip() for _, name, words in self._lines(self._bars[self._at]))
+        return ", ".join(f"{name} {figure}".strip() for _, name, figure in self._lines(self._bars[self._selected]))
 
-    def point_at(self, place: int) -> None:
-        if place != self._at:
-            self._at = place
+    def point_at(self, index: int) -> None:
+        if index != self._selected:
+            self._selected = index
             self.update()
 
     def bar_at(self, x: int) -> int:
         """Return the bar at a horizontal position; -1 outside the plot area."""
-        plot = self._ground()
+        plot = self._plot_rect()
         if not self._bars or not plot.left() <= x <= plot.right():
             return -1
         return min(len(self._bars) - 1, (x - plot.left()) * len(self._bars) // plot.width())
 
-    def _ground(self) -> QRect:
+    def _plot_rect(self) -> QRect:
         return QRect(LEFT, ABOVE, max(1, self.width() - LEFT - 1), self.height() - ABOVE - BELOW)
 
-    def _bar_rect(self, number: int) -> QRect:
+    def _bar_rect(self, index: int) -> QRect:
         """Return the rectangle of a bar at full height."""
-        plot, count = self._ground(), len(self._bars)
-        left = plot.left() + number * plot.width() // count
-        right = plot.left() + (number + 1) * plot.width() // count
+        plot, count = self._plot_rect(), len(self._bars)
+        left = plot.left() + index * plot.width() // count
+        right = plot.left() + (index + 1) * plot.width() // count
         gap = max(1, min((right - left) // 5, 8))
         width = min(right - left - gap, self._look.size(WIDEST))
         return QRect(left + (right - left - width) // 2, plot.top(), max(1, width), plot.height())
 
     def _paint_scale(self, painter: QPainter, plot: QRect) -> None:
         fonts, theme = self._look.fonts, self._look.theme
-        tall = QFontMetrics(fonts.caption).height()
+        text_height = QFontMetrics(fonts.caption).height()
         for tick in self._ticks:
             y = plot.bottom() - round(tick / (self._ticks[-1] or 1) * plot.height())
             painter.fillRect(plot.left(), y, plot.width(), 1, theme.line if tick else theme.strong_line)
-            mark = QRect(0, max(0, y - tall // 2), LEFT - 8, tall)
-            draw_right_aligned(painter, mark, tick_label(tick, self._measure), fonts.caption, theme.third)
+            label_rect = QRect(0, max(0, y - text_height // 2), LEFT - 8, text_height)
+            draw_right_aligned(painter, label_rect, tick_label(tick, self._measure), fonts.caption, theme.third)
 
     def _paint_days(self, painter: QPainter, plot: QRect) -> None:
         """Paint as many day labels as fit without touching."""
         fonts, theme = self._look.fonts, self._look.theme
         metrics = QFontMetrics(fonts.caption)
-        taken = 0
+        free_from = 0
         for number, bar in enumerate(self._bars):
-            words = short_date(bar.first)
-            width, middle = metrics.horizontalAdvance(words), self._bar_rect(number).center().x()
-            left = min(max(plot.left(), middle - width // 2), plot.right() - width)
-            if left >= taken:
-                place = QRect(left, plot.bottom() + 6, width + 2, metrics.height())
-                draw_line(painter, place, words, fonts.caption, theme.third)
-                taken = left + width + 16
+            text = short_date(bar.first)
+            width, center_x = metrics.horizontalAdvance(text), self._bar_rect(number).center().x()
+            left = min(max(plot.left(), center_x - width // 2), plot.right() - width)
+            if left >= free_from:
+                label_rect = QRect(left, plot.bottom() + 6, width + 2, metrics.height())
+                draw_line(painter, label_rect, text, fonts.caption, theme.third)
+                free_from = left + width + 16
 
-    def _paint_bar(self, painter: QPainter, number: int) -> None:
-        bar, place = self._bars[number], self._bar_rect(number)
-        if number == self._at:
-            draw_selection(painter, place.adjusted(-2, 0, 2, 0), self._look.theme)
-        bottom, high = place.bottom(), self._ticks[-1] or 1
-        for order, part in enumerate(bar.parts):
+    def _paint_bar(self, painter: QPainter, bar_index: int) -> None:
+        bar, bar_rect = self._bars[bar_index], self._bar_rect(bar_index)
+        if bar_index == self._selected:
+            draw_selection(painter, bar_rect.adjusted(-2, 0, 2, 0), self._look.theme)
+        bottom, max_value = bar_rect.bottom(), self._ticks[-1] or 1
+        for model_index, part in enumerate(bar.parts):
             amount = measure_value(part, self._measure)
             if amount > 0:
-                tall = max(1, round(amount / high * place.height()))
-                color = model_color(self._look, order, part.name)
-                painter.fillRect(place.left(), bottom - tall, place.width(), tall, color)
-                bottom -= tall
+                part_height = max(1, round(amount / max_value * bar_rect.height()))
+                color = model_color(self._look, model_index, part.name)
+                painter.fillRect(bar_rect.left(), bottom - part_height, bar_rect.width(), part_height, color)
+                bottom -= part_height
 
     def _lines(self, bar: Bar) -> list[tuple[int, str, str]]:
         """Return the lines of the tooltip card as (model position or -1, label, figure): the total, then each model."""
@@ -137,33 +137,39 @@ class UsagePlot(ThemedWidget):
         if bar.last != bar.first:
             days = tr("{} to {}").format(short_date(bar.first), short_date(bar.last))
         lines = [(-1, days, measure_text(bar.whole, self._measure))]
-        asked = [(place, part) for place, part in enumerate(bar.parts) if part.replies]
-        if len(asked) > 1 or self._measure == "tokens":
-            lines += [(place, model_label(part.name), measure_text(part, self._measure)) for place, part in asked]
+        model_lines = [
+            (model_index, model_label(part.name), measure_text(part, self._measure))
+            for model_index, part in enumerate(bar.parts)
+            if part.replies
+        ]
+        if len(model_lines) > 1 or self._measure == "tokens":
+            lines += model_lines
         return lines
 
     def _paint_card(self, painter: QPainter, plot: QRect) -> None:
         look, theme, fonts = self._look, self._look.theme, self._look.fonts
-        lines = self._lines(self._bars[self._at])
-        metrics, tall = QFontMetrics(fonts.second), QFontMetrics(fonts.second).height() + 4
-        wide = max(metrics.horizontalAdvance(name) + metrics.horizontalAdvance(words) for _, name, words in lines) + 44
-        size = QSize(min(wide + 2 * PAD, plot.width()), tall * len(lines) + 2 * PAD)
-        beside = self._bar_rect(self._at)
-        left = beside.right() + 8
-        if left + size.width() > plot.right():
-            left = beside.left() - 8 - size.width()
-        card = QRect(QPoint(max(plot.left(), left), plot.top()), size)
+        lines = self._lines(self._bars[self._selected])
+        metrics, line_height = QFontMetrics(fonts.second), QFontMetrics(fonts.second).height() + 4
+        widths = [metrics.horizontalAdvance(name) + metrics.horizontalAdvance(figure) for _, name, figure in lines]
+        card_width = max(widths) + 44 + 2 * PAD  # 44 pixels for the color square and the space before the figure
+        size = QSize(min(card_width, plot.width()), line_height * len(lines) + 2 * PAD)
+        bar_rect = self._bar_rect(self._selected)
+        x = bar_rect.right() + 8
+        if x + size.width() > plot.right():
+            x = bar_rect.left() - 8 - size.width()
+        card = QRect(QPoint(max(plot.left(), x), plot.top()), size)
         draw_frame(painter, card, 8, theme.raised, theme.strong_line)
-        for row, (order, name, words) in enumerate(lines):
-            line = QRect(card.left() + PAD, card.top() + PAD + row * tall, card.width() - 2 * PAD, tall)
-            width = draw_right_aligned(painter, line, words, fonts.second, theme.text)
-            left = line.left()
-            if order >= 0:
-                color = model_color(look, order, self._bars[self._at].parts[order].name)
-                painter.fillRect(left, line.center().y() - 4, 8, 8, color)
-                left += 14
-            room = QRect(left, line.top(), line.right() - width - 12 - left, tall)
-            draw_line(painter, room, name, fonts.second, theme.second if order >= 0 else theme.text)
+        for row, (model_index, name, figure) in enumerate(lines):
+            line_y = card.top() + PAD + row * line_height
+            line_rect = QRect(card.left() + PAD, line_y, card.width() - 2 * PAD, line_height)
+            width = draw_right_aligned(painter, line_rect, figure, fonts.second, theme.text)
+            x = line_rect.left()
+            if model_index >= 0:
+                color = model_color(look, model_index, self._bars[self._selected].parts[model_index].name)
+                painter.fillRect(x, line_rect.center().y() - 4, 8, 8, color)
+                x += 14
+            name_rect = QRect(x, line_rect.top(), line_rect.right() - width - 12 - x, line_height)
+            draw_line(painter, name_rect, name, fonts.second, theme.second if model_index >= 0 else theme.text)
 
     # Qt overrides
 
@@ -171,7 +177,7 @@ class UsagePlot(ThemedWidget):
         return QSize(400, self._look.size(HEIGHT))
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        plot = self._ground()
+        plot = self._plot_rect()
         with QPainter(self) as painter:
             self._paint_scale(painter, plot)
             for number in range(len(self._bars)):
@@ -179,7 +185,7 @@ class UsagePlot(ThemedWidget):
             self._paint_days(painter, plot)
             if self.hasFocus():
                 draw_frame(painter, self.rect(), 6, None, self._look.theme.accent)
-            if 0 <= self._at < len(self._bars):
+            if 0 <= self._selected < len(self._bars):
                 self._paint_card(painter, plot)
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
@@ -196,6 +202,6 @@ class UsagePlot(ThemedWidget):
             super().keyPressEvent(event)
             return
         last = len(self._bars) - 1
-        start = last if self._at < 0 and step < 0 else self._at + step
+        start = last if self._selected < 0 and step < 0 else self._selected + step
         self.point_at(min(max(start, 0), last))
         announce(self, self.accessible_text())

@@ -52,33 +52,33 @@ class UsageModel(QAbstractTableModel):
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
         if not index.isValid():
             return None
-        one, column = self._sums[index.row()], index.column()
+        totals, column = self._sums[index.row()], index.column()
         if role == Qt.ItemDataRole.TextAlignmentRole:
             return NUMBERS if column else WORDS
         if role == Qt.ItemDataRole.ToolTipRole:
-            return tooltip_text(self._tip(one, column))
-        return self._words(one)[column] if role == Qt.ItemDataRole.DisplayRole else None
+            return tooltip_text(self._tooltip(totals, column))
+        return self._cell_texts(totals)[column] if role == Qt.ItemDataRole.DisplayRole else None
 
-    def _words(self, one: UsageTotals) -> tuple[str, ...]:
+    def _cell_texts(self, totals: UsageTotals) -> tuple[str, ...]:
         return (
-            self._name(one),
-            f"{one.replies:,}",
-            amount(one.input),
-            amount(one.cached),
-            amount(one.output),
-            cost_text(one),
-            duration(one.time),
+            self._row_label(totals),
+            f"{totals.replies:,}",
+            amount(totals.input),
+            amount(totals.cached),
+            amount(totals.output),
+            cost_text(totals),
+            duration(totals.time),
         )
 
-    def _name(self, one: UsageTotals) -> str:
+    def _row_label(self, totals: UsageTotals) -> str:
         if self._by == "day":
-            return long_date(one.name)
-        return model_label(one.name)
+            return long_date(totals.name)
+        return model_label(totals.name)
 
-    def _tip(self, one: UsageTotals, column: int) -> str:
-        exact = {0: self._name(one), 2: f"{one.input:,}", 3: f"{one.cached:,}", 4: f"{one.output:,}"}
-        if column == 5 and one.unpriced:
-            return tr("The price is not known for {} of these replies.").format(one.unpriced)
+    def _tooltip(self, totals: UsageTotals, column: int) -> str:
+        exact = {0: self._row_label(totals), 2: f"{totals.input:,}", 3: f"{totals.cached:,}", 4: f"{totals.output:,}"}
+        if column == 5 and totals.unpriced:
+            return tr("The price is not known for {} of these replies.").format(totals.unpriced)
         return exact.get(column, "")
 
 
@@ -107,15 +107,15 @@ class UsageTable(QTableView):
         header.setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
         header.setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
         header.setMinimumSectionSize(72)
-        model.modelReset.connect(self._fit)
+        model.modelReset.connect(self._fit_height)
         self.restyle(look)
 
     def restyle(self, look: Look) -> None:
         self.setFont(look.fonts.text)
         self.horizontalHeader().setFont(look.fonts.second)
         self.verticalHeader().setDefaultSectionSize(QFontMetrics(look.fonts.text).height() + 12)
-        self._fit()
+        self._fit_height()
 
-    def _fit(self) -> None:
+    def _fit_height(self) -> None:
         lines = self.model().rowCount() * self.verticalHeader().defaultSectionSize()
         self.setFixedHeight(lines + self.horizontalHeader().sizeHint().height() + 4)

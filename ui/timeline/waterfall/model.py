@@ -41,7 +41,7 @@ class WaterfallModel(QAbstractTableModel):
 
     def _start(self, session: str, first: int, end: int) -> None:
         self.session = session
-        self._first, self._at, self._end = first, first, end
+        self._first, self._next_row, self._end = first, first, end
         self._pages = StepPages(self._source, session)
         self._rows = array("Q")
         self._open: dict[int, RowSample] = {}
@@ -69,20 +69,19 @@ class WaterfallModel(QAbstractTableModel):
 
     def read_slice(self) -> None:
         """Append the bars of the next SLICE rows, and schedule the slice after it if rows are left."""
-        samples = (
-            self._source.row_samples(self.session, self._at, min(SLICE, self._end - self._at)) if self.session else []
-        )
-        self._at = samples[-1].row + 1 if samples else self._end
-        shown = [sample for sample in samples if sample.kind not in KINDS_WITHOUT_BAR]
-        if shown:
+        count = min(SLICE, self._end - self._next_row)
+        samples = self._source.row_samples(self.session, self._next_row, count) if self.session else []
+        self._next_row = samples[-1].row + 1 if samples else self._end
+        bars = [sample for sample in samples if sample.kind not in KINDS_WITHOUT_BAR]
+        if bars:
             position = len(self._rows)
-            self.beginInsertRows(QModelIndex(), position, position + len(shown) - 1)
-            self._rows.extend(sample.row for sample in shown)
-            for sample in shown:
+            self.beginInsertRows(QModelIndex(), position, position + len(bars) - 1)
+            self._rows.extend(sample.row for sample in bars)
+            for sample in bars:
                 self._count(sample)
             self.endInsertRows()
         self.progressed.emit()
-        if self._at < self._end:
+        if self._next_row < self._end:
             self._next.start()
 
     def _count(self, sample: RowSample) -> None:
@@ -104,7 +103,7 @@ class WaterfallModel(QAbstractTableModel):
 
     @property
     def is_complete(self) -> bool:
-        return self._at >= self._end
+        return self._next_row >= self._end
 
     @property
     def is_running(self) -> bool:

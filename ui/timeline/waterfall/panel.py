@@ -87,20 +87,20 @@ class ShortcutHints(ThemedWidget):
 
     def _draw(self, painter: QPainter | None) -> int:
         fonts, theme, x = self._look.fonts, self._look.theme, 0
-        metrics, tall = QFontMetrics(fonts.second), QFontMetrics(fonts.caption).height() + 3
+        metrics, chip_height = QFontMetrics(fonts.second), QFontMetrics(fonts.caption).height() + 3
         for keys, text in SHORTCUTS:
             for key in keys:
-                width = max(tall, chip_width(key, fonts.caption))
+                width = max(chip_height, chip_width(key, fonts.caption))
                 if painter:
-                    rect = QRect(x, (self.height() - tall) // 2, width, tall)
+                    rect = QRect(x, (self.height() - chip_height) // 2, width, chip_height)
                     draw_chip(painter, rect, key, fonts.caption, theme.second, theme.strong_line)
                 x += width + 4
-            room = metrics.horizontalAdvance(translate(text))
+            text_width = metrics.horizontalAdvance(translate(text))
             if painter:
                 draw_line(
-                    painter, QRect(x + 2, 0, room + 2, self.height()), translate(text), fonts.second, theme.second
+                    painter, QRect(x + 2, 0, text_width + 2, self.height()), translate(text), fonts.second, theme.second
                 )
-            x += room + 16
+            x += text_width + 16
         return x
 
 

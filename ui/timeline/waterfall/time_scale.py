@@ -27,21 +27,21 @@ class TimeScale:
     def to_time(self, x: float) -> int:
         return self.start + round((x - self.left) / max(1, self.width) * (self.end - self.start))
 
-    def zoomed(self, factor: float, around: int, limits: tuple[int, int]) -> Self:
-        """Zoom in (factor below 1) or out; the time `around` stays at its position."""
+    def zoomed(self, factor: float, anchor: int, limits: tuple[int, int]) -> Self:
+        """Zoom in (factor below 1) or out; the time `anchor` stays at its position."""
         length = max(MIN_RANGE, round((self.end - self.start) * factor))
-        share = (around - self.start) / max(1, self.end - self.start)
-        return self._within(around - round(length * share), length, limits)
+        share = (anchor - self.start) / max(1, self.end - self.start)
+        return self._limited(anchor - round(length * share), length, limits)
 
     def panned(self, fraction: float, limits: tuple[int, int]) -> Self:
         """Pan by a fraction of the visible range."""
         length = self.end - self.start
-        return self._within(self.start + round(length * fraction), length, limits)
+        return self._limited(self.start + round(length * fraction), length, limits)
 
     def fitted(self, began: int, ended: int, limits: tuple[int, int]) -> Self:
         """Zoom so that the given time range fills most of the width."""
         length = max(MIN_RANGE, round((ended - began) * 1.6))
-        return self._within((began + ended - length) // 2, length, limits)
+        return self._limited((began + ended - length) // 2, length, limits)
 
     def step(self, room: int) -> int:
         """Return the tick interval in microseconds: the smallest one in STEPS_S that is at least `room` pixels wide."""
@@ -53,7 +53,7 @@ class TimeScale:
         first = zero - (zero - self.start) // step * step
         return list(range(first, self.end + 1, step))
 
-    def _within(self, start: int, length: int, limits: tuple[int, int]) -> Self:
+    def _limited(self, start: int, length: int, limits: tuple[int, int]) -> Self:
         low, high = limits
         length = min(length, max(MIN_RANGE, high - low))
         start = min(max(low, start), max(low, high - length))
@@ -65,9 +65,10 @@ def elapsed_label(microseconds: int, step: int) -> str:
     seconds = microseconds / SECOND
     if step < SECOND:
         digits = 3 if step < 10_000 else 2 if step < 100_000 else 1
-        return (
-            f"{seconds:.{digits}f}s" if seconds < 60 else f"{int(seconds) // 60}:{seconds % 60:0{3 + digits}.{digits}f}"
-        )
-    whole = round(seconds)
-    hours, rest = divmod(whole, 3600)
-    return f"{hours}:{rest // 60:02}:{rest % 60:02}" if hours else f"{rest // 60}:{rest % 60:02}"
+        if seconds < 60:
+            return f"{seconds:.{digits}f}s"
+        seconds_width = 3 + digits  # two digits, the decimal point and the decimals
+        return f"{int(seconds) // 60}:{seconds % 60:0{seconds_width}.{digits}f}"
+    minutes, seconds_left = divmod(round(seconds), 60)
+    hours, minutes_left = divmod(minutes, 60)
+    return f"{hours}:{minutes_left:02}:{seconds_left:02}" if hours else f"{minutes}:{seconds_left:02}"

@@ -48,20 +48,20 @@ class BarDelegate(QStyledItemDelegate):
         if step is None:
             return
         box, theme = QRect(option.rect), self.look.theme
-        chosen = QStyle.StateFlag.State_Selected in option.state
-        if chosen:
+        selected = QStyle.StateFlag.State_Selected in option.state
+        if selected:
             draw_selection(painter, box, theme)
         else:
             painter.fillRect(box, theme.background)
         painter.fillRect(box.x(), box.bottom(), box.width(), 1, theme.line)
-        self._name(painter, box, step)
+        self._paint_name(painter, box, step)
         painter.save()
         painter.setClipRect(QRect(self.name_width, box.y(), box.width() - self.name_width, box.height()))
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        self._bar(painter, box, step, theme.selection if chosen else theme.background)
+        self._paint_bar(painter, box, step, theme.selection if selected else theme.background)
         painter.restore()
 
-    def _name(self, painter: QPainter, box: QRect, step: Step) -> None:
+    def _paint_name(self, painter: QPainter, box: QRect, step: Step) -> None:
         look, theme = kind_style(step.kind), self.look.theme
         level = 0 if step.kind == "run" or step.kind in USER_KINDS else 1 + step.depth
         x = EDGE + INDENT * level
@@ -78,33 +78,34 @@ class BarDelegate(QStyledItemDelegate):
         width = draw_line(painter, rect, text, fonts.text, theme.text)
         draw_line(painter, rect.adjusted(width + 6, 0, 0, 0), step.object, fonts.text, theme.second)
 
-    def _bar(self, painter: QPainter, box: QRect, step: Step, ground: QColor) -> None:
+    def _paint_bar(self, painter: QPainter, box: QRect, step: Step, background: QColor) -> None:
         theme, fonts = self.look.theme, self.look.fonts
         token = "accent" if step.kind == "run" else kind_style(step.kind).token
         color = theme.failed if step.status == "failed" else theme.color(token)
         left, right = self.scale.to_x(step.started_at), self.scale.to_x(self._rows.end_of(step))
         width = max(MIN_BAR_WIDTH, right - left)
-        seen_left, seen_right = max(left, self.name_width - 4.0), min(left + width, box.right() + 4.0)
-        if seen_right > seen_left:
+        visible_left, visible_right = max(left, self.name_width - 4.0), min(left + width, box.right() + 4.0)
+        if visible_right > visible_left:
             painter.setPen(Qt.PenStyle.NoPen)
-            painter.setBrush(blend(color, ground, 0.88))
-            bar = QRectF(seen_left, box.y() + (box.height() - BAR_HEIGHT) / 2, seen_right - seen_left, BAR_HEIGHT)
+            painter.setBrush(blend(color, background, 0.88))
+            top = box.y() + (box.height() - BAR_HEIGHT) / 2
+            bar = QRectF(visible_left, top, visible_right - visible_left, BAR_HEIGHT)
             painter.drawRoundedRect(bar, min(3.0, width / 2), 3)
         label = self._label(step)
         metrics = QFontMetrics(fonts.caption)
-        room = metrics.horizontalAdvance(label)
-        line = QRect(0, box.y(), room + 2, box.height() - 1)
+        label_width = metrics.horizontalAdvance(label)
+        label_rect = QRect(0, box.y(), label_width + 2, box.height() - 1)
         painter.setFont(fonts.caption)
-        if seen_right + room + 12 < box.right():
-            line.moveLeft(round(max(seen_right, self.name_width)) + 6)
+        if visible_right + label_width + 12 < box.right():
+            label_rect.moveLeft(round(max(visible_right, self.name_width)) + 6)
             painter.setPen(theme.third)
-        elif seen_right - seen_left > room + 16:
-            line.moveLeft(round(min(seen_right, box.right() - 6.0)) - room - 8)
+        elif visible_right - visible_left > label_width + 16:
+            label_rect.moveLeft(round(min(visible_right, box.right() - 6.0)) - label_width - 8)
             painter.setPen(theme.on_accent)
         else:
-            line.moveLeft(round(min(seen_left, box.right())) - room - 6)
+            label_rect.moveLeft(round(min(visible_left, box.right())) - label_width - 6)
             painter.setPen(theme.third)
-        painter.drawText(line, Qt.AlignmentFlag.AlignVCenter | Qt.TextFlag.TextSingleLine, label)
+        painter.drawText(label_rect, Qt.AlignmentFlag.AlignVCenter | Qt.TextFlag.TextSingleLine, label)
 
     def _label(self, step: Step) -> str:
         lasted = duration(self._rows.end_of(step) - step.started_at)
@@ -117,7 +118,7 @@ class BarDelegate(QStyledItemDelegate):
             parts.append(translate("waiting"))
         if step.status == "failed" and "exit_code" not in step.metrics:
             parts.append(translate("failed"))
-        return " · ".join(part for part in parts if part)
+        return " · ".join(text for text in parts if text)
 
     def sizeHint(self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex) -> QSize:
         return QSize(0, self.look.size(ROW_HEIGHT))
@@ -133,7 +134,7 @@ class WaterfallView(SingleColumnTable):
         super().__init__(parent)
         self._rows = rows
         self._painter = BarDelegate(rows, look, self)
-        self._whole = True
+        self._shows_all = True
         self.setObjectName("waterfall.bars")
         self.setAccessibleName(self.tr("Steps on a time axis"))
         self.setItemDelegate(self._painter)
@@ -163,32 +164,32 @@ class WaterfallView(SingleColumnTable):
         width = self.viewport().width()
         self._painter.name_width = min(self._painter.look.size(300), max(140, width * 37 // 100))
         left = self._painter.name_width + 10
-        low, high = self.limits
-        shown = self._painter.scale
-        start, end = (low, high) if self._whole else (shown.start, shown.end)
-        self._set(TimeScale(start, end, left, max(1, width - left - EDGE)))
+        earliest, latest = self.limits
+        scale = self._painter.scale
+        start, end = (earliest, latest) if self._shows_all else (scale.start, scale.end)
+        self._set_scale(TimeScale(start, end, left, max(1, width - left - EDGE)))
 
     def fit_all(self) -> None:
-        self._whole = True
+        self._shows_all = True
         self.update_scale()
 
-    def zoom(self, factor: float, around: int | None = None) -> None:
-        shown = self.scale
-        if around is None:
+    def zoom(self, factor: float, anchor: int | None = None) -> None:
+        scale = self.scale
+        if anchor is None:
             step = self._chosen_step()
-            middle = (shown.start + shown.end) // 2
-            around = min(max(shown.start, step.started_at), shown.end) if step else middle
-        self._take(shown.zoomed(factor, around, self.limits))
+            middle = (scale.start + scale.end) // 2
+            anchor = min(max(scale.start, step.started_at), scale.end) if step else middle
+        self._zoom_to(scale.zoomed(factor, anchor, self.limits))
 
     def pan(self, fraction: float) -> None:
-        self._take(self.scale.panned(fraction, self.limits))
+        self._zoom_to(self.scale.panned(fraction, self.limits))
 
     def fit_step(self) -> None:
         """Zoom to the selected step; if it fits already or none is selected, show the whole run."""
         step = self._chosen_step()
         fitted = step and self.scale.fitted(step.started_at, self._rows.end_of(step), self.limits)
         if fitted and fitted != self.scale:
-            self._take(fitted)
+            self._zoom_to(fitted)
         else:
             self.fit_all()
 
@@ -202,7 +203,7 @@ class WaterfallView(SingleColumnTable):
             self.setCurrentIndex(self._rows.index(position, 0))
             self.scrollTo(self._rows.index(position, 0))
         self.selectionModel().blockSignals(blocked)
-        self._bring_in()
+        self._pan_to_selection()
         self.viewport().update()
 
     def select_neighbor(self, by: int) -> None:
@@ -211,24 +212,24 @@ class WaterfallView(SingleColumnTable):
         position = chosen[0].row() + by if chosen else 0
         if 0 <= position < self._rows.rowCount():
             self.setCurrentIndex(self._rows.index(position, 0))
-            self._bring_in()
+            self._pan_to_selection()
 
     def _chosen_step(self) -> Step | None:
         chosen = self.selectionModel().selectedRows()
         return self._rows.step(chosen[0].row()) if chosen else None
 
-    def _bring_in(self) -> None:
+    def _pan_to_selection(self) -> None:
         """Pan until the bar of the selected step is visible."""
-        step, shown = self._chosen_step(), self.scale
-        if step and not self._whole and (self._rows.end_of(step) < shown.start or step.started_at > shown.end):
-            share = (step.started_at - shown.start) / max(1, shown.end - shown.start) - 0.1
-            self._take(shown.panned(share, self.limits))
+        step, scale = self._chosen_step(), self.scale
+        if step and not self._shows_all and (self._rows.end_of(step) < scale.start or step.started_at > scale.end):
+            share = (step.started_at - scale.start) / max(1, scale.end - scale.start) - 0.1
+            self._zoom_to(scale.panned(share, self.limits))
 
-    def _take(self, scale: TimeScale) -> None:
-        self._whole = (scale.start, scale.end) == self.limits
-        self._set(scale)
+    def _zoom_to(self, scale: TimeScale) -> None:
+        self._shows_all = (scale.start, scale.end) == self.limits
+        self._set_scale(scale)
 
-    def _set(self, scale: TimeScale) -> None:
+    def _set_scale(self, scale: TimeScale) -> None:
         self._painter.scale = scale
         self.viewport().update()
         self.scale_changed.emit()
