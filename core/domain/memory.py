@@ -144,7 +144,9 @@ def fold(changes: Iterable[MemoryChange]) -> Memory | None:
     if len(ordered) == 1:
         return _after(None, ordered[0])
     memory, undone = None, undone_changes(ordered)
-    reinforced = next((one for one in ordered if one.action == "reinforced" and one.number not in undone), None)
+    reinforced = next(
+        (change for change in ordered if change.action == "reinforced" and change.number not in undone), None
+    )
     for change in ordered:
         if change.number not in undone:
             memory = _after(memory, change)

@@ -130,9 +130,9 @@ def withdrawn_answer(why: str) -> Answer:
     return Answer(expired=True, answered_by="nobody", withdrawn=why)
 
 
-def is_same_question(one: Question, other: Question) -> bool:
+def is_same_question(first: Question, second: Question) -> bool:
     """Return whether two questions are equal in text and options, apart from case, spacing and punctuation."""
-    return _comparable(one) == _comparable(other)
+    return _comparable(first) == _comparable(second)
 
 
 def _join(options: tuple[str, ...], text: str) -> str:

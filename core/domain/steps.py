@@ -126,10 +126,10 @@ UNSUCCESSFUL = frozenset({"failed", "stopped", "skipped", "unknown", "unknown-en
 
 def verb(kind: str, status: str) -> str:
     """Return the verb shown before the object of a row."""
-    present, past = VERBS.get(kind, VERBS["tool"])
+    present_tense, past_tense = VERBS.get(kind, VERBS["tool"])
     if status in {"running", "waiting", "queued"}:
-        return present
-    return UNSUCCESSFUL_VERBS.get(kind, past) if status in UNSUCCESSFUL else past
+        return present_tense
+    return UNSUCCESSFUL_VERBS.get(kind, past_tense) if status in UNSUCCESSFUL else past_tense
 
 
 def fold(entry: EventRecord, outline: Outline) -> list[Step]:
