@@ -76,8 +76,8 @@ class TraceReceiver:
         async with self._lock:
             for builder in self._builders.values():
                 builder.finish()
-            for known in (self._builders, self._closed, self._ids):
-                known.clear()
+            for state in (self._builders, self._closed, self._ids):
+                state.clear()
             try:
                 await self._write()
             except (Problem, *MALFORMED_ERRORS) as problem:
@@ -116,8 +116,8 @@ class TraceReceiver:
 
     def _drop_trace(self, trace: str) -> None:
         """Drop the state of a trace. Its later spans start a new session."""
-        for known in (self._builders, self._closed, self._ids):
-            known.pop(trace, None)
+        for state in (self._builders, self._closed, self._ids):
+            state.pop(trace, None)
 
     def _id_of(self, key: str) -> str:
         return self._ids.setdefault(key, session_id())
@@ -170,17 +170,17 @@ class TraceReceiver:
     async def _handle_request(self, reader: StreamReader, writer: StreamWriter) -> bool:
         """Handle one request. Return whether the connection stays open."""
         head = await reader.readuntil(b"\r\n\r\n")
-        first, *lines = head.decode("latin-1").split("\r\n")
-        method, _, rest = first.partition(" ")
+        request_line, *lines = head.decode("latin-1").split("\r\n")
+        method, _, target = request_line.partition(" ")
         headers = {name.strip().lower(): value.strip() for name, _, value in (line.partition(":") for line in lines)}
         kind = headers.get("content-type", "").split(";")[0].strip().lower()
         try:
-            path = self._check_request(method, rest.split(" ")[0], headers, kind)
+            path = self._check_request(method, target.split(" ")[0], headers, kind)
             body = _decompressed(await _body(reader, headers), headers.get("content-encoding", "").lower())
             if path == PATHS[0]:
                 await await_to_completion(self.ingest(_spans(body, kind)))
-        except _HttpError as refused:
-            await _refuse(reader, writer, refused)
+        except _HttpError as http_error:
+            await _refuse(reader, writer, http_error)
             return False
         except Problem as problem:
             self._report_once(problem)

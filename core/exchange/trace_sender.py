@@ -55,9 +55,9 @@ class TraceSender:
         entry = update.entry
         event = self._cleaner.redact_event(load_texts(entry.event, self._kept), lambda name: name)
         entry = type(entry)(entry.session, entry.seq, entry.run, entry.at, event)
-        made = list(self._spans[row.id].add(entry))
-        if made:
-            self._waiting.extend(made)
+        spans = list(self._spans[row.id].add(entry))
+        if spans:
+            self._waiting.extend(spans)
             self._has_spans.set()
 
     async def run(self) -> None:

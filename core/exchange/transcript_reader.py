@@ -78,13 +78,12 @@ def detect_importer(path: Path) -> Importer:
     for importer in IMPORTERS:
         if importer.recognizes(path, head):
             return importer
-    what = (
-        "It is an SQLite database of an unknown program"
-        if head.startswith(MAGIC)
-        else ("Its format is unknown" if head.strip() else "It is empty")
-    )
+    if head.startswith(MAGIC):
+        cause = "It is an SQLite database of an unknown program."
+    else:
+        cause = "Its format is unknown." if head.strip() else "It is empty."
     names = ", ".join(["Journeyman", *sorted(importer.agent for importer in IMPORTERS)])
-    raise Problem(f"{path.name} cannot be imported.", f"{what}.", f"Choose a session of {names}.")
+    raise Problem(f"{path.name} cannot be imported.", cause, f"Choose a session of {names}.")
 
 
 def _head(path: Path) -> bytes:
@@ -183,15 +182,15 @@ class TranscriptReader:
         except Problem as problem:
             if not self.sessions:
                 raise
-            found = problem.details
-            raise Problem(f"{self._path.name} was imported only in part.", found.cause, found.fix) from problem
+            details = problem.details
+            raise Problem(f"{self._path.name} was imported only in part.", details.cause, details.fix) from problem
         except MALFORMED_ERRORS as error:
-            why = f"It does not match the transcript format of {self._importer.agent} ({error})."
-            what = "was imported only in part" if self.sessions else "cannot be imported"
-            raise Problem(f"{self._path.name} {what}.", why, "") from error
+            cause = f"It does not match the transcript format of {self._importer.agent} ({error})."
+            outcome = "was imported only in part" if self.sessions else "cannot be imported"
+            raise Problem(f"{self._path.name} {outcome}.", cause, "") from error
         except OSError as error:
-            why = f"{error.strerror or error}."
-            raise Problem(f"{self._path.name} could not be read to its end.", why, "Import it again.") from error
+            cause = f"{error.strerror or error}."
+            raise Problem(f"{self._path.name} could not be read to its end.", cause, "Import it again.") from error
 
     def finish(self) -> ImportBatch:
         """Close all sessions and return the last batch, which also stores how far each session was read."""
@@ -222,12 +221,12 @@ class TranscriptReader:
         builder = self._builders[key]
         if not builder.has_events():
             return
-        kept = {form: count - position.before.get(form, 0) for form, count in builder.unrecognized.items()}
-        kept = {form: count for form, count in kept.items() if count > 0 and not more}
+        unrecognized = {form: count - position.before.get(form, 0) for form, count in builder.unrecognized.items()}
+        unrecognized = {form: count for form, count in unrecognized.items() if count > 0 and not more}
         digest = position.running.hexdigest()
-        read = TranscriptImported(str(self._path), position.records, kept, digest, more)
+        event = TranscriptImported(str(self._path), position.records, unrecognized, digest, more)
         position.noted = position.records
-        self._add_event(key, builder.latest, read, MappingProxyType({}))
+        self._add_event(key, builder.latest, event, MappingProxyType({}))
 
     def _convert(self, record: TranscriptRecord) -> None:
         if record.key != self._key:
@@ -255,8 +254,8 @@ class TranscriptReader:
 
     def _referenced(self, key: str) -> SessionBuilder:
         """Return a session that the records of the current one refer to, such as a sub-agent."""
-        self._current[1].builders[key] = found = self._builder(key)
-        return found
+        self._current[1].builders[key] = builder = self._builder(key)
+        return builder
 
     def _reach_new_records(self, position: _ReadPosition, builder: SessionBuilder) -> None:
         """Check that the skipped records are the ones imported before, and repeat the end of that import.
@@ -306,15 +305,17 @@ def _record_type(record: TranscriptRecord) -> str:
     """Return the type that an unrecognized record names, for the counts in the import event."""
     value = record.value
     if not isinstance(value, dict):
-        return "not JSON" if value is None else "span" if isinstance(value, OtlpSpan) else "not an object"
+        if isinstance(value, OtlpSpan):
+            return "span"
+        return "not JSON" if value is None else "not an object"
     payload = value.get("payload")
     inner = payload.get("type") or payload.get("role") if isinstance(payload, dict) else None
     names = (
         value.get("type") or value.get("kind") or value.get("role") or value.get("source"),
         inner or value.get("subtype"),
     )
-    found = "/".join(name for name in names if isinstance(name, str) and name)[:60]
-    return found.encode("utf-8", "replace").decode() or "record"
+    label = "/".join(name for name in names if isinstance(name, str) and name)[:60]
+    return label.encode("utf-8", "replace").decode() or "record"
 
 
 def _size(path: Path) -> int:

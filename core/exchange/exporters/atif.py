@@ -23,8 +23,8 @@ Plain = dict[str, Any]
 
 def write(source: ExportSource) -> Iterator[str]:
     """Yield one JSON document in pieces, so that a long session is never held in memory as a whole."""
-    for place, piece in enumerate(_trajectory(source, source.root)):
-        yield piece if place else piece.lstrip()
+    for index, chunk in enumerate(_trajectory(source, source.root)):
+        yield chunk if index else chunk.lstrip()
     yield "\n"
 
 
@@ -52,8 +52,8 @@ def _trajectory(source: ExportSource, row: SessionRow) -> Iterator[str]:
     yield "]"
     if children := source.children(row.id):
         yield ', "subagent_trajectories": ['
-        for place, child in enumerate(children):
-            yield "," if place else ""
+        for index, child in enumerate(children):
+            yield "," if index else ""
             yield from _trajectory(source, child)
         yield "]"
     final = {**total, "total_cost_usd": round(cost, 9), "total_steps": number}

@@ -202,9 +202,9 @@ def _value(value: Any) -> Plain:
             return {"stringValue": str(value)}
 
 
-def _id(one: str, other: str, size: int) -> str:
+def _id(first: str, second: str, size: int) -> str:
     """Return a stable id, the same in every export of the same session."""
-    return hashlib.blake2b(f"{one}\0{other}".encode(), digest_size=size).hexdigest()
+    return hashlib.blake2b(f"{first}\0{second}".encode(), digest_size=size).hexdigest()
 
 
 def _json(plain: Any) -> str:

@@ -105,9 +105,9 @@ def _agent(data: dict[str, Any], at: int, builder: SessionBuilder, open_session:
             model=str(data.get("model_name") or ""), cost=parse_cost(cost),
         )  # fmt: skip
     observation = data.get("observation")
-    for place, result in enumerate(observation.get("results") or () if isinstance(observation, dict) else ()):
+    for index, result in enumerate(observation.get("results") or () if isinstance(observation, dict) else ()):
         if isinstance(result, dict):
-            id = str(result.get("source_call_id") or (calls[place].id if place < len(calls) else f"seen {place}"))
+            id = str(result.get("source_call_id") or (calls[index].id if index < len(calls) else f"seen {index}"))
             _result(result, id, builder)
 
 

@@ -43,14 +43,14 @@ class OpenCodeImporter:
 
     def read_records(self, path: Path) -> Iterator[TranscriptRecord]:
         with path.open("rb") as file:
-            database = file.read(len(MAGIC)) == MAGIC
-        if not database:
+            is_database = file.read(len(MAGIC)) == MAGIC
+        if not is_database:
             document = read_document(path)
             key = str(document["info"].get("id") or path.stem)
             messages = document.get("messages")
             rows: Iterator[dict[str, Any]] = iter([{"info": document["info"], "session": key}])
-            found = messages if isinstance(messages, list) else []
-            rows = chain(rows, ({"message": message, "session": key} for message in found))
+            entries = messages if isinstance(messages, list) else []
+            rows = chain(rows, ({"message": message, "session": key} for message in entries))
         else:
             rows = read_opencode_sessions(path)
         yield from _records(rows)

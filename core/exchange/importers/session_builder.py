@@ -206,12 +206,12 @@ class SessionBuilder:
         self._create_session("")
         self._emit(ContextCompacted(reason, before, after, summary=Text(summary)))
 
-    def fail_run(self, what: str, at: int = 0) -> None:
+    def fail_run(self, message: str, at: int = 0) -> None:
         """End the run with an error."""
         self._flush_reply()
         self._advance(at)
         if self._running:
-            self._end_run("failed", what, ErrorDetails(what))
+            self._end_run("failed", message, ErrorDetails(message))
 
     def stop_run(self, why: str, at: int = 0) -> None:
         self._flush_reply()
@@ -278,11 +278,11 @@ class SessionBuilder:
         raw, self._unrecognized, self._unrecognized_size = self._unrecognized, [], 0
         if not raw:
             return
-        kept = UnrecognizedRecordsKept(self._form, Text("\n".join(raw)), len(raw))
+        event = UnrecognizedRecordsKept(self._form, Text("\n".join(raw)), len(raw))
         if self._opening:
-            self._held_back.append(kept)
+            self._held_back.append(event)
         else:
-            self._emit_event(self.key, self.latest, kept, NO_BLOBS)
+            self._emit_event(self.key, self.latest, event, NO_BLOBS)
 
     def _create_session(self, text: str) -> None:
         """Create the session at its first event; the text is its title if it has none."""
@@ -291,8 +291,8 @@ class SessionBuilder:
             self._opening = None
             self.latest = self.latest or self.fallback_time
             self._emit(replace(opening, title=opening.title or initial_title(text) or DEFAULT_TITLE))
-            for kept in self._held_back:
-                self._emit(kept)
+            for event in self._held_back:
+                self._emit(event)
             self._held_back.clear()
 
     def _start_run(self) -> None:
@@ -352,5 +352,5 @@ class SessionBuilder:
         self._emit(CallStarted(self._calls[call.id], call.tool, kind, call_object(call)))
 
 
-def _sum(one: Usage, other: Usage) -> Usage:
-    return Usage(*(getattr(one, name) + getattr(other, name) for name in Usage.__slots__))
+def _sum(first: Usage, second: Usage) -> Usage:
+    return Usage(*(getattr(first, name) + getattr(second, name) for name in Usage.__slots__))
