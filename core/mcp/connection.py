@@ -317,14 +317,14 @@ def _truncate_log(log: Path) -> None:
 
 async def _list_tools(client: "Client") -> dict[str, McpToolSettings]:
     """List all tools, page by page."""
-    found: list[McpToolSettings] = []
+    definitions: list[McpToolSettings] = []
     cursor: str | None = None
     for _ in range(MAX_PAGES):
         page = await client.list_tools(cursor=cursor, cache_mode="refresh")
         for tool in page.tools:
             schema = (tool.meta or {}).get(ORIGINAL_SCHEMA, tool.input_schema)
-            found.append(stored_definition(tool.name, tool.description or "", schema))
+            definitions.append(stored_definition(tool.name, tool.description or "", schema))
         cursor = page.next_cursor
         if not cursor:
             break
-    return tools_by_name(found)
+    return tools_by_name(definitions)

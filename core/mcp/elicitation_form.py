@@ -64,9 +64,9 @@ class ElicitationForm:
 
     def question(self, error: str = "") -> Question:
         """Return the question for the user; `error` is what was wrong with the previous answer, if anything."""
-        one = f"{self.fields[0].question_part().text}. " if len(self.fields) == 1 else ""
+        field_text = f"{self.fields[0].question_part().text}. " if len(self.fields) == 1 else ""
         correction = f"{error} " if error else ""
-        reason = f"{correction}{one}The MCP server {self.server} asks this, not the agent. {SECRETS_WARNING}"
+        reason = f"{correction}{field_text}The MCP server {self.server} asks this, not the agent. {SECRETS_WARNING}"
         parts = tuple(field.question_part() for field in self.fields)
         if not parts:
             return Question("", self.message, reason, (QuestionOption(YES),), free_text=False, mcp_server=self.server)
@@ -179,10 +179,10 @@ def _values(source: dict[str, Any]) -> dict[str, Any]:
     titled = source.get("oneOf") or source.get("anyOf")
     names = source.get("enumNames")
     if isinstance(titled, list):
-        pairs = [(one.get("title"), one.get("const")) for one in titled if isinstance(one, dict)]
-    elif isinstance(found := source.get("enum"), list):
-        titles = names if isinstance(names, list) and len(names) == len(found) else found
-        pairs = list(zip(titles, found, strict=True))
+        pairs = [(choice.get("title"), choice.get("const")) for choice in titled if isinstance(choice, dict)]
+    elif isinstance(enum := source.get("enum"), list):
+        titles = names if isinstance(names, list) and len(names) == len(enum) else enum
+        pairs = list(zip(titles, enum, strict=True))
     else:
         return {}
     values: dict[str, Any] = {}
@@ -277,6 +277,6 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def _single_line(text: str, most: int) -> str:
-    shown = " ".join(visible(text).split())
-    return shown if len(shown) <= most else shown[: most - 1] + "…"
+def _single_line(text: str, limit: int) -> str:
+    line = " ".join(visible(text).split())
+    return line if len(line) <= limit else line[: limit - 1] + "…"
