@@ -259,11 +259,13 @@ def unsafe_option_reason(argv: Sequence[str]) -> str:
     program = program_name(argv[0])
     for word in argv[1:]:
         for option in CODE_OPTIONS.get(program, ()):
-            glued = len(option) == 2 and option[0] == "-" and option[1] != "-" and program not in ("find", "go")
+            takes_attached_value = (
+                len(option) == 2 and option[0] == "-" and option[1] != "-" and program not in ("find", "go")
+            )
             if (
                 word == option
                 or word.startswith(f"{option}=")
-                or (glued and _contains_short_option(program, word, option))
+                or (takes_attached_value and _contains_short_option(program, word, option))
             ):
                 return f"{program} {option} runs code or reads instructions from elsewhere"
     if program == "git" and any(word.startswith(("ext::", "fd::")) for word in argv):

@@ -125,9 +125,9 @@ def expired_answer(question: Question) -> Answer:
     return Answer(text=question.default_answer, expired=True, answered_by="nobody")
 
 
-def withdrawn_answer(why: str) -> Answer:
+def withdrawn_answer(reason: str) -> Answer:
     """Return the answer to a question that became obsolete before it was answered."""
-    return Answer(expired=True, answered_by="nobody", withdrawn=why)
+    return Answer(expired=True, answered_by="nobody", withdrawn=reason)
 
 
 def is_same_question(first: Question, second: Question) -> bool:

@@ -76,12 +76,12 @@ class Redactor:
         joined = " ".join(lowered for _, _, lowered in tokens)
         for token, hints in formats_with_hint(joined, tokens=True).items():
             yield from _search_tokens(token, hints, text, tokens)
-        for each in formats_with_hint(folded, tokens=False):
-            if each.is_random:
-                yield from _search_random(each, text, tokens)
-            elif self._uncertain or not each.uncertain:
-                for context, start, end in each.matches(text):
-                    yield SecretFinding(each.kind, start, end, context)
+        for format in formats_with_hint(folded, tokens=False):
+            if format.is_random:
+                yield from _search_random(format, text, tokens)
+            elif self._uncertain or not format.uncertain:
+                for context, start, end in format.matches(text):
+                    yield SecretFinding(format.kind, start, end, context)
 
     def redact(self, text: str) -> str:
         """Return the text with each secret replaced by its kind, as in `[GitHub token removed]`."""
@@ -156,10 +156,11 @@ def _forms(value: str) -> Iterable[str]:
     yield from (value, json.dumps(value)[1:-1], json.dumps(value, ensure_ascii=False)[1:-1], quote(value, safe=""))
     plain = value.encode("utf-8", "replace")
     for before in range(3):  # the value may be anywhere in the text that is encoded, as in `user:password`
-        coded = base64.b64encode(bytes(before) + plain).decode().rstrip("=")[(0, 2, 3)[before] :]
-        coded = coded if (before + len(plain)) % 3 == 0 else coded[:-1]  # its last character depends on what follows
-        if len(coded) >= MIN_SECRET_LENGTH:
-            yield from (coded, coded.replace("+", "-").replace("/", "_"))
+        encoded = base64.b64encode(bytes(before) + plain).decode().rstrip("=")[(0, 2, 3)[before] :]
+        if (before + len(plain)) % 3:
+            encoded = encoded[:-1]  # its last character depends on what follows
+        if len(encoded) >= MIN_SECRET_LENGTH:
+            yield from (encoded, encoded.replace("+", "-").replace("/", "_"))
 
 
 def _search_tokens(
@@ -168,18 +169,18 @@ def _search_tokens(
     """Search around the runs of characters that contain a hint."""
     for start, end, lowered in runs:
         if end - start >= format.min_run and any(hint in lowered for hint in hints):
-            for context, begin, stop in format.matches(text, max(0, start - RUN_CONTEXT), end):
-                yield SecretFinding(format.kind, begin, stop, context)
+            for context, first, stop in format.matches(text, max(0, start - RUN_CONTEXT), end):
+                yield SecretFinding(format.kind, first, stop, context)
 
 
 def _search_random(format: SecretFormat, text: str, runs: list[tuple[int, int, str]]) -> Iterator[SecretFinding]:
     """Search around the runs that contain digits, since generated keys do."""
     for start, end, lowered in runs:
         if end - start >= MIN_LETTERS or DIGIT.search(lowered):
-            begin = max(0, start - RUN_CONTEXT)
-            nearby_text = text[begin:end].lower()
+            context_start = max(0, start - RUN_CONTEXT)
+            nearby_text = text[context_start:end].lower()
             if any(hint in nearby_text for hint in format.hints):
-                for context, first, last in format.matches(text, begin, end + 1):
+                for context, first, last in format.matches(text, context_start, end + 1):
                     yield SecretFinding(format.kind, first, last, context)
 
 
@@ -191,8 +192,8 @@ def _original_finding(decoded: DecodedText, finding: SecretFinding) -> SecretFin
 
 def _before_escape(text: str, cut: int) -> int:
     """Return a place to split a text that is not inside an escape such as `\\u0022` or `%22`."""
-    begin = re.search(r"(?:\\+[ux]?[0-9a-fA-F]{0,3}|%[0-9a-fA-F]{0,4})$", text[max(0, cut - 40) : cut])
-    return max(0, cut - 40) + begin.start() if begin else cut
+    escape_start = re.search(r"(?:\\+[ux]?[0-9a-fA-F]{0,3}|%[0-9a-fA-F]{0,4})$", text[max(0, cut - 40) : cut])
+    return max(0, cut - 40) + escape_start.start() if escape_start else cut
 
 
 def _merge_overlaps(findings: list[SecretFinding]) -> list[SecretFinding]:

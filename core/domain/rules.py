@@ -130,10 +130,10 @@ def pattern_words(pattern: str) -> tuple[str, ...]:
 
 def check_rule(rule: PermissionRule) -> None:
     """Raise a Problem unless the rule is readable, narrow enough, and right about its examples."""
-    wrong = _pattern_error(rule) or _example_error(rule)
-    if wrong:
+    problem = _pattern_error(rule) or _example_error(rule)
+    if problem:
         raise Problem(
-            f"The rule `{rule.description}` cannot be saved.", wrong, "Use a more specific command, path or host."
+            f"The rule `{rule.description}` cannot be saved.", problem, "Use a more specific command, path or host."
         )
 
 
@@ -179,12 +179,12 @@ def _is_too_broad(prefix: tuple[str, ...]) -> bool:
 def _example_error(rule: PermissionRule) -> str:
     if not rule.matches or (rule.effect == "allow" and rule.subject != "none" and not rule.misses):
         return "It has no examples."
-    fits = allows if rule.effect == "allow" else may_match
+    matches = allows if rule.effect == "allow" else may_match
     for example in rule.matches:
-        if not fits(rule, example):
+        if not matches(rule, example):
             return f"It should match `{example}`, but does not."
     for example in rule.misses:
-        if fits(rule, example):
+        if matches(rule, example):
             return f"It should not match `{example}`, but does."
     return ""
 
@@ -283,12 +283,12 @@ def new_rule(
     rule = PermissionRule(
         id, effect, tool, subject, pattern, scope, scope_id, author=author, created_at=created_at, session=session
     )
-    fits, misses = _examples(subject, pattern)
+    fitting, counterexamples = _examples(subject, pattern)
     if effect == "deny" or effect == "ask":
-        misses = ()
+        counterexamples = ()
     complete = PermissionRule(**{
         **{name: getattr(rule, name) for name in PermissionRule.__slots__},
-        "matches": tuple(dict.fromkeys((*((example,) if example else ()), fits))), "misses": misses,
+        "matches": tuple(dict.fromkeys((*((example,) if example else ()), fitting))), "misses": counterexamples,
     })  # fmt: skip
     check_rule(complete)
     return complete

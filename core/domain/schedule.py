@@ -156,8 +156,8 @@ def schedule_notice(event: ScheduleTriggered) -> str:
     return text
 
 
-def _interval_text(every: str) -> str:
-    number, name = every[:-1], UNIT_NAMES.get(every[-1:])
+def _interval_text(interval: str) -> str:
+    number, name = interval[:-1], UNIT_NAMES.get(interval[-1:])
     if not name:
-        return f"every {every}"
+        return f"every {interval}"
     return f"every {name}" if number == "1" else f"every {number} {name}s"

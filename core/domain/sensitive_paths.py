@@ -133,8 +133,8 @@ def names_secret(word: str) -> bool:
     """
     if any(char.isspace() for char in word):
         return False
-    tails = [word, *(part for part in re.split(r"[=:@,]", word) if part)]
-    return any(is_secret(tail) and not _only_by_ending(tail) for tail in tails)
+    candidates = [word, *(part for part in re.split(r"[=:@,]", word) if part)]
+    return any(is_secret(tail) and not _only_by_ending(tail) for tail in candidates)
 
 
 def _only_by_ending(path: str) -> bool:

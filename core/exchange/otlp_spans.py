@@ -34,8 +34,8 @@ def from_json(request: Any) -> list[OtlpSpan]:
     spans: list[OtlpSpan] = []
     for resource in _list(request, "resourceSpans"):
         for scope in _list(resource, "scopeSpans"):
-            maker = scope.get("scope")
-            name = str(maker.get("name") or "") if isinstance(maker, dict) else ""
+            instrumentation = scope.get("scope")
+            name = str(instrumentation.get("name") or "") if isinstance(instrumentation, dict) else ""
             spans += [span for plain in _list(scope, "spans") if (span := _span_from_json(plain, name))]
     return spans
 
@@ -124,7 +124,9 @@ def _span_from_json(plain: Any, scope: str) -> OtlpSpan | None:
         return None
     status = plain.get("status") if isinstance(plain.get("status"), dict) else {}
     assert isinstance(status, dict)
-    attributes = {str(each.get("key")): _plain(each.get("value"), 0) for each in _list(plain, "attributes")}
+    attributes = {
+        str(attribute.get("key")): _plain(attribute.get("value"), 0) for attribute in _list(plain, "attributes")
+    }
     return OtlpSpan(
         str(plain["traceId"]).lower(), str(plain["spanId"]).lower(), str(plain.get("parentSpanId") or "").lower(),
         str(plain.get("name") or ""), _time(plain.get("startTimeUnixNano")), _time(plain.get("endTimeUnixNano")),

@@ -92,8 +92,10 @@ class SessionFollower:
         followed = self._followed.pop(path, None)
         if followed is None:
             imported = self._imports.imported_sessions(importer.agent)
-            reading = TranscriptReader(path, importer, imported.id_of, imported.last_import, importer.follow(path))
-            followed = _Followed(imported, reading, self._imports.new_writer())
+            transcript_reader = TranscriptReader(
+                path, importer, imported.id_of, imported.last_import, importer.follow(path)
+            )
+            followed = _Followed(imported, transcript_reader, self._imports.new_writer())
         self._followed[path] = followed
         followed.quiet = 0
         try:

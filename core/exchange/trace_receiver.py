@@ -107,9 +107,9 @@ class TraceReceiver:
             OpenTelemetryImporter.agent, trace, self._add_event, self._id_of
         )
         while len(self._builders) > MAX_OPEN_TRACES:
-            silent = next(iter(self._builders))
-            self._closed[silent] = self._builders.pop(silent)
-            self._closed[silent].finish()
+            oldest = next(iter(self._builders))
+            self._closed[oldest] = self._builders.pop(oldest)
+            self._closed[oldest].finish()
         while len(self._closed) > MAX_CLOSED_TRACES:
             self._drop_trace(next(iter(self._closed)))
         return self._builders[trace]
@@ -259,10 +259,10 @@ def _decompressed(body: bytes, coding: str) -> bytes:
     return plain
 
 
-async def _refuse(reader: StreamReader, writer: StreamWriter, refused: _HttpError) -> None:
+async def _refuse(reader: StreamReader, writer: StreamWriter, error: _HttpError) -> None:
     """Send an error reply, then read on for a while: most clients read the reply only after sending everything."""
-    status, why = refused.args
-    await _respond(writer, status, "text/plain", str(why).encode("utf-8", "replace"), "Connection: close\r\n")
+    status, message = error.args
+    await _respond(writer, status, "text/plain", str(message).encode("utf-8", "replace"), "Connection: close\r\n")
     writer.write_eof()
     remaining = DRAIN_LIMIT
     with suppress(TimeoutError):
@@ -271,7 +271,7 @@ async def _refuse(reader: StreamReader, writer: StreamWriter, refused: _HttpErro
                 remaining -= len(part)
 
 
-async def _respond(writer: StreamWriter, status: str, kind: str, body: bytes, more: str = "") -> None:
-    head = f"HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {len(body)}\r\n{more}\r\n"
+async def _respond(writer: StreamWriter, status: str, kind: str, body: bytes, extra_headers: str = "") -> None:
+    head = f"HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {len(body)}\r\n{extra_headers}\r\n"
     writer.write(head.encode("latin-1", "replace") + body)
     await writer.drain()

@@ -134,17 +134,17 @@ class TranscriptReader:
 
     def read_all(self, stopped: Callable[[], bool]) -> Iterator[ImportBatch]:
         """Yield all batches until `stopped` returns true, then the last one. Raise errors in the file only after it."""
-        wrong = None
+        failure = None
         try:
             for part in self.read_new():
                 yield part
                 if stopped():
                     break
         except Problem as problem:
-            wrong = problem
+            failure = problem
         yield self.finish()
-        if wrong:
-            raise wrong
+        if failure:
+            raise failure
 
     def read_new(self) -> Iterator[ImportBatch]:
         """Yield everything new in batches. Call `finish` afterward, even if stopped early: it stores the position."""
@@ -164,8 +164,8 @@ class TranscriptReader:
         if len(self._positions) == 1 and (position := next(iter(self._positions.values()))).records < position.skip:
             raise self._changed("It contains fewer records than were imported before.")
         if not self._positions:
-            why = f"It contains no records of {self._importer.agent}."
-            raise Problem(f"{self._path.name} cannot be imported.", why, "")
+            cause = f"It contains no records of {self._importer.agent}."
+            raise Problem(f"{self._path.name} cannot be imported.", cause, "")
         yield self._take_batch()
 
     def flush(self) -> ImportBatch:
@@ -237,10 +237,10 @@ class TranscriptReader:
         builder.record_count += 1
         position.running.update(record.identity or record.raw)
         try:
-            understood = self._importer.convert(record, builder, self._referenced)
+            is_recognized = self._importer.convert(record, builder, self._referenced)
         except MALFORMED_ERRORS:  # a foreign record may have any shape
-            understood = False
-        if not understood:
+            is_recognized = False
+        if not is_recognized:
             builder.keep_unrecognized(_record_type(record), record.raw.decode())
         if position.records == position.skip:
             self._reach_new_records(position, builder)
@@ -268,9 +268,9 @@ class TranscriptReader:
             each.finish()
         position.before = {} if position.cut else dict(builder.unrecognized)  # an interrupted import stored no counts
 
-    def _changed(self, why: str) -> Problem:
-        do = "Delete the imported session, then import the file again."
-        return Problem(f"{self._path.name} has changed since it was imported.", why, do)
+    def _changed(self, cause: str) -> Problem:
+        fix = "Delete the imported session, then import the file again."
+        return Problem(f"{self._path.name} has changed since it was imported.", cause, fix)
 
     def _builder(self, key: str) -> SessionBuilder:
         if key not in self._builders:
@@ -296,9 +296,11 @@ class TranscriptReader:
             self._pending.contents.setdefault(session, {}).update(contents)
 
     def _take_batch(self) -> ImportBatch:
-        full, self._pending = self._pending, _PendingBatch()
-        packed = {session: encode_batch(facts, full.contents.get(session, {})) for session, facts in full.facts.items()}
-        return ImportBatch(self._bytes_read, self._size, full.count, packed, tuple(self.sessions))
+        batch, self._pending = self._pending, _PendingBatch()
+        packed = {
+            session: encode_batch(facts, batch.contents.get(session, {})) for session, facts in batch.facts.items()
+        }
+        return ImportBatch(self._bytes_read, self._size, batch.count, packed, tuple(self.sessions))
 
 
 def _record_type(record: TranscriptRecord) -> str:
@@ -319,5 +321,5 @@ def _record_type(record: TranscriptRecord) -> str:
 
 
 def _size(path: Path) -> int:
-    beside = (path.with_suffix("") / "subagents").glob("*.jsonl")
-    return path.stat().st_size + sum(each.stat().st_size for each in beside)
+    subagent_files = (path.with_suffix("") / "subagents").glob("*.jsonl")
+    return path.stat().st_size + sum(file.stat().st_size for file in subagent_files)

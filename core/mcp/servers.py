@@ -214,8 +214,8 @@ class McpServers:
 
     def _record_failure(self, name: str, problem: Problem, first_delay: float) -> None:
         times = self._failed[name].times + 1 if name in self._failed else 0
-        wait = min(RESTART_DELAY_S * 2**times, MAX_RESTART_DELAY_S) if times else first_delay
-        self._failed[name] = _FailedServer(times, self._clock() + wait, problem)
+        delay_s = min(RESTART_DELAY_S * 2**times, MAX_RESTART_DELAY_S) if times else first_delay
+        self._failed[name] = _FailedServer(times, self._clock() + delay_s, problem)
         self._notify()
 
     def _state(self, name: str) -> McpServerState:

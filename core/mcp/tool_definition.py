@@ -74,9 +74,9 @@ def _describes_arguments(text: str) -> bool:
     )
 
 
-def diff_tools(was: McpToolSettings | None, now: McpToolSettings | None) -> str:
+def diff_tools(accepted: McpToolSettings | None, current: McpToolSettings | None) -> str:
     """Return the diff between the accepted and the current definition of a tool; empty if they are the same."""
-    before, after = (_lines(tool) for tool in (was, now))
+    before, after = (_lines(tool) for tool in (accepted, current))
     return "\n".join(difflib.unified_diff(before, after, "accepted", "now", lineterm="", n=1))
 
 

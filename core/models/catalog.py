@@ -93,16 +93,16 @@ class ModelCatalog:
         """Return a provider by name. Raises `Problem` if there is no provider of this name."""
         providers = self.providers()
         if name not in providers:
-            do = f"Known providers: {', '.join(providers)}. To add one: journeyman models add NAME URL."
-            raise Problem(f"There is no provider {name!r}.", "", do)
+            fix = f"Known providers: {', '.join(providers)}. To add one: journeyman models add NAME URL."
+            raise Problem(f"There is no provider {name!r}.", "", fix)
         return providers[name]
 
     def parse_name(self, name: str) -> tuple[ModelProvider, str]:
         """Split PROVIDER/MODEL into the provider and the model's name there."""
         provider, slash, model = name.partition("/")
         if not (slash and provider and model):
-            do = "Name it as PROVIDER/MODEL, such as ollama/qwen3. To list the models: journeyman models."
-            raise Problem(f"There is no model {name!r}.", "", do)
+            fix = "Name it as PROVIDER/MODEL, such as ollama/qwen3. To list the models: journeyman models."
+            raise Problem(f"There is no model {name!r}.", "", fix)
         return self.provider(provider), model
 
     def model(self, name: str, script: str = "") -> Model:
@@ -256,10 +256,12 @@ class ModelCatalog:
     def _endpoint(
         self, provider: ModelProvider, key: ApiKey, timeouts: RequestTimeouts | None = None
     ) -> ProviderEndpoint:
-        now = self._settings()
-        waits = timeouts or RequestTimeouts(now.connect_timeout_s, now.first_token_timeout_s, now.idle_timeout_s)
+        settings = self._settings()
+        request_timeouts = timeouts or RequestTimeouts(
+            settings.connect_timeout_s, settings.first_token_timeout_s, settings.idle_timeout_s
+        )
         return ProviderEndpoint(
-            provider.url, key.value, allow_http=provider.allow_http, proxy=now.proxy, timeouts=waits
+            provider.url, key.value, allow_http=provider.allow_http, proxy=settings.proxy, timeouts=request_timeouts
         )
 
     def _listed_info(self, listed: "ListedModel | None") -> ModelInfo:
@@ -296,8 +298,8 @@ class ExternalAgentModel:
         self._name = name
 
     def stream(self, request: Request) -> AsyncGenerator[ReplyDelta, None]:
-        why, do = "It is an external agent, not a model.", "Choose a model for this task."
-        raise ModelError(f"{self._name} cannot answer this request.", why, do, retryable=False)
+        cause, fix = "It is an external agent, not a model.", "Choose a model for this task."
+        raise ModelError(f"{self._name} cannot answer this request.", cause, fix, retryable=False)
 
 
 class LazyProviderModel:

@@ -120,24 +120,24 @@ class ModelHttpClient:
         try:
             request = client.build_request("POST" if body is not None else "GET", url, content=body, headers=head)
             response = await _send(client, request, context, deadline)
-            raw = cast(AsyncGenerator[bytes, None], response.aiter_raw())
+            body_stream = cast(AsyncGenerator[bytes, None], response.aiter_raw())
             try:
                 _check_response(response, context)
                 plain = {name.lower(): value for name, value in response.headers.items()}
-                yield HttpResponse(response.status_code, plain, context, deadline, raw)
+                yield HttpResponse(response.status_code, plain, context, deadline, body_stream)
             finally:
-                await _close(response, raw)
+                await _close(response, body_stream)
         finally:
             await client.aclose()
 
     def _client(self) -> httpx.AsyncClient:
         proxy = self._server.proxy if self._server.proxy and not self._server.is_local else None
         secure = self._server.base_url.lower().startswith("https") or bool(proxy)
-        waits = httpx.Timeout(None, connect=self._server.timeouts.connect_s)
+        timeout = httpx.Timeout(None, connect=self._server.timeouts.connect_s)
         verify = (
             self._ssl_context() if secure else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         )  # has no trusted certificates
-        return httpx.AsyncClient(trust_env=False, follow_redirects=False, verify=verify, timeout=waits, proxy=proxy)
+        return httpx.AsyncClient(trust_env=False, follow_redirects=False, verify=verify, timeout=timeout, proxy=proxy)
 
     def _ssl_context(self) -> ssl.SSLContext:
         """Return a TLS context that trusts the system's certificates, and certifi's, as some systems have none."""
@@ -159,11 +159,11 @@ async def _send(
         raise _error_from_exception(error, context) from error
 
 
-async def _close(response: httpx.Response, raw: AsyncGenerator[bytes, None]) -> None:
+async def _close(response: httpx.Response, body_stream: AsyncGenerator[bytes, None]) -> None:
     """Close the response, waiting at most CLOSE_S seconds even if the server does not cooperate."""
     with contextlib.suppress(httpx.HTTPError, TimeoutError):
         async with asyncio.timeout(CLOSE_S):
-            await raw.aclose()
+            await body_stream.aclose()
             await response.aclose()
 
 

@@ -85,7 +85,7 @@ def price_table() -> PriceTable:
 
 def _row(plain: dict[str, Any], source: str) -> PriceTableRow:
     price = ModelPrice(
-        _rates(plain), tuple((at, _rates({**plain, **more})) for at, more in plain.get("above", ())), source
+        _rates(plain), tuple((at, _rates({**plain, **overrides})) for at, overrides in plain.get("above", ())), source
     )
     return PriceTableRow(re.compile(plain["names"]), plain.get("window"), price)
 

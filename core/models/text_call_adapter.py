@@ -128,16 +128,16 @@ def parse_text_calls(text: str, fence: str) -> tuple[str, tuple[RequestedCall, .
 def _parse_fence(text: str, start: int) -> tuple[list[RequestedCall], int]:
     """Return the calls of a marked block and the position after it."""
     closing = re.compile(r"^[ \t]*```[ \t]*(?:\n|$)", re.MULTILINE)
-    begin = len(text) - len(text[start:].lstrip())
+    content_start = len(text) - len(text[start:].lstrip())
     try:
-        value, end = read_json(text, begin, END_MARK)
+        value, end = read_json(text, content_start, END_MARK)
     except ValueError:
         closed = closing.search(text, start)
         malformed = text[start : closed.start() if closed else len(text)].strip()
         return [_malformed_call(malformed)], closed.end() if closed else len(text)
     closed = closing.search(text, end)
-    between = text[end : closed.start()] if closed else text[end:]
-    return _to_calls(value), closed.end() if closed and not between.strip() else end
+    trailing_text = text[end : closed.start()] if closed else text[end:]
+    return _to_calls(value), closed.end() if closed and not trailing_text.strip() else end
 
 
 def _to_calls(value: Any) -> list[RequestedCall]:

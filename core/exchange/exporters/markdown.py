@@ -76,8 +76,8 @@ def _reply(item: ReplyItem) -> Iterator[str]:
         yield _folded("Thought", visible(item.reasoning))
     if item.text.strip():
         yield safe_markdown(item.text) + "\n\n"
-    for act in item.calls:
-        yield from _call(act)
+    for call in item.calls:
+        yield from _call(call)
 
 
 def _call(call: ToolCallItem) -> Iterator[str]:
@@ -92,8 +92,8 @@ def _call(call: ToolCallItem) -> Iterator[str]:
     code = f"exit {call.exit_code}" if call.exit_code else ""
     elapsed = (call.ended - call.at) / SECOND if call.ended else 0
     seconds = f"{elapsed:.1f} s" if elapsed >= 0.1 else ""
-    more = ", ".join(filter(None, [state, code, seconds, *figures, plain_line(call.answer)]))
-    yield f"- **{name}** {code_span(target)}{f' ({more})' if more else ''}\n\n"
+    details = ", ".join(filter(None, [state, code, seconds, *figures, plain_line(call.answer)]))
+    yield f"- **{name}** {code_span(target)}{f' ({details})' if details else ''}\n\n"
     if call.child_session:
         yield f"  [What {plain_line(call.subagent) or 'the sub-agent'} did](#{quote(call.child_session)})\n\n"
     arguments = call_arguments(call.call)

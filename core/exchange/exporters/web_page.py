@@ -85,10 +85,10 @@ class WebPageExporter:
             case NoteItem(text=text):
                 yield f"<p class=note>{escape_line(text)}</p>\n"
             case RunEndItem(status=status, reason=reason):
-                sign = {"completed": "✓", "failed": "✕"}.get(status, "■")
+                symbol = {"completed": "✓", "failed": "✕"}.get(status, "■")
                 markup = f" {escape_line(reason)}" if reason else ""
                 yield (
-                    f"<p class='end {escape(status)}'><b>{sign}"
+                    f"<p class='end {escape(status)}'><b>{symbol}"
                     f" {STATUS_LABELS.get(status, escape_line(status))}</b>{markup}</p>\n"
                 )
 
@@ -97,8 +97,8 @@ class WebPageExporter:
             yield _folded("Thought", item.reasoning, "thought")
         if item.text.strip():
             yield f"<section class=agent>\n{self._markup(visible(item.text))}\n</section>\n"
-        for act in item.calls:
-            yield from _call(act)
+        for call in item.calls:
+            yield from _call(call)
 
 
 def _call(call: ToolCallItem) -> Iterator[str]:
@@ -146,8 +146,8 @@ def _block(text: str) -> str:
         line if len(line) <= MAX_LINE_LENGTH else line[:MAX_LINE_LENGTH] + "…" for line in lines[:MAX_LINES]
     )
     omitted = len(lines) - MAX_LINES
-    more = f"<p class=note>{omitted:,} more lines are in the session.</p>" if omitted > 0 else ""
-    return f"<pre>{escape(body)}</pre>{more}"
+    footer = f"<p class=note>{omitted:,} more lines are in the session.</p>" if omitted > 0 else ""
+    return f"<pre>{escape(body)}</pre>{footer}"
 
 
 def _attached(name: str, media: str, body: bytes) -> str:

@@ -191,10 +191,10 @@ def _zipped(path: Path) -> Iterator[TranscriptRecord]:
             names = {info.filename: info for info in log.infolist()}
             head = names.get("header.json") or names.get("_journal/start.json")
             header = json.loads(_member(log, file, head)) if head else {}
-            about = header.get("eval") or {} if isinstance(header, dict) else {}
+            task = header.get("eval") or {} if isinstance(header, dict) else {}
             for name, info in names.items():
                 if name.startswith("samples/") and name.endswith(".json"):
-                    yield from _sample(json.loads(_member(log, file, info)), about, path)
+                    yield from _sample(json.loads(_member(log, file, info)), task, path)
     except RecursionError as error:
         raise Problem(f"{path.name} cannot be imported.", "Its JSON is nested too deeply.", "") from error
     except DAMAGE_ERRORS as error:

@@ -128,8 +128,10 @@ def _operation(span: OtlpSpan) -> str:
     if operation in OPERATIONS and any(name.startswith("gen_ai.") for name in attributes):
         return operation
     has_messages = any(name in attributes for name in MESSAGE_ATTRIBUTES)
-    used = any(name in attributes for name in USAGE_ATTRIBUTES) and any(name in attributes for name in MODEL_ATTRIBUTES)
-    return "chat" if (has_messages or used) and "gen_ai.agent.name" not in attributes else ""
+    has_usage = any(name in attributes for name in USAGE_ATTRIBUTES) and any(
+        name in attributes for name in MODEL_ATTRIBUTES
+    )
+    return "chat" if (has_messages or has_usage) and "gen_ai.agent.name" not in attributes else ""
 
 
 def _chat(span: OtlpSpan, builder: SessionBuilder) -> None:

@@ -90,8 +90,8 @@ def read_document(path: Path) -> Any:
         raise Problem(f"{path.name} cannot be imported.", "Its JSON is nested too deeply.", "") from error
     except ValueError as error:
         line = getattr(error, "lineno", 1)
-        why = f"Line {line}: expected JSON ({error})."
-        raise Problem(f"{path.name} cannot be imported.", why, "Nothing was imported.") from error
+        cause = f"Line {line}: expected JSON ({error})."
+        raise Problem(f"{path.name} cannot be imported.", cause, "Nothing was imported.") from error
 
 
 def parse_line(raw: bytes) -> tuple[bytes, Any]:
@@ -160,8 +160,8 @@ def parse_time(value: Any) -> int:
 
 def parse_cost(value: Any) -> float | None:
     """Return a cost, or None if the value is not one."""
-    good = isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < 1e9
-    return float(value) if good else None
+    is_valid = isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < 1e9
+    return float(value) if is_valid else None
 
 
 def parse_count(value: Any) -> int:

@@ -213,17 +213,17 @@ class SessionBuilder:
         if self._running:
             self._end_run("failed", message, ErrorDetails(message))
 
-    def stop_run(self, why: str, at: int = 0) -> None:
+    def stop_run(self, reason: str, at: int = 0) -> None:
         self._flush_reply()
         self._advance(at)
         if self._running:
-            self._end_run("stopped", why)
+            self._end_run("stopped", reason)
 
-    def complete_run(self, why: str = "", at: int = 0) -> None:
+    def complete_run(self, reason: str = "", at: int = 0) -> None:
         self._flush_reply()
         self._advance(at)
         if self._running:
-            self._end_run("completed", why)
+            self._end_run("completed", reason)
 
     def keep_unrecognized(self, form: str, raw: str) -> None:
         """Keep an unrecognized record verbatim. Consecutive ones of the same type are kept in one event."""
@@ -333,7 +333,7 @@ class SessionBuilder:
             uncounted, self._uncounted = self._uncounted, NO_USAGE
             return pending.usage if uncounted is NO_USAGE else _sum(pending.usage, uncounted)
         pairs = ((getattr(pending.usage, name), getattr(before, name)) for name in Usage.__slots__)
-        return Usage(*(max(0, now - then) for now, then in pairs))
+        return Usage(*(max(0, now - earlier) for now, earlier in pairs))
 
     def _new_call_id(self, call: ForeignCall) -> str:
         """Return a new unique id for a call, as foreign call ids may repeat."""
