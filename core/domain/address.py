@@ -60,7 +60,7 @@ def _parts(address: str) -> SplitResult | None:
         return None
     try:
         parts = urlsplit(address)
-        good = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+        is_valid = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
     except ValueError:
         return None
-    return parts if good else None
+    return parts if is_valid else None

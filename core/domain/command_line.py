@@ -23,11 +23,11 @@ ACTIVATE = re.compile(r"(\./)?\.?v?env/bin/activate")
 DURATION = re.compile(r"\d{1,6}(\.\d+)?[smhd]?")
 
 
-def _set(words: str) -> frozenset[str]:
-    return frozenset(words.split())
+def _word_set(text: str) -> frozenset[str]:
+    return frozenset(text.split())
 
 
-SHELL_WORDS = _set(
+SHELL_WORDS = _word_set(
     "if then else elif fi for while until do done case esac select function in { } [[ ]] ! : . source eval exec"
     " command builtin alias unalias export set unset shift trap cd pushd popd dirs read readonly declare typeset local"
     " let getopts hash enable shopt ulimit umask wait jobs fg bg disown return exit break continue coproc mapfile"
@@ -93,10 +93,10 @@ def read_line(text: str) -> ReadLine | UnclearLine:
     reader = ShellWords(text)
     unwrapper = _Unwrapper(reader)
     try:
-        plain = reader.commands()
-        parts = tuple(part for words in plain for part in unwrapper.unwrap(words, 0))
-    except Rejected as refused:
-        return UnclearLine(str(refused))
+        commands = reader.commands()
+        parts = tuple(part for words in commands for part in unwrapper.unwrap(words, 0))
+    except Rejected as rejection:
+        return UnclearLine(str(rejection))
     if len(parts) > MAX_COMMANDS:
         return UnclearLine(f"it has more than {MAX_COMMANDS} parts")
     return ReadLine(
@@ -107,20 +107,20 @@ def read_line(text: str) -> ReadLine | UnclearLine:
         reader.embeds_text,
         _enters_folder(parts, reader.joins),
         reader.special,
-        len(plain) == 1 and parts == (plain[0],),
+        len(commands) == 1 and parts == (commands[0],),
     )
 
 
 def _enters_folder(parts: tuple[tuple[str, ...], ...], joins: list[str]) -> bool:
-    entered = [at for at, part in enumerate(parts) if part[0] == "cd"]
-    return entered == [0] and joins[:1] == ["&&"] and not {"||", ";", "\n"}.intersection(joins)
+    cd_indexes = [index for index, part in enumerate(parts) if part[0] == "cd"]
+    return cd_indexes == [0] and joins[:1] == ["&&"] and not {"||", ";", "\n"}.intersection(joins)
 
 
 @dataclass(slots=True)
 class _Unwrapper:
     """Finds the commands that a line really runs, looking through wrappers and inner shells."""
 
-    words: ShellWords
+    reader: ShellWords
     assignments: list[str] = field(default_factory=list)
 
     def unwrap(self, words: tuple[str, ...], depth: int, wrapped: bool = False) -> list[tuple[str, ...]]:
@@ -131,7 +131,7 @@ class _Unwrapper:
         if depth > MAX_DEPTH:
             raise Rejected("it nests shells too deeply")
         while words and not wrapped and ASSIGNMENT.match(words[0]):
-            self.words.note(ASSIGNS)
+            self.reader.note(ASSIGNS)
             self._assign(words[0])
             words = words[1:]
         if not words:
@@ -139,7 +139,7 @@ class _Unwrapper:
         name = words[0]
         program = program_name(name)
         if name in SHELL_WORDS and not wrapped and self._builtin(words):
-            self.words.note(f"{program} is part of the shell")
+            self.reader.note(f"{program} is part of the shell")
             return [words]
         if ASSIGNMENT.match(name):
             raise Rejected(ASSIGNS)
@@ -153,47 +153,52 @@ class _Unwrapper:
             if len(words) != 3 or words[1] != "-c" or isinstance(words[2], GlobPattern):
                 raise Rejected(f"{program} runs a script")
             inner = ShellWords(words[2])
-            parts = [part for each in inner.commands() for part in self.unwrap(each, depth + 1)]
-            self.words.include(inner)
+            parts = [part for inner_words in inner.commands() for part in self.unwrap(inner_words, depth + 1)]
+            self.reader.include(inner)
             return parts
         if program not in UNWRAPPED:
             return [words]
-        rest = _behind(program, words)
-        if not rest:
+        command = _wrapped_command(program, words)
+        if not command:
             raise Rejected(f"{program} is used in a way that is not understood")
-        return self.unwrap(rest, depth + 1, wrapped=True)
+        return self.unwrap(command, depth + 1, wrapped=True)
 
     def _assign(self, word: str) -> None:
-        found = PLAIN_ASSIGNMENT.fullmatch(word)
-        if isinstance(word, GlobPattern) or not found or found[1] not in program_sets().harmless_variables:
+        match = PLAIN_ASSIGNMENT.fullmatch(word)
+        if isinstance(word, GlobPattern) or not match or match[1] not in program_sets().harmless_variables:
             raise Rejected(ASSIGNS)
         self.assignments.append(word)
 
     def _builtin(self, words: tuple[str, ...]) -> bool:
         """Return whether this is a builtin of the shell whose effect on the rest of the line is understood."""
-        name, rest = words[0], words[1:]
-        plain = not any(isinstance(word, GlobPattern) for word in rest)
+        name, arguments = words[0], words[1:]
+        plain = not any(isinstance(word, GlobPattern) for word in arguments)
         match name:
             case "cd":
-                return plain and len(rest) == 1 and not rest[0].startswith(("-", "+", "~")) and rest[0] != ""
+                return (
+                    plain
+                    and len(arguments) == 1
+                    and not arguments[0].startswith(("-", "+", "~"))
+                    and arguments[0] != ""
+                )
             case "[":
-                return len(rest) > 1 and rest[-1] == "]"
-            case "export" if rest and plain and all(PLAIN_ASSIGNMENT.fullmatch(word) for word in rest):
-                for word in rest:
+                return len(arguments) > 1 and arguments[-1] == "]"
+            case "export" if arguments and plain and all(PLAIN_ASSIGNMENT.fullmatch(word) for word in arguments):
+                for word in arguments:
                     self._assign(word)
                 return True
             case "." | "source":
-                return plain and len(rest) == 1 and ACTIVATE.fullmatch(rest[0]) is not None
+                return plain and len(arguments) == 1 and ACTIVATE.fullmatch(arguments[0]) is not None
             case "command":
-                return len(rest) == 2 and rest[0] in ("-v", "-V") and plain
+                return len(arguments) == 2 and arguments[0] in ("-v", "-V") and plain
             case "type":
-                return plain and bool(rest)
+                return plain and bool(arguments)
             case ":" | "wait":
-                return not rest
+                return not arguments
             case "exit":
-                return not rest or (len(rest) == 1 and rest[0].isdigit())
+                return not arguments or (len(arguments) == 1 and arguments[0].isdigit())
             case "set":
-                return all(re.fullmatch(r"-[eux]+|-e?u?x?o|pipefail", word) for word in rest) and bool(rest)
+                return all(re.fullmatch(r"-[eux]+|-e?u?x?o|pipefail", word) for word in arguments) and bool(arguments)
             case _:
                 return False
 
@@ -202,17 +207,17 @@ ASSIGNS = "it sets an environment variable for the command"
 UNWRAPPED = frozenset({"timeout", "nice", "nohup", "env", "time"})
 
 
-def _behind(program: str, words: tuple[str, ...]) -> tuple[str, ...]:
+def _wrapped_command(program: str, words: tuple[str, ...]) -> tuple[str, ...]:
     """Return the command that a wrapper runs, or an empty tuple if the wrapper has unknown options."""
     match program, words[1:]:
-        case "timeout", [duration, *rest] if DURATION.fullmatch(duration):
-            return tuple(rest)
-        case "nice", ["-n", level, *rest] if re.fullmatch(r"-?\d{1,2}", level):
-            return tuple(rest)
-        case (("nice" | "nohup" | "time"), rest) if rest and not rest[0].startswith("-"):
-            return tuple(rest)
-        case "env", rest if rest and not rest[0].startswith("-") and "=" not in rest[0]:
-            return tuple(rest)
+        case "timeout", [duration, *command] if DURATION.fullmatch(duration):
+            return tuple(command)
+        case "nice", ["-n", level, *command] if re.fullmatch(r"-?\d{1,2}", level):
+            return tuple(command)
+        case (("nice" | "nohup" | "time"), command) if command and not command[0].startswith("-"):
+            return tuple(command)
+        case "env", command if command and not command[0].startswith("-") and "=" not in command[0]:
+            return tuple(command)
         case _:
             return ()
 
@@ -220,13 +225,13 @@ def _behind(program: str, words: tuple[str, ...]) -> tuple[str, ...]:
 def program_name(name: str) -> str:
     """Return the name of a program: `/usr/bin/git` and `git.exe` are git, `python3.12` is python, sqlite3 is itself."""
     program = re.split(r"[/\\]", name)[-1].casefold().removesuffix(".exe")
-    bare = re.sub(r"(?<=[a-z+])-?\d+(\.\d+)*$", "", program)
-    return bare if bare in program_sets().versioned else program
+    unversioned = re.sub(r"(?<=[a-z+])-?\d+(\.\d+)*$", "", program)
+    return unversioned if unversioned in program_sets().versioned else program
 
 
 def split_loosely(text: str) -> list[list[str]]:
     """Split any text at shell operators into lists of words, ignoring quotes and escapes. *Deny* rules match these."""
-    bare = re.sub(r"\$\{?IFS\}?|\\\r?\n", " ", text)
-    bare = re.sub(r"['\"\\]", "", unicodedata.normalize("NFKC", bare))
-    pieces = re.split(r"[;&|\n(){}`<>]|\$\(", bare)
-    return [words for piece in pieces if (words := piece.split())]
+    unquoted = re.sub(r"\$\{?IFS\}?|\\\r?\n", " ", text)
+    unquoted = re.sub(r"['\"\\]", "", unicodedata.normalize("NFKC", unquoted))
+    segments = re.split(r"[;&|\n(){}`<>]|\$\(", unquoted)
+    return [words for segment in segments if (words := segment.split())]

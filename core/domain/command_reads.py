@@ -44,21 +44,21 @@ def printed_files(command: str) -> tuple[str, ...] | None:
     line = parse_line(command)
     if not isinstance(line, ParsedLine) or SHELL_SYNTAX.intersection(command.replace("&&", "")):
         return None
-    found: list[str] = []
+    paths: list[str] = []
     for words in line.parts:
-        program, rest = program_name(words[0]), words[1:]
-        operands = [word for word in rest if not word.startswith("-")]
-        if any(word.startswith(NAMES_FILES_ELSEWHERE) for word in rest):
+        program, arguments = program_name(words[0]), words[1:]
+        operands = [word for word in arguments if not word.startswith("-")]
+        if any(word.startswith(NAMES_FILES_ELSEWHERE) for word in arguments):
             return None
-        if program in PRINT_NO_CONTENTS or (program == "git" and _prints_names(rest)):
+        if program in PRINT_NO_CONTENTS or (program == "git" and _prints_names(arguments)):
             continue
         if program in SEARCH_PROGRAMS and len(operands) >= 2:
-            found += operands[1:]
+            paths += operands[1:]
         elif program in PRINT_NAMED_FILES:
-            found += operands
+            paths += operands
         else:
             return None
-    return tuple(found)
+    return tuple(paths)
 
 
 def _prints_names(arguments: tuple[str, ...]) -> bool:

@@ -123,7 +123,7 @@ def _resolved(options: Mapping[str, Any], verbs: Mapping[str, Any], tables: Mapp
 
 
 def _command(program: str, verb: str, options: Mapping[str, Any]) -> KnownCommand:
-    found: dict[str, Any] = {key: frozenset(str(options.get(key, "")).split()) for key in _SETS}
-    found |= {key: options[key] for key in _PLAIN if key in options}
-    found |= {key: re.compile(options[key]) for key in ("first_operand", "operands") if key in options}
-    return KnownCommand((program, *verb.split()), **found)
+    fields: dict[str, Any] = {key: frozenset(str(options.get(key, "")).split()) for key in _SETS}
+    fields |= {key: options[key] for key in _PLAIN if key in options}
+    fields |= {key: re.compile(options[key]) for key in ("first_operand", "operands") if key in options}
+    return KnownCommand((program, *verb.split()), **fields)

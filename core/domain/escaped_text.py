@@ -14,24 +14,24 @@ _CONTROL: Final = {"n": "\n", "r": "\n", "t": "\t", "b": " ", "f": " "}
 class DecodedText:
     """The lines of a text that contain escapes, decoded.
 
-    `starts` are the positions where a piece of `text` begins, and `pieces` the start and end of each in the original.
+    `starts` are the positions where a piece of `text` begins, and `spans` the start and end of each in the original.
     A piece is copied as it is, unless it is one escape, which became one character.
     """
 
     text: str
     starts: list[int]
-    pieces: list[tuple[int, int]]
+    spans: list[tuple[int, int]]
 
     def original_span(self, start: int, end: int) -> tuple[int, int]:
         """Return the span of the original text that became text[start:end]."""
-        return self._original(start)[0], self._original(max(start, end - 1))[1]
+        return self._char_span(start)[0], self._char_span(max(start, end - 1))[1]
 
-    def _original(self, at: int) -> tuple[int, int]:
-        place = bisect_right(self.starts, at) - 1
-        start, end = self.pieces[place]
-        following = self.starts[place + 1] if place + 1 < len(self.starts) else len(self.text)
-        if following - self.starts[place] == end - start:
-            return start + at - self.starts[place], start + at - self.starts[place] + 1
+    def _char_span(self, position: int) -> tuple[int, int]:
+        index = bisect_right(self.starts, position) - 1
+        start, end = self.spans[index]
+        next_start = self.starts[index + 1] if index + 1 < len(self.starts) else len(self.text)
+        if next_start - self.starts[index] == end - start:
+            return start + position - self.starts[index], start + position - self.starts[index] + 1
         return start, end
 
 
@@ -41,40 +41,40 @@ def decode_escapes(text: str) -> DecodedText | None:
         return None
     parts: list[str] = []
     starts: list[int] = []
-    pieces: list[tuple[int, int]] = []
-    size = line_end = at = 0
+    spans: list[tuple[int, int]] = []
+    size = line_end = position = 0
 
     def add(part: str, start: int, end: int) -> None:
         nonlocal size
         if part:
             parts.append(part)
             starts.append(size)
-            pieces.append((start, end))
+            spans.append((start, end))
             size += len(part)
 
-    for found in _ESCAPE.finditer(text):
-        char = _decode(found)
+    for match in _ESCAPE.finditer(text):
+        char = _decode(match)
         if not char:
             continue
-        if found.start() >= line_end:
+        if match.start() >= line_end:
             if parts:
-                add(text[at : min(line_end + 1, len(text))], at, min(line_end + 1, len(text)))
-            at = text.rfind("\n", 0, found.start()) + 1
-            line_end = text.find("\n", found.end())
+                add(text[position : min(line_end + 1, len(text))], position, min(line_end + 1, len(text)))
+            position = text.rfind("\n", 0, match.start()) + 1
+            line_end = text.find("\n", match.end())
             line_end = len(text) if line_end < 0 else line_end
-        add(text[at : found.start()], at, found.start())
-        add(char, found.start(), found.end())
-        at = found.end()
+        add(text[position : match.start()], position, match.start())
+        add(char, match.start(), match.end())
+        position = match.end()
     if not parts:
         return None
-    add(text[at:line_end], at, line_end)
-    return DecodedText("".join(parts), starts, pieces)
+    add(text[position:line_end], position, line_end)
+    return DecodedText("".join(parts), starts, spans)
 
 
-def _decode(found: re.Match[str]) -> str:
-    wide, narrow, named, percent = found.groups()
-    if named:
-        return _CONTROL.get(named, named)
+def _decode(match: re.Match[str]) -> str:
+    wide, narrow, escape, percent = match.groups()
+    if escape:
+        return _CONTROL.get(escape, escape)
     char = chr(int(wide or narrow or percent, 16))
     if percent and not char.isascii():
         return ""

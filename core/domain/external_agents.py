@@ -37,7 +37,7 @@ class ExternalAgentSetting:
 
     def value_name(self) -> str:
         """Return the display name of the current value."""
-        return next((one.name for one in self.options if one.value == self.value), self.value)
+        return next((option.name for option in self.options if option.value == self.value), self.value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ def agent_started_text(event: ExternalAgentStarted) -> str:
     """Return the timeline text for the start of an external agent."""
     name = f"{event.agent} {event.version}".strip()
     no_history = "" if event.has_history else "; it does not know the conversation so far"
-    settings = "".join(f"; {one.name}: {one.value_name()}" for one in event.settings)
+    settings = "".join(f"; {setting.name}: {setting.value_name()}" for setting in event.settings)
     return f"{name} works here{no_history}{settings}"
 
 

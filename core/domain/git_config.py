@@ -22,14 +22,14 @@ HARMLESS_KEYS = {
 HARMLESS = {section: frozenset(keys.split()) for section, keys in HARMLESS_KEYS.items()}
 
 
-def is_harmless(text: str, known: str = "") -> bool:
-    """Return whether each line is harmless, or occurs in the same section of the configuration `known`."""
-    return _lines(text)[1] <= _lines(known)[1]
+def is_harmless(text: str, trusted: str = "") -> bool:
+    """Return whether each line is harmless, or occurs in the same section of the configuration `trusted`."""
+    return _split_lines(text)[1] <= _split_lines(trusted)[1]
 
 
 def harmless_lines(text: str) -> str:
     """Return the configuration without the lines that can make git run programs."""
-    return "".join(f"{line}\n" for line in _lines(text)[0])
+    return "".join(f"{line}\n" for line in _split_lines(text)[0])
 
 
 def named_files(text: str) -> list[tuple[str, str]]:
@@ -37,40 +37,40 @@ def named_files(text: str) -> list[tuple[str, str]]:
 
     The key is in lower case, such as `core.hookspath`. Values are split into words as a shell does.
     """
-    found: list[tuple[str, str]] = []
+    named_words: list[tuple[str, str]] = []
     section = ""
     for line in text.replace("\\\n", "").split("\n"):
-        bare = line.strip(" \t\r")
-        if header := re.match(r"\[([a-z0-9.-]+)[^\]]*\]\s*", bare, re.IGNORECASE):
-            section, bare = header[1].casefold(), bare[header.end() :]
-        name, equals, value = bare.partition("=")
-        if not equals or _harmless(section, bare):
+        entry = line.strip(" \t\r")
+        if header := re.match(r"\[([a-z0-9.-]+)[^\]]*\]\s*", entry, re.IGNORECASE):
+            section, entry = header[1].casefold(), entry[header.end() :]
+        name, equals, value = entry.partition("=")
+        if not equals or _harmless(section, entry):
             continue
-        words = shlex.shlex(value, posix=True, punctuation_chars=";|&()<>")
-        words.whitespace_split, words.commenters = True, "#"
+        lexer = shlex.shlex(value, posix=True, punctuation_chars=";|&()<>")
+        lexer.whitespace_split, lexer.commenters = True, "#"
         try:
-            found += [(f"{section}.{name.strip().casefold()}", word.lstrip("!")) for word in words]
+            named_words += [(f"{section}.{name.strip().casefold()}", word.lstrip("!")) for word in lexer]
         except ValueError:  # an open quote
-            found += [(f"{section}.{name.strip().casefold()}", word.strip("\"'!")) for word in value.split()]
-    return found
+            named_words += [(f"{section}.{name.strip().casefold()}", word.strip("\"'!")) for word in value.split()]
+    return named_words
 
 
-def _lines(text: str) -> tuple[list[str], set[tuple[str, str]]]:
+def _split_lines(text: str) -> tuple[list[str], set[tuple[str, str]]]:
     """Return the harmless lines in order, and the other lines as (section, line)."""
-    plain: list[str] = []
-    others: set[tuple[str, str]] = set()
+    harmless: list[str] = []
+    unsafe: set[tuple[str, str]] = set()
     section = ""
     for line in text.split("\n"):
-        bare = line.strip(" \t\r")
-        if not bare:
+        entry = line.strip(" \t\r")
+        if not entry:
             continue
-        if header := HEADER.fullmatch(bare):
+        if header := HEADER.fullmatch(entry):
             section = header[1].casefold()
-        if header or _harmless(section, bare):
-            plain.append(line)
+        if header or _harmless(section, entry):
+            harmless.append(line)
         else:
-            others.add((section, line))
-    return plain, others
+            unsafe.add((section, line))
+    return harmless, unsafe
 
 
 def _harmless(section: str, line: str) -> bool:

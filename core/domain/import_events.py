@@ -36,12 +36,12 @@ class TranscriptImported:
 
 def transcript_imported_text(event: TranscriptImported) -> str:
     """Return the timeline text for an imported transcript."""
-    kept = ", ".join(
+    unrecognized = ", ".join(
         f"{record_type} {count:,}"
         for record_type, count in sorted(event.unrecognized.items(), key=lambda item: -item[1])
     )
     text = f"{event.records:,} records from {event.location}"
-    return f"{text}; not recognized and kept unchanged: {kept}" if kept else text
+    return f"{text}; not recognized and kept unchanged: {unrecognized}" if unrecognized else text
 
 
 def source_program(source: str) -> str:

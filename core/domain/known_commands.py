@@ -41,10 +41,10 @@ class Recognized:
 def without_harmless_globals(argv: Sequence[str]) -> tuple[str, ...]:
     """Return a command without the options before its verb that change nothing, such as `git --no-pager`."""
     program = known_programs().get(program_name(argv[0]))
-    rest = list(argv[1:])
-    while program and program.before_flags and rest and rest[0] in program.before_flags:
-        rest.pop(0)
-    return (argv[0], *rest)
+    arguments = list(argv[1:])
+    while program and program.before_flags and arguments and arguments[0] in program.before_flags:
+        arguments.pop(0)
+    return (argv[0], *arguments)
 
 
 def recognize(argv: Sequence[str]) -> Recognized | None:
@@ -53,37 +53,39 @@ def recognize(argv: Sequence[str]) -> Recognized | None:
     program = known_programs().get(name)
     if program is None:
         return None
-    rest = list(argv[1:])
-    while rest and rest[0].startswith("-"):
-        option, equals, _ = rest[0].partition("=")
+    arguments = list(argv[1:])
+    while arguments and arguments[0].startswith("-"):
+        option, equals, _ = arguments[0].partition("=")
         if option in program.before_values:
-            del rest[: 1 if equals else 2]
-        elif rest[0] in program.before_flags:
-            rest.pop(0)
+            del arguments[: 1 if equals else 2]
+        elif arguments[0] in program.before_flags:
+            arguments.pop(0)
         else:
             break
     for command in program.commands:
         verb = command.words[1:]
-        if len(rest) >= len(verb) and all(map(fnmatchcase, rest, verb)):
-            found = _split(command, rest[len(verb) :])
-            return found if _applies(found) else None
+        if len(arguments) >= len(verb) and all(map(fnmatchcase, arguments, verb)):
+            recognized = _split(command, arguments[len(verb) :])
+            return recognized if _applies(recognized) else None
     return None
 
 
 def is_harmless(argv: Sequence[str]) -> bool:
     """Return whether all options of a command are known, and its operands are plain names."""
-    found = recognize(argv)
-    if found is None:
+    recognized = recognize(argv)
+    if recognized is None:
         return _reads_loopback(argv) or _reads_database(argv)
-    extra = found.command.operands
-    return found.complete and all(is_plain(word) or (extra and extra.fullmatch(word)) for word in found.operands)
+    operand_pattern = recognized.command.operands
+    return recognized.complete and all(
+        is_plain(word) or (operand_pattern and operand_pattern.fullmatch(word)) for word in recognized.operands
+    )
 
 
 def only_reads(argv: Sequence[str]) -> bool:
     """Return whether a command is known to change nothing."""
-    found = recognize(argv)
-    if found is not None:
-        return found.command.effect == "reads"
+    recognized = recognize(argv)
+    if recognized is not None:
+        return recognized.command.effect == "reads"
     return _reads_loopback(argv) or _reads_database(argv)
 
 
@@ -92,18 +94,18 @@ def covers(prefix: Sequence[str], words: Sequence[str]) -> bool:
     command = known_command(prefix)
     if command is None:
         return all(is_plain(word) for word in words)
-    found = _split(command, [*prefix[len(command.words) :], *words])
-    if not (found.complete and _applies(found)):
+    recognized = _split(command, [*prefix[len(command.words) :], *words])
+    if not (recognized.complete and _applies(recognized)):
         return False
-    operands = list(found.operands)
+    operands = list(recognized.operands)
     if command.first_operand:
         if not operands or not command.first_operand.fullmatch(operands[0]):
             return False
         operands.pop(0)
-    plain = [word for word in operands if not (command.operands and command.operands.fullmatch(word))]
-    if command.most_operands is not None and len(plain) > command.most_operands:
+    plain_operands = [word for word in operands if not (command.operands and command.operands.fullmatch(word))]
+    if command.most_operands is not None and len(plain_operands) > command.most_operands:
         return False
-    return all(is_plain(word) or word in command.after | command.flags for word in plain)
+    return all(is_plain(word) or word in command.after | command.flags for word in plain_operands)
 
 
 def known_command(prefix: Sequence[str]) -> KnownCommand | None:
@@ -130,49 +132,49 @@ def _split(command: KnownCommand, words: Sequence[str]) -> Recognized:
     options: list[str] = []
     operands: list[str] = []
     complete = True
-    rest = list(words)
-    while rest:
-        word = rest.pop(0)
+    remaining = list(words)
+    while remaining:
+        word = remaining.pop(0)
         if word == "--":
-            complete = complete and all(
-                each in command.after or not each.startswith("-") or not command.after for each in rest
-            )
-            operands += rest if not command.after else [each for each in rest if each not in command.after]
+            unexpected = [argument for argument in remaining if argument not in command.after]
+            if command.after and any(argument.startswith("-") for argument in unexpected):
+                complete = False
+            operands += unexpected if command.after else remaining
             break
         if not word.startswith("-") or word == "-" or isinstance(word, GlobPattern):
             operands.append(word)
             continue
-        taken = _option(command, word, rest)
+        value_count = _option(command, word, remaining)
         options.append(word)
-        if taken is None:
+        if value_count is None:
             complete = False
         else:
-            options += [rest.pop(0) for _ in range(taken)]
+            options += [remaining.pop(0) for _ in range(value_count)]
     return Recognized(command, tuple(options), tuple(operands), complete)
 
 
-def _option(command: KnownCommand, word: str, rest: Sequence[str]) -> int | None:
+def _option(command: KnownCommand, word: str, following: Sequence[str]) -> int | None:
     """Return how many further words an option takes, or None if it is not in the table."""
     name, equals, value = word.partition("=")
     if word in command.flags or (equals and f"{name}=" in command.flags):
         return 0
-    for known, check in ((command.values, _any_value), (command.paths, is_plain)):
-        if name in known:
+    for options, check in ((command.values, _any_value), (command.paths, is_plain)):
+        if name in options:
             if equals:
                 return 0 if check(value) else None
-            return 1 if rest and check(rest[0]) else None
+            return 1 if following and check(following[0]) else None
     if command.number and re.fullmatch(r"-\d{1,6}", word):
         return 0
     if word.startswith("--") or command.single_dash:
         return None
-    for at, letter in enumerate(word[1:], 1):
+    for index, letter in enumerate(word[1:], 1):
         option = f"-{letter}"
         if option in command.values or option in command.paths:
             check = _any_value if option in command.values else is_plain
-            attached = word[at + 1 :]
+            attached = word[index + 1 :]
             if attached:
                 return 0 if check(attached) else None
-            return 1 if rest and check(rest[0]) else None
+            return 1 if following and check(following[0]) else None
         if option not in command.flags:
             return None
     return 0
@@ -188,10 +190,10 @@ def _any_value(value: str) -> bool:
     )
 
 
-def _applies(found: Recognized) -> bool:
+def _applies(recognized: Recognized) -> bool:
     """Return whether the command has the options that it needs and none that change what it does."""
-    command = found.command
-    words = (*found.options, *found.operands)
+    command = recognized.command
+    words = (*recognized.options, *recognized.operands)
     if any(is_option(option, word, command.single_dash) for word in words for option in command.unless):
         return False
     if command.secret_words and any(_names_one(word, command.secret_words) for word in words):
@@ -202,11 +204,11 @@ def _applies(found: Recognized) -> bool:
         word.startswith("--no-") and any(need.startswith(f"--{word[5:]}") for need in command.needs) for word in words
     )
     return (
-        found.complete
+        recognized.complete
         and not negated
         and any(
             is_option(option, word, command.single_dash)
-            for word in found.options
+            for word in recognized.options
             for option in command.needs
             if len(word) <= len(option) + 20
         )
@@ -233,17 +235,17 @@ def _reads_loopback(argv: Sequence[str]) -> bool:
     if program_name(argv[0]) != "curl":
         return False
     urls: list[str] = []
-    rest = list(argv[1:])
-    while rest:
-        word = rest.pop(0)
+    remaining = list(argv[1:])
+    while remaining:
+        word = remaining.pop(0)
         name, equals, _ = word.partition("=")
-        following = rest[0] if rest else "@"
+        following = remaining[0] if remaining else "@"
         if (
             (word in ("-o", "--output") and following == "/dev/null")
             or (word in ("-X", "--request") and following in ("GET", "HEAD"))
             or (name in CURL_VALUES and not equals and not following.startswith("@"))
         ):
-            rest.pop(0)
+            remaining.pop(0)
         elif (
             word.startswith("-")
             and not word.startswith("--")
@@ -265,5 +267,5 @@ def _reads_database(argv: Sequence[str]) -> bool:
     if program_name(argv[0]) != "sqlite3" or len(operands) != 2 or not SQLITE_FLAGS.issuperset(options):
         return False
     query = operands[1]
-    known = SQLITE_READS.fullmatch(query) or (SELECT.fullmatch(query) and not SQLITE_CODE.search(query))
-    return "-readonly" in options and bool(known) and "\n" not in query
+    reads = SQLITE_READS.fullmatch(query) or (SELECT.fullmatch(query) and not SQLITE_CODE.search(query))
+    return "-readonly" in options and bool(reads) and "\n" not in query

@@ -144,7 +144,9 @@ def fold(changes: Iterable[MemoryChange]) -> Memory | None:
     if len(ordered) == 1:
         return _after(None, ordered[0])
     memory, undone = None, undone_changes(ordered)
-    reinforced = next((one for one in ordered if one.action == "reinforced" and one.number not in undone), None)
+    reinforced = next(
+        (change for change in ordered if change.action == "reinforced" and change.number not in undone), None
+    )
     for change in ordered:
         if change.number not in undone:
             memory = _after(memory, change)
@@ -211,10 +213,10 @@ def relevance(memory: Memory, at: int) -> float:
     if memory.never_decays:
         return 1.0
     days = max(0, at - max(memory.created_at, memory.usage.last_recalled)) / DAY
-    fresh = math.exp(-math.log(2) * days / HALF_LIFE[memory.content.kind])
-    used = min(0.4, 0.1 * math.log1p(memory.usage.use_count + memory.evidence - 1))
+    recency = math.exp(-math.log(2) * days / HALF_LIFE[memory.content.kind])
+    usage_bonus = min(0.4, 0.1 * math.log1p(memory.usage.use_count + memory.evidence - 1))
     helped = min(0.3, 0.1 * memory.usage.good_runs)
-    return min(1.0, (fresh + used + helped) * (0.5 + 0.5 * memory.content.confidence))
+    return min(1.0, (recency + usage_bonus + helped) * (0.5 + 0.5 * memory.content.confidence))
 
 
 def relevance_level(strength: float) -> RelevanceLevel:
@@ -233,13 +235,13 @@ def sentence(kind: MemoryKind, parts: Mapping[str, str]) -> str:
         case "heuristic" if values.keys() >= {"when", "do"}:
             return f"When {values['when']}: {values['do']}."
         case "anti-pattern" if "what" in values:
-            why = f", because {values['why']}" if "why" in values else ""
+            reason = f", because {values['why']}" if "why" in values else ""
             instead = f"; instead {values['instead']}" if "instead" in values else ""
-            return f"Do not {values['what']}{why}{instead}."
+            return f"Do not {values['what']}{reason}{instead}."
         case "outcome" if "task" in values:
-            tried = f" Tried: {values['tried']}." if "tried" in values else ""
+            attempts = f" Tried: {values['tried']}." if "tried" in values else ""
             end = " ".join(values[name] for name in ("status", "rating") if name in values)
             error = f" Error: {values['error']}." if "error" in values else ""
-            return f"{values['task']}.{tried}{f' It {end}.' if end else ''}{error}"
+            return f"{values['task']}.{attempts}{f' It {end}.' if end else ''}{error}"
         case _:
             return ""

@@ -20,8 +20,7 @@ from core.domain.import_events import TranscriptImported, transcript_imported_te
 from core.domain.modes import MODE_LABELS
 from core.domain.permissions import ModeChanged
 from core.domain.schedule import ScheduleTriggered, schedule_notice
-from core.domain.worktree import WorktreeCreated
-from core.domain.worktree import worktree_notice as of_worktree
+from core.domain.worktree import WorktreeCreated, worktree_notice
 
 Notice = (
     LimitThresholdReached
@@ -59,7 +58,7 @@ def notice_text(event: Notice) -> str:
         case ScheduleTriggered():
             return schedule_notice(event)
         case WorktreeCreated():
-            return of_worktree(event)
+            return worktree_notice(event)
         case LimitThresholdReached(limit=limit, used=used, allowed=allowed):
             return f"{used:g} of {allowed:g} {limit}"
         case LimitRaised(limit=limit, allowed=allowed):
@@ -77,8 +76,8 @@ def notice_text(event: Notice) -> str:
         case TextCallsEnabled(model=model, reason=reason):
             return f"{model} does not support tool calls and writes them as text" + (f": {reason}" if reason else "")
         case QueueChanged(action=action, text=text):
-            words = {"edited": "you edited a queued message", "removed": "you removed a queued message"}
-            return f"{words.get(action, 'you restored a queued message')}: {text.head.strip()}"
+            labels = {"edited": "you edited a queued message", "removed": "you removed a queued message"}
+            return f"{labels.get(action, 'you restored a queued message')}: {text.head.strip()}"
         case TranscriptImported():
             return f"imported: {transcript_imported_text(event)}"
         case ModeChanged(mode=mode):

@@ -130,9 +130,9 @@ def fingerprint(
     return hashlib.sha256(parts.encode()).hexdigest()
 
 
-def is_stale(shown: PermissionRequest, now: PermissionRequest) -> bool:
+def is_stale(previous: PermissionRequest, current: PermissionRequest) -> bool:
     """Return whether the call as it is now differs from the one that was shown to the user."""
-    return shown.fingerprint != now.fingerprint
+    return previous.fingerprint != current.fingerprint
 
 
 def offered_scopes(request: PermissionRequest) -> tuple[RuleScope, ...]:
@@ -142,15 +142,15 @@ def offered_scopes(request: PermissionRequest) -> tuple[RuleScope, ...]:
     return ("once", "run", "folder", "always")
 
 
-def can_be_answered_together(one: PermissionRequest, other: PermissionRequest) -> bool:
+def can_be_answered_together(first: PermissionRequest, second: PermissionRequest) -> bool:
     """Return whether two requests can be answered together.
 
     They can if both only read, or if the same patterns cover both. Irreversible calls are always decided one by one.
     """
-    same = ["tool", "cwd", "sandbox_level", "reason", "untrusted_sources", "subagent", "protected_paths"]
-    same += [] if one.access == "read" else ["patterns"]
-    return bool(one.patterns) and one.reversible and other.reversible and all(
-        getattr(one, name) == getattr(other, name) for name in same
+    equal_fields = ["tool", "cwd", "sandbox_level", "reason", "untrusted_sources", "subagent", "protected_paths"]
+    equal_fields += [] if first.access == "read" else ["patterns"]
+    return bool(first.patterns) and first.reversible and second.reversible and all(
+        getattr(first, name) == getattr(second, name) for name in equal_fields
     )  # fmt: skip
 
 

@@ -259,11 +259,13 @@ def unsafe_option_reason(argv: Sequence[str]) -> str:
     program = program_name(argv[0])
     for word in argv[1:]:
         for option in CODE_OPTIONS.get(program, ()):
-            glued = len(option) == 2 and option[0] == "-" and option[1] != "-" and program not in ("find", "go")
+            takes_attached_value = (
+                len(option) == 2 and option[0] == "-" and option[1] != "-" and program not in ("find", "go")
+            )
             if (
                 word == option
                 or word.startswith(f"{option}=")
-                or (glued and _contains_short_option(program, word, option))
+                or (takes_attached_value and _contains_short_option(program, word, option))
             ):
                 return f"{program} {option} runs code or reads instructions from elsewhere"
     if program == "git" and any(word.startswith(("ext::", "fd::")) for word in argv):
@@ -282,8 +284,9 @@ def _contains_short_option(program: str, word: str, option: str) -> bool:
     """
     if not word.startswith("-") or word.startswith("--") or len(word) < 3:
         return False
-    known = known_programs().get(program)
-    return option[1] in word[1:] and not (known and any(word in command.flags for command in known.commands))
+    known_program = known_programs().get(program)
+    is_flag = known_program is not None and any(word in command.flags for command in known_program.commands)
+    return option[1] in word[1:] and not is_flag
 
 
 def irreversible_reason(argv: Sequence[str], *, own_environment: bool = False) -> str:
@@ -306,7 +309,7 @@ def _irreversible_inside(program: str, argv: Sequence[str]) -> str:
     sets = program_sets()
     words = list(argv[1:])
     if program in ("find", "fd", "npx"):
-        starts = [at for at, word in enumerate(words) if word in FIND_ACTIONS]
+        starts = [index for index, word in enumerate(words) if word in FIND_ACTIONS]
         words = words[starts[0] + 1 :] if starts else []
     elif program == "git":
         if _overwrites_files(words):
@@ -321,7 +324,7 @@ def _irreversible_inside(program: str, argv: Sequence[str]) -> str:
         and (program, words[0]) not in SCRIPT_RUNNERS
         and program not in known_programs().keys() - {name for (name,) in sets.too_broad}
     ):
-        words = words[next(at for at, word in enumerate(words) if word in RUNNERS) + 1 :]
+        words = words[next(index for index, word in enumerate(words) if word in RUNNERS) + 1 :]
     elif (
         program in known_programs()
         or (program,) in sets.too_broad
@@ -329,47 +332,47 @@ def _irreversible_inside(program: str, argv: Sequence[str]) -> str:
         or "/" in argv[0]
     ):
         return ""
-    pieces = [piece for word in words for piece in split_loosely(re.sub(r"[=!]", " ", word))]
-    flat = [word for piece in pieces for word in piece]
-    return possibly_irreversible_reason(flat)
+    commands = [command for word in words for command in split_loosely(re.sub(r"[=!]", " ", word))]
+    all_words = [word for command in commands for word in command]
+    return possibly_irreversible_reason(all_words)
 
 
 def _overwrites_files(words: Sequence[str]) -> bool:
     """Return whether this is `git checkout` of files of another revision, such as `git checkout HEAD~1 src`."""
-    rest = _after_global_options(words) or []
-    if rest[:1] != ["checkout"] or any(word in ("-b", "-t", "--track", "--orphan") for word in rest):
+    arguments = _after_global_options(words) or []
+    if arguments[:1] != ["checkout"] or any(word in ("-b", "-t", "--track", "--orphan") for word in arguments):
         return False
-    return sum(not word.startswith("-") for word in rest[1:]) > 1
+    return sum(not word.startswith("-") for word in arguments[1:]) > 1
 
 
 def _begins_like(line: Sequence[str], argv: Sequence[str]) -> bool:
     """Return whether a command begins with the words of `line`, disregarding options of the program before them."""
     if line[0] != "git" or len(line) == 1:
-        return _in_order(line[1:], argv[1:])
-    rest = _after_global_options(argv[1:])
-    if rest is None:
-        return _in_order(line[1:], argv[1:])
-    return rest[:1] == [line[1]] and _in_order(line[2:], rest[1:])
+        return _contains_in_order(line[1:], argv[1:])
+    arguments = _after_global_options(argv[1:])
+    if arguments is None:
+        return _contains_in_order(line[1:], argv[1:])
+    return arguments[:1] == [line[1]] and _contains_in_order(line[2:], arguments[1:])
 
 
 def _after_global_options(words: Sequence[str]) -> list[str] | None:
     """Return the words from git's subcommand on, or None if there is an unknown option before it."""
-    rest = list(words)
-    while rest and rest[0].startswith("-"):
-        name = rest[0].split("=")[0]
-        if rest[0] in GIT_GLOBAL_VALUES:
-            del rest[:2]
+    remaining = list(words)
+    while remaining and remaining[0].startswith("-"):
+        name = remaining[0].split("=")[0]
+        if remaining[0] in GIT_GLOBAL_VALUES:
+            del remaining[:2]
         elif name in GIT_GLOBAL_FLAGS or name in GIT_GLOBAL_VALUES:
-            rest.pop(0)
+            remaining.pop(0)
         else:
             return None
-    return rest
+    return remaining
 
 
-def _in_order(expected: Sequence[str], words: Sequence[str]) -> bool:
+def _contains_in_order(expected: Sequence[str], words: Sequence[str]) -> bool:
     """Return whether the words `expected` occur in `words` in this order; options may be abbreviated or combined."""
-    rest = iter(words)
-    return all(any(is_option(item, word) for word in rest) for item in expected)
+    remaining = iter(words)
+    return all(any(is_option(item, word) for word in remaining) for item in expected)
 
 
 def possibly_irreversible_reason(words: Sequence[str]) -> str:
@@ -377,10 +380,10 @@ def possibly_irreversible_reason(words: Sequence[str]) -> str:
 
     Every word is tried as the start of a command.
     """
-    for at, word in enumerate(words):
+    for index, word in enumerate(words):
         program = program_name(word.rpartition("=")[2])
         if (program in _IRREVERSIBLE_BY_PROGRAM or program.startswith("mkfs.")) and (
-            reason := irreversible_reason((program, *words[at + 1 : at + 50]))
+            reason := irreversible_reason((program, *words[index + 1 : index + 50]))
         ):
             return reason
     return ""

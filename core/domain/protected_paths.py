@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from core.domain.command_line import program_name
 from core.domain.programs import unsafe_option_reason
-from core.domain.sensitive_paths import protected_place
+from core.domain.sensitive_paths import protected_path
 
 
 def _words(text: str) -> frozenset[str]:
@@ -24,34 +24,34 @@ GIT_CONFIG_COMMANDS = {
 HOOKS = frozenset({("pre-commit", "install"), ("pre-commit", "uninstall"), ("lefthook", "install")})
 
 
-def named_protected_paths(pieces: Iterable[Sequence[str]], resolve: Callable[[str], str]) -> tuple[str, ...]:
+def named_protected_paths(commands: Iterable[Sequence[str]], resolve: Callable[[str], str]) -> tuple[str, ...]:
     """Return the protected files and folders named in the words of a command.
 
     `resolve` makes a path relative to the folder, following links. Paths outside the folder are skipped, as the sandbox
     denies them anyway.
     """
-    found: dict[str, None] = {}
-    for word in (word for words in pieces for word in words):
+    paths: dict[str, None] = {}
+    for word in (word for words in commands for word in words):
         for path in (word, *(part for part in re.split(r"[=:,]", word)[1:] if part)):
             for name in (posixpath.normpath(path), resolve(path)):
-                if protected := protected_place(name) if not name.startswith(("/", "../")) else "":
-                    found[protected] = None
-    return tuple(found)
+                if protected := protected_path(name) if not name.startswith(("/", "../")) else "":
+                    paths[protected] = None
+    return tuple(paths)
 
 
 def changed_protected_paths(parts: Iterable[Sequence[str]]) -> tuple[str, ...]:
     """Return the protected files that a command is known to change without naming them, such as `.git/config`."""
-    found: dict[str, None] = {}
+    paths: dict[str, None] = {}
     for words in parts:
-        program, rest = program_name(words[0]), tuple(words[1:])
-        if program == "git" and rest and rest[0] in GIT_CONFIG_COMMANDS:
-            operands = [word for word in rest[1:] if not word.startswith("-")]
-            few = len(operands) < (2 if rest[0] == "config" else 1)
-            if not few and not GIT_CONFIG_COMMANDS[rest[0]].intersection(rest[1:]):
-                found[".git/config"] = None
-        if (program, *rest[:1]) in HOOKS:
-            found[".git/hooks"] = None
-    return tuple(found)
+        program, arguments = program_name(words[0]), tuple(words[1:])
+        if program == "git" and arguments and arguments[0] in GIT_CONFIG_COMMANDS:
+            operands = [word for word in arguments[1:] if not word.startswith("-")]
+            only_reads = len(operands) < (2 if arguments[0] == "config" else 1)
+            if not only_reads and not GIT_CONFIG_COMMANDS[arguments[0]].intersection(arguments[1:]):
+                paths[".git/config"] = None
+        if (program, *arguments[:1]) in HOOKS:
+            paths[".git/hooks"] = None
+    return tuple(paths)
 
 
 def all_read_only(parts: Iterable[Sequence[str]]) -> bool:

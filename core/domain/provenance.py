@@ -48,15 +48,15 @@ def mark_as_data(text: str, source: ContentSource, boundary: str) -> str:
     """
     if source.origin not in DATA_ORIGINS:
         return text
-    shown = re.sub(re.escape(boundary), "⟦boundary⟧", visible(strip_colors(text)), flags=re.IGNORECASE)
+    content = re.sub(re.escape(boundary), "⟦boundary⟧", visible(strip_colors(text)), flags=re.IGNORECASE)
     name = re.sub(re.escape(boundary), "⟦boundary⟧", _name(source.name), flags=re.IGNORECASE).replace('"', "'")
     return (
         f'<data-{boundary} from="{source.origin}" name="{name}">\n'
-        f"{shown}\n"
+        f"{content}\n"
         f"</data-{boundary}>"
     )  # fmt: skip
 
 
 def _name(name: str) -> str:
-    shown = " ".join(visible(name).split())
-    return shown if len(shown) <= SOURCE_LIMIT else shown[: SOURCE_LIMIT - 1] + "…"
+    line = " ".join(visible(name).split())
+    return line if len(line) <= SOURCE_LIMIT else line[: SOURCE_LIMIT - 1] + "…"

@@ -125,14 +125,14 @@ def expired_answer(question: Question) -> Answer:
     return Answer(text=question.default_answer, expired=True, answered_by="nobody")
 
 
-def withdrawn_answer(why: str) -> Answer:
+def withdrawn_answer(reason: str) -> Answer:
     """Return the answer to a question that became obsolete before it was answered."""
-    return Answer(expired=True, answered_by="nobody", withdrawn=why)
+    return Answer(expired=True, answered_by="nobody", withdrawn=reason)
 
 
-def is_same_question(one: Question, other: Question) -> bool:
+def is_same_question(first: Question, second: Question) -> bool:
     """Return whether two questions are equal in text and options, apart from case, spacing and punctuation."""
-    return _comparable(one) == _comparable(other)
+    return _comparable(first) == _comparable(second)
 
 
 def _join(options: tuple[str, ...], text: str) -> str:

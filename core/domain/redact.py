@@ -45,12 +45,12 @@ class Redactor:
     If not `uncertain`, patterns that often match ordinary code are left out, such as a quoted password.
     """
 
-    __slots__ = ("_known", "_longest", "_uncertain")
+    __slots__ = ("_longest", "_secrets", "_uncertain")
 
-    def __init__(self, known: Iterable[str] = (), *, uncertain: bool = True) -> None:
-        self._known = sorted({form for value in known for form in _forms(value)}, key=len, reverse=True)
+    def __init__(self, secrets: Iterable[str] = (), *, uncertain: bool = True) -> None:
+        self._secrets = sorted({form for value in secrets for form in _forms(value)}, key=len, reverse=True)
         self._uncertain = uncertain
-        self._longest = max(map(len, self._known), default=0)
+        self._longest = max(map(len, self._secrets), default=0)
 
     def __repr__(self) -> str:
         return "Redactor(•••)"
@@ -60,13 +60,13 @@ class Redactor:
 
     def findings(self, text: str) -> list[SecretFinding]:
         """Return every secret in the text, in order, also inside JSON strings and URLs."""
-        found = list(self._search(text))
+        findings = list(self._search(text))
         if decoded := decode_escapes(text):
-            found += (_found_in(decoded, each) for each in self._search(decoded.text))
-        return _merge_overlaps(found) if found else found
+            findings += (_original_finding(decoded, finding) for finding in self._search(decoded.text))
+        return _merge_overlaps(findings) if findings else findings
 
     def _search(self, text: str) -> Iterator[SecretFinding]:
-        for form in self._known:
+        for form in self._secrets:
             at = text.find(form)
             while at >= 0:
                 yield SecretFinding(KNOWN, at, at + len(form))
@@ -76,12 +76,12 @@ class Redactor:
         joined = " ".join(lowered for _, _, lowered in tokens)
         for token, hints in formats_with_hint(joined, tokens=True).items():
             yield from _search_tokens(token, hints, text, tokens)
-        for each in formats_with_hint(folded, tokens=False):
-            if each.is_random:
-                yield from _search_random(each, text, tokens)
-            elif self._uncertain or not each.uncertain:
-                for context, start, end in each.matches(text):
-                    yield SecretFinding(each.kind, start, end, context)
+        for format in formats_with_hint(folded, tokens=False):
+            if format.is_random:
+                yield from _search_random(format, text, tokens)
+            elif self._uncertain or not format.uncertain:
+                for context, start, end in format.matches(text):
+                    yield SecretFinding(format.kind, start, end, context)
 
     def redact(self, text: str) -> str:
         """Return the text with each secret replaced by its kind, as in `[GitHub token removed]`."""
@@ -97,39 +97,39 @@ class Redactor:
 
 
 class RedactingStream:
-    """Redacts text that arrives in pieces. An end that may be the start of a secret is held back until more arrives."""
+    """Redacts text that arrives in chunks. An end that may be the start of a secret is held back until more arrives."""
 
     def __init__(self, redactor: Redactor) -> None:
         self._redactor = redactor
         self._held = ""
         self._inside: re.Pattern[str] | None = None
 
-    def feed(self, piece: str) -> str:
-        """Add a piece. Return the redacted text that can be released, because no secret can begin in it any more."""
-        self._held += piece
+    def feed(self, chunk: str) -> str:
+        """Add a chunk. Return the redacted text that can be released, because no secret can begin in it any more."""
+        self._held += chunk
         if self._skipping():
             return ""
-        found = self._redactor.findings(self._held)
+        findings = self._redactor.findings(self._held)
         cut = max(0, len(self._held) - self._redactor.holdback)
-        for finding in found:
+        for finding in findings:
             if finding.first < cut and finding.end >= cut:
                 cut = finding.first
         cut = _before_escape(self._held, cut)
         if len(self._held) - cut > MAX_HELD:  # a secret without an end in sight: its rest is dropped as it arrives
-            last = found[-1]
+            last = findings[-1]
             self._inside = OPEN_END.get(last.kind, re.compile(r"[A-Za-z0-9._~+/=\-]*"))
-            text = _remove(self._held, found)
+            text = _remove(self._held, findings)
             self._held = ""
             return text
-        text = _remove(self._held[:cut], [finding for finding in found if finding.end <= cut])
+        text = _remove(self._held[:cut], [finding for finding in findings if finding.end <= cut])
         self._held = self._held[cut:]
         return text
 
     def close(self) -> str:
         """Return the rest of the text, redacted."""
-        rest = "" if self._skipping() else self._redactor.redact(self._held)
+        text = "" if self._skipping() else self._redactor.redact(self._held)
         self._held = ""
-        return rest
+        return text
 
     def _skipping(self) -> bool:
         """Drop held text that belongs to a secret already removed. Return whether that secret has not ended yet."""
@@ -156,10 +156,11 @@ def _forms(value: str) -> Iterable[str]:
     yield from (value, json.dumps(value)[1:-1], json.dumps(value, ensure_ascii=False)[1:-1], quote(value, safe=""))
     plain = value.encode("utf-8", "replace")
     for before in range(3):  # the value may be anywhere in the text that is encoded, as in `user:password`
-        coded = base64.b64encode(bytes(before) + plain).decode().rstrip("=")[(0, 2, 3)[before] :]
-        coded = coded if (before + len(plain)) % 3 == 0 else coded[:-1]  # its last character depends on what follows
-        if len(coded) >= MIN_SECRET_LENGTH:
-            yield from (coded, coded.replace("+", "-").replace("/", "_"))
+        encoded = base64.b64encode(bytes(before) + plain).decode().rstrip("=")[(0, 2, 3)[before] :]
+        if (before + len(plain)) % 3:
+            encoded = encoded[:-1]  # its last character depends on what follows
+        if len(encoded) >= MIN_SECRET_LENGTH:
+            yield from (encoded, encoded.replace("+", "-").replace("/", "_"))
 
 
 def _search_tokens(
@@ -168,50 +169,50 @@ def _search_tokens(
     """Search around the runs of characters that contain a hint."""
     for start, end, lowered in runs:
         if end - start >= format.min_run and any(hint in lowered for hint in hints):
-            for context, begin, stop in format.matches(text, max(0, start - RUN_CONTEXT), end):
-                yield SecretFinding(format.kind, begin, stop, context)
+            for context, first, stop in format.matches(text, max(0, start - RUN_CONTEXT), end):
+                yield SecretFinding(format.kind, first, stop, context)
 
 
 def _search_random(format: SecretFormat, text: str, runs: list[tuple[int, int, str]]) -> Iterator[SecretFinding]:
     """Search around the runs that contain digits, since generated keys do."""
     for start, end, lowered in runs:
         if end - start >= MIN_LETTERS or DIGIT.search(lowered):
-            begin = max(0, start - RUN_CONTEXT)
-            near = text[begin:end].lower()
-            if any(hint in near for hint in format.hints):
-                for context, first, last in format.matches(text, begin, end + 1):
+            context_start = max(0, start - RUN_CONTEXT)
+            nearby_text = text[context_start:end].lower()
+            if any(hint in nearby_text for hint in format.hints):
+                for context, first, last in format.matches(text, context_start, end + 1):
                     yield SecretFinding(format.kind, first, last, context)
 
 
-def _found_in(decoded: DecodedText, found: SecretFinding) -> SecretFinding:
+def _original_finding(decoded: DecodedText, finding: SecretFinding) -> SecretFinding:
     """Return a finding in a decoded text with its positions in the original."""
-    start, end = decoded.original_span(found.start, found.end)
-    return SecretFinding(found.kind, start, end, decoded.original_span(found.first, found.end)[0])
+    start, end = decoded.original_span(finding.start, finding.end)
+    return SecretFinding(finding.kind, start, end, decoded.original_span(finding.first, finding.end)[0])
 
 
 def _before_escape(text: str, cut: int) -> int:
     """Return a place to split a text that is not inside an escape such as `\\u0022` or `%22`."""
-    begin = re.search(r"(?:\\+[ux]?[0-9a-fA-F]{0,3}|%[0-9a-fA-F]{0,4})$", text[max(0, cut - 40) : cut])
-    return max(0, cut - 40) + begin.start() if begin else cut
+    escape_start = re.search(r"(?:\\+[ux]?[0-9a-fA-F]{0,3}|%[0-9a-fA-F]{0,4})$", text[max(0, cut - 40) : cut])
+    return max(0, cut - 40) + escape_start.start() if escape_start else cut
 
 
-def _merge_overlaps(found: list[SecretFinding]) -> list[SecretFinding]:
+def _merge_overlaps(findings: list[SecretFinding]) -> list[SecretFinding]:
     """Merge overlapping findings into one with the kind of the first."""
-    apart: list[SecretFinding] = []
-    for finding in sorted(found, key=lambda f: (f.start, -f.end)):
-        if apart and finding.start < apart[-1].end:
-            last = apart[-1]
+    merged: list[SecretFinding] = []
+    for finding in sorted(findings, key=lambda f: (f.start, -f.end)):
+        if merged and finding.start < merged[-1].end:
+            last = merged[-1]
             first = min(last.first, finding.first)
-            apart[-1] = SecretFinding(last.kind, last.start, max(last.end, finding.end), first)
+            merged[-1] = SecretFinding(last.kind, last.start, max(last.end, finding.end), first)
         else:
-            apart.append(finding)
-    return apart
+            merged.append(finding)
+    return merged
 
 
-def _remove(text: str, found: list[SecretFinding]) -> str:
+def _remove(text: str, findings: list[SecretFinding]) -> str:
     parts: list[str] = []
-    at = 0
-    for finding in found:
-        parts += (text[at : finding.start], f"[{finding.kind} removed]")
-        at = finding.end
-    return "".join((*parts, text[at:]))
+    position = 0
+    for finding in findings:
+        parts += (text[position : finding.start], f"[{finding.kind} removed]")
+        position = finding.end
+    return "".join((*parts, text[position:]))

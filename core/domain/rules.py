@@ -105,10 +105,10 @@ def may_match(rule: PermissionRule, example: str) -> bool:
         return True
     match rule.subject:
         case "command":
-            wanted = [word for word in pattern_words(rule.pattern) if word != ANY]
+            expected = [word for word in pattern_words(rule.pattern) if word != ANY]
             line = parse_line(example)
-            pieces = [list(part) for part in line.parts] if isinstance(line, ParsedLine) else []
-            return any(_occurs_in(wanted, piece) for piece in (*pieces, *split_loosely(example)))
+            commands = [list(part) for part in line.parts] if isinstance(line, ParsedLine) else []
+            return any(_occurs_in(expected, command) for command in (*commands, *split_loosely(example)))
         case "path":
             folded = _folded(example)
             return _path_fits(_folded(rule.pattern), folded) or _path_fits(_folded(rule.pattern) + "/**", folded)
@@ -130,25 +130,25 @@ def pattern_words(pattern: str) -> tuple[str, ...]:
 
 def check_rule(rule: PermissionRule) -> None:
     """Raise a Problem unless the rule is readable, narrow enough, and right about its examples."""
-    wrong = _wrong_pattern(rule) or _wrong_example(rule)
-    if wrong:
+    problem = _pattern_error(rule) or _example_error(rule)
+    if problem:
         raise Problem(
-            f"The rule `{rule.description}` cannot be saved.", wrong, "Use a more specific command, path or host."
+            f"The rule `{rule.description}` cannot be saved.", problem, "Use a more specific command, path or host."
         )
 
 
-def _wrong_pattern(rule: PermissionRule) -> str:
+def _pattern_error(rule: PermissionRule) -> str:
     if rule.scope == "once":
         return "An approval for one call is not a rule."
     if rule.scope in ("run", "folder") and not rule.scope_id:
         return f"It is limited to one {rule.scope} but does not name it."
     if rule.effect != "allow":
-        words = rule.subject != "command" or not rule.pattern or pattern_words(rule.pattern)
-        return "" if words else "Its pattern is not a plain command."
+        is_valid = rule.subject != "command" or not rule.pattern or pattern_words(rule.pattern)
+        return "" if is_valid else "Its pattern is not a plain command."
     if not rule.pattern and rule.subject != "none":
         return "It would allow everything."
     if rule.subject == "command":
-        return _wrong_command(pattern_words(rule.pattern))
+        return _command_error(pattern_words(rule.pattern))
     if rule.subject == "path" and (not rule.pattern.strip("*/.") or ".." in rule.pattern.split("/")):
         return "It would allow every path."
     if rule.subject == "host" and not HOST_PATTERN.fullmatch(rule.pattern.casefold()):
@@ -156,16 +156,16 @@ def _wrong_pattern(rule: PermissionRule) -> str:
     return ""
 
 
-def _wrong_command(words: tuple[str, ...]) -> str:
+def _command_error(words: tuple[str, ...]) -> str:
     if not words:
         return "Its pattern is not a plain command."
-    if words[-1] == ANY and _too_broad(words[:-1]):
+    if words[-1] == ANY and _is_too_broad(words[:-1]):
         return f"`{' '.join(words[:-1])}` can do anything, depending on the words that follow."
-    named = words[:-1] if words[-1] == ANY else words
-    return unsafe_option_reason(named) or irreversible_reason(named)
+    command = words[:-1] if words[-1] == ANY else words
+    return unsafe_option_reason(command) or irreversible_reason(command)
 
 
-def _too_broad(prefix: tuple[str, ...]) -> bool:
+def _is_too_broad(prefix: tuple[str, ...]) -> bool:
     """Return whether the words after a prefix could make a command run other code, or use files of any name."""
     words = (program_name(prefix[0]), *prefix[1:])
     sets = program_sets()
@@ -176,25 +176,25 @@ def _too_broad(prefix: tuple[str, ...]) -> bool:
     return any(words[:length] in sets.too_broad_commands for length in range(2, len(words) + 1))
 
 
-def _wrong_example(rule: PermissionRule) -> str:
+def _example_error(rule: PermissionRule) -> str:
     if not rule.matches or (rule.effect == "allow" and rule.subject != "none" and not rule.misses):
         return "It has no examples."
-    fits = allows if rule.effect == "allow" else may_match
+    matches = allows if rule.effect == "allow" else may_match
     for example in rule.matches:
-        if not fits(rule, example):
+        if not matches(rule, example):
             return f"It should match `{example}`, but does not."
     for example in rule.misses:
-        if fits(rule, example):
+        if matches(rule, example):
             return f"It should not match `{example}`, but does."
     return ""
 
 
 def _occurs_in(pattern: Sequence[str], words: Sequence[str]) -> bool:
     """Return whether `words` contain the program `pattern[0]`, by any path, and after it the rest of `pattern`."""
-    for at, word in enumerate(words):
+    for index, word in enumerate(words):
         if pattern and program_name(word) == program_name(pattern[0]):
-            rest = iter(words[at + 1 :])
-            if all(any(item in (word, word.split("=")[0]) for word in rest) for item in pattern[1:]):
+            following = iter(words[index + 1 :])
+            if all(any(item in (word, word.split("=")[0]) for word in following) for item in pattern[1:]):
                 return True
     return False
 
@@ -213,13 +213,13 @@ def _path_fits(pattern: str, path: str) -> bool:
 
 def _host_fits(pattern: str, host: str, *, ports: bool) -> bool:
     """Return whether a host matches. `*.example.org` covers its subdomains; without a port, 80 and 443 are covered."""
-    wanted, found = (_ascii(text.casefold()).rstrip(".") for text in (pattern, host))
-    wanted_name, wanted_port = _port(wanted)
-    name, port = _port(found)
+    expected, actual = (_ascii(text.casefold()).rstrip(".") for text in (pattern, host))
+    expected_name, expected_port = _split_port(expected)
+    name, port = _split_port(actual)
     name = name.rstrip(".")
-    if ports and port not in ((wanted_port,) if wanted_port else ("", "80", "443")):
+    if ports and port not in ((expected_port,) if expected_port else ("", "80", "443")):
         return False
-    return name == wanted_name or (wanted_name.startswith("*.") and name.endswith(wanted_name[1:]))
+    return name == expected_name or (expected_name.startswith("*.") and name.endswith(expected_name[1:]))
 
 
 def _ascii(host: str) -> str:
@@ -230,10 +230,10 @@ def _ascii(host: str) -> str:
         return host
 
 
-def _port(host: str) -> tuple[str, str]:
-    found = re.fullmatch(r"(.*?)(?::(\d+))?", host)
-    assert found is not None
-    return found[1], found[2] or ""
+def _split_port(host: str) -> tuple[str, str]:
+    match = re.fullmatch(r"(.*?)(?::(\d+))?", host)
+    assert match is not None
+    return match[1], match[2] or ""
 
 
 def suggest_patterns(tool: str, subject: Subject, subjects: Sequence[str]) -> tuple[str, ...]:
@@ -244,8 +244,8 @@ def suggest_patterns(tool: str, subject: Subject, subjects: Sequence[str]) -> tu
         line = parse_line(subjects[0])
         if isinstance(line, UnclearLine):
             return ()
-        found = tuple(dict.fromkeys(_command_pattern(part) for part in line.parts))
-        return found if all(found) else ()
+        patterns = tuple(dict.fromkeys(_command_pattern(part) for part in line.parts))
+        return patterns if all(patterns) else ()
     if subject == "path":
         return tuple(dict.fromkeys(_path_pattern(path) for path in subjects))
     return tuple(dict.fromkeys(subjects)) if subject == "host" else ()
@@ -257,17 +257,17 @@ def _command_pattern(part: tuple[str, ...]) -> str:
     for length in range(1, min(len(part), 5) + 1):
         pattern = _quoted((*part[:length], ANY))
         rule = PermissionRule("", "allow", "run", "command", pattern)
-        if known_command(part[:length]) and not _wrong_pattern(rule) and allows_part(rule, part):
+        if known_command(part[:length]) and not _pattern_error(rule) and allows_part(rule, part):
             return pattern
     pattern = _quoted(part)
     rule = PermissionRule("", "allow", "run", "command", pattern)
-    return pattern if not _wrong_pattern(rule) and allows_part(rule, part) else ""
+    return pattern if not _pattern_error(rule) and allows_part(rule, part) else ""
 
 
 def _quoted(words: Sequence[str]) -> str:
     """Join words to a command line, with quotes where a shell needs them."""
-    plain = re.compile(r"[\w@%+=:,./^-]+|\*", re.ASCII)
-    return " ".join(word if plain.fullmatch(word) else f"'{word}'" for word in words)
+    safe_word = re.compile(r"[\w@%+=:,./^-]+|\*", re.ASCII)
+    return " ".join(word if safe_word.fullmatch(word) else f"'{word}'" for word in words)
 
 
 def _path_pattern(path: str) -> str:
@@ -283,12 +283,12 @@ def new_rule(
     rule = PermissionRule(
         id, effect, tool, subject, pattern, scope, scope_id, author=author, created_at=created_at, session=session
     )
-    fits, misses = _examples(subject, pattern)
+    fitting, counterexamples = _examples(subject, pattern)
     if effect == "deny" or effect == "ask":
-        misses = ()
+        counterexamples = ()
     complete = PermissionRule(**{
         **{name: getattr(rule, name) for name in PermissionRule.__slots__},
-        "matches": tuple(dict.fromkeys((*((example,) if example else ()), fits))), "misses": misses,
+        "matches": tuple(dict.fromkeys((*((example,) if example else ()), fitting))), "misses": counterexamples,
     })  # fmt: skip
     check_rule(complete)
     return complete
@@ -297,13 +297,13 @@ def new_rule(
 def _examples(subject: Subject, pattern: str) -> tuple[str, tuple[str, ...]]:
     match subject:
         case "command":
-            bare = pattern.removesuffix(" *")
-            known = known_command(pattern_words(bare)) if bare != pattern and pattern_words(bare) else None
-            fit = f"{bare} {known.example}" if known and known.example else bare
-            return fit, (f"{bare}; rm -rf .", f"{bare} $(id)", f"{bare} > out")
+            prefix = pattern.removesuffix(" *")
+            command = known_command(pattern_words(prefix)) if prefix != pattern and pattern_words(prefix) else None
+            example = f"{prefix} {command.example}" if command and command.example else prefix
+            return example, (f"{prefix}; rm -rf .", f"{prefix} $(id)", f"{prefix} > out")
         case "path":
-            fit = pattern.replace("**", "a").replace("*", "a").replace("?", "a")
-            return re.sub(r"\[.*?\]", "a", fit) if "[" not in pattern else fit, (f"../{fit}", "/etc/passwd")
+            example = pattern.replace("**", "a").replace("*", "a").replace("?", "a")
+            return re.sub(r"\[.*?\]", "a", example) if "[" not in pattern else example, (f"../{example}", "/etc/passwd")
         case "host":
             return pattern.replace("*", "www"), (f"{pattern.replace('*', 'www')}.example.net",)
         case "none":

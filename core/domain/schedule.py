@@ -107,12 +107,12 @@ def _nth_time(schedule: Schedule, index: int) -> int:
 
 def parse_interval(text: str) -> tuple[int, timedelta]:
     """Parse an interval such as `15m` into a count and a unit. Raises a Problem if it is invalid."""
-    found = re.fullmatch(r"([0-9]{1,4})([mhdw])", text)
-    if found is None or not 1 <= int(found[1]) <= MAX_INTERVAL:
+    match = re.fullmatch(r"([0-9]{1,4})([mhdw])", text)
+    if match is None or not 1 <= int(match[1]) <= MAX_INTERVAL:
         raise Problem(
             f"{text!r} is not an interval.", "", "Enter it as 15m, 2h, 1d or 1w: minutes, hours, days, weeks."
         )
-    return int(found[1]), INTERVAL_UNITS[found[2]]
+    return int(match[1]), INTERVAL_UNITS[match[2]]
 
 
 def parse_time(text: str, moment: int) -> int:
@@ -120,20 +120,20 @@ def parse_time(text: str, moment: int) -> int:
 
     Raises a Problem if the time is not after `moment`.
     """
-    here = datetime.fromtimestamp(moment / SECOND)  # noqa: DTZ006 - users mean local time
-    words = text.strip().replace("T", " ")
+    reference = datetime.fromtimestamp(moment / SECOND)  # noqa: DTZ006 - users mean local time
+    time_text = text.strip().replace("T", " ")
     try:
-        if " " in words:
-            found = datetime.strptime(words, "%Y-%m-%d %H:%M")  # noqa: DTZ007 - local time
+        if " " in time_text:
+            parsed = datetime.strptime(time_text, "%Y-%m-%d %H:%M")  # noqa: DTZ007 - local time
         else:
-            found = datetime.combine(here, datetime.strptime(words, "%H:%M").time())  # noqa: DTZ007 - as above
-            found += timedelta(days=found <= here)
-        at = round(found.timestamp()) * SECOND
+            parsed = datetime.combine(reference, datetime.strptime(time_text, "%H:%M").time())  # noqa: DTZ007 - as above
+            parsed += timedelta(days=parsed <= reference)
+        timestamp = round(parsed.timestamp()) * SECOND
     except (ValueError, OverflowError, OSError):
         raise Problem(f"{text!r} is not a time.", "", TIME_HINT) from None
-    if at <= moment:
+    if timestamp <= moment:
         raise Problem(f"{text} is in the past.", "A session cannot start in the past.", TIME_HINT)
-    return at
+    return timestamp
 
 
 def describe_schedule(schedule: Schedule) -> str:
@@ -156,8 +156,8 @@ def schedule_notice(event: ScheduleTriggered) -> str:
     return text
 
 
-def _interval_text(every: str) -> str:
-    number, name = every[:-1], UNIT_NAMES.get(every[-1:])
+def _interval_text(interval: str) -> str:
+    number, name = interval[:-1], UNIT_NAMES.get(interval[-1:])
     if not name:
-        return f"every {every}"
+        return f"every {interval}"
     return f"every {name}" if number == "1" else f"every {number} {name}s"

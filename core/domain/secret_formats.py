@@ -38,21 +38,21 @@ class SecretFormat:
     def matches(self, text: str, start: int = 0, end: int | None = None) -> Iterator[tuple[int, int, int]]:
         """Yield the start of each match between `start` and `end`, and the start and end of the secret in it."""
         secret = "secret" if "secret" in self.compiled.groupindex else 0
-        for found in self._found(text, start, len(text) if end is None else end):
-            if not self.is_random or looks_random(found[secret]):
-                yield found.start(), found.start(secret), found.end(secret)
+        for match in self._iter_matches(text, start, len(text) if end is None else end):
+            if not self.is_random or looks_random(match[secret]):
+                yield match.start(), match.start(secret), match.end(secret)
 
-    def _found(self, text: str, start: int, end: int) -> Iterator[re.Match[str]]:
+    def _iter_matches(self, text: str, start: int, end: int) -> Iterator[re.Match[str]]:
         folded = text.lower() if self.at_hint else ""
         if len(folded) != len(text):  # lowercase can be longer than uppercase
             yield from self.compiled.finditer(text, start, end)
             return
         for hint in self.hints:
-            at = folded.find(hint, start, end)
-            while at >= 0:
-                if found := self.compiled.match(text, at, end):
-                    yield found
-                at = folded.find(hint, at + len(hint), end)
+            position = folded.find(hint, start, end)
+            while position >= 0:
+                if match := self.compiled.match(text, position, end):
+                    yield match
+                position = folded.find(hint, position + len(hint), end)
 
 
 @cache
@@ -78,12 +78,12 @@ def _formats_by_hint(*, tokens: bool) -> dict[str, list[SecretFormat]]:
 
 def formats_with_hint(folded: str, *, tokens: bool) -> dict[SecretFormat, list[str]]:
     """Return the formats, tokens or others, of which a lowercase text contains hints, and these hints."""
-    found: dict[SecretFormat, list[str]] = {}
+    hints_by_format: dict[SecretFormat, list[str]] = {}
     for hint, formats in _formats_by_hint(tokens=tokens).items():
         if hint in folded:
             for form in formats:
-                found.setdefault(form, []).append(hint)
-    return found
+                hints_by_format.setdefault(form, []).append(hint)
+    return hints_by_format
 
 
 def looks_random(text: str) -> bool:

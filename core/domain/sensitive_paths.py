@@ -67,9 +67,9 @@ def _any_of(names: tuple[str, ...]) -> re.Pattern[str]:
     return re.compile("|".join(map(translate, names)))
 
 
-def _through(places: Iterable[tuple[str, ...]]) -> re.Pattern[str]:
+def _any_path(paths: Iterable[tuple[str, ...]]) -> re.Pattern[str]:
     """Return a pattern that finds a path that is one of these places, or below one."""
-    names = (re.escape("/".join(place)).replace(r"\*", "[^/]*").replace(r"\?", "[^/]") for place in places)
+    names = (re.escape("/".join(parts)).replace(r"\*", "[^/]*").replace(r"\?", "[^/]") for parts in paths)
     return re.compile(f"(?:^|/)(?:{'|'.join(names)})(?:/|$)")
 
 
@@ -77,9 +77,9 @@ _SECRET, _HIDDEN, _HARMLESS, _AMBIGUOUS = map(_any_of, (SECRET_NAMES, HIDDEN_NAM
 # Names that are not ordinary words, so that a command that contains one certainly means the file.
 _CERTAIN = _any_of(tuple(name for name in SECRET_NAMES if name[0] != "*" and name not in ("kubeconfig", "htpasswd")))
 _KEPT_BY_GIT = tuple((".git", *inner) for inner in READ_ONLY_IN_GIT)
-_NAMED = (*_KEPT_BY_GIT, *(place for place in PROTECTED if place != (".git",)))  # commands that name .git usually read
+_NAMED = (*_KEPT_BY_GIT, *(path for path in PROTECTED if path != (".git",)))  # commands that name .git usually read
 _IN_SECRET_FOLDERS, _READ_ONLY, _PROTECTED, _IN_NAMED = map(
-    _through, (SECRET_FOLDERS, READ_ONLY_PATHS, PROTECTED, _NAMED)
+    _any_path, (SECRET_FOLDERS, READ_ONLY_PATHS, PROTECTED, _NAMED)
 )
 
 
@@ -110,11 +110,13 @@ def is_secret(path: str) -> bool:
 
 def _is_named(names: re.Pattern[str], name: str) -> bool:
     """Return whether a file has one of these names, or is a copy of a file that has."""
-    bare = BACKUP_SUFFIX.sub("", name)
-    if _HARMLESS.match(name) or _HARMLESS.match(bare):
+    original = BACKUP_SUFFIX.sub("", name)
+    if _HARMLESS.match(name) or _HARMLESS.match(original):
         return False
-    copied = (bare, re.sub(r"^(#|\.#|\.)", "", bare)) if bare != name or name.startswith(("#", ".#")) else ()
-    return any(names.match(each) for each in (name, *copied))
+    spellings = [name]
+    if original != name or name.startswith(("#", ".#")):
+        spellings += [original, re.sub(r"^(#|\.#|\.)", "", original)]
+    return any(map(names.match, spellings))
 
 
 def shows_secrets(path: str) -> bool:
@@ -131,8 +133,8 @@ def names_secret(word: str) -> bool:
     """
     if any(char.isspace() for char in word):
         return False
-    tails = [word, *(part for part in re.split(r"[=:@,]", word) if part)]
-    return any(is_secret(tail) and not _only_by_ending(tail) for tail in tails)
+    candidates = [word, *(part for part in re.split(r"[=:@,]", word) if part)]
+    return any(is_secret(tail) and not _only_by_ending(tail) for tail in candidates)
 
 
 def _only_by_ending(path: str) -> bool:
@@ -163,19 +165,24 @@ def is_read_only(path: str) -> bool:
     return _runs_through(normalized_parts(path), _READ_ONLY)
 
 
-def protected_place(path: str) -> str:
-    """Return the protected place that a path names or is inside of, spelled as in the path; empty if there is none."""
+def protected_path(path: str) -> str:
+    """Return the protected path that a path names or is inside of, spelled as there; empty if there is none."""
     parts = [part for part in re.split(r"[/\\]", path) if part not in ("", ".")]
-    plain = normalized_parts(path)
-    if len(parts) != len(plain) or ".." in parts or not _runs_through(plain, _IN_NAMED):
+    normalized = normalized_parts(path)
+    if len(parts) != len(normalized) or ".." in parts or not _runs_through(normalized, _IN_NAMED):
         return ""
-    ends = [at + len(place) for place in _NAMED for at in range(len(plain)) if _fits(plain[at:], place)]
+    ends = [
+        index + len(protected)
+        for protected in _NAMED
+        for index in range(len(normalized))
+        if _starts_with(normalized[index:], protected)
+    ]
     return "/".join(parts[: min(ends)]) if ends else ""
 
 
-def _runs_through(parts: list[str], places: re.Pattern[str]) -> bool:
-    return bool(places.search("/".join(parts)))
+def _runs_through(parts: list[str], pattern: re.Pattern[str]) -> bool:
+    return bool(pattern.search("/".join(parts)))
 
 
-def _fits(parts: list[str], place: tuple[str, ...]) -> bool:
-    return len(parts) >= len(place) and all(map(fnmatchcase, parts, place))
+def _starts_with(parts: list[str], pattern: tuple[str, ...]) -> bool:
+    return len(parts) >= len(pattern) and all(map(fnmatchcase, parts, pattern))

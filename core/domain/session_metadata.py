@@ -37,16 +37,17 @@ class SessionTrashed(SessionMetadataEvent):
 
 
 TITLE_LIMIT = 80
+MIN_SENTENCE = 12  # characters; a shorter first sentence says too little
 SENTENCE_ENDS = (". ", "? ", "! ", "; ")
 
 
 def initial_title(task: str) -> str:
     """Return the initial title of a session: the first sentence of its task, shortened for a list."""
-    first = next((part for part in map(str.strip, task[:4000].splitlines()) if part.strip("#*->` ")), "")
-    words = " ".join(first.lstrip("#*->` ").split())
-    if len(words) <= TITLE_LIMIT:
-        return words
-    for end in SENTENCE_ENDS:
-        if 12 <= (place := words.find(end)) < TITLE_LIMIT:
-            return words[:place]
-    return words[: TITLE_LIMIT - 1].rsplit(" ", 1)[0].rstrip(",.:;–-") + "…"
+    first_line = next((part for part in map(str.strip, task[:4000].splitlines()) if part.strip("#*->` ")), "")
+    title = " ".join(first_line.lstrip("#*->` ").split())
+    if len(title) <= TITLE_LIMIT:
+        return title
+    for ending in SENTENCE_ENDS:
+        if MIN_SENTENCE <= (position := title.find(ending)) < TITLE_LIMIT:
+            return title[:position]
+    return title[: TITLE_LIMIT - 1].rsplit(" ", 1)[0].rstrip(",.:;–-") + "…"

@@ -122,13 +122,13 @@ def _run_changes(row: SessionRow, entry: EventRecord) -> dict[str, Any]:
                 "subagent": first_line(subagent),
                 "depth": entry.event.depth,
             }
-            basics = {
+            common = {
                 "folder": folder,
                 "title": first_line(title),
                 "created_at": entry.at,
                 "imported_from": entry.event.imported_from,
             }
-            return basics | origin
+            return common | origin
         case RunStarted(model=model, max_turns=limit, mode=mode):
             started = {
                 "status": "running",

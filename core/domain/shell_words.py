@@ -60,40 +60,40 @@ class ShellWords:
             raise Rejected(f"it is longer than {MAX_LENGTH} characters")
         text = self.text = self.text.lstrip(" \t\n") if "<<" in self.text else self.text.strip(" \t\n")
         commands: list[list[str]] = [[]]
-        last = ""  # the operator before the current command
+        last_operator = ""  # the operator before the current command
         redirected = False
         while self._at < len(text):
-            join = next((join for join in OPERATORS if text.startswith(join, self._at)), "")
+            operator = next((operator for operator in OPERATORS if text.startswith(operator, self._at)), "")
             if text[self._at] in " \t":
                 self._at += 1
             elif text[self._at] == "#":
                 self.note(SPECIAL_CHARACTERS["#"])
                 self._at = end if (end := text.find("\n", self._at)) >= 0 else len(text)
-            elif join:
-                self._at += len(join)
-                if join == "\n" and self._delimiters:
+            elif operator:
+                self._at += len(operator)
+                if operator == "\n" and self._delimiters:
                     self._here_documents()
                 if commands[-1]:
                     commands.append([])
-                    self.joins.append(join)
-                    last, redirected = join, False
-                elif join == "\n":
+                    self.joins.append(operator)
+                    last_operator, redirected = operator, False
+                elif operator == "\n":
                     self.note("it has an empty line")
                 else:
                     raise Rejected("two operators follow each other")
-            elif found := REDIRECTION.match(text, self._at):
+            elif match := REDIRECTION.match(text, self._at):
                 redirected = True
-                self._redirection(found)
+                self._redirection(match)
             else:
                 commands[-1].append(self._word())
             if redirected and not commands[-1]:
                 raise Rejected("it redirects without a command")
         if self._delimiters:
             raise Rejected("a here-document is not closed")
-        if not commands[-1] and last in (";", "\n"):
+        if not commands[-1] and last_operator in (";", "\n"):
             commands.pop()
         if not all(commands):
-            raise Rejected("a command is missing" if last else "it is empty")
+            raise Rejected("a command is missing" if last_operator else "it is empty")
         return [tuple(words) for words in commands]
 
     def include(self, inner: "ShellWords") -> None:
@@ -111,7 +111,7 @@ class ShellWords:
 
     def _word(self) -> str:
         """Return the word at the current position."""
-        text, begin, word, pattern, quoted = self.text, self._at, "", False, False
+        text, start, word, pattern, quoted = self.text, self._at, "", False, False
         while self._at < len(text) and (char := text[self._at]) not in " \t\n;|&<>":
             if char in "'\"":
                 quoted = True
@@ -119,14 +119,14 @@ class ShellWords:
             elif char == "\\":
                 word += self._escaped()
                 quoted = True
-            elif found := EMPTY_BRACES.match(text, self._at):
-                if found[0] == "{}" and begin != self._at:
+            elif match := EMPTY_BRACES.match(text, self._at):
+                if match[0] == "{}" and start != self._at:
                     raise Rejected(SPECIAL_CHARACTERS["{"])
                 self.note(SPECIAL_CHARACTERS["{"])
-                word += found[0]
-                self._at = found.end()
+                word += match[0]
+                self._at = match.end()
             else:
-                self._plain(char, begin == self._at, word)
+                self._plain(char, start == self._at, word)
                 pattern = pattern or char in "*?"
                 word += char
                 self._at += 1
@@ -208,15 +208,15 @@ class ShellWords:
         """Return whether the character here is a word of its own, such as the brackets of `[ -f x ]`."""
         return first and self.text[self._at + 1 : self._at + 2] in ("", " ", "\t", "\n", ";", "|", "&")
 
-    def _redirection(self, found: re.Match[str]) -> None:
-        number, operator = found.groups()
+    def _redirection(self, match: re.Match[str]) -> None:
+        number, operator = match.groups()
         self.note(f"it redirects {'output with >' if '>' in operator else 'input with <'}")
-        self._at = found.end()
+        self._at = match.end()
         if operator in ("<<", "<<-"):
-            if number not in ("", "0") or not (named := DELIMITER.match(self.text, self._at)):
+            if number not in ("", "0") or not (delimiter := DELIMITER.match(self.text, self._at)):
                 raise Rejected("it has a here-document that is not understood")
-            self._delimiters.append((named[2], bool(named[1]), operator == "<<-"))
-            self._at = named.end()
+            self._delimiters.append((delimiter[2], bool(delimiter[1]), operator == "<<-"))
+            self._at = delimiter.end()
             return
         if operator == ">&":
             if self.text[self._at : self._at + 1] not in ("1", "2") or number not in ("", "1", "2"):

@@ -60,10 +60,10 @@ class Outline:
 
 def first_line(text: str | Text) -> str:
     """Return the first non-empty line of a text, shortened to what a row can show."""
-    words = text if isinstance(text, str) else text.head
-    start = words[: OBJECT_LIMIT * 4].strip()
-    first = start.splitlines()[0].rstrip() if start else ""
-    return first if len(first) <= OBJECT_LIMIT else first[: OBJECT_LIMIT - 1] + "…"
+    content = text if isinstance(text, str) else text.head
+    beginning = content[: OBJECT_LIMIT * 4].strip()
+    line = beginning.splitlines()[0].rstrip() if beginning else ""
+    return line if len(line) <= OBJECT_LIMIT else line[: OBJECT_LIMIT - 1] + "…"
 
 
 class StepWriter:
@@ -139,7 +139,7 @@ class StepWriter:
     def mark_proposed(self, numbers: Collection[int]) -> None:
         """Turn open memory rows with these step numbers into proposals that wait for the user's decision."""
         for step in [
-            one for one in self.outline.open.values() if one.number in numbers and one.kind in PROPOSAL_PREFIXES
+            step for step in self.outline.open.values() if step.number in numbers and step.kind in PROPOSAL_PREFIXES
         ]:
             text = first_line(f"{PROPOSAL_PREFIXES[step.kind]}{step.object}")
             self._put(step._replace(kind="proposal", object=text, last_seq=self.entry.seq))

@@ -126,10 +126,10 @@ UNSUCCESSFUL = frozenset({"failed", "stopped", "skipped", "unknown", "unknown-en
 
 def verb(kind: str, status: str) -> str:
     """Return the verb shown before the object of a row."""
-    present, past = VERBS.get(kind, VERBS["tool"])
+    present_tense, past_tense = VERBS.get(kind, VERBS["tool"])
     if status in {"running", "waiting", "queued"}:
-        return present
-    return UNSUCCESSFUL_VERBS.get(kind, past) if status in UNSUCCESSFUL else past
+        return present_tense
+    return UNSUCCESSFUL_VERBS.get(kind, past_tense) if status in UNSUCCESSFUL else past_tense
 
 
 def fold(entry: EventRecord, outline: Outline) -> list[Step]:
@@ -332,12 +332,12 @@ def _request(event: RequestSent, changed: "_StepWriter") -> None:
 
 
 def _reply(event: Replied, changed: "_StepWriter") -> None:
-    spent = event.usage.input + event.usage.output
+    token_count = event.usage.input + event.usage.output
     marks = {"tokens": event.usage.output} if event.usage.output else {}
     topic = first_line(event.reasoning) or first_line(", ".join(call.tool for call in event.calls)) or "the answer"
     cost, priced = event.cost or 0.0, {} if event.cost is None else {"priced": 1}
     if (
-        not changed.close("request", "done", object=topic, metrics=marks, tokens=spent, cost=cost)
+        not changed.close("request", "done", object=topic, metrics=marks, tokens=token_count, cost=cost)
         and event.reasoning.head
     ):
         changed.add("thinking", "done", object=topic, numbered=True, metrics=marks)  # imported: no RequestSent
@@ -345,11 +345,11 @@ def _reply(event: Replied, changed: "_StepWriter") -> None:
         changed.add("notice", "done", object=first_line(event.note))
     if event.text.head:
         changed.add("reply", "done", object=first_line(event.text))
-    changed.add_run_metrics(thoughts=1, tokens=spent, cost=cost, **priced)
+    changed.add_run_metrics(thoughts=1, tokens=token_count, cost=cost, **priced)
 
 
 def _compact(event: ContextCompacted, changed: "_StepWriter") -> None:
-    spent = event.usage.input + event.usage.output
+    token_count = event.usage.input + event.usage.output
     marks = {
         "before": event.tokens_before,
         "after": event.tokens_after,
@@ -358,8 +358,8 @@ def _compact(event: ContextCompacted, changed: "_StepWriter") -> None:
     }
     changed.open("compaction", key="compaction")
     cost = event.cost or 0.0
-    changed.close("compaction", "done", object=first_line(event.reason), metrics=marks, tokens=spent, cost=cost)
-    changed.add_run_metrics(tokens=spent, cost=cost)
+    changed.close("compaction", "done", object=first_line(event.reason), metrics=marks, tokens=token_count, cost=cost)
+    changed.add_run_metrics(tokens=token_count, cost=cost)
 
 
 def _pause(reason: str, changed: "_StepWriter") -> None:

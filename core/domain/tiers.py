@@ -52,7 +52,7 @@ class Tiers:
             "mid": (self.mid, self.small, self.frontier),
             "frontier": (self.frontier, self.mid, self.small),
         }
-        return next((found for found in order.get(tier, ()) if found), ())
+        return next((models for models in order.get(tier, ()) if models), ())
 
 
 NO_TIERS: Final = Tiers()

@@ -27,8 +27,8 @@ def load_trusted_programs() -> tuple[TrustedProgram, ...]:
     """Read the table."""
     text = (resources.files("resources") / "safety" / "trusted_files.toml").read_text("utf-8")
     return tuple(
-        TrustedProgram(one["name"], one["effect"], tuple(one["files"]), one["source"])
-        for one in tomllib.loads(text)["program"]
+        TrustedProgram(row["name"], row["effect"], tuple(row["files"]), row["source"])
+        for row in tomllib.loads(text)["program"]
     )
 
 

@@ -43,14 +43,14 @@ class UntrustedFile:
 
 def root_sources(sources: Iterable[str]) -> tuple[str, ...]:
     """Return where untrusted content came from in the first place: for a file, what its writer had read."""
-    found = dict.fromkeys(source.rpartition(WRITTEN_AFTER)[2] for source in sources)
-    return tuple(found)[:MAX_SOURCES]
+    roots = dict.fromkeys(source.rpartition(WRITTEN_AFTER)[2] for source in sources)
+    return tuple(roots)[:MAX_SOURCES]
 
 
 def untrusted_file_label(name: str, sources: Iterable[str], more: int = 0) -> str:
     """Return the label of a file as an untrusted source. `more` counts further files that were read with it."""
-    others = f" and {more:,} more" if more else ""
-    return f"file: {name}{others}{WRITTEN_AFTER}{', '.join(root_sources(sources))}"
+    suffix = f" and {more:,} more" if more else ""
+    return f"file: {name}{suffix}{WRITTEN_AFTER}{', '.join(root_sources(sources))}"
 
 
 @dataclass(frozen=True, slots=True)

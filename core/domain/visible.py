@@ -77,26 +77,26 @@ def cut_lines(text: str, limit: int = LINE_LIMIT) -> str:
 def _write_out(text: str, is_kept: Callable[[re.Match[str]], bool]) -> str:
     """Write out the hidden characters of a text but those for which `is_kept` returns True."""
 
-    def written(found: re.Match[str]) -> str:
-        char = found[0]
-        if (char.isprintable() and not _ANY_INVISIBLE.match(char)) or is_kept(found):
+    def escape(match: re.Match[str]) -> str:
+        char = match[0]
+        if (char.isprintable() and not _ANY_INVISIBLE.match(char)) or is_kept(match):
             return char
         return f"⟦U+{ord(char):04X}⟧"
 
     return "\n".join(
-        line if line.isprintable() and not _ANY_INVISIBLE.search(line) else _UNUSUAL.sub(written, line)
+        line if line.isprintable() and not _ANY_INVISIBLE.search(line) else _UNUSUAL.sub(escape, line)
         for line in text.split("\n")
     )
 
 
-def _is_kept_in_text(found: re.Match[str]) -> bool:
-    char, text, at = found[0], found.string, found.start()
-    before = text[at - 1] if at else ""
-    after = text[at + 1] if at + 1 < len(text) else ""
+def _is_kept_in_text(match: re.Match[str]) -> bool:
+    char, text, position = match[0], match.string, match.start()
+    previous = text[position - 1] if position else ""
+    following = text[position + 1] if position + 1 < len(text) else ""
     if char in _PICTURE_FORMS:
-        return bool(before) and (before in "0123456789#*" or unicodedata.category(before) in {"So", "Sm"})
+        return bool(previous) and (previous in "0123456789#*" or unicodedata.category(previous) in {"So", "Sm"})
     if char in _JOINERS:
-        return _joins(before) and _joins(after)
+        return _joins(previous) and _joins(following)
     return unicodedata.category(char) == "Zs" or bool(_PICTOGRAPHS.match(char))
 
 
@@ -106,7 +106,7 @@ def _joins(char: str) -> bool:
     return char == "\ufe0f" or bool(_JOINING_SCRIPTS.match(char)) or unicodedata.category(char) in {"So", "Sk"}
 
 
-def _is_never_kept(_found: re.Match[str]) -> bool:
+def _is_never_kept(_match: re.Match[str]) -> bool:
     return False
 
 
@@ -114,5 +114,5 @@ def _count_spaces(run: re.Match[str]) -> str:
     """Write a run of spaces as counts; one that ends with a line feed keeps it, so that the next line is one."""
     end = "\n" if run[0].startswith("\n") else ""
     spaces = run[0].removesuffix(end)
-    counts = ((same[0][0], len(same[0])) for same in re.finditer(r" +|\t+|\n+", spaces))
+    counts = ((group[0][0], len(group[0])) for group in re.finditer(r" +|\t+|\n+", spaces))
     return "".join(f"⟦U+{ord(space):04X}{f'×{count}' if count > 1 else ''}⟧" for space, count in counts) + end

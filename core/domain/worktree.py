@@ -32,7 +32,7 @@ class Worktree:
 
 def worktree_notice(event: WorktreeCreated) -> str:
     """Return the timeline text for a new worktree."""
-    where = (
+    description = (
         f"works in a git worktree of {event.repository}, on the new branch {event.branch} from {event.base_commit[:8]}"
     )
-    return f"{where}. It is kept: `git merge {event.branch}` merges it, `journeyman worktree remove` removes it"
+    return f"{description}. It is kept: `git merge {event.branch}` merges it, `journeyman worktree remove` removes it"

@@ -21,53 +21,50 @@ SessionPair = tuple[SessionRow, SessionRow]
 COLUMNS: Final = ("step", "kind", "object", "status", "seconds", "tokens")
 
 
-def to_markdown(sides: SessionPair, found: Alignment, clean: Redact) -> str:
+def to_markdown(rows: SessionPair, alignment: Alignment, redact: Redact) -> str:
     """Return the comparison as Markdown: totals, memories and skills that only one session had, and paired steps."""
-    names = [plain_line(clean(row.title or row.id)) for row in sides]
+    names = [plain_line(redact(row.title or row.id)) for row in rows]
     lines = [f"# {names[0]} and {names[1]}", "", f"| | {names[0]} | {names[1]} |", "|---|---|---|"]
-    figures = zip(_figures(sides[0], found.a), _figures(sides[1], found.b), strict=True)
-    lines += [f"| {name} | {plain_line(one)} | {plain_line(other)} |" for (name, one), (_, other) in figures]
-    lines += ["", f"{found.equal} of {len(found.pairs)} steps are equal."]
-    for name, had in zip(names, _only(found), strict=True):
-        lines += [f"- Only in {name}: {plain_line(clean(what))}" for what in had]
+    figures = zip(_figures(rows[0], alignment.a), _figures(rows[1], alignment.b), strict=True)
+    lines += [f"| {name} | {plain_line(left)} | {plain_line(right)} |" for (name, left), (_, right) in figures]
+    lines += ["", f"{alignment.equal} of {len(alignment.pairs)} steps are equal."]
+    for name, unique in zip(names, _unique_knowledge(alignment), strict=True):
+        lines += [f"- Only in {name}: {plain_line(redact(entry))}" for entry in unique]
     lines += ["", f"| | {names[0]} | {names[1]} |", "|---|---|---|"]
-    for place, pair in enumerate(found.pairs):
-        mark = (
-            "first difference"
-            if place == found.first_difference
-            else ""
-            if pair.equal and pair.same_status
-            else "differs"
-        )
-        lines.append(f"| {mark} | {_step_cell(pair.a, clean)} | {_step_cell(pair.b, clean)} |")
+    for index, pair in enumerate(alignment.pairs):
+        if index == alignment.first_difference:
+            mark = "first difference"
+        else:
+            mark = "" if pair.equal and pair.same_status else "differs"
+        lines.append(f"| {mark} | {_step_cell(pair.a, redact)} | {_step_cell(pair.b, redact)} |")
     return "\n".join(lines) + "\n"
 
 
-def to_csv(sides: SessionPair, found: Alignment, clean: Redact) -> str:
+def to_csv(rows: SessionPair, alignment: Alignment, redact: Redact) -> str:
     """Return the comparison as CSV, one row for each pair of steps."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(["equal", *(f"{side}_{name}" for side in ("left", "right") for name in COLUMNS)])
-    for pair in found.pairs:
-        cells = [visible(str(value)) for step in (pair.a, pair.b) for value in _values(step, clean)]
+    for pair in alignment.pairs:
+        cells = [visible(str(value)) for step in (pair.a, pair.b) for value in _values(step, redact)]
         writer.writerow(["yes" if pair.equal else "no", *escape_formulas(cells)])
     return text.getvalue()
 
 
-def to_json(sides: SessionPair, found: Alignment, clean: Redact) -> str:
+def to_json(rows: SessionPair, alignment: Alignment, redact: Redact) -> str:
     """Return the whole comparison as JSON."""
-    had = _only(found)
-    whole = {
+    unique = _unique_knowledge(alignment)
+    document = {
         "sessions": [
-            {"session": row.id, "title": clean(row.title), "status": row.status, "only_here": list(map(clean, only))}
+            {"session": row.id, "title": redact(row.title), "status": row.status, "only_here": list(map(redact, only))}
             | dict(_figures(row, totals))
-            for row, totals, only in zip(sides, (found.a, found.b), had, strict=True)
+            for row, totals, only in zip(rows, (alignment.a, alignment.b), unique, strict=True)
         ],
-        "equal": found.equal,
-        "first_difference": found.first_difference,
-        "pairs": [_pair(pair, clean) for pair in found.pairs],
+        "equal": alignment.equal,
+        "first_difference": alignment.first_difference,
+        "pairs": [_pair(pair, redact) for pair in alignment.pairs],
     }
-    return json.dumps(whole, indent=2, ensure_ascii=False) + "\n"
+    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
 
 
 COMPARISON_FORMATS: Final[Mapping[str, Callable[[SessionPair, Alignment, Redact], str]]] = MappingProxyType(
@@ -86,35 +83,35 @@ def _figures(row: SessionRow, totals: RunTotals) -> Iterator[tuple[str, str]]:
     yield "cost (USD)", f"{totals.cost:.4f}" if row.cost else "unknown"
 
 
-def _only(found: Alignment) -> tuple[list[str], list[str]]:
+def _unique_knowledge(alignment: Alignment) -> tuple[list[str], list[str]]:
     """Return two lists: the memories and skills that only the first session had, and those only the second had."""
-    a, b = found.used_a.without(found.used_b), found.used_b.without(found.used_a)
+    a, b = alignment.used_a.without(alignment.used_b), alignment.used_b.without(alignment.used_a)
     return _describe(a), _describe(b)
 
 
-def _describe(learnt: UsedKnowledge) -> list[str]:
-    memories = [f"the memory “{text}”" for text in learnt.memories.values()]
-    return memories + [f"the skill {name}, version {version}" for name, version in learnt.skills.items()]
+def _describe(knowledge: UsedKnowledge) -> list[str]:
+    memories = [f"the memory “{text}”" for text in knowledge.memories.values()]
+    return memories + [f"the skill {name}, version {version}" for name, version in knowledge.skills.items()]
 
 
-def _step_cell(step: Step | None, clean: Redact) -> str:
+def _step_cell(step: Step | None, redact: Redact) -> str:
     if step is None:
         return "—"
-    return plain_line(f"{step.number} {verb(step.kind, step.status)} {clean(step.object)} ({step.status})")
+    return plain_line(f"{step.number} {verb(step.kind, step.status)} {redact(step.object)} ({step.status})")
 
 
-def _values(step: Step | None, clean: Redact) -> tuple[object, ...]:
+def _values(step: Step | None, redact: Redact) -> tuple[object, ...]:
     if step is None:
         return ("",) * len(COLUMNS)
-    return step.number, step.kind, clean(step.object), step.status, f"{_seconds(step):.3f}", step.tokens
+    return step.number, step.kind, redact(step.object), step.status, f"{_seconds(step):.3f}", step.tokens
 
 
-def _pair(pair: AlignedPair, clean: Redact) -> dict[str, Any]:
-    sides = {
-        name: dict(zip(COLUMNS, _values(step, clean), strict=True)) if step else None
+def _pair(pair: AlignedPair, redact: Redact) -> dict[str, Any]:
+    cells = {
+        name: dict(zip(COLUMNS, _values(step, redact), strict=True)) if step else None
         for name, step in (("left", pair.a), ("right", pair.b))
     }
-    return {"equal": pair.equal, **sides}
+    return {"equal": pair.equal, **cells}
 
 
 def _seconds(step: Step) -> float:

@@ -34,7 +34,8 @@ from core.timeline.run_alignment import Alignment
 from core.workspace.threads import await_to_completion, run_in_thread
 
 T = TypeVar("T")
-PIECE_LENGTH = 1 << 16  # characters passed from the export thread at a time
+CHUNK_LENGTH = 1 << 16  # characters passed from the export thread at a time
+PROGRESS_MARK = "."  # a chunk of a preview, which has no text: progress is reported after it
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,13 +90,13 @@ class ExchangeService:
         """
         if self._receiver and self._receiver.port == port:
             return
-        before, self._receiver = self._receiver, None
-        if before:
-            await before.close()
+        previous, self._receiver = self._receiver, None
+        if previous:
+            await previous.close()
         if port:
-            made = TraceReceiver(self._journal, report)
-            await made.listen(port)
-            self._receiver = made
+            receiver = TraceReceiver(self._journal, report)
+            await receiver.listen(port)
+            self._receiver = receiver
 
     async def send_traces(self, address: str, report: Callable[[BaseException], None]) -> None:
         """Send traces of our own sessions to an OTLP collector until canceled."""
@@ -108,16 +109,16 @@ class ExchangeService:
             forget()
 
     async def stream_export(
-        self, session: str, format_name: str, on_piece: Callable[[str], None], *, keep_secrets: bool
+        self, session: str, format_name: str, on_chunk: Callable[[str], None], *, keep_secrets: bool
     ) -> Counter[str]:
-        """Pass an export to `on_piece` piece by piece. Return how many secrets of each kind were removed."""
+        """Pass an export to `on_chunk` chunk by chunk. Return how many secrets of each kind were removed."""
         return await self._run_export(
-            session, keep_secrets, self._exporter(format_name).write, on_piece, lambda done, size: None
+            session, keep_secrets, self._exporter(format_name).write, on_chunk, lambda done, total: None
         )
 
     async def export(
         self, session: str, format_name: str, path: Path, *, keep_secrets: bool = False,
-        on_progress: ImportProgressCallback = lambda done, size: None,
+        on_progress: ImportProgressCallback = lambda done, total: None,
     ) -> ExportResult:  # fmt: skip
         """Write an export to a file, which is replaced only once the export is complete."""
         exporter = self._exporter(format_name)
@@ -132,25 +133,25 @@ class ExchangeService:
             raise _write_error(path, error) from error
 
     async def preview_export(
-        self, session: str, on_progress: ImportProgressCallback = lambda done, size: None
+        self, session: str, on_progress: ImportProgressCallback = lambda done, total: None
     ) -> ExportPreview:
         """Go through an export without writing it."""
         cleaner = ExportRedactor(Redactor(await self._known_secrets()))
         facts, sessions = await self._run_in_thread(session, cleaner, _redact_all, lambda _: None, on_progress)
         return ExportPreview(facts, sessions, cleaner.counts, tuple(cleaner.samples))
 
-    async def export_comparison(self, sides: SessionPair, found: Alignment, path: Path) -> ExportResult:
+    async def export_comparison(self, rows: SessionPair, alignment: Alignment, path: Path) -> ExportResult:
         """Write a comparison of two sessions in the format that the file extension names."""
         write = COMPARISON_FORMATS.get(path.suffix.removeprefix(".").lower())
         if write is None:
-            ends = ", ".join(f".{name}" for name in COMPARISON_FORMATS)
-            raise Problem(f"{path.name} does not name a known format.", "", f"Use one of the extensions {ends}.")
+            extensions = ", ".join(f".{name}" for name in COMPARISON_FORMATS)
+            raise Problem(f"{path.name} does not name a known format.", "", f"Use one of the extensions {extensions}.")
         cleaner = ExportRedactor(Redactor(await self._known_secrets()))
 
         def work() -> None:
             with replace_atomically(path) as part:
                 part.write_text(
-                    write(sides, found, cleaner.redact_text), encoding="utf-8", errors="replace", newline="\n"
+                    write(rows, alignment, cleaner.redact_text), encoding="utf-8", errors="replace", newline="\n"
                 )
 
         try:
@@ -162,7 +163,7 @@ class ExchangeService:
     async def import_file(
         self,
         path: Path,
-        on_progress: ImportProgressCallback = lambda done, size: None,
+        on_progress: ImportProgressCallback = lambda done, total: None,
         on_session: SessionCallback = lambda session: None,
     ) -> SessionImportResult:
         """Import everything in a file that is new.
@@ -210,17 +211,17 @@ class ExchangeService:
 
     async def _run_export(
         self, session: str, keep_secrets: bool, write: Callable[[ExportSource], Iterator[str]],
-        on_piece: Callable[[str], object], on_progress: ImportProgressCallback,
+        on_chunk: Callable[[str], object], on_progress: ImportProgressCallback,
     ) -> Counter[str]:  # fmt: skip
         cleaner = ExportRedactor(None if keep_secrets else Redactor(await self._known_secrets()))
-        await self._run_in_thread(session, cleaner, write, on_piece, on_progress)
+        await self._run_in_thread(session, cleaner, write, on_chunk, on_progress)
         return cleaner.counts
 
     async def _run_in_thread(
         self, session: str, cleaner: ExportRedactor, write: Callable[[ExportSource], Iterator[str]],
-        on_piece: Callable[[str], object], on_progress: ImportProgressCallback,
+        on_chunk: Callable[[str], object], on_progress: ImportProgressCallback,
     ) -> tuple[int, int]:  # fmt: skip
-        """Run an export in a separate thread, so that runs go on, and piece by piece, so that it can be canceled.
+        """Run an export in a separate thread, so that runs go on, and chunk by chunk, so that it can be canceled.
 
         Return the number of events and of sessions.
         """
@@ -228,19 +229,19 @@ class ExchangeService:
             reader = await run_in_thread(thread, self._open_reader)
             try:
                 source = await run_in_thread(thread, partial(ExportSource, reader, session, cleaner))
-                pieces = write(source)
-                while piece := await run_in_thread(thread, partial(_next_pieces, pieces)):
-                    await run_in_thread(thread, partial(on_piece, piece))
+                chunks = write(source)
+                while chunk := await run_in_thread(thread, partial(_next_chunk, chunks)):
+                    await run_in_thread(thread, partial(on_chunk, chunk))
                     on_progress(source.events_read, source.event_count)
                 return source.event_count, len(source.sessions)
             finally:
                 await await_to_completion(run_in_thread(thread, reader.close))
 
     def _exporter(self, form: str) -> Exporter:
-        found = self._exporters.get(form)
-        if found is None:
+        exporter = self._exporters.get(form)
+        if exporter is None:
             raise Problem(f"There is no export format {form!r}.", "", f"Use one of: {', '.join(self._exporters)}.")
-        return found
+        return exporter
 
 
 def _write_error(path: Path, error: OSError) -> Problem:
@@ -248,20 +249,20 @@ def _write_error(path: Path, error: OSError) -> Problem:
 
 
 def _redact_all(source: ExportSource) -> Iterator[str]:
-    """Redact every event. Yield a dot every 200 events, so that progress is shown and the preview can be canceled."""
+    """Redact every event. Yield a mark every 200 events, so that progress is shown and the preview can be canceled."""
     for row in source.sessions:
         for entry in source.events(row):
             if entry.seq % 200 == 0:
-                yield "."
+                yield PROGRESS_MARK
 
 
-def _next_pieces(pieces: Iterator[str]) -> str:
-    """Return the next pieces joined, about `PIECE_LENGTH` characters; an empty string at the end."""
-    found: list[str] = []
+def _next_chunk(chunks: Iterator[str]) -> str:
+    """Return the next chunks joined, about `CHUNK_LENGTH` characters; an empty string at the end."""
+    parts: list[str] = []
     size = 0
-    for piece in pieces:
-        found.append(piece)
-        size += len(piece)
-        if size >= PIECE_LENGTH or piece == ".":
+    for chunk in chunks:
+        parts.append(chunk)
+        size += len(chunk)
+        if size >= CHUNK_LENGTH or chunk == PROGRESS_MARK:
             break
-    return "".join(found)
+    return "".join(parts)

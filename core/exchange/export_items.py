@@ -192,32 +192,32 @@ class ExportItemBuilder:
             event.stop_reason, calls,
         )  # fmt: skip
         yield from self._next(answered)
-        self._calls |= {act.call.id: act for act in calls}
+        self._calls |= {item.call.id: item for item in calls}
 
     def _update_call(self, event: SessionEvent, at: int) -> bool:
         """Update the call that the event belongs to. Return whether the event needs no note of its own."""
-        act = self._calls.get(getattr(event, "call_id", ""))
+        item = self._calls.get(getattr(event, "call_id", ""))
         if isinstance(event, PermissionRequested | PermissionDecided):
             return self._update_permission(event)
-        if act is None:
+        if item is None:
             return False
         match event:
             case CallStarted(step_kind=kind, object=what):
-                act.at, act.kind, act.object = at, kind, what
+                item.at, item.kind, item.object = at, kind, what
             case ToolReturned(output=output, failed=failed, exit_code=code):
-                act.status, act.output, act.exit_code = "failed" if failed else "done", output.head, code
-                act.ended = at
+                item.status, item.output, item.exit_code = "failed" if failed else "done", output.head, code
+                item.ended = at
             case CallRefused(reason=reason):
-                act.status, act.output, act.ended = "refused", reason.head, at
+                item.status, item.output, item.ended = "refused", reason.head, at
             case FileChanged(path=path, added=added, removed=removed):
-                before = act.files.get(path, (0, 0))
-                act.files[path] = (before[0] + added, before[1] + removed)
+                before = item.files.get(path, (0, 0))
+                item.files[path] = (before[0] + added, before[1] + removed)
             case SubagentStarted(child_session=child, subagent=called):
-                act.child_session, act.subagent = child, called
+                item.child_session, item.subagent = child, called
             case QuestionAsked(question=question):
-                act.kind, act.question = "question", "\n".join(part.text for part in question.all_questions())
+                item.kind, item.question = "question", "\n".join(part.text for part in question.all_questions())
             case QuestionAnswered(answer=answer):
-                act.answer, act.status, act.ended = answer_text(answer), "done", at
+                item.answer, item.status, item.ended = answer_text(answer), "done", at
             case DecisionMade() | IssueReported() | UntrustedContentRead():
                 return isinstance(event, UntrustedContentRead)
             case _:
@@ -228,18 +228,18 @@ class ExportItemBuilder:
         if isinstance(event, PermissionRequested):
             self._requests[event.request.id] = event.request.call_id
             return True
-        act = self._calls.get(self._requests.pop(event.request_id, ""))
-        if act:
-            act.answer = "allowed by you" if event.allowed else "denied by you"
-        return act is not None
+        item = self._calls.get(self._requests.pop(event.request_id, ""))
+        if item:
+            item.answer = "allowed by you" if event.allowed else "denied by you"
+        return item is not None
 
 
 def group_events(entries: Iterable[EventRecord]) -> Iterator[ExportItem]:
     """Yield the items of a whole event log."""
-    story = ExportItemBuilder()
+    builder = ExportItemBuilder()
     for entry in entries:
-        yield from story.add(entry)
-    yield from story.flush()
+        yield from builder.add(entry)
+    yield from builder.flush()
 
 
 def note_text(event: SessionEvent) -> str:

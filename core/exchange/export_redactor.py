@@ -57,18 +57,20 @@ class ExportRedactor:
         """Return the text with each secret replaced by a placeholder."""
         if self._redactor is None or not text:
             return text
-        found = self._redactor.findings(text)
-        if not found:
+        findings = self._redactor.findings(text)
+        if not findings:
             return text
-        ends = [0, *(each.end for each in found)]
-        starts = [*(each.start for each in found), len(text)]
+        ends = [0, *(finding.end for finding in findings)]
+        starts = [*(finding.start for finding in findings), len(text)]
         # The context of a sample ends at the next secret: the detector would not recognize a truncated one.
-        between = [text[end:start] for end, start in zip(ends, starts, strict=True)]
-        for place, each in enumerate(found):
-            self.counts[each.kind] += 1
+        contexts = [text[end:start] for end, start in zip(ends, starts, strict=True)]
+        for index, finding in enumerate(findings):
+            self.counts[finding.kind] += 1
             if len(self.samples) < MAX_SAMPLES:
-                shown = f"{between[place][-CONTEXT_LENGTH:]}[{each.kind} removed]{between[place + 1][:CONTEXT_LENGTH]}"
-                self.samples.append(RemovedSecret(each.kind, self.session, self.seq, " ".join(shown.split())))
+                sample = (
+                    f"{contexts[index][-CONTEXT_LENGTH:]}[{finding.kind} removed]{contexts[index + 1][:CONTEXT_LENGTH]}"
+                )
+                self.samples.append(RemovedSecret(finding.kind, self.session, self.seq, " ".join(sample.split())))
         return self._redactor.redact(text)
 
     def redact_json(self, text: str) -> str:
@@ -117,8 +119,8 @@ class ExportRedactor:
         changes: dict[str, Any] = {}
         for field in fields(value):
             old = getattr(value, field.name)
-            named = field.name in {"blob", "before", "after"} and isinstance(old, str)
-            new = contents(old) if named else self._value(old, contents, field.name)
+            is_blob = field.name in {"blob", "before", "after"} and isinstance(old, str)
+            new = contents(old) if is_blob else self._value(old, contents, field.name)
             if new is not old and new != old:
                 changes[field.name] = new
         return replace(value, **changes) if changes else value
@@ -141,8 +143,8 @@ class ExportRedactor:
         """Redact a value, also if only its key shows that it is a secret: the pair is checked as written in JSON."""
         cleaned = self._plain(value)
         if isinstance(value, str) and cleaned == value and self._redactor:
-            written = f'"{key}": "{value}"'
-            if found := self._redactor.findings(written):
-                self.redact_text(written)
-                return f"[{found[0].kind} removed]"
+            pair = f'"{key}": "{value}"'
+            if findings := self._redactor.findings(pair):
+                self.redact_text(pair)
+                return f"[{findings[0].kind} removed]"
         return cleaned

@@ -26,10 +26,10 @@ class ExportSource:
         self._reader = reader
         self.redactor = cleaner
         self._bodies: dict[str, str] = {}
-        found = reader.session(session)
-        if found is None:
+        row = reader.session(session)
+        if row is None:
             raise Problem(f"There is no session {session}.", "", "List them with `journeyman sessions`.")
-        self.sessions = list(_family(reader, found))
+        self.sessions = list(_family(reader, row))
         self.events_read = 0
 
     @property
@@ -91,16 +91,16 @@ def referenced_blobs(event: Any) -> list[str]:
     """Return the hashes of the blobs that an event or a nested value refers to, each once."""
     match event:
         case Attachment(blob=blob):
-            found = [blob]
+            hashes = [blob]
         case FileChanged(before=before, after=after):
-            found = [before, after]
+            hashes = [before, after]
         case FilesRewound(files=files):
-            found = [name for file in files for name in (file.before, file.after)]
+            hashes = [name for file in files for name in (file.before, file.after)]
         case _:
             parts = (getattr(event, field.name) for field in fields(event)) if is_dataclass(event) else ()
             tuples = (part for part in parts if isinstance(part, tuple))
-            found = [name for part in tuples for item in part if is_dataclass(item) for name in referenced_blobs(item)]
-    return list(dict.fromkeys(filter(None, found)))
+            hashes = [name for part in tuples for item in part if is_dataclass(item) for name in referenced_blobs(item)]
+    return list(dict.fromkeys(filter(None, hashes)))
 
 
 def _family(reader: Reader, row: SessionRow) -> Iterator[SessionRow]:

@@ -38,8 +38,8 @@ def read_in_process(path: Path, database: Path, stopped: Callable[[], bool]) -> 
                 if stopped():
                     process.stdin.close()
             if part is None or not part.last:
-                why = "The process that reads the file ended unexpectedly."
-                raise Problem(f"{path.name} was imported only in part.", why, "Import it again.")
+                cause = "The process that reads the file ended unexpectedly."
+                raise Problem(f"{path.name} was imported only in part.", cause, "Import it again.")
         finally:
             process.kill()
 
@@ -62,8 +62,8 @@ def _read_message(pipe: IO[bytes]) -> Any:
 def encode_batch(part: ImportBatch) -> tuple[Any, ...]:
     """Return a batch as plain values. Decoding an event from its stored form is faster than unpickling it."""
     packed = {
-        session: ([(fact.at, fact.kind, fact.payload) for fact in many.events], many.blobs)
-        for session, many in part.events.items()
+        session: ([(fact.at, fact.kind, fact.payload) for fact in events.events], events.blobs)
+        for session, events in part.events.items()
     }
     return packed, part._replace(events={})
 

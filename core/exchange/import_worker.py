@@ -27,8 +27,8 @@ def main() -> None:
     threading.Thread(target=_wait, args=(stopped,), daemon=True).start()
     try:
         importer = detect_importer(path)
-        known = ImportedSessions(lambda: Reader(database), importer.agent)
-        for part in TranscriptReader(path, importer, known.id_of, known.last_import).read_all(stopped.is_set):
+        imported = ImportedSessions(lambda: Reader(database), importer.agent)
+        for part in TranscriptReader(path, importer, imported.id_of, imported.last_import).read_all(stopped.is_set):
             write_message(encode_batch(part), out)
     except Problem as problem:
         write_message(problem, out)

@@ -45,7 +45,7 @@ class ImportedSessions:
 
 def last_import_event(reader: Reader, session: str) -> TranscriptImported | None:
     """Return the last import event of a session, or None."""
-    found = reader.last_event_of(session, "transcript_imported")
-    if not found:
+    fields = reader.last_event_of(session, "transcript_imported")
+    if not fields:
         return None
-    return TranscriptImported(**{name: found[name] for name in TranscriptImported.__slots__ if name in found})
+    return TranscriptImported(**{name: fields[name] for name in TranscriptImported.__slots__ if name in fields})

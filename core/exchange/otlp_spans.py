@@ -31,24 +31,24 @@ class OtlpSpan:
 
 def from_json(request: Any) -> list[OtlpSpan]:
     """Return the spans of an export request in JSON. Malformed parts are skipped."""
-    found: list[OtlpSpan] = []
+    spans: list[OtlpSpan] = []
     for resource in _list(request, "resourceSpans"):
         for scope in _list(resource, "scopeSpans"):
-            maker = scope.get("scope")
-            name = str(maker.get("name") or "") if isinstance(maker, dict) else ""
-            found += [span for plain in _list(scope, "spans") if (span := _span_from_json(plain, name))]
-    return found
+            instrumentation = scope.get("scope")
+            name = str(instrumentation.get("name") or "") if isinstance(instrumentation, dict) else ""
+            spans += [span for plain in _list(scope, "spans") if (span := _span_from_json(plain, name))]
+    return spans
 
 
 def from_protobuf(body: bytes) -> list[OtlpSpan]:
     """Return the spans of an export request in protobuf. Raises ValueError if it is malformed."""
     resources = (value for number, value in fields(body) if number == 1)
     scopes = [list(fields(value)) for resource in resources for number, value in fields(resource) if number == 2]
-    found: list[OtlpSpan] = []
+    spans: list[OtlpSpan] = []
     for scope in scopes:
         name = next((_text(dict(fields(value)).get(1)) for number, value in scope if number == 1), "")
-        found += [_span_from_fields(value, name) for number, value in scope if number == 2]
-    return [span for span in found if span.trace and span.id]
+        spans += [_span_from_fields(value, name) for number, value in scope if number == 2]
+    return [span for span in spans if span.trace and span.id]
 
 
 def fields(body: Any) -> Iterator[tuple[int, Any]]:
@@ -92,8 +92,8 @@ def _span_from_fields(body: bytes, scope: str) -> OtlpSpan:
 
 
 def _pair(body: bytes, depth: int) -> tuple[str, Any]:
-    found = dict(fields(body))
-    return _text(found.get(1, b"")), _any(found.get(2, b""), depth)
+    values = dict(fields(body))
+    return _text(values.get(1, b"")), _any(values.get(2, b""), depth)
 
 
 def _any(body: bytes, depth: int) -> Any:
@@ -124,7 +124,9 @@ def _span_from_json(plain: Any, scope: str) -> OtlpSpan | None:
         return None
     status = plain.get("status") if isinstance(plain.get("status"), dict) else {}
     assert isinstance(status, dict)
-    attributes = {str(each.get("key")): _plain(each.get("value"), 0) for each in _list(plain, "attributes")}
+    attributes = {
+        str(attribute.get("key")): _plain(attribute.get("value"), 0) for attribute in _list(plain, "attributes")
+    }
     return OtlpSpan(
         str(plain["traceId"]).lower(), str(plain["spanId"]).lower(), str(plain.get("parentSpanId") or "").lower(),
         str(plain.get("name") or ""), _time(plain.get("startTimeUnixNano")), _time(plain.get("endTimeUnixNano")),
@@ -152,8 +154,8 @@ def _plain(value: Any, depth: int) -> Any:
 
 
 def _list(plain: Any, name: str) -> list[Any]:
-    found = plain.get(name) if isinstance(plain, dict) else None
-    return [item for item in found if isinstance(item, dict)] if isinstance(found, list) else []
+    items = plain.get(name) if isinstance(plain, dict) else None
+    return [item for item in items if isinstance(item, dict)] if isinstance(items, list) else []
 
 
 def _integer(value: Any) -> int:

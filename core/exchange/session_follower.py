@@ -38,10 +38,14 @@ class SessionFollower:
     """
 
     def __init__(
-        self, home: Path, imports: SessionImporter, written: Callable[[], None], report: Callable[[BaseException], None]
+        self,
+        home: Path,
+        imports: SessionImporter,
+        on_written: Callable[[], None],
+        report: Callable[[BaseException], None],
     ) -> None:
         self._pollers = [(TranscriptPoller(home, importer.default_locations), importer) for importer in FOLLOWABLE]
-        self._imports, self._written, self._report = imports, written, report
+        self._imports, self._on_written, self._report = imports, on_written, report
         self._followed: dict[Path, _Followed] = {}
         self._ignored: set[Path] = set()
         self._stale: list[ImportedSessions] = []
@@ -87,9 +91,11 @@ class SessionFollower:
         """Import what is new in a file. A file that was replaced is read from its beginning."""
         followed = self._followed.pop(path, None)
         if followed is None:
-            known = self._imports.imported_sessions(importer.agent)
-            reading = TranscriptReader(path, importer, known.id_of, known.last_import, importer.follow(path))
-            followed = _Followed(known, reading, self._imports.new_writer())
+            imported = self._imports.imported_sessions(importer.agent)
+            transcript_reader = TranscriptReader(
+                path, importer, imported.id_of, imported.last_import, importer.follow(path)
+            )
+            followed = _Followed(imported, transcript_reader, self._imports.new_writer())
         self._followed[path] = followed
         followed.quiet = 0
         try:
@@ -98,7 +104,7 @@ class SessionFollower:
             await self._unfollow(path, thread)
             await self._import_new(path, importer, thread)
 
-    async def _write(self, path: Path, parts: Iterator[ImportBatch], thread: ThreadPoolExecutor) -> None:
+    async def _write(self, path: Path, batches: Iterator[ImportBatch], thread: ThreadPoolExecutor) -> None:
         """Store batches of a file.
 
         A file that cannot be read is not followed any more. If the data file cannot be written, the transcript is
@@ -106,9 +112,9 @@ class SessionFollower:
         """
         writer = self._followed[path].writer
         try:
-            while part := await run_in_thread(thread, partial(next, parts, None)):
-                await writer.write(part)
-                self._written()
+            while batch := await run_in_thread(thread, partial(next, batches, None)):
+                await writer.write(batch)
+                self._on_written()
         except Problem as problem:
             if writer.intact:
                 self._ignored.add(path)

@@ -110,11 +110,11 @@ class SessionImporter:
         if path.stat().st_size >= LARGE_TRANSCRIPT:
             yield from read_in_process(path, self._reader.path, stopped)
             return
-        known = self.imported_sessions(importer.agent)
+        imported = self.imported_sessions(importer.agent)
         try:
-            yield from TranscriptReader(path, importer, known.id_of, known.last_import).read_all(stopped)
+            yield from TranscriptReader(path, importer, imported.id_of, imported.last_import).read_all(stopped)
         finally:
-            known.close()
+            imported.close()
 
     async def _import_journeyman_file(
         self, path: Path, on_progress: ImportProgressCallback, thread: ThreadPoolExecutor
@@ -130,19 +130,19 @@ class SessionImporter:
         await self._purge([row.id for row in rows])
         size, bytes_read = (await run_in_thread(thread, path.stat)).st_size, 0
         batches: Iterator[journeyman.ExportedBatch] = journeyman.read_batches(path)
-        written: list[str] = []
+        new_sessions: list[str] = []
         try:
             while batch := await run_in_thread(thread, partial(next, batches, None)):
-                if batch.session not in written:
-                    written.append(batch.session)
-                many = await run_in_thread(thread, partial(encode_batch, batch.events, batch.blobs))
-                await self._journal.append_batch(batch.session, many)
+                if batch.session not in new_sessions:
+                    new_sessions.append(batch.session)
+                encoded = await run_in_thread(thread, partial(encode_batch, batch.events, batch.blobs))
+                await self._journal.append_batch(batch.session, encoded)
                 bytes_read += batch.bytes
                 on_progress(min(bytes_read, size), size)
             for name in names:
                 await self._journal.append_timed(name, self._closing_events(name, path, checked[name]))
         except BaseException:
-            await await_to_completion(self._purge_written(written))
+            await await_to_completion(self._purge_written(new_sessions))
             raise
         return SessionImportResult(names[0], names, journeyman.AGENT, sum(checked.values()))
 

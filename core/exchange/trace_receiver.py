@@ -76,8 +76,8 @@ class TraceReceiver:
         async with self._lock:
             for builder in self._builders.values():
                 builder.finish()
-            for known in (self._builders, self._closed, self._ids):
-                known.clear()
+            for state in (self._builders, self._closed, self._ids):
+                state.clear()
             try:
                 await self._write()
             except (Problem, *MALFORMED_ERRORS) as problem:
@@ -107,17 +107,17 @@ class TraceReceiver:
             OpenTelemetryImporter.agent, trace, self._add_event, self._id_of
         )
         while len(self._builders) > MAX_OPEN_TRACES:
-            silent = next(iter(self._builders))
-            self._closed[silent] = self._builders.pop(silent)
-            self._closed[silent].finish()
+            oldest = next(iter(self._builders))
+            self._closed[oldest] = self._builders.pop(oldest)
+            self._closed[oldest].finish()
         while len(self._closed) > MAX_CLOSED_TRACES:
             self._drop_trace(next(iter(self._closed)))
         return self._builders[trace]
 
     def _drop_trace(self, trace: str) -> None:
         """Drop the state of a trace. Its later spans start a new session."""
-        for known in (self._builders, self._closed, self._ids):
-            known.pop(trace, None)
+        for state in (self._builders, self._closed, self._ids):
+            state.pop(trace, None)
 
     def _id_of(self, key: str) -> str:
         return self._ids.setdefault(key, session_id())
@@ -170,17 +170,17 @@ class TraceReceiver:
     async def _handle_request(self, reader: StreamReader, writer: StreamWriter) -> bool:
         """Handle one request. Return whether the connection stays open."""
         head = await reader.readuntil(b"\r\n\r\n")
-        first, *lines = head.decode("latin-1").split("\r\n")
-        method, _, rest = first.partition(" ")
+        request_line, *lines = head.decode("latin-1").split("\r\n")
+        method, _, target = request_line.partition(" ")
         headers = {name.strip().lower(): value.strip() for name, _, value in (line.partition(":") for line in lines)}
         kind = headers.get("content-type", "").split(";")[0].strip().lower()
         try:
-            path = self._check_request(method, rest.split(" ")[0], headers, kind)
+            path = self._check_request(method, target.split(" ")[0], headers, kind)
             body = _decompressed(await _body(reader, headers), headers.get("content-encoding", "").lower())
             if path == PATHS[0]:
                 await await_to_completion(self.ingest(_spans(body, kind)))
-        except _HttpError as refused:
-            await _refuse(reader, writer, refused)
+        except _HttpError as http_error:
+            await _refuse(reader, writer, http_error)
             return False
         except Problem as problem:
             self._report_once(problem)
@@ -259,10 +259,10 @@ def _decompressed(body: bytes, coding: str) -> bytes:
     return plain
 
 
-async def _refuse(reader: StreamReader, writer: StreamWriter, refused: _HttpError) -> None:
+async def _refuse(reader: StreamReader, writer: StreamWriter, error: _HttpError) -> None:
     """Send an error reply, then read on for a while: most clients read the reply only after sending everything."""
-    status, why = refused.args
-    await _respond(writer, status, "text/plain", str(why).encode("utf-8", "replace"), "Connection: close\r\n")
+    status, message = error.args
+    await _respond(writer, status, "text/plain", str(message).encode("utf-8", "replace"), "Connection: close\r\n")
     writer.write_eof()
     remaining = DRAIN_LIMIT
     with suppress(TimeoutError):
@@ -271,7 +271,7 @@ async def _refuse(reader: StreamReader, writer: StreamWriter, refused: _HttpErro
                 remaining -= len(part)
 
 
-async def _respond(writer: StreamWriter, status: str, kind: str, body: bytes, more: str = "") -> None:
-    head = f"HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {len(body)}\r\n{more}\r\n"
+async def _respond(writer: StreamWriter, status: str, kind: str, body: bytes, extra_headers: str = "") -> None:
+    head = f"HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {len(body)}\r\n{extra_headers}\r\n"
     writer.write(head.encode("latin-1", "replace") + body)
     await writer.drain()

@@ -55,9 +55,9 @@ class TraceSender:
         entry = update.entry
         event = self._cleaner.redact_event(load_texts(entry.event, self._kept), lambda name: name)
         entry = type(entry)(entry.session, entry.seq, entry.run, entry.at, event)
-        made = list(self._spans[row.id].add(entry))
-        if made:
-            self._waiting.extend(made)
+        spans = list(self._spans[row.id].add(entry))
+        if spans:
+            self._waiting.extend(spans)
             self._has_spans.set()
 
     async def run(self) -> None:
@@ -83,20 +83,20 @@ class TraceSender:
                 ]
             }
         )
-        why = ""
-        for wait in (*RETRY_DELAYS_S, 0.0):
+        cause = ""
+        for delay_s in (*RETRY_DELAYS_S, 0.0):
             try:
                 response = await client.post(self._url, content=body, headers={"Content-Type": "application/json"})
                 if response.is_success:
                     self._reported = False
                     return
-                why = f"The collector returned HTTP {response.status_code}."
+                cause = f"The collector returned HTTP {response.status_code}."
                 if response.status_code < 500 and response.status_code != 429:
                     break
             except httpx.HTTPError as error:
-                why = f"{type(error).__name__}: {error}".rstrip(": ")
-            await asyncio.sleep(wait)
+                cause = f"{type(error).__name__}: {error}".rstrip(": ")
+            await asyncio.sleep(delay_s)
         if not self._reported:
             self._reported = True
-            do = "Start the collector, or clear its address in Settings under Network."
-            self._report(Problem(f"Traces could not be sent to {self._url}.", why, do))
+            fix = "Start the collector, or clear its address in Settings under Network."
+            self._report(Problem(f"Traces could not be sent to {self._url}.", cause, fix))

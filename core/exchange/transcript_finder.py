@@ -20,11 +20,11 @@ class TranscriptFile(NamedTuple):
 
 def find_transcripts(home: Path) -> list[TranscriptFile]:
     """Return the transcripts below a home folder, newest first. No file is opened."""
-    found: list[TranscriptFile] = []
+    transcripts: list[TranscriptFile] = []
     for importer in IMPORTERS:
-        of_one = [each for pattern in importer.default_locations for each in _matching(home, pattern, importer.agent)]
-        found += sorted(of_one, key=lambda each: -each.modified_at)[:MAX_PER_AGENT]
-    return sorted(found, key=lambda each: -each.modified_at)
+        files = [file for pattern in importer.default_locations for file in _matching(home, pattern, importer.agent)]
+        transcripts += sorted(files, key=lambda file: -file.modified_at)[:MAX_PER_AGENT]
+    return sorted(transcripts, key=lambda file: -file.modified_at)
 
 
 def _matching(home: Path, pattern: str, agent: str) -> Iterator[TranscriptFile]:

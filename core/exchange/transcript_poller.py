@@ -28,19 +28,19 @@ class TranscriptPoller:
 
         The first poll returns the files that changed within the last hour.
         """
-        everything = self._polls % FULL_SCAN_INTERVAL == 0
-        first = self._polls == 0
+        is_full_scan = self._polls % FULL_SCAN_INTERVAL == 0
+        is_first_poll = self._polls == 0
         self._polls += 1
         since = self._clock() - RECENT_S
-        found: list[Path] = []
+        changed: list[Path] = []
         for tree in self._trees:
-            for path in tree.files(everything, since):
-                mark = _stamp(path)
-                if mark and mark != self._stamps.get(path):
-                    self._stamps[path] = mark
-                    if not first or mark[2] >= since * 1e9:
-                        found.append(path)
-        return found
+            for path in tree.files(is_full_scan, since):
+                stamp = _stamp(path)
+                if stamp and stamp != self._stamps.get(path):
+                    self._stamps[path] = stamp
+                    if not is_first_poll or stamp[2] >= since * 1e9:
+                        changed.append(path)
+        return changed
 
 
 class _Folder:

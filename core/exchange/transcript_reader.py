@@ -78,13 +78,12 @@ def detect_importer(path: Path) -> Importer:
     for importer in IMPORTERS:
         if importer.recognizes(path, head):
             return importer
-    what = (
-        "It is an SQLite database of an unknown program"
-        if head.startswith(MAGIC)
-        else ("Its format is unknown" if head.strip() else "It is empty")
-    )
+    if head.startswith(MAGIC):
+        cause = "It is an SQLite database of an unknown program."
+    else:
+        cause = "Its format is unknown." if head.strip() else "It is empty."
     names = ", ".join(["Journeyman", *sorted(importer.agent for importer in IMPORTERS)])
-    raise Problem(f"{path.name} cannot be imported.", f"{what}.", f"Choose a session of {names}.")
+    raise Problem(f"{path.name} cannot be imported.", cause, f"Choose a session of {names}.")
 
 
 def _head(path: Path) -> bytes:
@@ -135,17 +134,17 @@ class TranscriptReader:
 
     def read_all(self, stopped: Callable[[], bool]) -> Iterator[ImportBatch]:
         """Yield all batches until `stopped` returns true, then the last one. Raise errors in the file only after it."""
-        wrong = None
+        failure = None
         try:
             for part in self.read_new():
                 yield part
                 if stopped():
                     break
         except Problem as problem:
-            wrong = problem
+            failure = problem
         yield self.finish()
-        if wrong:
-            raise wrong
+        if failure:
+            raise failure
 
     def read_new(self) -> Iterator[ImportBatch]:
         """Yield everything new in batches. Call `finish` afterward, even if stopped early: it stores the position."""
@@ -165,8 +164,8 @@ class TranscriptReader:
         if len(self._positions) == 1 and (position := next(iter(self._positions.values()))).records < position.skip:
             raise self._changed("It contains fewer records than were imported before.")
         if not self._positions:
-            why = f"It contains no records of {self._importer.agent}."
-            raise Problem(f"{self._path.name} cannot be imported.", why, "")
+            cause = f"It contains no records of {self._importer.agent}."
+            raise Problem(f"{self._path.name} cannot be imported.", cause, "")
         yield self._take_batch()
 
     def flush(self) -> ImportBatch:
@@ -183,15 +182,15 @@ class TranscriptReader:
         except Problem as problem:
             if not self.sessions:
                 raise
-            found = problem.details
-            raise Problem(f"{self._path.name} was imported only in part.", found.cause, found.fix) from problem
+            details = problem.details
+            raise Problem(f"{self._path.name} was imported only in part.", details.cause, details.fix) from problem
         except MALFORMED_ERRORS as error:
-            why = f"It does not match the transcript format of {self._importer.agent} ({error})."
-            what = "was imported only in part" if self.sessions else "cannot be imported"
-            raise Problem(f"{self._path.name} {what}.", why, "") from error
+            cause = f"It does not match the transcript format of {self._importer.agent} ({error})."
+            outcome = "was imported only in part" if self.sessions else "cannot be imported"
+            raise Problem(f"{self._path.name} {outcome}.", cause, "") from error
         except OSError as error:
-            why = f"{error.strerror or error}."
-            raise Problem(f"{self._path.name} could not be read to its end.", why, "Import it again.") from error
+            cause = f"{error.strerror or error}."
+            raise Problem(f"{self._path.name} could not be read to its end.", cause, "Import it again.") from error
 
     def finish(self) -> ImportBatch:
         """Close all sessions and return the last batch, which also stores how far each session was read."""
@@ -222,12 +221,12 @@ class TranscriptReader:
         builder = self._builders[key]
         if not builder.has_events():
             return
-        kept = {form: count - position.before.get(form, 0) for form, count in builder.unrecognized.items()}
-        kept = {form: count for form, count in kept.items() if count > 0 and not more}
+        unrecognized = {form: count - position.before.get(form, 0) for form, count in builder.unrecognized.items()}
+        unrecognized = {form: count for form, count in unrecognized.items() if count > 0 and not more}
         digest = position.running.hexdigest()
-        read = TranscriptImported(str(self._path), position.records, kept, digest, more)
+        event = TranscriptImported(str(self._path), position.records, unrecognized, digest, more)
         position.noted = position.records
-        self._add_event(key, builder.latest, read, MappingProxyType({}))
+        self._add_event(key, builder.latest, event, MappingProxyType({}))
 
     def _convert(self, record: TranscriptRecord) -> None:
         if record.key != self._key:
@@ -238,10 +237,10 @@ class TranscriptReader:
         builder.record_count += 1
         position.running.update(record.identity or record.raw)
         try:
-            understood = self._importer.convert(record, builder, self._referenced)
+            is_recognized = self._importer.convert(record, builder, self._referenced)
         except MALFORMED_ERRORS:  # a foreign record may have any shape
-            understood = False
-        if not understood:
+            is_recognized = False
+        if not is_recognized:
             builder.keep_unrecognized(_record_type(record), record.raw.decode())
         if position.records == position.skip:
             self._reach_new_records(position, builder)
@@ -255,8 +254,8 @@ class TranscriptReader:
 
     def _referenced(self, key: str) -> SessionBuilder:
         """Return a session that the records of the current one refer to, such as a sub-agent."""
-        self._current[1].builders[key] = found = self._builder(key)
-        return found
+        self._current[1].builders[key] = builder = self._builder(key)
+        return builder
 
     def _reach_new_records(self, position: _ReadPosition, builder: SessionBuilder) -> None:
         """Check that the skipped records are the ones imported before, and repeat the end of that import.
@@ -269,9 +268,9 @@ class TranscriptReader:
             each.finish()
         position.before = {} if position.cut else dict(builder.unrecognized)  # an interrupted import stored no counts
 
-    def _changed(self, why: str) -> Problem:
-        do = "Delete the imported session, then import the file again."
-        return Problem(f"{self._path.name} has changed since it was imported.", why, do)
+    def _changed(self, cause: str) -> Problem:
+        fix = "Delete the imported session, then import the file again."
+        return Problem(f"{self._path.name} has changed since it was imported.", cause, fix)
 
     def _builder(self, key: str) -> SessionBuilder:
         if key not in self._builders:
@@ -297,26 +296,30 @@ class TranscriptReader:
             self._pending.contents.setdefault(session, {}).update(contents)
 
     def _take_batch(self) -> ImportBatch:
-        full, self._pending = self._pending, _PendingBatch()
-        packed = {session: encode_batch(facts, full.contents.get(session, {})) for session, facts in full.facts.items()}
-        return ImportBatch(self._bytes_read, self._size, full.count, packed, tuple(self.sessions))
+        batch, self._pending = self._pending, _PendingBatch()
+        packed = {
+            session: encode_batch(facts, batch.contents.get(session, {})) for session, facts in batch.facts.items()
+        }
+        return ImportBatch(self._bytes_read, self._size, batch.count, packed, tuple(self.sessions))
 
 
 def _record_type(record: TranscriptRecord) -> str:
     """Return the type that an unrecognized record names, for the counts in the import event."""
     value = record.value
     if not isinstance(value, dict):
-        return "not JSON" if value is None else "span" if isinstance(value, OtlpSpan) else "not an object"
+        if isinstance(value, OtlpSpan):
+            return "span"
+        return "not JSON" if value is None else "not an object"
     payload = value.get("payload")
     inner = payload.get("type") or payload.get("role") if isinstance(payload, dict) else None
     names = (
         value.get("type") or value.get("kind") or value.get("role") or value.get("source"),
         inner or value.get("subtype"),
     )
-    found = "/".join(name for name in names if isinstance(name, str) and name)[:60]
-    return found.encode("utf-8", "replace").decode() or "record"
+    label = "/".join(name for name in names if isinstance(name, str) and name)[:60]
+    return label.encode("utf-8", "replace").decode() or "record"
 
 
 def _size(path: Path) -> int:
-    beside = (path.with_suffix("") / "subagents").glob("*.jsonl")
-    return path.stat().st_size + sum(each.stat().st_size for each in beside)
+    subagent_files = (path.with_suffix("") / "subagents").glob("*.jsonl")
+    return path.stat().st_size + sum(file.stat().st_size for file in subagent_files)

@@ -19,7 +19,7 @@ class TranscriptWriter:
         if not self.intact:
             return 0
         self.intact = False
-        for session, many in part.events.items():
-            await self._journal.append_batch(session, many)
+        for session, events in part.events.items():
+            await self._journal.append_batch(session, events)
         self.intact = True
         return part.added

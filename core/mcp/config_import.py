@@ -42,12 +42,12 @@ def parse_servers(text: str, name: str = "") -> tuple[ImportedMcpServer, ...]:
         raise Problem("This is not valid JSON.", f"{error}.", EXPECTED_FORMAT) from None
     if not isinstance(plain, dict):
         raise Problem("This does not describe any MCP servers.", "", EXPECTED_FORMAT)
-    found = next((plain[key] for key in SERVER_LIST_KEYS if isinstance(plain.get(key), dict)), plain)
-    if "command" in found or any(key in found for key in URL_KEYS):
-        found = {name or str(found.get("name") or "server"): found}
-    if not found or len(found) > MAX_SERVERS or not all(isinstance(one, dict) for one in found.values()):
+    servers = next((plain[key] for key in SERVER_LIST_KEYS if isinstance(plain.get(key), dict)), plain)
+    if "command" in servers or any(key in servers for key in URL_KEYS):
+        servers = {name or str(servers.get("name") or "server"): servers}
+    if not servers or len(servers) > MAX_SERVERS or not all(isinstance(server, dict) for server in servers.values()):
         raise Problem("This does not describe any MCP servers.", "", EXPECTED_FORMAT)
-    return tuple(_server(str(title), one) for title, one in found.items())
+    return tuple(_server(str(title), server) for title, server in servers.items())
 
 
 def server_from_input(

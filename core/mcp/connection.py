@@ -283,14 +283,14 @@ class McpConnection:
         cause = task.exception() if task and task.done() and not task.cancelled() else None
         status = self._http.last_error_status if self._http else 0
         cause = cause or (error if self.server.url else None)
-        late = "" if self._done.is_set() else f"It did not respond within {START_TIMEOUT_S:g} s."
-        details = self._redact(describe_error(cause, status) if cause else late)
+        timeout_note = "" if self._done.is_set() else f"It did not respond within {START_TIMEOUT_S:g} s."
+        details = self._redact(describe_error(cause, status) if cause else timeout_note)
         if self.server.url:
             fix = "Check its URL and key in the settings, page MCP servers."
             return Problem(f"The MCP server {name} {event}.", details, fix)
         with suppress(OSError):
-            printed = self._redact(self._log.read_text("utf-8", "replace")[-LOG_READ:]).strip().splitlines()
-            details += f" Last output: {printed[-1][:LOG_SHOWN]}" if printed else ""
+            log_lines = self._redact(self._log.read_text("utf-8", "replace")[-LOG_READ:]).strip().splitlines()
+            details += f" Last output: {log_lines[-1][:LOG_SHOWN]}" if log_lines else ""
         return Problem(f"The MCP server {name} {event}.", details.strip(), f"See its log: {self._log}.")
 
     def _redact(self, text: str) -> str:
@@ -317,14 +317,14 @@ def _truncate_log(log: Path) -> None:
 
 async def _list_tools(client: "Client") -> dict[str, McpToolSettings]:
     """List all tools, page by page."""
-    found: list[McpToolSettings] = []
+    definitions: list[McpToolSettings] = []
     cursor: str | None = None
     for _ in range(MAX_PAGES):
         page = await client.list_tools(cursor=cursor, cache_mode="refresh")
         for tool in page.tools:
             schema = (tool.meta or {}).get(ORIGINAL_SCHEMA, tool.input_schema)
-            found.append(stored_definition(tool.name, tool.description or "", schema))
+            definitions.append(stored_definition(tool.name, tool.description or "", schema))
         cursor = page.next_cursor
         if not cursor:
             break
-    return tools_by_name(found)
+    return tools_by_name(definitions)

@@ -63,8 +63,9 @@ class CallElicitation:
         for message, url in pages:
             if url_rejection(url) or await self._ask_to_open(message, url) != "accept":
                 return False
-        done = await self._ask_user(page_question(self._server, "Have you finished on the page?", "", (DONE, NOT_DONE)))
-        return done is not None and done.option == DONE
+        question = page_question(self._server, "Have you finished on the page?", "", (DONE, NOT_DONE))
+        answer = await self._ask_user(question)
+        return answer is not None and answer.option == DONE
 
     async def _ask_to_open(self, message: str, url: str) -> str:
         answer = await self._ask_user(page_question(self._server, message, url))

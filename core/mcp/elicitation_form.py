@@ -64,9 +64,9 @@ class ElicitationForm:
 
     def question(self, error: str = "") -> Question:
         """Return the question for the user; `error` is what was wrong with the previous answer, if anything."""
-        one = f"{self.fields[0].question_part().text}. " if len(self.fields) == 1 else ""
+        field_text = f"{self.fields[0].question_part().text}. " if len(self.fields) == 1 else ""
         correction = f"{error} " if error else ""
-        reason = f"{correction}{one}The MCP server {self.server} asks this, not the agent. {SECRETS_WARNING}"
+        reason = f"{correction}{field_text}The MCP server {self.server} asks this, not the agent. {SECRETS_WARNING}"
         parts = tuple(field.question_part() for field in self.fields)
         if not parts:
             return Question("", self.message, reason, (QuestionOption(YES),), free_text=False, mcp_server=self.server)
@@ -131,10 +131,12 @@ def url_rejection(url: str) -> str:
     """Return why a URL must not be opened; empty if it is acceptable."""
     try:
         parts = urlsplit(url)
-        good = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0 and bool(ascii_url(url))
+        is_valid = (
+            parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0 and bool(ascii_url(url))
+        )
     except ValueError:
-        good = False
-    if not good or len(url) > MAX_MESSAGE or visible(url) != url or re.search(r"[\s\\]", url):
+        is_valid = False
+    if not is_valid or len(url) > MAX_MESSAGE or visible(url) != url or re.search(r"[\s\\]", url):
         return "it is not an http or https URL"
     return "it has a user name before its host" if "@" in parts.netloc else ""
 
@@ -149,9 +151,9 @@ def ascii_url(url: str) -> str:
     return parts._replace(netloc=f"{host.encode('idna').decode()}{port}").geturl()
 
 
-def _field(name: str, about: dict[str, Any], needed: bool) -> ElicitationField | None:
-    kind, values, hints = about.get("type", "string"), {}, []
-    source = about.get("items", {}) if kind == "array" else about
+def _field(name: str, schema: dict[str, Any], needed: bool) -> ElicitationField | None:
+    kind, values, hints = schema.get("type", "string"), {}, []
+    source = schema.get("items", {}) if kind == "array" else schema
     if kind == "boolean":
         values = {YES: True, NO: False}
     elif isinstance(source, dict):
@@ -160,18 +162,18 @@ def _field(name: str, about: dict[str, Any], needed: bool) -> ElicitationField |
         return None
     if len(values) > MAX_OPTIONS:
         return None
-    title = _single_line(str(about.get("title") or name), MAX_TITLE)
-    if description := _single_line(str(about.get("description") or ""), MAX_TITLE):
+    title = _single_line(str(schema.get("title") or name), MAX_TITLE)
+    if description := _single_line(str(schema.get("description") or ""), MAX_TITLE):
         title = f"{title}: {description}" if description.casefold() != title.casefold() else title
-    hints += [_type_text(kind, about)] if not values else []
-    if (default := about.get("default")) not in (None, "", []):
+    hints += [_type_text(kind, schema)] if not values else []
+    if (default := schema.get("default")) not in (None, "", []):
         defaults = default if isinstance(default, list) else [default]
         default_label = ", ".join(label for label, value in values.items() if value in defaults)
         hints.append(f"default: {default_label or _single_line(str(default), 80)}")
         needed = False
     elif not needed:
         hints.append("optional")
-    return ElicitationField(str(name), title, kind, about, needed, values, ", ".join(filter(None, hints)))
+    return ElicitationField(str(name), title, kind, schema, needed, values, ", ".join(filter(None, hints)))
 
 
 def _values(source: dict[str, Any]) -> dict[str, Any]:
@@ -179,10 +181,10 @@ def _values(source: dict[str, Any]) -> dict[str, Any]:
     titled = source.get("oneOf") or source.get("anyOf")
     names = source.get("enumNames")
     if isinstance(titled, list):
-        pairs = [(one.get("title"), one.get("const")) for one in titled if isinstance(one, dict)]
-    elif isinstance(found := source.get("enum"), list):
-        titles = names if isinstance(names, list) and len(names) == len(found) else found
-        pairs = list(zip(titles, found, strict=True))
+        pairs = [(choice.get("title"), choice.get("const")) for choice in titled if isinstance(choice, dict)]
+    elif isinstance(enum := source.get("enum"), list):
+        titles = names if isinstance(names, list) and len(names) == len(enum) else enum
+        pairs = list(zip(titles, enum, strict=True))
     else:
         return {}
     values: dict[str, Any] = {}
@@ -195,15 +197,15 @@ def _values(source: dict[str, Any]) -> dict[str, Any]:
     return values
 
 
-def _type_text(kind: str, about: dict[str, Any]) -> str:
-    low, high = about.get("minimum"), about.get("maximum")
+def _type_text(kind: str, schema: dict[str, Any]) -> str:
+    low, high = schema.get("minimum"), schema.get("maximum")
     if kind in ("integer", "number"):
         word = "a whole number" if kind == "integer" else "a number"
         bounds = [f"from {low:g}" if _is_number(low) else "", f"to {high:g}" if _is_number(high) else ""]
         return " ".join([word, *filter(None, bounds)])
     formats = {"email": "an email address", "uri": "a URL", "date": "a date such as 2030-01-31",
                "date-time": "a time such as 2030-01-31T18:30:00"}  # fmt: skip
-    return formats.get(str(about.get("format")), "")
+    return formats.get(str(schema.get("format")), "")
 
 
 def _field_answers(answer: Answer, fields: int) -> list[SubAnswer]:
@@ -219,8 +221,8 @@ def _field_answers(answer: Answer, fields: int) -> list[SubAnswer]:
 
 def _typed_options(values: Mapping[str, Any], text: str) -> list[str]:
     """Return the options that match typed text, which may contain several separated by commas."""
-    typed = {word.strip().casefold() for word in (text, *text.split(","))} - {""}
-    return [label for label in values if label.casefold() in typed]
+    entries = {word.strip().casefold() for word in (text, *text.split(","))} - {""}
+    return [label for label in values if label.casefold() in entries]
 
 
 def _check_count(schema: Mapping[str, Any], values: list[str]) -> list[str]:
@@ -277,6 +279,6 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def _single_line(text: str, most: int) -> str:
-    shown = " ".join(visible(text).split())
-    return shown if len(shown) <= most else shown[: most - 1] + "…"
+def _single_line(text: str, limit: int) -> str:
+    line = " ".join(visible(text).split())
+    return line if len(line) <= limit else line[: limit - 1] + "…"

@@ -47,11 +47,11 @@ class _LimitedStream(httpx2.AsyncByteStream):
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         size = 0
-        async for piece in self._stream:
-            size += len(piece)
+        async for chunk in self._stream:
+            size += len(chunk)
             if size > MAX_RESPONSE_BYTES:
                 raise httpx2.DecodingError(f"its response is larger than {MAX_RESPONSE_BYTES >> 20} MiB")
-            yield piece
+            yield chunk
 
     async def aclose(self) -> None:
         await self._stream.aclose()

@@ -23,21 +23,21 @@ class LimitedTextStream(TextReceiveStream):
 
     def __post_init__(self, *options: Any) -> None:
         super().__post_init__(*options)
-        self._begun: list[str] = []  # pieces of the line that has not ended
-        self._begun_chars = 0
+        self._partial_line: list[str] = []  # pieces of the line that has not ended
+        self._partial_chars = 0
 
     async def receive(self) -> str:
         while True:
-            piece = await super().receive()
-            lines, newline, rest = piece.rpartition("\n")
+            chunk = await super().receive()
+            lines, newline, unfinished = chunk.rpartition("\n")
             if newline:
-                received = "".join((*self._begun, lines, newline))
-                self._begun, self._begun_chars = [rest], len(rest)
+                received = "".join((*self._partial_line, lines, newline))
+                self._partial_line, self._partial_chars = [unfinished], len(unfinished)
                 return received
-            self._begun.append(piece)
-            self._begun_chars += len(piece)
-            if self._begun_chars > MAX_LINE_CHARS:
-                self._begun.clear()
+            self._partial_line.append(chunk)
+            self._partial_chars += len(chunk)
+            if self._partial_chars > MAX_LINE_CHARS:
+                self._partial_line.clear()
                 await self.aclose()  # The library would otherwise read on until the server ends.
                 raise LineTooLongError
 

@@ -40,29 +40,30 @@ async def list_mentions(server: str, client: "Client") -> McpMentions:
     resources = (await client.list_resources()).resources[:MAX_MENTIONS] if capabilities.resources else []
     prompts = (await client.list_prompts()).prompts[:MAX_MENTIONS] if capabilities.prompts else []
     resource_mentions = (
-        McpMention(server, str(one.uri), _clean_description(one.description or one.name)) for one in resources
+        McpMention(server, str(resource.uri), _clean_description(resource.description or resource.name))
+        for resource in resources
     )
     prompt_mentions = (
         McpMention(
             server,
-            one.name,
-            _clean_description(one.description or ""),
-            tuple(argument.name for argument in one.arguments or ()),
+            prompt.name,
+            _clean_description(prompt.description or ""),
+            tuple(argument.name for argument in prompt.arguments or ()),
         )
-        for one in prompts
+        for prompt in prompts
     )
     return McpMentions(tuple(filter(_is_typeable, resource_mentions)), tuple(filter(_is_typeable, prompt_mentions)))
 
 
 def resource_text(read: "ReadResourceResult") -> str:
     """Return the text of a resource; binary parts are replaced by a note."""
-    words = [getattr(part, "text", None) for part in read.contents]
-    return "\n".join(word if isinstance(word, str) else "[a binary file]" for word in words)
+    texts = [getattr(part, "text", None) for part in read.contents]
+    return "\n".join(text if isinstance(text, str) else "[a binary file]" for text in texts)
 
 
-def prompt_text(found: "GetPromptResult") -> str:
+def prompt_text(result: "GetPromptResult") -> str:
     """Return the text of all messages of a prompt."""
-    return "\n\n".join(part.content.text for part in found.messages if part.content.type == "text")
+    return "\n\n".join(message.content.text for message in result.messages if message.content.type == "text")
 
 
 def _is_typeable(mention: McpMention) -> bool:

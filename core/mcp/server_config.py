@@ -42,8 +42,9 @@ async def resolve_server(
         return expand_variables(text, server.name, environment)
 
     values: dict[str, str] = {}
-    for one in server.variables:
-        values[one.name] = expand(one.value) if one.value else await _secret(server, one.name, secrets)
+    for variable in server.variables:
+        name = variable.name
+        values[name] = expand(variable.value) if variable.value else await _secret(server, name, secrets)
     url, args = expand(server.url), tuple(_expand_home(expand(arg)) for arg in server.args)
     if url:
         check_address(url, server.allow_http, "MCP server")
@@ -55,13 +56,13 @@ async def resolve_server(
 def expand_variables(text: str, server: str, environment: Mapping[str, str]) -> str:
     """Expand `${NAME}` and `${NAME:-default}` in a text. Raises `Problem` if a variable without default is not set."""
 
-    def value(found: re.Match[str]) -> str:
-        if name := environment.get(found[1]) or found[2]:
-            return name
-        do = "Set it in the environment that Journeyman is started from."
-        raise Problem(f"The variable {found[1]} is not set.", f"The MCP server {server} uses it.", do)
+    def expand(match: re.Match[str]) -> str:
+        if value := environment.get(match[1]) or match[2]:
+            return value
+        fix = "Set it in the environment that Journeyman is started from."
+        raise Problem(f"The variable {match[1]} is not set.", f"The MCP server {server} uses it.", fix)
 
-    return VARIABLE.sub(value, text)
+    return VARIABLE.sub(expand, text)
 
 
 def _expand_home(text: str) -> str:

@@ -5,6 +5,7 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from time import monotonic
 from typing import Any
@@ -65,16 +66,17 @@ class McpServers:
 
     def find(self, name: str) -> McpServerSettings:
         """Return a server's configuration. Raises `Problem` if there is none with this name."""
-        found = next((one for one in self.all() if one.name == name), None)
-        if found is None:
+        server = next((server for server in self.all() if server.name == name), None)
+        if server is None:
             raise Problem(f"There is no MCP server {name!r}.", "", "To list them: journeyman mcp list.")
-        return found
+        return server
 
     def save(self, server: McpServerSettings) -> None:
         """Save a server's configuration, replacing one with the same name."""
-        servers = [server if one.name == server.name else one for one in self.all()]
-        added = () if any(one.name == server.name for one in self.all()) else (server,)
-        self._settings.change(mcp_servers=(*servers, *added))
+        servers = [server if existing.name == server.name else existing for existing in self.all()]
+        if server not in servers:
+            servers.append(server)
+        self._settings.change(mcp_servers=tuple(servers))
         self._notify()
 
     def states(self) -> McpServerStates:
@@ -100,7 +102,7 @@ class McpServers:
     ) -> McpToolResult:
         """Call a tool. If its definition is not the one that the user accepted, ask the user first."""
         server = self.find(name)
-        accepted = next((one for one in server.tools if one.name == tool), None)
+        accepted = next((entry for entry in server.tools if entry.name == tool), None)
         if accepted is None or not (server.enabled and accepted.enabled):
             raise Problem(f"The tool {tool} of {name} is disabled.", "", "Use another tool.")
         connection = await self._connected(server)
@@ -112,29 +114,29 @@ class McpServers:
     async def list_mentions(self) -> McpMentions:
         """List the resources and prompts of all enabled servers, starting them. Servers that fail are left out."""
 
-        async def of(server: McpServerSettings) -> McpMentions:
+        async def mentions_of(server: McpServerSettings) -> McpMentions:
             with suppress(Problem):  # the failure shows in its state
                 return await (await self._connected(server)).list_mentions()
             return McpMentions()
 
-        found = await asyncio.gather(*(of(server) for server in self.all() if server.enabled))
-        return McpMentions(
-            tuple(each for one in found for each in one.resources), tuple(each for one in found for each in one.prompts)
-        )
+        results = await asyncio.gather(*(mentions_of(server) for server in self.all() if server.enabled))
+        resources = chain.from_iterable(mentions.resources for mentions in results)
+        prompts = chain.from_iterable(mentions.prompts for mentions in results)
+        return McpMentions(tuple(resources), tuple(prompts))
 
     async def read_resource(self, name: str, uri: str) -> str:
         return await (await self._connected(self.find(name))).read_resource(uri)
 
-    async def get_prompt(self, name: str, prompt: str, words: Sequence[str]) -> str:
-        """Return a prompt's text. `words` are its arguments in order; the last argument takes all remaining words."""
+    async def get_prompt(self, name: str, prompt: str, arguments: Sequence[str]) -> str:
+        """Return a prompt's text. `arguments` are words in order; the last parameter takes all remaining words."""
         connection = await self._connected(self.find(name))
-        found = next((each for each in (await connection.list_mentions()).prompts if each.name == prompt), None)
-        if found is None:
+        mention = next((entry for entry in (await connection.list_mentions()).prompts if entry.name == prompt), None)
+        if mention is None:
             raise Problem(f"{name} has no prompt {prompt!r}.", "", "Type / to list its prompts.")
-        parameters = found.arguments
-        values = [*words[: len(parameters) - 1], " ".join(words[len(parameters) - 1 :])] if parameters else []
+        parameters = mention.arguments
+        values = [*arguments[: len(parameters) - 1], " ".join(arguments[len(parameters) - 1 :])] if parameters else []
         return await connection.get_prompt(
-            prompt, {parameter: word for parameter, word in zip(parameters, values, strict=False) if word}
+            prompt, {parameter: value for parameter, value in zip(parameters, values, strict=False) if value}
         )
 
     async def connect_separately(self, server: McpServerSettings) -> McpConnection:
@@ -212,8 +214,8 @@ class McpServers:
 
     def _record_failure(self, name: str, problem: Problem, first_delay: float) -> None:
         times = self._failed[name].times + 1 if name in self._failed else 0
-        wait = min(RESTART_DELAY_S * 2**times, MAX_RESTART_DELAY_S) if times else first_delay
-        self._failed[name] = _FailedServer(times, self._clock() + wait, problem)
+        delay_s = min(RESTART_DELAY_S * 2**times, MAX_RESTART_DELAY_S) if times else first_delay
+        self._failed[name] = _FailedServer(times, self._clock() + delay_s, problem)
         self._notify()
 
     def _state(self, name: str) -> McpServerState:

@@ -27,11 +27,11 @@ def stored_definition(name: str, description: str, schema: Any) -> McpToolSettin
 
 def tools_by_name(tools: Iterable[McpToolSettings]) -> dict[str, McpToolSettings]:
     """Return tools by name. If different tools share a name, all but the first get a suffix and are thus rejected."""
-    found: dict[str, McpToolSettings] = {}
+    by_name: dict[str, McpToolSettings] = {}
     for tool in tools:
-        name = tool.name if found.get(tool.name, tool) == tool else f"{tool.name}{DUPLICATE_SUFFIX}"
-        found.setdefault(name, replace(tool, name=name))
-    return found
+        name = tool.name if by_name.get(tool.name, tool) == tool else f"{tool.name}{DUPLICATE_SUFFIX}"
+        by_name.setdefault(name, replace(tool, name=name))
+    return by_name
 
 
 def _escape_strings(node: Any) -> Any:
@@ -74,9 +74,9 @@ def _describes_arguments(text: str) -> bool:
     )
 
 
-def diff_tools(was: McpToolSettings | None, now: McpToolSettings | None) -> str:
+def diff_tools(accepted: McpToolSettings | None, current: McpToolSettings | None) -> str:
     """Return the diff between the accepted and the current definition of a tool; empty if they are the same."""
-    before, after = (_lines(tool) for tool in (was, now))
+    before, after = (_lines(tool) for tool in (accepted, current))
     return "\n".join(difflib.unified_diff(before, after, "accepted", "now", lineterm="", n=1))
 
 

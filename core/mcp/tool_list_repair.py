@@ -70,10 +70,12 @@ def repair_tool(tool: Any) -> dict[str, Any]:
     plain = tool if isinstance(tool, dict) else {}
     texts = {name: plain[name] for name in ("name", "description") if isinstance(plain.get(name), str)}
     schema = plain.get("inputSchema")
-    bare = {"name": "", **texts, "inputSchema": {"type": "object"}}
-    if isinstance(schema, dict) and _is_valid_tool(with_type := {**bare, "inputSchema": {"type": "object", **schema}}):
-        return with_type
-    return {**bare, "_meta": {ORIGINAL_SCHEMA: schema}}
+    definition = {"name": "", **texts, "inputSchema": {"type": "object"}}
+    if isinstance(schema, dict):
+        with_type = {**definition, "inputSchema": {"type": "object", **schema}}
+        if _is_valid_tool(with_type):
+            return with_type
+    return {**definition, "_meta": {ORIGINAL_SCHEMA: schema}}
 
 
 def _is_valid_tool(tool: Any) -> bool:

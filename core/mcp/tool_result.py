@@ -31,18 +31,18 @@ class McpToolResult:
 
 def parse_tool_result(answer: "CallToolResult") -> McpToolResult:
     """Return the text and images of a result. Content that cannot be shown is named in the text."""
-    words: list[str] = []
-    shown: list[ResultImage] = []
+    lines: list[str] = []
+    images: list[ResultImage] = []
     for number, block in enumerate(answer.content, 1):
-        picture = _block_image(block, number)
-        if picture:
-            shown.append(picture)
-        words.append(f"[{picture.name}]" if picture else _block_text(block))
-    text = "\n".join(words)
+        image = _block_image(block, number)
+        if image:
+            images.append(image)
+        lines.append(f"[{image.name}]" if image else _block_text(block))
+    text = "\n".join(lines)
     if not text and answer.structured_content is not None:
         text = json.dumps(answer.structured_content, ensure_ascii=False)
     note = "\n[truncated: the result is longer]" if len(text) > MAX_TEXT_LENGTH else ""
-    return McpToolResult(f"{text[:MAX_TEXT_LENGTH]}{note}", bool(answer.is_error), tuple(shown))
+    return McpToolResult(f"{text[:MAX_TEXT_LENGTH]}{note}", bool(answer.is_error), tuple(images))
 
 
 def _block_text(block: "ContentBlock") -> str:
@@ -50,9 +50,9 @@ def _block_text(block: "ContentBlock") -> str:
         case "text":
             return block.text
         case "resource":
-            named = str(block.resource.uri)
+            uri = str(block.resource.uri)
             text = getattr(block.resource, "text", None)
-            return f"{named}\n{text}" if isinstance(text, str) else f"[{named}: a binary file]"
+            return f"{uri}\n{text}" if isinstance(text, str) else f"[{uri}: a binary file]"
         case "resource_link":
             return f"[{block.name}: {block.uri}]"
         case "image" | "audio":

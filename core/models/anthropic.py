@@ -35,17 +35,17 @@ BUDGET_MODELS = re.compile(
 class AnthropicModel:
     """A model served at `/v1/messages`."""
 
-    def __init__(self, server: ProviderEndpoint, model: str = "", known: ModelLimits = UNKNOWN_LIMITS) -> None:
+    def __init__(self, server: ProviderEndpoint, model: str = "", limits: ModelLimits = UNKNOWN_LIMITS) -> None:
         self._api = ApiClient(server, model)
-        self._known = known
-        self.window = known.window or 0
+        self._limits = limits
+        self.window = limits.window or 0
         self._root = "" if server.base_url.rstrip("/").endswith("/v1") else "/v1"
 
     async def stream(self, request: Request) -> AsyncGenerator[ReplyDelta, None]:
         names = ToolNames(tool.name for tool in request.tools)
         origin = state_origin(self._api, "anthropic")
         official = self._api.endpoint.host == "api.anthropic.com"
-        body = anthropic_body(request, self._api.model, self._known, names, origin, official)
+        body = anthropic_body(request, self._api.model, self._limits, names, origin, official)
         parser = AnthropicReplyParser(self._api.error_context, names, origin)
         async with aclosing(self._api.stream_reply(f"{self._root}/messages", self._headers(), body, parser)) as deltas:
             async for delta in deltas:
@@ -60,17 +60,17 @@ class AnthropicModel:
 
 
 def anthropic_body(
-    request: Request, model: str, known: ModelLimits, names: ToolNames, origin: str, official: bool = False
+    request: Request, model: str, limits: ModelLimits, names: ToolNames, origin: str, official: bool = False
 ) -> dict[str, Any]:
     """Build the request body. This API requires `max_tokens`, so a default is sent if the user set no limit."""
-    limit = (
+    max_tokens = (
         request.options.max_output_tokens
-        or known.max_output
+        or limits.max_output
         or (DEFAULT_MAX_TOKENS_OLD if OLD_MODELS.search(model) else DEFAULT_MAX_TOKENS)
     )
-    messages = anthropic_messages(request, _encoders(known), names, origin)
+    messages = anthropic_messages(request, _encoders(limits), names, origin)
     _set_cache_breakpoints(messages)
-    body: dict[str, Any] = {"model": model, "max_tokens": limit, "messages": messages, "stream": True}
+    body: dict[str, Any] = {"model": model, "max_tokens": max_tokens, "messages": messages, "stream": True}
     system = "\n\n".join(request.system_texts())
     if request.output_schema is not None and not official:
         system = f"{system}\n\n{schema_instruction(request.output_schema)}".strip()
@@ -89,10 +89,10 @@ def anthropic_body(
     if request.options.temperature is not None:
         body["temperature"] = request.options.temperature
     if request.options.effort is not None:
-        body |= _thinking(request.options.effort, limit, adaptive=official and not BUDGET_MODELS.search(model))
+        body |= _thinking(request.options.effort, max_tokens, adaptive=official and not BUDGET_MODELS.search(model))
     if request.output_schema is not None and official:
-        form = {"type": "json_schema", "schema": dict(request.output_schema)}
-        body["output_config"] = {**body.get("output_config", {}), "format": form}
+        output_format = {"type": "json_schema", "schema": dict(request.output_schema)}
+        body["output_config"] = {**body.get("output_config", {}), "format": output_format}
     return body
 
 
@@ -106,7 +106,7 @@ def anthropic_messages(request: Request, encoders: PartEncoders, names: ToolName
             case "user":
                 _append_blocks(turns, "user", message_parts(message, request, encoders))
             case "tool":
-                _append_blocks(turns, "user", [_result(message, request, encoders)])
+                _append_blocks(turns, "user", [_tool_result(message, request, encoders)])
             case "assistant":
                 _append_blocks(turns, "assistant", _assistant_blocks(message, request, names, origin))
             case _:
@@ -133,7 +133,7 @@ def _append_blocks(turns: list[dict[str, Any]], role: str, blocks: list[Part]) -
 
 def _assistant_blocks(message: Message, request: Request, names: ToolNames, origin: str) -> list[Part]:
     """Convert an earlier reply. If this model produced it, the reasoning blocks are sent back unchanged."""
-    words = request.read_text(message.text)
+    text = request.read_text(message.text)
     calls = [
         {
             "type": "tool_use",
@@ -147,12 +147,12 @@ def _assistant_blocks(message: Message, request: Request, names: ToolNames, orig
     if isinstance(state, list) and sum(block.get("type") == "tool_use" for block in state) == len(calls):
         remaining_calls = iter(calls)
         return [next(remaining_calls) if block["type"] == "tool_use" else block for block in state]
-    return [{"type": "text", "text": words}, *calls]
+    return [{"type": "text", "text": text}, *calls]
 
 
-def _result(message: Message, request: Request, encoders: PartEncoders) -> Part:
-    words = request.read_text(message.text)
-    content: str | list[Part] = message_parts(message, request, encoders) if message.attachments else words
+def _tool_result(message: Message, request: Request, encoders: PartEncoders) -> Part:
+    text = request.read_text(message.text)
+    content: str | list[Part] = message_parts(message, request, encoders) if message.attachments else text
     block = {"type": "tool_result", "tool_use_id": _call_id(message.call_id), "content": content}
     return {**block, "is_error": True} if message.failed else block
 
@@ -177,12 +177,17 @@ def _call_id(name: str) -> str:
     return re.sub(r"[^a-zA-Z0-9_-]", "_", name)[:64]
 
 
-def _encoders(known: ModelLimits) -> PartEncoders:
-    def part(kind: str, one: Attachment, data: str) -> Part:
-        return {"type": kind, "source": {"type": "base64", "media_type": one.media_type, "data": data}}
+def _encoders(limits: ModelLimits) -> PartEncoders:
+    def text(text: str) -> Part:
+        return {"type": "text", "text": text}
 
-    return PartEncoders(
-        lambda words: {"type": "text", "text": words},
-        None if known.images is False else lambda one, data: part("image", one, data),
-        None if known.pdf is False else lambda one, data: {**part("document", one, data), "title": one.name},
-    )
+    def image(attachment: Attachment, data: str) -> Part:
+        return {"type": "image", "source": source(attachment, data)}
+
+    def pdf(attachment: Attachment, data: str) -> Part:
+        return {"type": "document", "source": source(attachment, data), "title": attachment.name}
+
+    def source(attachment: Attachment, data: str) -> Part:
+        return {"type": "base64", "media_type": attachment.media_type, "data": data}
+
+    return PartEncoders(text, None if limits.images is False else image, None if limits.pdf is False else pdf)

@@ -101,14 +101,14 @@ class AnthropicReplyParser(ReplyParser):
     def _delta(self, index: str, delta: Any) -> None:
         if not isinstance(delta, dict):
             return
-        if words := as_text(delta.get("text")):
-            self.text.append(words)
-            self._block(index, "text").pieces.append(words)
-        elif thought := as_text(delta.get("thinking")):
-            self.reasoning.append(thought)
-            self._block(index, "thinking").pieces.append(thought)
-        elif piece := as_text(delta.get("partial_json")):
-            self._block(index, "tool_use").pieces.append(piece)
+        if text := as_text(delta.get("text")):
+            self.text.append(text)
+            self._block(index, "text").pieces.append(text)
+        elif thinking := as_text(delta.get("thinking")):
+            self.reasoning.append(thinking)
+            self._block(index, "thinking").pieces.append(thinking)
+        elif fragment := as_text(delta.get("partial_json")):
+            self._block(index, "tool_use").pieces.append(fragment)
         elif signature := as_text(delta.get("signature")):
             self._block(index, "thinking").signature = signature
 

@@ -114,15 +114,15 @@ class ApiClient:
         response_context = self._http.request(
             self.endpoint.url(path), self.error_context, self._head(headers), encode_json(body)
         )
-        async with response_context as response, contextlib.AsyncExitStack() as closed_with:
+        async with response_context as response, contextlib.AsyncExitStack() as exit_stack:
             await self._accept(response)
-            pieces = await closed_with.enter_async_context(contextlib.aclosing(response.chunks()))
-            piece = b"-"
-            while piece and not reply_parser.ended and error is None:
+            chunks = await exit_stack.enter_async_context(contextlib.aclosing(response.chunks()))
+            chunk = b"-"  # not empty, so that the loop reads the first chunk
+            while chunk and not reply_parser.ended and error is None:
                 try:
-                    piece = await anext(pieces, b"")
-                    parser = parser or self._parser(response, piece, ndjson)
-                    _feed_events(parser.feed(piece) if piece else parser.finish(), reply_parser, response)
+                    chunk = await anext(chunks, b"")
+                    parser = parser or self._parser(response, chunk, ndjson)
+                    _feed_events(parser.feed(chunk) if chunk else parser.finish(), reply_parser, response)
                 except ModelError as caught:
                     error = caught
                 text, reasoning = "".join(reply_parser.text), "".join(reply_parser.reasoning)
@@ -146,10 +146,10 @@ class ApiClient:
             self.endpoint.url(path), self.error_context, self._head(headers), content
         ) as response:
             await self._accept(response)
-            value = JsonBodyParser()
-            async for piece in response.chunks():
-                value.feed(piece)
-        (event,) = value.finish()
+            parser = JsonBodyParser()
+            async for chunk in response.chunks():
+                parser.feed(chunk)
+        (event,) = parser.finish()
         self._parser(response, event.data[:1000].encode("utf-8", "replace"), False)
         return decode_json(event.data, self.error_context)
 

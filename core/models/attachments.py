@@ -28,8 +28,8 @@ class PartEncoders:
 def message_parts(message: Message, request: Request, encoders: PartEncoders) -> list[Part]:
     """Return the attachments of a message as parts, then its text."""
     parts = [_part(attachment, request, encoders) for attachment in message.attachments]
-    words = request.read_text(message.text)
-    return [*parts, encoders.text(words)] if words or not parts else parts
+    text = request.read_text(message.text)
+    return [*parts, encoders.text(text)] if text or not parts else parts
 
 
 def _part(attachment: Attachment, request: Request, encoders: PartEncoders) -> Part:

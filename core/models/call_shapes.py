@@ -98,6 +98,7 @@ THOUGHTS = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL)
 SEPARATORS = re.compile(r"[\s;,]*")
 CALL_START = re.compile(rf"{PREFIX}(?P<name>[A-Za-z_]\w*)(?:\.call)?\(\s*")
 KEYWORD = re.compile(r"(?P<key>[A-Za-z_]\w*)\s*=\s*")
+MAX_WRAPPERS = 4  # lists and objects around a call
 
 
 class CallFinder:
@@ -119,79 +120,82 @@ class CallFinder:
     def blocks(self) -> Iterator[FoundBlock]:
         """Yield the blocks with calls, in order. Thoughts, quotations and other code blocks are skipped."""
         position = attempts = 0
-        while attempts < MAX_ATTEMPTS and (found := self._opening.search(self._text, position)):
+        while attempts < MAX_ATTEMPTS and (match := self._opening.search(self._text, position)):
             attempts += 1
-            if found["fence"] is not None:
-                block, position = self._fence(found)
-            elif self._is_quoted(found.start()):
-                block, position = None, max(found.end(), position + 1)
+            if match["fence"] is not None:
+                block, position = self._fenced_block(match)
+            elif self._is_quoted(match.start()):
+                block, position = None, max(match.end(), position + 1)
             else:
-                block = self._marked(found.start()) or self._bare(found)
-                position = block.end if block else max(found.end(), found.start() + 1)
+                block = self._marked_block(match.start()) or self._bare_block(match)
+                position = block.end if block else max(match.end(), match.start() + 1)
             if block:
                 yield block
 
-    def _is_quoted(self, at: int) -> bool:
+    def _is_quoted(self, position: int) -> bool:
         """Return whether a place is in a quoted line or in inline code."""
-        line = self._text[self._text.rfind("\n", 0, at) + 1 : at]
+        line = self._text[self._text.rfind("\n", 0, position) + 1 : position]
         return line.lstrip().startswith(">") or line.count("`") % 2 == 1
 
-    def _fence(self, found: re.Match[str]) -> tuple[FoundBlock | None, int]:
+    def _fenced_block(self, match: re.Match[str]) -> tuple[FoundBlock | None, int]:
         """Read a code block. It has to consist of calls; other code blocks are skipped as a whole."""
-        marks = found["marks"]
-        closing = re.compile(rf"^[ \t]*{marks[0]}{{{len(marks)},}}[ \t]*(?:\n|$)", re.MULTILINE)
-        closed = closing.search(self._text, found.end())
-        end, after = (closed.start(), closed.end()) if closed else (len(self._text), len(self._text))
-        language, start = found["info"].lower(), found.end()
+        marks = match["marks"]
+        closing_pattern = re.compile(rf"^[ \t]*{marks[0]}{{{len(marks)},}}[ \t]*(?:\n|$)", re.MULTILINE)
+        closing_match = closing_pattern.search(self._text, match.end())
+        content_end, block_end = closing_match.span() if closing_match else (len(self._text), len(self._text))
+        language, start = match["info"].lower(), match.end()
         if len(marks) == 3 and (language in FENCE_LANGUAGES or language in CODE_LANGUAGES):
             # A string in the arguments may contain a line that looks like the end of the block.
-            code = language in CODE_LANGUAGES or language == "tool_code"
-            read = self._payloads(start, python=code) if language not in CODE_LANGUAGES else self._python(start)
-            shape = "code block" if code else "fenced JSON"
-            if not read and (block := self._marked(start + len(self._text[start:]) - len(self._text[start:].lstrip()))):
-                read, shape = (block.calls, block.end), block.shape
-            if read:
-                calls, stop = read
-                if stop >= end:  # the markers after the call include the end of the block
-                    return FoundBlock(calls, found.start(), max(stop, after), shape), max(stop, after)
-                closed = closing.search(self._text, stop)
-                if not self._text[stop : closed.start() if closed else len(self._text)].strip():
-                    after = closed.end() if closed else len(self._text)
-                    return FoundBlock(calls, found.start(), after, shape), after
-                if closers := CLOSERS.match(self._text, stop):
-                    return FoundBlock(calls, found.start(), closers.end(), shape), closers.end()
-        return None, max(after, end)
+            is_python = language in CODE_LANGUAGES or language == "tool_code"
+            if language in CODE_LANGUAGES:
+                payload = self._python_calls(start)
+            else:
+                payload = self._payloads(start, python=is_python)
+            shape = "code block" if is_python else "fenced JSON"
+            if not payload and (block := self._marked_block(self._skip_space(start))):
+                payload, shape = (block.calls, block.end), block.shape
+            if payload:
+                calls, calls_end = payload
+                if calls_end >= content_end:  # the markers after the call include the end of the block
+                    return FoundBlock(calls, match.start(), max(calls_end, block_end), shape), max(calls_end, block_end)
+                closing_match = closing_pattern.search(self._text, calls_end)
+                if not self._text[calls_end : closing_match.start() if closing_match else len(self._text)].strip():
+                    block_end = closing_match.end() if closing_match else len(self._text)
+                    return FoundBlock(calls, match.start(), block_end, shape), block_end
+                if closers := CLOSERS.match(self._text, calls_end):
+                    return FoundBlock(calls, match.start(), closers.end(), shape), closers.end()
+        return None, max(block_end, content_end)
 
-    def _marked(self, at: int) -> FoundBlock | None:
+    def _marked_block(self, position: int) -> FoundBlock | None:
         """Read calls that begin with a marker of their own."""
         text = self._text
-        if found := TAGGED.match(text, at) or DSML.match(text, at):
-            return self._tagged_block(found)
+        if match := TAGGED.match(text, position) or DSML.match(text, position):
+            return self._tagged_block(match)
         for pattern, shape in ((DEEPSEEK, "DeepSeek format"), (KIMI, "Kimi format"), (HARMONY, "Harmony format"),
                                (REACT, "Action and Action Input")):  # fmt: skip
-            if (found := pattern.match(text, at)) and (value := self._json_object(found.end())):
-                return self._block((FoundCall(found["name"], value[0]),), at, value[1], shape)
-        if found := MARKER.match(text, at):
-            number = next(number for number in range(len(MARKERS)) if found[f"m{number}"] is not None)
-            start = found.end()
+            if (match := pattern.match(text, position)) and (value := self._json_object(match.end())):
+                return self._block((FoundCall(match["name"], value[0]),), position, value[1], shape)
+        if match := MARKER.match(text, position):
+            marker_index = next(index for index in range(len(MARKERS)) if match[f"m{index}"] is not None)
+            start = match.end()
             if fence := re.compile(r"\s*```\w*[ \t]*\n").match(text, start):
                 start = fence.end()
-            if read := self._payloads(start, python=True, named=True):
-                return self._block(read[0], at, read[1], MARKERS[number][1])
+            if payload := self._payloads(start, python=True, allow_names=True):
+                return self._block(payload[0], position, payload[1], MARKERS[marker_index][1])
         return None
 
-    def _bare(self, found: re.Match[str]) -> FoundBlock | None:
+    def _bare_block(self, match: re.Match[str]) -> FoundBlock | None:
         """Read JSON that fills whole lines, or Python-like calls that end the reply."""
-        start, text = found.end(), self._text
-        if found["bare"] is None and found["python"] is None:
+        start, text = match.end(), self._text
+        if match["bare"] is None and match["python"] is None:
             return None
-        if read := self._json_calls(start):
-            closers = CLOSERS.match(text, read[1])
-            end = closers.end() if closers else read[1]
+        if payload := self._json_calls(start):
+            closers = CLOSERS.match(text, payload[1])
+            end = closers.end() if closers else payload[1]
             if not text[end:].split("\n", 1)[0].strip():
-                return FoundBlock(read[0], found.start(), end, "JSON")
-        if (read := self._python(start)) and not text[read[1] :].strip():
-            return FoundBlock(read[0], found.start(), read[1], "Python-like call")
+                return FoundBlock(payload[0], match.start(), end, "JSON")
+        if (payload := self._python_calls(start)) and not text[payload[1] :].strip():
+            return FoundBlock(payload[0], match.start(), payload[1], "Python-like call")
         return None
 
     def _block(self, calls: tuple[FoundCall, ...], start: int, end: int, shape: str) -> FoundBlock:
@@ -199,149 +203,155 @@ class CallFinder:
         return FoundBlock(calls, start, closers.end() if closers else end, shape)
 
     def _payloads(
-        self, at: int, *, python: bool = False, named: bool = False
+        self, position: int, *, python: bool = False, allow_names: bool = False
     ) -> tuple[tuple[FoundCall, ...], int] | None:
         """Read one or more payloads, one after the other."""
         calls: tuple[FoundCall, ...] = ()
         while True:
-            separators = SEPARATORS.match(self._text, at)
-            start = separators.end() if separators else at
-            read = self._json_calls(start, named=named)
-            if not read and python:
-                read = self._python(start)
-            if not read and named:
-                read = self._named(start)
-            if not read:
-                return (calls, at) if calls else None
-            calls, at = calls + read[0], read[1]
+            separators = SEPARATORS.match(self._text, position)
+            start = separators.end() if separators else position
+            payload = self._json_calls(start, allow_names=allow_names)
+            if not payload and python:
+                payload = self._python_calls(start)
+            if not payload and allow_names:
+                payload = self._named_call(start)
+            if not payload:
+                return (calls, position) if calls else None
+            calls, position = calls + payload[0], payload[1]
 
-    def _json_calls(self, at: int, *, named: bool = False) -> tuple[tuple[FoundCall, ...], int] | None:
-        if self._text[at : at + 1] not in ("{", "["):
+    def _json_calls(self, position: int, *, allow_names: bool = False) -> tuple[tuple[FoundCall, ...], int] | None:
+        if self._text[position : position + 1] not in ("{", "["):
             return None
         try:
-            value, end = read_json(self._text, at, END_MARK)
+            value, end = read_json(self._text, position, END_MARK)
         except ValueError:
             return None
-        calls = calls_in(value, self._names if named else frozenset())
+        calls = calls_in(value, self._names if allow_names else frozenset())
         return (tuple(calls), end) if calls else None
 
-    def _json_object(self, at: int) -> tuple[dict[str, Any], int] | None:
+    def _skip_space(self, position: int) -> int:
+        return position + len(self._text[position:]) - len(self._text[position:].lstrip())
+
+    def _json_object(self, position: int) -> tuple[dict[str, Any], int] | None:
         try:
-            value, end = read_json(self._text, at)
+            value, end = read_json(self._text, position)
         except ValueError:
             return None
         return (value, end) if isinstance(value, dict) else None
 
-    def _named(self, at: int) -> tuple[tuple[FoundCall, ...], int] | None:
+    def _named_call(self, position: int) -> tuple[tuple[FoundCall, ...], int] | None:
         """Read a name followed by JSON, by tags with keys and values, or a tagged call inside other tags."""
-        if found := TAGGED.match(self._text, at) or DSML.match(self._text, at):
-            block = self._tagged_block(found)
+        if match := TAGGED.match(self._text, position) or DSML.match(self._text, position):
+            block = self._tagged_block(match)
             return (block.calls, block.end) if block else None
-        if (found := NAMED_JSON.match(self._text, at)) and (read := self._json_object(found.end())):
-            return (FoundCall(found["name"], read[0]),), read[1]
-        if found := GLM.match(self._text, at):
-            arguments, end = {}, found.end()
+        if (match := NAMED_JSON.match(self._text, position)) and (payload := self._json_object(match.end())):
+            return (FoundCall(match["name"], payload[0]),), payload[1]
+        if match := GLM.match(self._text, position):
+            arguments, end = {}, match.end()
             while pair := GLM_PAIR.match(self._text, end):
                 arguments[pair["key"].strip()] = pair["value"]
                 end = pair.end()
             if self._text.startswith("</tool_call>", end):
-                return (FoundCall(found["name"], arguments, plain=True),), end + len("</tool_call>")
+                return (FoundCall(match["name"], arguments, plain=True),), end + len("</tool_call>")
         return None
 
-    def _tagged_block(self, found: re.Match[str]) -> FoundBlock | None:
+    def _tagged_block(self, match: re.Match[str]) -> FoundBlock | None:
         """Read `<function=NAME>` or `<invoke name="NAME">` with parameters in tags, or with JSON."""
-        start, end = found.start(), found.end()
-        closing = re.compile(r"\s*</(?:[|｜]DSML[|｜])?[\w:]*(?:function|invoke|tool_call)>")
-        if (at := end + len(self._text[end:]) - len(self._text[end:].lstrip())) and self._text[at : at + 1] == "{":
-            read = self._json_object(at)
-            return self._block((FoundCall(found["name"], read[0]),), start, read[1], "function tags") if read else None
+        start, end = match.start(), match.end()
+        closing_tag = re.compile(r"\s*</(?:[|｜]DSML[|｜])?[\w:]*(?:function|invoke|tool_call)>")
+        json_start = self._skip_space(end)
+        if self._text.startswith("{", json_start):
+            payload = self._json_object(json_start)
+            if payload is None:
+                return None
+            return self._block((FoundCall(match["name"], payload[0]),), start, payload[1], "function tags")
         arguments: dict[str, Any] = {}
         while parameter := PARAMETER.match(self._text, end):
-            closed = self._text.find(f"</{parameter['tag']}>", parameter.end())
-            if closed < 0 or parameter["key"] in arguments:
+            value_end = self._text.find(f"</{parameter['tag']}>", parameter.end())
+            if value_end < 0 or parameter["key"] in arguments:
                 return None
-            value = self._text[parameter.end() : closed]
+            value = self._text[parameter.end() : value_end]
             arguments[parameter["key"]] = value.removeprefix("\n").removesuffix("\n")
-            end = closed + len(parameter["tag"]) + 3
-        if closed_call := closing.match(self._text, end):
+            end = value_end + len(f"</{parameter['tag']}>")
+        if closing_match := closing_tag.match(self._text, end):
             return self._block(
-                (FoundCall(found["name"], arguments, plain=True),), start, closed_call.end(), "function tags"
+                (FoundCall(match["name"], arguments, plain=True),), start, closing_match.end(), "function tags"
             )
         return None
 
-    def _python(self, at: int) -> tuple[tuple[FoundCall, ...], int] | None:
+    def _python_calls(self, position: int) -> tuple[tuple[FoundCall, ...], int] | None:
         """Read `name(key=value, …)`, several of them, or a list of them. Values are literals."""
-        listed = self._text.startswith("[", at)
-        at, calls = at + listed, list[FoundCall]()
+        is_list = self._text.startswith("[", position)
+        position, calls = position + is_list, list[FoundCall]()
         while True:
-            separators = SEPARATORS.match(self._text, at)
-            start = separators.end() if separators else at
-            printed = self._text.startswith("print(", start)
+            separators = SEPARATORS.match(self._text, position)
+            start = separators.end() if separators else position
+            is_printed = self._text.startswith("print(", start)
             try:
-                call, end = self._python_call(start + 6 * printed)
+                call, end = self._python_call(start + len("print(") * is_printed)
             except ValueError:
                 break
-            if printed:
+            if is_printed:
                 if not self._text.startswith(")", end):
                     break
                 end += 1
             calls.append(call)
-            at = end
-        if listed:
-            end = LenientReader(self._text).skip_space(at)
+            position = end
+        if is_list:
+            end = LenientReader(self._text).skip_space(position)
             if not self._text.startswith("]", end):
                 return None
-            at = end + 1
-        return (tuple(calls), at) if calls else None
+            position = end + 1
+        return (tuple(calls), position) if calls else None
 
-    def _python_call(self, at: int) -> tuple[FoundCall, int]:
-        found, reader = CALL_START.match(self._text, at), LenientReader(self._text)
-        if not found or found["name"] not in self._names:
+    def _python_call(self, position: int) -> tuple[FoundCall, int]:
+        match, reader = CALL_START.match(self._text, position), LenientReader(self._text)
+        if not match or match["name"] not in self._names:
             raise ValueError("no call of an offered tool")
-        arguments, at = dict[str, Any](), found.end()
-        if self._text.startswith("{", at):
-            value, at = reader.value(at)
-            arguments, at = value, reader.skip_space(at)
-        while not self._text.startswith(")", at):
-            key = KEYWORD.match(self._text, at)
+        arguments, position = dict[str, Any](), match.end()
+        if self._text.startswith("{", position):
+            value, position = reader.value(position)
+            arguments, position = value, reader.skip_space(position)
+        while not self._text.startswith(")", position):
+            key = KEYWORD.match(self._text, position)
             if not key or key["key"] in arguments:
                 raise ValueError("no keyword, or one twice")
-            arguments[key["key"]], at = reader.value(key.end())
-            at = reader.skip_space(at)
-            if self._text.startswith(",", at):
-                at = reader.skip_space(at + 1)
-            elif not self._text.startswith(")", at):
+            arguments[key["key"]], position = reader.value(key.end())
+            position = reader.skip_space(position)
+            if self._text.startswith(",", position):
+                position = reader.skip_space(position + 1)
+            elif not self._text.startswith(")", position):
                 raise ValueError("no comma")
-        return FoundCall(found["name"], arguments), at + 1
+        return FoundCall(match["name"], arguments), position + 1
 
 
 def _without_thoughts(text: str) -> str:
     """Return the text with the model's thoughts, if they are part of it, replaced by as many spaces."""
-    closing = text.find("</think")
-    if closing >= 0 and "<think" not in text[:closing]:
-        text = " " * closing + text[closing:]
+    closing_tag = text.find("</think")
+    if closing_tag >= 0 and "<think" not in text[:closing_tag]:
+        text = " " * closing_tag + text[closing_tag:]
     return THOUGHTS.sub(lambda thought: " " * len(thought[0]), text)
 
 
-def calls_in(value: Any, short: Collection[str] = (), depth: int = 0) -> list[FoundCall]:
+def calls_in(value: Any, shorthand_names: Collection[str] = (), depth: int = 0) -> list[FoundCall]:
     """Return the calls that a JSON value consists of; none if any part of it is not a call.
 
     `short` are the names that may be keys of their arguments, as in `{"read": {"path": "a"}}`.
     """
-    if depth > 4:
+    if depth > MAX_WRAPPERS:
         return []
     if isinstance(value, list):
-        parts = [calls_in(item, short, depth + 1) for item in value]
+        parts = [calls_in(item, shorthand_names, depth + 1) for item in value]
         return [call for part in parts for call in part] if all(parts) else []
     if not isinstance(value, dict):
         return []
     for key in WRAPPER_KEYS:
         if isinstance(inner := value.get(key), dict | list) and not any(name in value for name in ARGUMENT_KEYS):
-            return calls_in(inner, short, depth + 1)
+            return calls_in(inner, shorthand_names, depth + 1)
     name_key = next((key for key in NAME_KEYS if isinstance(value.get(key), str)), None)
     if name_key is None:
         only = next(iter(value)) if len(value) == 1 else ""
-        return [FoundCall(only, value[only])] if only in short and isinstance(value[only], dict) else []
+        return [FoundCall(only, value[only])] if only in shorthand_names and isinstance(value[only], dict) else []
     argument_key = next((key for key in ARGUMENT_KEYS if key in value), None)
     if argument_key is None:
         arguments: Any = {key: item for key, item in value.items() if key != name_key and key not in EXTRA_KEYS}

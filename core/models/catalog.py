@@ -93,16 +93,16 @@ class ModelCatalog:
         """Return a provider by name. Raises `Problem` if there is no provider of this name."""
         providers = self.providers()
         if name not in providers:
-            do = f"Known providers: {', '.join(providers)}. To add one: journeyman models add NAME URL."
-            raise Problem(f"There is no provider {name!r}.", "", do)
+            fix = f"Known providers: {', '.join(providers)}. To add one: journeyman models add NAME URL."
+            raise Problem(f"There is no provider {name!r}.", "", fix)
         return providers[name]
 
     def parse_name(self, name: str) -> tuple[ModelProvider, str]:
         """Split PROVIDER/MODEL into the provider and the model's name there."""
         provider, slash, model = name.partition("/")
         if not (slash and provider and model):
-            do = "Name it as PROVIDER/MODEL, such as ollama/qwen3. To list the models: journeyman models."
-            raise Problem(f"There is no model {name!r}.", "", do)
+            fix = "Name it as PROVIDER/MODEL, such as ollama/qwen3. To list the models: journeyman models."
+            raise Problem(f"There is no model {name!r}.", "", fix)
         return self.provider(provider), model
 
     def model(self, name: str, script: str = "") -> Model:
@@ -122,11 +122,11 @@ class ModelCatalog:
 
     def resolve_tier(self, name: str) -> str:
         """Return the model that `auto` or a tier selects for ordinary work."""
-        found = choose_model(self._settings().tiers, name, ("any",)).model
-        if found in TIER_NAMES:
-            do = "Assign models to the tiers in the settings, or name a model as PROVIDER/MODEL."
-            raise Problem(f"No model is set up for {name!r}.", "The tiers are empty.", do)
-        return found
+        model = choose_model(self._settings().tiers, name, ("any",)).model
+        if model in TIER_NAMES:
+            fix = "Assign models to the tiers in the settings, or name a model as PROVIDER/MODEL."
+            raise Problem(f"No model is set up for {name!r}.", "The tiers are empty.", fix)
+        return model
 
     def known_info(self, name: str) -> ModelInfo:
         """Return what is known about a model without a request."""
@@ -137,12 +137,12 @@ class ModelCatalog:
         provider, model = self.parse_name(name)
         listed = self._lists.get(provider)
         row = price_table().find_row(provider.price_provider, model)
-        known = self._listed_info(listed.models.get(model) if listed else None)
-        if row and known.window is None:
-            known = replace(known, window=row.window, window_from=row.price.source if row.window else "")
-        price = FREE if provider.free and not model.endswith(("-cloud", ":cloud")) else known.price
-        known = replace(known, price=price or (row.price if row else None), tools=self._tool_support(name, known))
-        return self._with_overrides(name, known)
+        info = self._listed_info(listed.models.get(model) if listed else None)
+        if row and info.window is None:
+            info = replace(info, window=row.window, window_from=row.price.source if row.window else "")
+        price = FREE if provider.free and not model.endswith(("-cloud", ":cloud")) else info.price
+        info = replace(info, price=price or (row.price if row else None), tools=self._tool_support(name, info))
+        return self._with_overrides(name, info)
 
     async def fetch_info(self, name: str) -> ModelInfo:
         """Return what is known about a model, fetching its provider's list if the context window is unknown.
@@ -166,10 +166,10 @@ class ModelCatalog:
     def record_tool_support(self, name: str, tools: bool) -> None:
         """Record whether a model supports tool calls, as observed, and save it for later runs."""
         self._tools[name] = tools
-        now = self._settings().text_call_models
-        if (name in now) is tools:
+        current = self._settings().text_call_models
+        if (name in current) is tools:
             with suppress(Problem):  # if saving fails, the next run finds out again
-                names = (*(one for one in now if one != name), *(() if tools else (name,)))
+                names = (*(model for model in current if model != name), *(() if tools else (name,)))
                 self._save_settings(text_call_models=names)
         if name in self._settings().text_call_models:
             del self._tools[name]  # from now on the settings decide, so that the user can change it
@@ -198,9 +198,9 @@ class ModelCatalog:
         except Problem:
             return None
 
-    def _tool_support(self, name: str, known: ModelInfo) -> bool | None:
+    def _tool_support(self, name: str, info: ModelInfo) -> bool | None:
         """Return tool support from the user's settings, else as observed, else as listed by the provider."""
-        return False if name in self._settings().text_call_models else self._tools.get(name, known.tools)
+        return False if name in self._settings().text_call_models else self._tools.get(name, info.tools)
 
     async def list_models(self, provider: ModelProvider, *, fresh: bool = False) -> "tuple[ListedModel, ...]":
         """Return a provider's models, from the cache unless `fresh`.
@@ -210,7 +210,7 @@ class ModelCatalog:
         cached = self._lists.get(provider)
         if cached is None or fresh or time.monotonic() - cached.fetched_at > LIST_MAX_AGE_S:
             models = await (await self.connect(provider, "")).list_models()
-            cached = self._lists[provider] = CachedModelList({one.id: one for one in models}, time.monotonic())
+            cached = self._lists[provider] = CachedModelList({model.id: model for model in models}, time.monotonic())
         return tuple(cached.models.values())
 
     async def connect(
@@ -230,8 +230,8 @@ class ModelCatalog:
         info = self.known_info(f"{provider.name}/{model}") if model else ModelInfo()
         # The largest window that Ollama reports could exhaust the memory; its format requests what is needed.
         window = info.window if provider.api != "ollama" or info.window_from == "you" else None
-        known = ModelLimits(info.max_output, window, info.images, info.pdf) if model else UNKNOWN_LIMITS
-        return API_FORMATS[provider.api](self._endpoint(provider, key, timeouts), model, known)
+        limits = ModelLimits(info.max_output, window, info.images, info.pdf) if model else UNKNOWN_LIMITS
+        return API_FORMATS[provider.api](self._endpoint(provider, key, timeouts), model, limits)
 
     async def masked(self, request: Request) -> Request:
         """Return a request without the user's API keys and without anything else that is a key or password."""
@@ -249,40 +249,44 @@ class ModelCatalog:
     def known_keys(self) -> list[str]:
         """Return the API keys of the user's providers, as far as they were looked up."""
         owners = (provider.key_owner for provider in self.providers().values())
-        found = (self.api_keys.find_without_keyring(owner) for owner in owners)
-        keys = {*self.api_keys.seen, *(key.value for key in found if key)}
+        lookups = (self.api_keys.find_without_keyring(owner) for owner in owners)
+        keys = {*self.api_keys.seen, *(key.value for key in lookups if key)}
         return [key for key in keys if len(key) >= MIN_KEY_LENGTH and key.lower() not in PLACEHOLDERS]
 
     def _endpoint(
         self, provider: ModelProvider, key: ApiKey, timeouts: RequestTimeouts | None = None
     ) -> ProviderEndpoint:
-        now = self._settings()
-        waits = timeouts or RequestTimeouts(now.connect_timeout_s, now.first_token_timeout_s, now.idle_timeout_s)
+        settings = self._settings()
+        request_timeouts = timeouts or RequestTimeouts(
+            settings.connect_timeout_s, settings.first_token_timeout_s, settings.idle_timeout_s
+        )
         return ProviderEndpoint(
-            provider.url, key.value, allow_http=provider.allow_http, proxy=now.proxy, timeouts=waits
+            provider.url, key.value, allow_http=provider.allow_http, proxy=settings.proxy, timeouts=request_timeouts
         )
 
-    def _listed_info(self, one: "ListedModel | None") -> ModelInfo:
-        if one is None:
+    def _listed_info(self, listed: "ListedModel | None") -> ModelInfo:
+        if listed is None:
             return ModelInfo()
         price = None
-        if one.price_in is not None and one.price_out is not None:
-            price = ModelPrice(TokenRates(one.price_in, one.price_out, one.price_cached), source="provider")
-        source = "provider" if one.window else ""
-        return ModelInfo(one.window, source, one.max_output, one.vision, one.pdf, one.tools, one.reasoning, price)
+        if listed.price_in is not None and listed.price_out is not None:
+            price = ModelPrice(TokenRates(listed.price_in, listed.price_out, listed.price_cached), source="provider")
+        source = "provider" if listed.window else ""
+        return ModelInfo(
+            listed.window, source, listed.max_output, listed.vision, listed.pdf, listed.tools, listed.reasoning, price
+        )
 
-    def _with_overrides(self, name: str, known: ModelInfo) -> ModelInfo:
+    def _with_overrides(self, name: str, info: ModelInfo) -> ModelInfo:
         """Apply the user's own values, which override all others."""
-        override = next((one for one in self._settings().prices if one.model == name), None)
+        override = next((entry for entry in self._settings().prices if entry.model == name), None)
         if override is None:
-            return known
+            return info
         if override.context_window is not None:
-            known = replace(known, window=override.context_window, window_from="you")
+            info = replace(info, window=override.context_window, window_from="you")
         if override.input is not None and override.output is not None:
-            known = replace(
-                known, price=ModelPrice(TokenRates(override.input, override.output, override.cache_read), source="you")
+            info = replace(
+                info, price=ModelPrice(TokenRates(override.input, override.output, override.cache_read), source="you")
             )
-        return known
+        return info
 
 
 class ExternalAgentModel:
@@ -294,8 +298,8 @@ class ExternalAgentModel:
         self._name = name
 
     def stream(self, request: Request) -> AsyncGenerator[ReplyDelta, None]:
-        why, do = "It is an external agent, not a model.", "Choose a model for this task."
-        raise ModelError(f"{self._name} cannot answer this request.", why, do, retryable=False)
+        cause, fix = "It is an external agent, not a model.", "Choose a model for this task."
+        raise ModelError(f"{self._name} cannot answer this request.", cause, fix, retryable=False)
 
 
 class LazyProviderModel:

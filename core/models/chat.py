@@ -27,12 +27,12 @@ class ChatCompletionsModel:
         self,
         server: ProviderEndpoint,
         model: str = "",
-        known: ModelLimits = UNKNOWN_LIMITS,
+        limits: ModelLimits = UNKNOWN_LIMITS,
         dialect: Dialect | None = None,
     ) -> None:
         self._api = ApiClient(server, model)
-        self._known = known
-        self.window = known.window or 0
+        self._limits = limits
+        self.window = limits.window or 0
         self._dialect = dialect or dialect_of(server.host)
         self._rejected_fields: set[str] = set()
 
@@ -43,7 +43,7 @@ class ChatCompletionsModel:
         """
         names = ToolNames(tool.name for tool in request.tools)
         origin = state_origin(self._api, "chat")
-        full = chat_body(request, self._api.model, self._known, self._dialect, names, origin)
+        full = chat_body(request, self._api.model, self._limits, self._dialect, names, origin)
         while True:
             body = _drop_fields(full, self._rejected_fields)
             parser = ChatReplyParser(self._api.error_context, names, origin)
@@ -78,8 +78,8 @@ def _rejects_field(error: ModelError, field: str) -> bool:
 
 def _drop_fields(body: dict[str, Any], rejected: set[str]) -> dict[str, Any]:
     """Return the body without the rejected fields; a rejected token limit is sent under its other name."""
-    kept = {name: value for name, value in body.items() if name not in rejected}
+    fields = {name: value for name, value in body.items() if name not in rejected}
     for old, new in TOKEN_LIMIT_FIELDS.items():
         if old in body and old in rejected and new not in rejected:
-            kept[new] = body[old]
-    return kept
+            fields[new] = body[old]
+    return fields

@@ -106,9 +106,9 @@ class ChatReplyParser(ReplyParser):
     def _rare_fields(self, delta: dict[str, Any]) -> None:
         """Process the parts of a delta that are rarer than text: reasoning, refusals and calls."""
         for name in REASONING_FIELDS:
-            thought = delta.get(name)
-            if thought and isinstance(thought, str):
-                self.reasoning.append(thought)
+            reasoning = delta.get(name)
+            if reasoning and isinstance(reasoning, str):
+                self.reasoning.append(reasoning)
                 self._field = self._field or name
                 self._has_output = True
                 break
@@ -127,9 +127,10 @@ class ChatReplyParser(ReplyParser):
         for part in as_objects(content):
             if part.get("type") == "thinking":
                 inner = part.get("thinking")
-                thought = (
-                    inner if isinstance(inner, str) else "".join(as_text(one.get("text")) for one in as_objects(inner))
-                )
+                if isinstance(inner, str):
+                    thought = inner
+                else:
+                    thought = "".join(as_text(item.get("text")) for item in as_objects(inner))
                 self.reasoning.append(thought)
             else:
                 self.text.append(as_text(part.get("text")))
@@ -179,15 +180,16 @@ class ChatReplyParser(ReplyParser):
         plain = self._usage
         if not isinstance(plain, dict):
             return None, ""
-        cached = get_path(plain, "prompt_tokens_details", "cached_tokens") or plain.get("prompt_cache_hit_tokens")
-        written = get_path(plain, "prompt_tokens_details", "cache_write_tokens")
-        thought = get_path(plain, "completion_tokens_details", "reasoning_tokens")
-        sent, came = plain.get("prompt_tokens"), plain.get("completion_tokens")
-        counts = (as_count(sent), as_count(came), as_count(thought))
+        cached_tokens = get_path(plain, "prompt_tokens_details", "cached_tokens") or plain.get(
+            "prompt_cache_hit_tokens"
+        )
+        cache_write_tokens = get_path(plain, "prompt_tokens_details", "cache_write_tokens")
+        reasoning_tokens = get_path(plain, "completion_tokens_details", "reasoning_tokens")
+        prompt_tokens, completion_tokens = plain.get("prompt_tokens"), plain.get("completion_tokens")
+        counts = (as_count(prompt_tokens), as_count(completion_tokens), as_count(reasoning_tokens))
         if all(counts) and sum(filter(None, counts)) == as_count(plain.get("total_tokens")):
-            came = (counts[1] or 0) + (counts[2] or 0)  # x.ai counts reasoning apart from the completion
-        if as_count(written) and (as_count(cached) or 0) + (as_count(written) or 0) > (as_count(sent) or 0):
-            cached = (as_count(cached) or 0) - (
-                as_count(written) or 0
-            )  # OpenRouter includes cache writes in the cached tokens
-        return parse_usage(sent, came, cached, written, thought)
+            completion_tokens = (counts[1] or 0) + (counts[2] or 0)  # x.ai counts reasoning apart from the completion
+        reads, writes = as_count(cached_tokens) or 0, as_count(cache_write_tokens) or 0
+        if writes and reads + writes > (as_count(prompt_tokens) or 0):
+            cached_tokens = reads - writes  # OpenRouter includes cache writes in the cached tokens
+        return parse_usage(prompt_tokens, completion_tokens, cached_tokens, cache_write_tokens, reasoning_tokens)

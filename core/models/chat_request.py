@@ -7,6 +7,7 @@ from typing import Any
 
 from core.domain.events import ToolCall
 from core.domain.messages import Message
+from core.domain.text import Attachment
 from core.models.api_client import ModelLimits
 from core.models.attachments import Part, PartEncoders, data_url, message_parts
 from core.models.dialects import Dialect
@@ -20,10 +21,10 @@ CACHE_CONTROL = {"type": "ephemeral"}
 
 
 def chat_body(
-    request: Request, model: str, known: ModelLimits, dialect: Dialect, names: ToolNames, origin: str
+    request: Request, model: str, limits: ModelLimits, dialect: Dialect, names: ToolNames, origin: str
 ) -> dict[str, Any]:
     """Build the request body. Options that the user did not set are left out."""
-    messages = chat_messages(request, _encoders(known, dialect), dialect, names, origin)
+    messages = chat_messages(request, _encoders(limits, dialect), dialect, names, origin)
     body: dict[str, Any] = {"model": model, "messages": messages, "stream": True}
     if dialect.stream_usage:
         body["stream_options"] = {"include_usage": True}
@@ -60,18 +61,18 @@ def chat_messages(
         if message.role != "tool" and tool_attachments:
             _add_user_content(messages, tool_attachments)
             tool_attachments = []
-        words = request.read_text(message.text)
+        text = request.read_text(message.text)
         match message.role:
             case "system":
-                messages.append({"role": dialect.system_role, "content": words})
+                messages.append({"role": dialect.system_role, "content": text})
             case "user":
-                content = message_parts(message, request, encoders) if message.attachments else words
+                content = message_parts(message, request, encoders) if message.attachments else text
                 _add_user_content(messages, content)
             case "assistant":
-                if words or message.calls:
-                    messages.append(_assistant_message(message, request, words, dialect, names, origin))
+                if text or message.calls:
+                    messages.append(_assistant_message(message, request, text, dialect, names, origin))
             case "tool":
-                result = {"role": "tool", "tool_call_id": _call_id(message.call_id, dialect), "content": words}
+                result = {"role": "tool", "tool_call_id": _call_id(message.call_id, dialect), "content": text}
                 messages.append(result)
                 if message.attachments:
                     tool_attachments += message_parts(message, request, encoders)[: len(message.attachments)]
@@ -85,11 +86,11 @@ def _add_user_content(messages: list[dict[str, Any]], content: str | list[Part])
     if not messages or messages[-1]["role"] != "user":
         messages.append({"role": "user", "content": content})
         return
-    before = messages[-1]["content"]
-    if isinstance(before, str) and isinstance(content, str):
-        messages[-1]["content"] = f"{before}\n\n{content}"
+    previous = messages[-1]["content"]
+    if isinstance(previous, str) and isinstance(content, str):
+        messages[-1]["content"] = f"{previous}\n\n{content}"
     else:
-        messages[-1]["content"] = [*_parts(before), *_parts(content)]
+        messages[-1]["content"] = [*_parts(previous), *_parts(content)]
 
 
 def _parts(content: str | list[Part]) -> list[Part]:
@@ -97,10 +98,10 @@ def _parts(content: str | list[Part]) -> list[Part]:
 
 
 def _assistant_message(
-    message: Message, request: Request, words: str, dialect: Dialect, names: ToolNames, origin: str
+    message: Message, request: Request, text: str, dialect: Dialect, names: ToolNames, origin: str
 ) -> dict[str, Any]:
     """Convert an earlier reply, with the reasoning that the provider expects back in the field in which it arrived."""
-    plain: dict[str, Any] = {"role": "assistant", "content": words or None}
+    plain: dict[str, Any] = {"role": "assistant", "content": text or None}
     state = unpack_state(message, request, origin)
     state = state if isinstance(state, dict) else {}
     if dialect.reasoning_back == "always":
@@ -113,8 +114,8 @@ def _assistant_message(
         plain["tool_calls"] = [_call(call, request, dialect, names) for call in message.calls]
         extra = state.get("extra")
         for index, call in enumerate(plain["tool_calls"]):
-            if isinstance(extra, dict) and (more := extra.get(str(index))):
-                call["extra_content"] = more
+            if isinstance(extra, dict) and (extra_content := extra.get(str(index))):
+                call["extra_content"] = extra_content
     return plain
 
 
@@ -129,16 +130,19 @@ def _call_id(name: str, dialect: Dialect) -> str:
     return re.sub(r"[^a-zA-Z0-9_-]", "_", name)[:40]
 
 
-def _encoders(known: ModelLimits, dialect: Dialect) -> PartEncoders:
-    images = dialect.images if known.images is None else known.images
-    pdf = dialect.pdf and known.pdf is not False
-    return PartEncoders(
-        lambda words: {"type": "text", "text": words},
-        (lambda one, data: {"type": "image_url", "image_url": {"url": data_url(one, data)}}) if images else None,
-        (lambda one, data: {"type": "file", "file": {"filename": one.name, "file_data": data_url(one, data)}})
-        if pdf
-        else None,
-    )
+def _encoders(limits: ModelLimits, dialect: Dialect) -> PartEncoders:
+    def text(text: str) -> Part:
+        return {"type": "text", "text": text}
+
+    def image(attachment: Attachment, data: str) -> Part:
+        return {"type": "image_url", "image_url": {"url": data_url(attachment, data)}}
+
+    def pdf(attachment: Attachment, data: str) -> Part:
+        return {"type": "file", "file": {"filename": attachment.name, "file_data": data_url(attachment, data)}}
+
+    supports_images = dialect.images if limits.images is None else limits.images
+    supports_pdf = dialect.pdf and limits.pdf is not False
+    return PartEncoders(text, image if supports_images else None, pdf if supports_pdf else None)
 
 
 def _effort(effort: str, dialect: Dialect) -> dict[str, Any]:
@@ -161,18 +165,18 @@ def _effort(effort: str, dialect: Dialect) -> dict[str, Any]:
 def _format(schema: Mapping[str, Any], dialect: Dialect) -> dict[str, Any]:
     if dialect.schema != "json_schema":
         return {"type": dialect.schema}
-    named: dict[str, Any] = {"name": "reply", "schema": dict(schema)}
+    json_schema: dict[str, Any] = {"name": "reply", "schema": dict(schema)}
     if dialect.strict and is_strict(schema):
-        named["strict"] = True
-    return {"type": "json_schema", "json_schema": named}
+        json_schema["strict"] = True
+    return {"type": "json_schema", "json_schema": json_schema}
 
 
-def _add_instruction(messages: list[dict[str, Any]], words: str, dialect: Dialect) -> None:
+def _add_instruction(messages: list[dict[str, Any]], instruction: str, dialect: Dialect) -> None:
     """Append an instruction to the system message, adding one if there is none."""
     if messages and messages[0]["role"] == dialect.system_role:
-        messages[0]["content"] = f"{messages[0]['content']}\n\n{words}"
+        messages[0]["content"] = f"{messages[0]['content']}\n\n{instruction}"
     else:
-        messages.insert(0, {"role": dialect.system_role, "content": words})
+        messages.insert(0, {"role": dialect.system_role, "content": instruction})
 
 
 def _set_cache_breakpoints(messages: list[dict[str, Any]]) -> None:

@@ -70,5 +70,5 @@ class ProviderEndpoint:
 def check_api_key(key: str) -> None:
     """Raise `Problem` if an API key contains characters that API keys never contain, such as a space or line break."""
     if not (key.isascii() and key.isprintable()) or " " in key:
-        why = "It contains a space, a line break or a character that API keys never contain."
-        raise Problem("This is not a valid API key.", why, "Copy it again, without the text around it.")
+        cause = "It contains a space, a line break or a character that API keys never contain."
+        raise Problem("This is not a valid API key.", cause, "Copy it again, without the text around it.")

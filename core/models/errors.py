@@ -307,9 +307,9 @@ def _parse_seconds(text: str) -> float | None:
 def _codes(plain: Mapping[str, Any]) -> str:
     """Return the machine-readable codes of an error, separated by spaces, the numeric code last."""
     details = plain.get("details")
-    words = [
+    codes = [
         plain.get("type"),
         details.get("error_code") if isinstance(details, Mapping) else None,
         plain.get("status"),
     ]
-    return " ".join(str(word) for word in (*words, plain.get("code")) if isinstance(word, str | int))
+    return " ".join(str(code) for code in (*codes, plain.get("code")) if isinstance(code, str | int))

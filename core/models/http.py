@@ -73,7 +73,7 @@ class HttpResponse:
         while True:
             try:
                 async with asyncio.timeout_at(self.deadline.due):
-                    piece = await anext(self.raw, b"")
+                    chunk = await anext(self.raw, b"")
             except TimeoutError:
                 raise self.deadline.timeout_error(self.error_context) from None
             except httpx.HTTPError as error:
@@ -82,24 +82,24 @@ class HttpResponse:
                     self.error_context,
                     f"The connection was closed before the reply was complete ({_exception_text(error)}).",
                 ) from error
-            if not piece:
+            if not chunk:
                 return
-            size += len(piece)
+            size += len(chunk)
             if size > MAX_REPLY_BYTES:
                 raise too_much("The response is larger than 32 MiB.")
-            yield piece
+            yield chunk
 
     async def read_body(self, max_bytes: int = MAX_REPLY_BYTES) -> bytes:
         """Return up to `max_bytes` of the body; if the connection fails, return what has arrived."""
-        pieces: list[bytes] = []
+        chunks: list[bytes] = []
         size = 0
         with contextlib.suppress(ModelError):
-            async for piece in self.chunks():
-                pieces.append(piece)
-                size += len(piece)
+            async for chunk in self.chunks():
+                chunks.append(chunk)
+                size += len(chunk)
                 if size >= max_bytes:
                     break
-        return b"".join(pieces)[:max_bytes]
+        return b"".join(chunks)[:max_bytes]
 
 
 class ModelHttpClient:
@@ -120,24 +120,24 @@ class ModelHttpClient:
         try:
             request = client.build_request("POST" if body is not None else "GET", url, content=body, headers=head)
             response = await _send(client, request, context, deadline)
-            raw = cast(AsyncGenerator[bytes, None], response.aiter_raw())
+            body_stream = cast(AsyncGenerator[bytes, None], response.aiter_raw())
             try:
                 _check_response(response, context)
                 plain = {name.lower(): value for name, value in response.headers.items()}
-                yield HttpResponse(response.status_code, plain, context, deadline, raw)
+                yield HttpResponse(response.status_code, plain, context, deadline, body_stream)
             finally:
-                await _close(response, raw)
+                await _close(response, body_stream)
         finally:
             await client.aclose()
 
     def _client(self) -> httpx.AsyncClient:
         proxy = self._server.proxy if self._server.proxy and not self._server.is_local else None
         secure = self._server.base_url.lower().startswith("https") or bool(proxy)
-        waits = httpx.Timeout(None, connect=self._server.timeouts.connect_s)
+        timeout = httpx.Timeout(None, connect=self._server.timeouts.connect_s)
         verify = (
             self._ssl_context() if secure else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         )  # has no trusted certificates
-        return httpx.AsyncClient(trust_env=False, follow_redirects=False, verify=verify, timeout=waits, proxy=proxy)
+        return httpx.AsyncClient(trust_env=False, follow_redirects=False, verify=verify, timeout=timeout, proxy=proxy)
 
     def _ssl_context(self) -> ssl.SSLContext:
         """Return a TLS context that trusts the system's certificates, and certifi's, as some systems have none."""
@@ -159,11 +159,11 @@ async def _send(
         raise _error_from_exception(error, context) from error
 
 
-async def _close(response: httpx.Response, raw: AsyncGenerator[bytes, None]) -> None:
+async def _close(response: httpx.Response, body_stream: AsyncGenerator[bytes, None]) -> None:
     """Close the response, waiting at most CLOSE_S seconds even if the server does not cooperate."""
     with contextlib.suppress(httpx.HTTPError, TimeoutError):
         async with asyncio.timeout(CLOSE_S):
-            await raw.aclose()
+            await body_stream.aclose()
             await response.aclose()
 
 
@@ -171,11 +171,12 @@ def _check_response(response: httpx.Response, context: ErrorContext) -> None:
     """Raise `ModelError` for a redirect, and for a compressed body, which was not requested."""
     if 300 <= response.status_code < 400:
         target = urlsplit(response.headers.get("location", ""))
-        where = target.netloc.rpartition("@")[2] or target.path or "an unnamed address"
+        destination = target.netloc.rpartition("@")[2] or target.path or "an unnamed address"
         raise make_error(
             "moved",
             context,
-            f"It returned status {response.status_code} with a redirect to {where}. The API key was not sent there.",
+            f"It returned status {response.status_code} with a redirect to {destination}."
+            " The API key was not sent there.",
         )
     coding = response.headers.get("content-encoding", "identity").strip().lower()
     if coding not in ("", "identity"):
@@ -209,13 +210,13 @@ def _error_from_exception(error: httpx.HTTPError, context: ErrorContext) -> Mode
 
 def _exception_chain(error: BaseException) -> Iterator[BaseException]:
     """Yield an exception, then recursively its causes and, if it is a group, its members."""
-    seen: list[Any] = [error]
-    while seen:
-        cause = seen.pop()
+    pending: list[Any] = [error]
+    while pending:
+        cause = pending.pop()
         yield cause
-        seen += [nested for nested in (cause.__cause__, cause.__context__) if nested is not None]
+        pending += [nested for nested in (cause.__cause__, cause.__context__) if nested is not None]
         if isinstance(cause, BaseExceptionGroup):
-            seen += cause.exceptions
+            pending += cause.exceptions
 
 
 def _exception_text(error: Exception) -> str:

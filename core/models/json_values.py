@@ -10,16 +10,14 @@ MAX_TOKENS = 100_000_000  # a higher count is an error of the provider
 USAGE_NOTE = "The provider reported impossible token counts, which were ignored."
 
 
-def parse_usage(input: Any, output: Any, cached: Any = 0, written: Any = 0, reasoning: Any = 0) -> tuple[Usage, str]:
+def parse_usage(
+    input: Any, output: Any, cache_read: Any = 0, cache_write: Any = 0, reasoning: Any = 0
+) -> tuple[Usage, str]:
     """Return the usage with implausible counts corrected, and a note for the user if there were any."""
-    counts = [_count(value) for value in (input, output, cached, written, reasoning)]
-    input_tokens, output_tokens = counts[0] or 0, counts[1] or 0
-    parts = (counts[2] or 0, counts[3] or 0, counts[4] or 0)
-    corrected = (
-        min(parts[0], input_tokens),
-        min(parts[1], input_tokens - min(parts[0], input_tokens)),
-        min(parts[2], output_tokens),
-    )
+    counts = [_count(value) for value in (input, output, cache_read, cache_write, reasoning)]
+    input_tokens, output_tokens, *parts = (count or 0 for count in counts)
+    read_tokens = min(parts[0], input_tokens)
+    corrected = [read_tokens, min(parts[1], input_tokens - read_tokens), min(parts[2], output_tokens)]
     implausible = None in counts or corrected != parts
     return Usage(input_tokens, output_tokens, *corrected), USAGE_NOTE if implausible else ""
 
@@ -77,9 +75,9 @@ def arguments_json(arguments: str) -> str:
     )
 
 
-def parse_json(words: str) -> Any:
+def parse_json(text: str) -> Any:
     """Decode JSON, or return None if the text is not valid JSON."""
     try:
-        return json.loads(words)
+        return json.loads(text)
     except (ValueError, RecursionError):
         return None

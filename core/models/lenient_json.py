@@ -46,104 +46,104 @@ class LenientReader:
         self._text = text
         self._end_mark = end_mark
 
-    def value(self, at: int, depth: int = 0) -> tuple[Any, int]:
-        at = self.skip_space(at)
-        sign = self._text[at : at + 1]
+    def value(self, position: int, depth: int = 0) -> tuple[Any, int]:
+        position = self.skip_space(position)
+        char = self._text[position : position + 1]
         if depth > DEEPEST:
             raise ValueError("nested too deeply")
-        if sign == "{":
-            return self._object(at + 1, depth)
-        if sign == "[":
-            return self._list(at + 1, depth)
-        if self._text.startswith(QUOTES, at):
-            return self.string(at)
-        if found := _NUMBER.match(self._text, at):
-            if len(found[0]) > LONGEST_NUMBER:
+        if char == "{":
+            return self._object(position + 1, depth)
+        if char == "[":
+            return self._list(position + 1, depth)
+        if self._text.startswith(QUOTES, position):
+            return self.string(position)
+        if match := _NUMBER.match(self._text, position):
+            if len(match[0]) > LONGEST_NUMBER:
                 raise ValueError("a number is too long")
-            return json.loads(found[0].lstrip("0") or "0" if found[0].isdigit() else found[0]), found.end()
-        if (found := _WORD.match(self._text, at)) and found[0] in LITERALS:
-            return LITERALS[found[0]], found.end()
-        raise ValueError(f"no value at {at}")
+            return json.loads(match[0].lstrip("0") or "0" if match[0].isdigit() else match[0]), match.end()
+        if (match := _WORD.match(self._text, position)) and match[0] in LITERALS:
+            return LITERALS[match[0]], match.end()
+        raise ValueError(f"no value at {position}")
 
-    def string(self, at: int) -> tuple[str, int]:
+    def string(self, position: int) -> tuple[str, int]:
         """Read a string up to its unescaped closing quote."""
-        quote = next(quote for quote in QUOTES if self._text.startswith(quote, at))
+        quote = next(quote for quote in QUOTES if self._text.startswith(quote, position))
         if len(quote) > 3:  # a token of its own, so nothing in the string is escaped
-            start = at + len(quote)
+            start = position + len(quote)
             end = self._text.find(quote, start)
             if end < 0:
                 raise ValueError("a string is not closed")
             return self._text[start:end], end + len(quote)
         parts: list[str] = []
-        at += len(quote)
-        plain = re.compile(rf"[^{quote[0]}\\]+")
-        while at < len(self._text):
-            if found := plain.match(self._text, at):
-                parts.append(found[0])
-                at = found.end()
-            elif self._text[at] == "\\":
-                part, at = self._escape(at)
+        position += len(quote)
+        plain_run = re.compile(rf"[^{quote[0]}\\]+")
+        while position < len(self._text):
+            if match := plain_run.match(self._text, position):
+                parts.append(match[0])
+                position = match.end()
+            elif self._text[position] == "\\":
+                part, position = self._escape(position)
                 parts.append(part)
-            elif self._text.startswith(quote, at):
-                return "".join(parts), at + len(quote)
+            elif self._text.startswith(quote, position):
+                return "".join(parts), position + len(quote)
             else:
-                parts.append(self._text[at])
-                at += 1
+                parts.append(self._text[position])
+                position += 1
         raise ValueError("a string is not closed")
 
-    def skip_space(self, at: int) -> int:
-        found = _SPACE.match(self._text, at)
-        assert found
-        return found.end()
+    def skip_space(self, position: int) -> int:
+        match = _SPACE.match(self._text, position)
+        assert match
+        return match.end()
 
-    def _escape(self, at: int) -> tuple[str, int]:
+    def _escape(self, position: int) -> tuple[str, int]:
         """Read an escape sequence. An unknown one stays as it is, because models forget to escape backslashes."""
-        sign = self._text[at + 1 : at + 2]
-        if sign in ("u", "x"):
-            digits = self._text[at + 2 : at + (6 if sign == "u" else 4)]
+        char = self._text[position + 1 : position + 2]
+        if char in ("u", "x"):
+            digits = self._text[position + 2 : position + (6 if char == "u" else 4)]
             if re.fullmatch(r"[0-9a-fA-F]{2}|[0-9a-fA-F]{4}", digits):
-                return chr(int(digits, 16)), at + 2 + len(digits)
-        if not sign:
+                return chr(int(digits, 16)), position + 2 + len(digits)
+        if not char:
             raise ValueError("a string is not closed")
-        return ESCAPES.get(sign, "\\" + sign), at + 2
+        return ESCAPES.get(char, "\\" + char), position + 2
 
-    def _object(self, at: int, depth: int) -> tuple[dict[str, Any], int]:
-        made: dict[str, Any] = {}
+    def _object(self, position: int, depth: int) -> tuple[dict[str, Any], int]:
+        result: dict[str, Any] = {}
         while True:
-            at = self.skip_space(at)
-            if self._text[at : at + 1] == "}":
-                return made, at + 1
-            if not depth and made and self._ends_early(at):
-                return made, at
-            if self._text.startswith(QUOTES, at):
-                key, at = self.string(at)
-            elif found := _WORD.match(self._text, at):
-                key, at = found[0], found.end()
+            position = self.skip_space(position)
+            if self._text[position : position + 1] == "}":
+                return result, position + 1
+            if not depth and result and self._ends_early(position):
+                return result, position
+            if self._text.startswith(QUOTES, position):
+                key, position = self.string(position)
+            elif match := _WORD.match(self._text, position):
+                key, position = match[0], match.end()
             else:
-                raise ValueError(f"no key at {at}")
-            at = self.skip_space(at)
-            if self._text[at : at + 1] != ":" or key in made:
+                raise ValueError(f"no key at {position}")
+            position = self.skip_space(position)
+            if self._text[position : position + 1] != ":" or key in result:
                 raise ValueError(f"no value, or two, for {key!r}")
-            made[key], at = self.value(at + 1, depth + 1)
-            at = self.skip_space(at)
-            if self._text[at : at + 1] == ",":
-                at += 1
-            elif self._text[at : at + 1] != "}" and (depth or not self._ends_early(at)):
-                raise ValueError(f"no comma at {at}")
+            result[key], position = self.value(position + 1, depth + 1)
+            position = self.skip_space(position)
+            if self._text[position : position + 1] == ",":
+                position += 1
+            elif self._text[position : position + 1] != "}" and (depth or not self._ends_early(position)):
+                raise ValueError(f"no comma at {position}")
 
-    def _list(self, at: int, depth: int) -> tuple[list[Any], int]:
-        made: list[Any] = []
+    def _list(self, position: int, depth: int) -> tuple[list[Any], int]:
+        items: list[Any] = []
         while True:
-            at = self.skip_space(at)
-            if self._text[at : at + 1] == "]":
-                return made, at + 1
-            item, at = self.value(at, depth + 1)
-            made.append(item)
-            at = self.skip_space(at)
-            if self._text[at : at + 1] == ",":
-                at += 1
-            elif self._text[at : at + 1] != "]":
-                raise ValueError(f"no comma at {at}")
+            position = self.skip_space(position)
+            if self._text[position : position + 1] == "]":
+                return items, position + 1
+            item, position = self.value(position, depth + 1)
+            items.append(item)
+            position = self.skip_space(position)
+            if self._text[position : position + 1] == ",":
+                position += 1
+            elif self._text[position : position + 1] != "]":
+                raise ValueError(f"no comma at {position}")
 
     def _ends_early(self, at: int) -> bool:
         closed = self._text[:at].rstrip().endswith("}")
@@ -151,10 +151,10 @@ class LenientReader:
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    made = dict(pairs)
-    if len(made) < len(pairs):
+    result = dict(pairs)
+    if len(result) < len(pairs):
         raise ValueError("a key is given twice")
-    return made
+    return result
 
 
 def _refuse(word: str) -> NoReturn:

@@ -20,14 +20,14 @@ class KeyMask:
     def hide_parts(self, text: str) -> str:
         """Replace the key and its long substrings, which providers show when they abbreviate a key."""
         text, key = self.hide(text), self._key
-        pieces = {key[at : at + MIN_PART_LENGTH] for at in range(len(key) - MIN_PART_LENGTH + 1)}
-        masked: list[str] = []
+        key_parts = {key[start : start + MIN_PART_LENGTH] for start in range(len(key) - MIN_PART_LENGTH + 1)}
+        parts: list[str] = []
         end = 0
-        for at in range(len(text) - MIN_PART_LENGTH + 1 if pieces else 0):
-            if text[at : at + MIN_PART_LENGTH] in pieces:
-                masked += [] if masked and at <= end else [text[end:at], MASKED]
-                end = at + MIN_PART_LENGTH
-        return "".join((*masked, text[end:]))
+        for start in range(len(text) - MIN_PART_LENGTH + 1 if key_parts else 0):
+            if text[start : start + MIN_PART_LENGTH] in key_parts:
+                parts += [] if parts and start <= end else [text[end:start], MASKED]
+                end = start + MIN_PART_LENGTH
+        return "".join((*parts, text[end:]))
 
     def held_back_length(self, text: str) -> int:
         """Return how many characters at the end of a text may be the start of the key."""
@@ -47,14 +47,14 @@ class MaskedStream:
         self._mask = mask
         self._held = ""
 
-    def feed(self, piece: str) -> str:
+    def feed(self, chunk: str) -> str:
         """Add a chunk and return the text that is safe to show; a possible start of the key is held back."""
-        if not piece:
+        if not chunk:
             return ""
-        text = _join_surrogates(self._mask.hide(self._held + piece))
-        held = self._mask.held_back_length(text) or HIGH_SURROGATES[0] <= text[-1] <= HIGH_SURROGATES[1]
-        self._held = text[len(text) - held :] if held else ""
-        return text[: len(text) - held] if held else text
+        text = _join_surrogates(self._mask.hide(self._held + chunk))
+        held_length = self._mask.held_back_length(text) or HIGH_SURROGATES[0] <= text[-1] <= HIGH_SURROGATES[1]
+        self._held = text[len(text) - held_length :] if held_length else ""
+        return text[: len(text) - held_length] if held_length else text
 
     def finish(self) -> str:
         """Return the text held back, at the end of the stream."""

@@ -69,8 +69,8 @@ async def check_model(name: str, model: Model) -> ModelCheck:
         )
     except ModelError as error:
         return ModelCheck(name, error=error.details)
-    pieces = len(reply.times)
-    streams = pieces > 1 if pieces else None
+    delta_count = len(reply.times)
+    streams = delta_count > 1 if delta_count else None
     tools, tools_error, cost = None, None, reply.last.cost
     try:
         request = Request(

@@ -61,12 +61,12 @@ def parse_ollama_names(plain: Any) -> list[str]:
     return [name for name in names if _is_name(name)]
 
 
-def parse_ollama_model(name: str, shown: Any) -> ListedModel:
+def parse_ollama_model(name: str, details: Any) -> ListedModel:
     """Parse the response of Ollama's `/api/show`; the window is the largest one the model supports."""
-    info = get_path(shown, "model_info")
+    info = get_path(details, "model_info")
     pairs = info.items() if isinstance(info, dict) else ()
     lengths = [as_count(value) for key, value in pairs if key.endswith(".context_length")]
-    capabilities = get_path(shown, "capabilities")
+    capabilities = get_path(details, "capabilities")
     if not isinstance(capabilities, list):
         return ListedModel(name, window=next(iter(lengths), None))
     return ListedModel(
@@ -94,8 +94,8 @@ def _chat_row(row: dict[str, Any]) -> ListedModel:
     return ListedModel(
         as_text(row.get("id")) or as_text(row.get("name")),
         as_text(row.get("display_name")) or (as_text(row.get("name")) if row.get("id") else ""),
-        window=_first(row, WINDOW_PATHS),
-        max_output=_first(row, MAX_OUTPUT_PATHS),
+        window=_first_count(row, WINDOW_PATHS),
+        max_output=_first_count(row, MAX_OUTPUT_PATHS),
         price_in=_price(get_path(row, "pricing", "prompt")),
         price_out=_price(get_path(row, "pricing", "completion")),
         price_cached=_price(get_path(row, "pricing", "input_cache_read")),
@@ -110,8 +110,8 @@ def _chat_row(row: dict[str, Any]) -> ListedModel:
     )
 
 
-def _first(row: dict[str, Any], paths: Iterable[tuple[str, ...]]) -> int | None:
-    return next((found for path in paths if (found := as_count(get_path(row, *path)))), None)
+def _first_count(row: dict[str, Any], paths: Iterable[tuple[str, ...]]) -> int | None:
+    return next((count for path in paths if (count := as_count(get_path(row, *path)))), None)
 
 
 def _capability(can: dict[str, Any], *names: str) -> bool | None:

@@ -26,15 +26,15 @@ REPLY_RESERVE = 4_096  # tokens reserved for the reply if no limit is set
 class OllamaModel:
     """A model served at `/api/chat`."""
 
-    def __init__(self, server: ProviderEndpoint, model: str = "", known: ModelLimits = UNKNOWN_LIMITS) -> None:
+    def __init__(self, server: ProviderEndpoint, model: str = "", limits: ModelLimits = UNKNOWN_LIMITS) -> None:
         self._api = ApiClient(server, model)
-        self._known = known
-        self.window = known.window or 0
+        self._limits = limits
+        self.window = limits.window or 0
 
     async def stream(self, request: Request) -> AsyncGenerator[ReplyDelta, None]:
         names = ToolNames(tool.name for tool in request.tools)
         origin = state_origin(self._api, "ollama")
-        body = ollama_body(request, self._api.model, self._known, names, origin)
+        body = ollama_body(request, self._api.model, self._limits, names, origin)
         parser = OllamaReplyParser(self._api.error_context, names, origin)
         async with aclosing(self._api.stream_reply("/api/chat", self._headers(), body, parser, ndjson=True)) as deltas:
             async for delta in deltas:
@@ -45,20 +45,20 @@ class OllamaModel:
         listed = []
         for name in parse_ollama_names(await self._api.fetch_json("/api/tags", self._headers())):
             try:
-                shown = await self._api.fetch_json("/api/show", self._headers(), {"model": name})
+                details = await self._api.fetch_json("/api/show", self._headers(), {"model": name})
             except ModelError:
-                shown = None
-            listed.append(parse_ollama_model(name, shown))
+                details = None
+            listed.append(parse_ollama_model(name, details))
         return listed
 
     def _headers(self) -> dict[str, str]:
         return {"authorization": f"Bearer {self._api.endpoint.api_key}"} if self._api.endpoint.api_key else {}
 
 
-def ollama_body(request: Request, model: str, known: ModelLimits, names: ToolNames, origin: str) -> dict[str, Any]:
+def ollama_body(request: Request, model: str, limits: ModelLimits, names: ToolNames, origin: str) -> dict[str, Any]:
     """Build the request body. Truncation is off: a prompt that does not fit is an error instead of losing its start."""
-    messages = ollama_messages(request, known, names, origin)
-    options: dict[str, Any] = {"num_ctx": known.window or window_for(request)}
+    messages = ollama_messages(request, limits, names, origin)
+    options: dict[str, Any] = {"num_ctx": limits.window or window_for(request)}
     if request.options.max_output_tokens is not None:
         options["num_predict"] = request.options.max_output_tokens
     if request.options.temperature is not None:
@@ -87,10 +87,10 @@ def window_for(request: Request) -> int:
     return window
 
 
-def ollama_messages(request: Request, known: ModelLimits, names: ToolNames, origin: str) -> list[dict[str, Any]]:
+def ollama_messages(request: Request, limits: ModelLimits, names: ToolNames, origin: str) -> list[dict[str, Any]]:
     """Convert the conversation. Images are a separate field of a message, and tool results name their tool."""
     encoders = PartEncoders(
-        _text_part, None if known.images is False else lambda one, data: {"type": "image", "image": data}
+        _text_part, None if limits.images is False else lambda attachment, data: {"type": "image", "image": data}
     )
     tools = {call.id: call.tool for message in request.messages for call in message.calls}
     messages: list[dict[str, Any]] = (
@@ -128,8 +128,8 @@ def _assistant_fields(message: Message, request: Request, names: ToolNames, orig
     return fields
 
 
-def _text_part(words: str) -> Part:
-    return {"type": "text", "text": words}
+def _text_part(text: str) -> Part:
+    return {"type": "text", "text": text}
 
 
 class OllamaReplyParser(ReplyParser):
@@ -172,15 +172,15 @@ class OllamaReplyParser(ReplyParser):
         return ReplyDelta(calls=tuple(self._calls), usage=usage, stop_reason=stop, provider_state=state, note=note)
 
     def _message(self, message: dict[str, Any]) -> None:
-        if words := as_text(message.get("content")):
-            self.text.append(words)
+        if text := as_text(message.get("content")):
+            self.text.append(text)
             self._has_output = True
         if thought := as_text(message.get("thinking")) or as_text(message.get("reasoning_content")):
             self.reasoning.append(thought)
             self._thought = self._has_output = True
         for call in as_objects(message.get("tool_calls")):
             arguments = get_path(call, "function", "arguments")
-            words = arguments if isinstance(arguments, str) else json.dumps(arguments or {}, ensure_ascii=False)
-            self._calls.append(
-                RequestedCall(self._names.from_provider(as_text(get_path(call, "function", "name"))), words or "{}")
-            )
+            if not isinstance(arguments, str):
+                arguments = json.dumps(arguments or {}, ensure_ascii=False)
+            name = self._names.from_provider(as_text(get_path(call, "function", "name")))
+            self._calls.append(RequestedCall(name, arguments or "{}"))

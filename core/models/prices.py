@@ -42,10 +42,10 @@ class ModelPrice:
         for bound, higher_rates in self.above:
             if usage.input > bound:
                 rates = higher_rates
-        cached = rates.input if rates.cache_read is None else rates.cache_read
-        written = rates.input if rates.cache_write is None else rates.cache_write
-        fresh = usage.input - usage.cache_read - usage.cache_write
-        total = fresh * rates.input + usage.cache_read * cached + usage.cache_write * written
+        read_rate = rates.input if rates.cache_read is None else rates.cache_read
+        write_rate = rates.input if rates.cache_write is None else rates.cache_write
+        uncached_tokens = usage.input - usage.cache_read - usage.cache_write
+        total = uncached_tokens * rates.input + usage.cache_read * read_rate + usage.cache_write * write_rate
         return (total + usage.output * rates.output) / MILLION
 
 
@@ -85,7 +85,7 @@ def price_table() -> PriceTable:
 
 def _row(plain: dict[str, Any], source: str) -> PriceTableRow:
     price = ModelPrice(
-        _rates(plain), tuple((at, _rates({**plain, **more})) for at, more in plain.get("above", ())), source
+        _rates(plain), tuple((at, _rates({**plain, **overrides})) for at, overrides in plain.get("above", ())), source
     )
     return PriceTableRow(re.compile(plain["names"]), plain.get("window"), price)
 

@@ -78,34 +78,34 @@ LOCAL_PROVIDERS = (  # on their default ports
 
 def resolve_providers(added: Iterable[Provider], environment: Mapping[str, str]) -> dict[str, ModelProvider]:
     """Return all providers by name. User-added ones override the environment, which overrides the built-in ones."""
-    found = {builtin.name: builtin for builtin in (*HOSTED_PROVIDERS, *LOCAL_PROVIDERS)}
+    providers = {builtin.name: builtin for builtin in (*HOSTED_PROVIDERS, *LOCAL_PROVIDERS)}
     if url := environment.get("OPENAI_BASE_URL", "").strip():
-        found["openai"] = _with_openai_base_url(found["openai"], url)
+        providers["openai"] = _with_openai_base_url(providers["openai"], url)
     if host := environment.get("OLLAMA_HOST", "").strip():
-        found["ollama"] = _with_ollama_host(found["ollama"], host)
+        providers["ollama"] = _with_ollama_host(providers["ollama"], host)
     for provider in added:
-        known = next(
+        same_builtin = next(
             (builtin for builtin in (*HOSTED_PROVIDERS, *LOCAL_PROVIDERS) if same_origin(builtin.url, provider.url)),
             None,
         )
-        found[provider.name] = ModelProvider(
+        providers[provider.name] = ModelProvider(
             provider.name,
             provider.name,
             provider.url,
             provider.api,
             provider.api_key_env,
             requires_key=False,
-            price_provider=known.price_provider if known else "",
-            free=known.free if known else False,
+            price_provider=same_builtin.price_provider if same_builtin else "",
+            free=same_builtin.free if same_builtin else False,
             allow_http=provider.allow_http,
             url_from="you",
         )
-    return found
+    return providers
 
 
-def same_origin(one: str, other: str) -> bool:
+def same_origin(url: str, other_url: str) -> bool:
     """Return whether two URLs have the same origin; an invalid URL matches nothing."""
-    return origin_of(one) == origin_of(other) != ""
+    return origin_of(url) == origin_of(other_url) != ""
 
 
 def _with_openai_base_url(provider: ModelProvider, url: str) -> ModelProvider:

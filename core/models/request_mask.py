@@ -10,7 +10,7 @@ from hashlib import blake2b
 from typing import Any
 
 from core.domain.messages import Message
-from core.domain.redact import Redactor
+from core.domain.redact import MIN_SECRET_LENGTH, Redactor
 from core.domain.text import Attachment, Text
 from core.models.attachments import TEXT_TYPES
 from core.models.json_values import parse_json
@@ -28,16 +28,16 @@ class RequestMask:
     """
 
     def __init__(self) -> None:
-        self._known: frozenset[str] = frozenset()
+        self._secrets: frozenset[str] = frozenset()
         self._redactor = Redactor(uncertain=False)
         self._results: OrderedDict[bytes, str | None] = OrderedDict()  # by digest; None: the text has no secret
         self._tools: tuple[Sequence[ToolSpec], Sequence[ToolSpec]] = ((), ())
 
-    def set_known(self, known: Iterable[str]) -> None:
+    def set_known(self, secrets: Iterable[str]) -> None:
         """Set the user's own secrets, which are removed wherever they occur, in every encoding."""
-        values = frozenset(known)
-        if values != self._known:
-            self._known, self._redactor = values, Redactor(values, uncertain=False)
+        values = frozenset(secrets)
+        if values != self._secrets:
+            self._secrets, self._redactor = values, Redactor(values, uncertain=False)
             self._results.clear()
             self._tools = ((), ())
 
@@ -47,10 +47,10 @@ class RequestMask:
         states = {id(message.provider_state) for message in request.messages}
 
         def read_text(text: Text) -> str:
-            whole = request.read_text(text)
-            if not whole or id(text) in states:
-                return whole
-            return self.json_text(whole) if id(text) in arguments else self.text(whole)
+            content = request.read_text(text)
+            if not content or id(text) in states:
+                return content
+            return self.json_text(content) if id(text) in arguments else self.text(content)
 
         def read_attachment(attachment: Attachment) -> bytes:
             data = request.read_attachment(attachment)
@@ -72,22 +72,22 @@ class RequestMask:
 
     def text(self, text: str) -> str:
         """Return a text without secrets."""
-        return self._remembered(text, self._redactor.redact)
+        return self._masked(text, self._redactor.redact)
 
     def json_text(self, text: str) -> str:
         """Return a JSON text whose strings have no secrets; what is not a JSON object or list is treated as text."""
-        return self._remembered(text, self._mask_json) if text.lstrip().startswith(JSON_START) else self.text(text)
+        return self._masked(text, self._mask_json) if text.lstrip().startswith(JSON_START) else self.text(text)
 
-    def _remembered(self, text: str, mask: Any) -> str:
-        if len(text) < 6:
+    def _masked(self, text: str, mask: Any) -> str:
+        if len(text) < MIN_SECRET_LENGTH:
             return text
-        name = blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16, person=mask.__name__.encode()).digest()
-        if name in self._results:
-            self._results.move_to_end(name)
-            kept = self._results[name]
-            return text if kept is None else kept
+        digest = blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16, person=mask.__name__.encode()).digest()
+        if digest in self._results:
+            self._results.move_to_end(digest)
+            cached = self._results[digest]
+            return text if cached is None else cached
         masked: str = mask(text)
-        self._results[name] = None if masked == text else masked
+        self._results[digest] = None if masked == text else masked
         if len(self._results) > MAX_REMEMBERED:
             self._results.popitem(last=False)
         return masked
@@ -111,16 +111,16 @@ class RequestMask:
     def _pair(self, key: str, value: Any) -> Any:
         """Mask a value, also if only its name shows that it is a secret."""
         masked = self._value(value)
-        if isinstance(value, str) and masked == value and (found := self._redactor.findings(f"{key}={value}")):
-            return f"[{found[0].kind} removed]"
+        if isinstance(value, str) and masked == value and (findings := self._redactor.findings(f"{key}={value}")):
+            return f"[{findings[0].kind} removed]"
         return masked
 
     def _message(self, message: Message) -> Message:
-        names = [self.text(one.name) for one in message.attachments]
-        if names == [one.name for one in message.attachments]:
+        names = [self.text(attachment.name) for attachment in message.attachments]
+        if names == [attachment.name for attachment in message.attachments]:
             return message
         pairs = zip(message.attachments, names, strict=True)
-        return replace(message, attachments=tuple(replace(one, name=name) for one, name in pairs))
+        return replace(message, attachments=tuple(replace(attachment, name=name) for attachment, name in pairs))
 
     def _masked_tools(self, tools: Sequence[ToolSpec]) -> Sequence[ToolSpec]:
         if self._tools[0] is not tools:

@@ -6,6 +6,7 @@ from contextlib import aclosing
 from typing import Any
 
 from core.domain.messages import Message
+from core.domain.text import Attachment
 from core.models.api_client import UNKNOWN_LIMITS, ApiClient, ListedModel, ModelLimits
 from core.models.attachments import Part, PartEncoders, data_url, message_parts
 from core.models.endpoint import ProviderEndpoint
@@ -23,16 +24,16 @@ OPENAI = ("api.openai.com", ".openai.azure.com")
 class ResponsesModel:
     """A model served at `/responses`."""
 
-    def __init__(self, server: ProviderEndpoint, model: str = "", known: ModelLimits = UNKNOWN_LIMITS) -> None:
+    def __init__(self, server: ProviderEndpoint, model: str = "", limits: ModelLimits = UNKNOWN_LIMITS) -> None:
         self._api = ApiClient(server, model)
-        self._known = known
-        self.window = known.window or 0
+        self._limits = limits
+        self.window = limits.window or 0
 
     async def stream(self, request: Request) -> AsyncGenerator[ReplyDelta, None]:
         names = ToolNames(tool.name for tool in request.tools)
         origin = state_origin(self._api, "responses")
         official = self._api.endpoint.host.endswith(OPENAI)
-        body = responses_body(request, self._api.model, self._known, names, origin, official)
+        body = responses_body(request, self._api.model, self._limits, names, origin, official)
         parser = ResponsesReplyParser(self._api.error_context, names, origin)
         async with aclosing(self._api.stream_reply("/responses", self._headers(), body, parser)) as deltas:
             async for delta in deltas:
@@ -46,13 +47,13 @@ class ResponsesModel:
 
 
 def responses_body(
-    request: Request, model: str, known: ModelLimits, names: ToolNames, origin: str, official: bool = False
+    request: Request, model: str, limits: ModelLimits, names: ToolNames, origin: str, official: bool = False
 ) -> dict[str, Any]:
     """Build the request body. Options that the user did not set are left out."""
     instructions = request.system_texts()
     body: dict[str, Any] = {
         "model": model,
-        "input": responses_items(request, _encoders(known), names, origin),
+        "input": responses_items(request, _encoders(limits), names, origin),
         "stream": True,
         "store": False,
     }
@@ -78,8 +79,8 @@ def responses_body(
     if official:
         body["include"] = ["reasoning.encrypted_content"]
     if request.output_schema is not None:
-        form = {"type": "json_schema", "name": "reply", "schema": dict(request.output_schema)}
-        body["text"] = {"format": {**form, "strict": is_strict(request.output_schema)}}
+        text_format = {"type": "json_schema", "name": "reply", "schema": dict(request.output_schema)}
+        body["text"] = {"format": {**text_format, "strict": is_strict(request.output_schema)}}
     return body
 
 
@@ -92,8 +93,8 @@ def responses_items(request: Request, encoders: PartEncoders, names: ToolNames, 
             case "assistant":
                 items += _assistant_items(message, request, names, origin)
             case "tool":
-                words: str | list[Part] = request.read_text(message.text)
-                output = message_parts(message, request, encoders) if message.attachments else words
+                text: str | list[Part] = request.read_text(message.text)
+                output = message_parts(message, request, encoders) if message.attachments else text
                 items.append({"type": "function_call_output", "call_id": _call_id(message.call_id), "output": output})
             case _:
                 pass
@@ -115,9 +116,9 @@ def _assistant_items(message: Message, request: Request, names: ToolNames, origi
     if isinstance(state, list) and sum(_is_call(item) for item in state) == len(calls):
         remaining_calls = iter(calls)
         return [{**item, **next(remaining_calls)} if _is_call(item) else item for item in state]
-    words = request.read_text(message.text)
-    text_items = [{"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": words}]}]
-    return [*(text_items if words else []), *calls]
+    text = request.read_text(message.text)
+    text_items = [{"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": text}]}]
+    return [*(text_items if text else []), *calls]
 
 
 def _is_call(item: Any) -> bool:
@@ -128,13 +129,14 @@ def _call_id(name: str) -> str:
     return re.sub(r"[^a-zA-Z0-9_-]", "_", name)[:40]
 
 
-def _encoders(known: ModelLimits) -> PartEncoders:
-    return PartEncoders(
-        lambda words: {"type": "input_text", "text": words},
-        None
-        if known.images is False
-        else (lambda one, data: {"type": "input_image", "image_url": data_url(one, data)}),
-        None
-        if known.pdf is False
-        else (lambda one, data: {"type": "input_file", "filename": one.name, "file_data": data_url(one, data)}),
-    )
+def _encoders(limits: ModelLimits) -> PartEncoders:
+    def text(text: str) -> Part:
+        return {"type": "input_text", "text": text}
+
+    def image(attachment: Attachment, data: str) -> Part:
+        return {"type": "input_image", "image_url": data_url(attachment, data)}
+
+    def pdf(attachment: Attachment, data: str) -> Part:
+        return {"type": "input_file", "filename": attachment.name, "file_data": data_url(attachment, data)}
+
+    return PartEncoders(text, None if limits.images is False else image, None if limits.pdf is False else pdf)

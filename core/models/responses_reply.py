@@ -61,27 +61,29 @@ class ResponsesReplyParser(ReplyParser):
             response = plain.get("response")
             self._end(response if isinstance(response, dict) else {})
         else:
-            self._piece(kind, plain)
+            self._feed_event(kind, plain)
         return True
 
     def finish(self) -> ReplyDelta:
         counts = self._response.get("usage")
         usage, note = None, ""
         if isinstance(counts, dict):
-            cached, written = (
-                get_path(counts, "input_tokens_details", n) for n in ("cached_tokens", "cache_write_tokens")
+            cache_read, cache_write = (
+                get_path(counts, "input_tokens_details", name) for name in ("cached_tokens", "cache_write_tokens")
             )
-            thought = get_path(counts, "output_tokens_details", "reasoning_tokens")
-            usage, note = parse_usage(counts.get("input_tokens"), counts.get("output_tokens"), cached, written, thought)
+            reasoning = get_path(counts, "output_tokens_details", "reasoning_tokens")
+            usage, note = parse_usage(
+                counts.get("input_tokens"), counts.get("output_tokens"), cache_read, cache_write, reasoning
+            )
         calls = tuple(
             RequestedCall(self._names.from_provider(as_text(item.fields.get("name"))), self._arguments(item) or "{}")
             for item in self._items.values()
             if item.fields.get("type") == "function_call"
         )
-        cut = self._response.get("status") == "incomplete"
+        is_incomplete = self._response.get("status") == "incomplete"
         stop = (
             normalize_stop_reason(as_text(get_path(self._response, "incomplete_details", "reason")) or "length")
-            if cut
+            if is_incomplete
             else ""
         )
         if stop == "filtered" and not self._has_output and not calls:
@@ -100,7 +102,7 @@ class ResponsesReplyParser(ReplyParser):
             note=note,
         )
 
-    def _piece(self, kind: str, plain: dict[str, Any]) -> None:
+    def _feed_event(self, kind: str, plain: dict[str, Any]) -> None:
         match kind:
             case "response.output_text.delta":
                 self._append_text(plain, as_text(plain.get("delta")))
@@ -114,8 +116,8 @@ class ResponsesReplyParser(ReplyParser):
             case "response.function_call_arguments.delta":
                 self._item(plain).arguments.append(as_text(plain.get("delta")))
             case "response.function_call_arguments.done":
-                if whole := as_text(plain.get("arguments")):
-                    self._item(plain).arguments = [whole]
+                if arguments := as_text(plain.get("arguments")):
+                    self._item(plain).arguments = [arguments]
             case "response.output_item.added" | "response.output_item.done":
                 if isinstance(item := plain.get("item"), dict):
                     self._item({**plain, "item_id": item.get("id")}).fields |= item
@@ -128,8 +130,8 @@ class ResponsesReplyParser(ReplyParser):
         name = as_text(plain.get("item_id")) or f"at {index}"
         return self._items.setdefault(name, OutputItem())
 
-    def _append_text(self, plain: dict[str, Any], words: str) -> None:
-        self.text.append(words)
+    def _append_text(self, plain: dict[str, Any], text: str) -> None:
+        self.text.append(text)
         self._item(plain).shown = self._has_output = True
 
     def _append_reasoning(self, kind: str, plain: dict[str, Any]) -> None:
@@ -156,11 +158,11 @@ class ResponsesReplyParser(ReplyParser):
 
     def _append_item_text(self, plain: dict[str, Any]) -> None:
         """Append the text of an item that was not streamed."""
-        words = [as_text(part.get("text")) or as_text(part.get("refusal")) for part in as_objects(plain.get("content"))]
+        texts = [as_text(part.get("text")) or as_text(part.get("refusal")) for part in as_objects(plain.get("content"))]
         if plain.get("type") == "message":
-            self.text += words
+            self.text += texts
         elif plain.get("type") == "reasoning" and not self._reasoning_event:
-            self.reasoning += words or [as_text(part.get("text")) for part in as_objects(plain.get("summary"))]
+            self.reasoning += texts or [as_text(part.get("text")) for part in as_objects(plain.get("summary"))]
 
     def _arguments(self, item: OutputItem) -> str:
         return as_text(item.fields.get("arguments")) or "".join(item.arguments)
@@ -168,9 +170,6 @@ class ResponsesReplyParser(ReplyParser):
     def _provider_state(self) -> str:
         """Return the output items to send back, if any has encrypted reasoning or a phase."""
         items = [item.fields for item in self._items.values() if item.fields]
-        wanted = [plain for plain in items if plain.get("encrypted_content") or plain.get("phase")]
-        if not wanted:
+        if not any(item.get("encrypted_content") or item.get("phase") for item in items):
             return ""
-        return pack_state(
-            self._origin, [{name: plain[name] for name in STATE_FIELDS if name in plain} for plain in items]
-        )
+        return pack_state(self._origin, [{name: item[name] for name in STATE_FIELDS if name in item} for item in items])

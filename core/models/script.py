@@ -88,69 +88,69 @@ def parse_script(text: str) -> ModelScript:
     return ModelScript(_replies(plain.get("replies", []), "replies"), then, window, role_replies)
 
 
-def _replies(plain: Any, where: str) -> tuple[ScriptedReply, ...]:
-    _expect(isinstance(plain, list), where, "a list")
-    return tuple(_reply(item, f"{where}[{index}]") for index, item in enumerate(plain))
+def _replies(plain: Any, path: str) -> tuple[ScriptedReply, ...]:
+    _expect(isinstance(plain, list), path, "a list")
+    return tuple(_reply(item, f"{path}[{index}]") for index, item in enumerate(plain))
 
 
-def _reply(plain: Any, where: str) -> ScriptedReply:
-    _expect(isinstance(plain, dict), where, "an object")
-    known = {"text", "reasoning", "calls", "usage", "chunks", "delay_s"}
-    _check_keys(plain, known | {"fault", "after_chars", "seconds", "retry_after_s"}, where)
+def _reply(plain: Any, path: str) -> ScriptedReply:
+    _expect(isinstance(plain, dict), path, "an object")
+    fields = {"text", "reasoning", "calls", "usage", "chunks", "delay_s"}
+    _check_keys(plain, fields | {"fault", "after_chars", "seconds", "retry_after_s"}, path)
     usage = plain.get("usage", {})
-    _expect(isinstance(usage, dict), f"{where}.usage", "an object")
-    _check_keys(usage, {"input", "output"}, f"{where}.usage")
+    _expect(isinstance(usage, dict), f"{path}.usage", "an object")
+    _check_keys(usage, {"input", "output"}, f"{path}.usage")
     fault = plain.get("fault", "")
-    _expect(isinstance(fault, str) and (not fault or fault in SCRIPTED_ERRORS), f"{where}.fault", ERROR_CHOICES)
+    _expect(isinstance(fault, str) and (not fault or fault in SCRIPTED_ERRORS), f"{path}.fault", ERROR_CHOICES)
     return ScriptedReply(
-        text=_text(plain, "text", where),
-        reasoning=_text(plain, "reasoning", where),
-        calls=_calls(plain.get("calls", []), f"{where}.calls"),
-        input=int(_number(usage, "input", f"{where}.usage")),
-        output=int(_number(usage, "output", f"{where}.usage")),
-        chunks=max(1, int(_number(plain, "chunks", where))),
-        delay_s=_number(plain, "delay_s", where),
+        text=_text(plain, "text", path),
+        reasoning=_text(plain, "reasoning", path),
+        calls=_calls(plain.get("calls", []), f"{path}.calls"),
+        input=int(_number(usage, "input", f"{path}.usage")),
+        output=int(_number(usage, "output", f"{path}.usage")),
+        chunks=max(1, int(_number(plain, "chunks", path))),
+        delay_s=_number(plain, "delay_s", path),
         fault=fault,
-        after_chars=int(_number(plain, "after_chars", where)),
-        seconds=_number(plain, "seconds", where),
-        retry_after_s=_number(plain, "retry_after_s", where),
+        after_chars=int(_number(plain, "after_chars", path)),
+        seconds=_number(plain, "seconds", path),
+        retry_after_s=_number(plain, "retry_after_s", path),
     )
 
 
-def _calls(plain: Any, where: str) -> tuple[ScriptedCall, ...]:
-    _expect(isinstance(plain, list), where, "a list")
+def _calls(plain: Any, path: str) -> tuple[ScriptedCall, ...]:
+    _expect(isinstance(plain, list), path, "a list")
     for index, item in enumerate(plain):
-        _expect(isinstance(item, dict), f"{where}[{index}]", "an object")
-        _check_keys(item, {"name", "arguments"}, f"{where}[{index}]")
-        _expect(isinstance(item.get("name"), str), f"{where}[{index}].name", "a string")
+        _expect(isinstance(item, dict), f"{path}[{index}]", "an object")
+        _check_keys(item, {"name", "arguments"}, f"{path}[{index}]")
+        _expect(isinstance(item.get("name"), str), f"{path}[{index}].name", "a string")
     return tuple(ScriptedCall(item["name"], item.get("arguments", {})) for item in plain)
 
 
-def _text(plain: dict[str, Any], name: str, where: str) -> str:
+def _text(plain: dict[str, Any], name: str, path: str) -> str:
     value = plain.get(name, "")
-    _expect(isinstance(value, str), f"{where}.{name}", "a string")
+    _expect(isinstance(value, str), f"{path}.{name}", "a string")
     return str(value)
 
 
-def _number(plain: dict[str, Any], name: str, where: str) -> float:
+def _number(plain: dict[str, Any], name: str, path: str) -> float:
     value = plain.get(name, 0)
     if not isinstance(value, (int, float)) or isinstance(value, bool) or not 0 <= value <= MAX_NUMBER:
-        raise _unexpected(f"{where}.{name}", f"a number from 0 to {MAX_NUMBER:,}")
+        raise _unexpected(f"{path}.{name}", f"a number from 0 to {MAX_NUMBER:,}")
     return float(value)
 
 
-def _check_keys(plain: dict[str, Any], known: set[str], where: str) -> None:
-    if strange := plain.keys() - known:
-        raise _unexpected(where, f"only {', '.join(sorted(known))}, not {', '.join(sorted(strange))}")
+def _check_keys(plain: dict[str, Any], allowed: set[str], path: str) -> None:
+    if unknown := plain.keys() - allowed:
+        raise _unexpected(path, f"only {', '.join(sorted(allowed))}, not {', '.join(sorted(unknown))}")
 
 
-def _expect(good: bool, where: str, wanted: str) -> None:
-    if not good:
-        raise _unexpected(where, wanted)
+def _expect(valid: bool, path: str, expected: str) -> None:
+    if not valid:
+        raise _unexpected(path, expected)
 
 
-def _unexpected(where: str, wanted: str) -> Problem:
-    return _invalid_script(f"At {where}: expected {wanted}.")
+def _unexpected(path: str, expected: str) -> Problem:
+    return _invalid_script(f"At {path}: expected {expected}.")
 
 
 def _invalid_script(cause: str) -> Problem:

@@ -28,18 +28,18 @@ class ScriptedModel:
             return
         arguments = [_encode_arguments(call.arguments) for call in reply.calls]
         has_placeholders = "{{" in reply.text or "{{" in reply.reasoning or any("{{" in text for text in arguments)
-        fill = _placeholders(request.messages) if has_placeholders else {}
+        values = _placeholders(request.messages) if has_placeholders else {}
         if reply.reasoning:
-            yield ReplyDelta(reasoning=_fill_text(reply.reasoning, fill))
-        async for delta in _pieces(_fill_text(reply.text, fill), reply):
+            yield ReplyDelta(reasoning=_fill_text(reply.reasoning, values))
+        async for delta in _chunks(_fill_text(reply.text, values), reply):
             yield delta
-        if fill:
-            arguments = [_filled_arguments(call.arguments, fill) for call in reply.calls]
+        if values:
+            arguments = [_filled_arguments(call.arguments, values) for call in reply.calls]
         calls = tuple(RequestedCall(call.name, text) for call, text in zip(reply.calls, arguments, strict=True))
         yield ReplyDelta(calls=calls, usage=Usage(reply.input, reply.output))
 
 
-async def _pieces(text: str, reply: ScriptedReply) -> AsyncIterator[ReplyDelta]:
+async def _chunks(text: str, reply: ScriptedReply) -> AsyncIterator[ReplyDelta]:
     """Yield the text in the scripted number of chunks, spreading the delay over them."""
     size = max(1, -(-len(text) // reply.chunks))
     for start in range(0, max(len(text), 1), size):
@@ -61,7 +61,7 @@ async def _fail(reply: ScriptedReply) -> AsyncIterator[ReplyDelta]:
     if reply.fault == "silence":
         await asyncio.sleep(reply.seconds)
         raise ModelError("The provider stopped responding.", f"No data of the reply arrived for {reply.seconds:g} s.")
-    async for delta in _pieces(reply.text[: reply.after_chars], reply):
+    async for delta in _chunks(reply.text[: reply.after_chars], reply):
         yield delta
     raise ModelError("The reply was interrupted.", "The connection was closed before the reply was complete.")
 
@@ -71,7 +71,7 @@ def _placeholders(messages: Any) -> dict[str, str]:
 
     The search starts at the end, so that long runs stay fast.
     """
-    found: dict[str, str] = {}
+    values: dict[str, str] = {}
     results: list[Message] = []
     for message in reversed(messages):
         if message.role == "tool":
@@ -79,21 +79,21 @@ def _placeholders(messages: Any) -> dict[str, str]:
         question_ids = {call.id for call in message.calls if call.tool == "ask_user"}
         if message.calls:
             for result in results:
-                found.setdefault("{{answer}}" if result.call_id in question_ids else "{{result}}", result.text.head)
+                values.setdefault("{{answer}}" if result.call_id in question_ids else "{{result}}", result.text.head)
             results.clear()
-        if len(found) == 2:
+        if len(values) == 2:
             break
-    return {"{{answer}}": "", "{{result}}": ""} | found
+    return {"{{answer}}": "", "{{result}}": ""} | values
 
 
-def _fill_text(text: str, fill: dict[str, str]) -> str:
-    for placeholder, value in fill.items():
+def _fill_text(text: str, values: dict[str, str]) -> str:
+    for placeholder, value in values.items():
         text = text.replace(placeholder, value)
     return text
 
 
-def _filled_arguments(plain: Any, fill: dict[str, str]) -> str:
-    return _fill_text(plain, fill) if isinstance(plain, str) else _encode_arguments(_fill_json(plain, fill))
+def _filled_arguments(plain: Any, values: dict[str, str]) -> str:
+    return _fill_text(plain, values) if isinstance(plain, str) else _encode_arguments(_fill_json(plain, values))
 
 
 def _encode_arguments(plain: Any) -> str:
@@ -101,13 +101,13 @@ def _encode_arguments(plain: Any) -> str:
     return plain if isinstance(plain, str) else _ENCODER.encode(plain)
 
 
-def _fill_json(plain: Any, fill: dict[str, str]) -> Any:
+def _fill_json(plain: Any, values: dict[str, str]) -> Any:
     match plain:
         case str():
-            return _fill_text(plain, fill)
+            return _fill_text(plain, values)
         case list():
-            return [_fill_json(item, fill) for item in plain]
+            return [_fill_json(item, values) for item in plain]
         case dict():
-            return {name: _fill_json(item, fill) for name, item in plain.items()}
+            return {name: _fill_json(item, values) for name, item in plain.items()}
         case _:
             return plain

@@ -29,9 +29,9 @@ UNKNOWN_TOOL = "call"
 class TextCallAdapter:
     """Adds tool calls to a model that has none by parsing them from its text. `boundary` is the secret of the run."""
 
-    def __init__(self, model: Model, boundary: str, misfit: ArgumentCheck) -> None:
+    def __init__(self, model: Model, boundary: str, check_arguments: ArgumentCheck) -> None:
         self._model = model
-        self._misfit = misfit
+        self._check_arguments = check_arguments
         self._fence = f"{FENCE_START}{boundary}"
         self._boundary = boundary
 
@@ -41,21 +41,21 @@ class TextCallAdapter:
 
     async def stream(self, request: Request) -> AsyncGenerator[ReplyDelta, None]:
         """Stream the reply as it comes, followed by the calls that its text makes, if any."""
-        pieces, called, last = list[str](), False, ReplyDelta()
+        chunks, has_calls, merged = list[str](), False, ReplyDelta()
         async with aclosing(self._model.stream(self._text_request(request))) as deltas:
             async for delta in deltas:
                 yield delta
-                pieces.append(delta.text)
-                called = called or bool(delta.calls)  # some models also make native calls
-                last = last.merge(delta)
-        text = "".join(pieces)
+                chunks.append(delta.text)
+                has_calls = has_calls or bool(delta.calls)  # some models also make native calls
+                merged = merged.merge(delta)
+        text = "".join(chunks)
         if self._fence in text:
             outside, calls, is_final = parse_text_calls(text, self._fence)
-            state = FINAL_STATE if is_final and not (calls or called) else ""
+            state = FINAL_STATE if is_final and not (calls or has_calls) else ""
             yield ReplyDelta(outside, calls=calls, provider_state=state, written=text)
-        elif not called and (found := find_written_calls(text, request, self._misfit)).calls:
-            note = " ".join(part for part in (last.note, found.note) if part)
-            yield ReplyDelta(found.text, calls=found.calls, note=note, written=text)
+        elif not has_calls and (written_calls := find_written_calls(text, request, self._check_arguments)).calls:
+            note = " ".join(part for part in (merged.note, written_calls.note) if part)
+            yield ReplyDelta(written_calls.text, calls=written_calls.calls, note=note, written=text)
 
     def _text_request(self, request: Request) -> Request:
         messages: list[Message] = []
@@ -73,8 +73,8 @@ class TextCallAdapter:
         tool_list = [
             {"tool": tool.name, "does": tool.description, "arguments": tool.parameters} for tool in request.tools
         ]
-        words = "\n".join(json.dumps(one, ensure_ascii=False) for one in tool_list)
-        instructions = f"{_instructions(self._boundary)}\n{words}" if request.tools else ""
+        tool_lines = "\n".join(json.dumps(entry, ensure_ascii=False) for entry in tool_list)
+        instructions = f"{_instructions(self._boundary)}\n{tool_lines}" if request.tools else ""
         system = f"{request.system_prompt}\n\n{instructions}".strip()
         return replace(request, messages=messages, tools=(), system_prompt=system, output_schema=None)
 
@@ -111,9 +111,9 @@ def parse_text_calls(text: str, fence: str) -> tuple[str, tuple[RequestedCall, .
     calls: list[RequestedCall] = []
     is_final, position = False, 0
     opening = re.compile(rf"^{re.escape(fence)}[ \t]*(?:\n|$)", re.MULTILINE)
-    while found := opening.search(text, position):
-        outside.append(text[position : found.start()])
-        block, position = _parse_fence(text, found.end())
+    while match := opening.search(text, position):
+        outside.append(text[position : match.start()])
+        block, position = _parse_fence(text, match.end())
         for call in block:
             if call.tool == FINAL_TOOL:
                 is_final = True
@@ -121,23 +121,23 @@ def parse_text_calls(text: str, fence: str) -> tuple[str, tuple[RequestedCall, .
             else:
                 calls.append(call)
     outside.append(text[position:])
-    words = "\n\n".join(part.strip() for part in outside if part.strip())
-    return words, tuple(calls), is_final
+    outside_text = "\n\n".join(part.strip() for part in outside if part.strip())
+    return outside_text, tuple(calls), is_final
 
 
 def _parse_fence(text: str, start: int) -> tuple[list[RequestedCall], int]:
     """Return the calls of a marked block and the position after it."""
     closing = re.compile(r"^[ \t]*```[ \t]*(?:\n|$)", re.MULTILINE)
-    begin = len(text) - len(text[start:].lstrip())
+    content_start = len(text) - len(text[start:].lstrip())
     try:
-        value, end = read_json(text, begin, END_MARK)
+        value, end = read_json(text, content_start, END_MARK)
     except ValueError:
         closed = closing.search(text, start)
         malformed = text[start : closed.start() if closed else len(text)].strip()
         return [_malformed_call(malformed)], closed.end() if closed else len(text)
     closed = closing.search(text, end)
-    between = text[end : closed.start()] if closed else text[end:]
-    return _to_calls(value), closed.end() if closed and not between.strip() else end
+    trailing_text = text[end : closed.start()] if closed else text[end:]
+    return _to_calls(value), closed.end() if closed and not trailing_text.strip() else end
 
 
 def _to_calls(value: Any) -> list[RequestedCall]:
@@ -150,8 +150,8 @@ def _to_calls(value: Any) -> list[RequestedCall]:
 
 
 def _malformed_call(text: str) -> RequestedCall:
-    named = re.search(r'"(?:tool|name)"\s*:\s*"([\w-]+)"', text)
-    return RequestedCall(named[1] if named and named[1] != FINAL_TOOL else UNKNOWN_TOOL, text)
+    match = re.search(r'"(?:tool|name)"\s*:\s*"([\w-]+)"', text)
+    return RequestedCall(match[1] if match and match[1] != FINAL_TOOL else UNKNOWN_TOOL, text)
 
 
 def _final_text(call: RequestedCall) -> str:

@@ -38,6 +38,8 @@ MESSAGE_TOKENS = 4
 IMAGE_TOKENS = 1_000
 DOCUMENT_TOKENS = 3_000
 MIN_BYTES_PER_TOKEN = 3.2  # lower limit of the bytes per token, except for Chinese
+BYTES_PER_TOKEN = 3  # of an attachment, whose tokens are known
+MESSAGE_BYTES, CALL_BYTES = 16, 64  # what a message and a call or tool need besides their texts
 SAMPLED_LENGTH, SAMPLE_COUNT = 16_384, 32
 LEARNING_RATE = 0.3
 MIN_RATIO, MAX_RATIO = 0.4, 4.0
@@ -48,19 +50,21 @@ def estimate_tokens(text: str) -> int:
     if len(text) <= SAMPLED_LENGTH:
         return _estimate(text)
     step = len(text) // SAMPLE_COUNT
-    pieces = "".join(text[at : at + SAMPLED_LENGTH // SAMPLE_COUNT] for at in range(0, step * SAMPLE_COUNT, step))
-    return round(_estimate(pieces) * len(text) / len(pieces))
+    sample = "".join(
+        text[start : start + SAMPLED_LENGTH // SAMPLE_COUNT] for start in range(0, step * SAMPLE_COUNT, step)
+    )
+    return round(_estimate(sample) * len(text) / len(sample))
 
 
 def _estimate(text: str) -> int:
     """Count each character class in one pass of C code; a Python loop over characters is ten times slower."""
     if not text.isascii():
         return _estimate_any(text)
-    plain = text.encode()
-    words, digits = plain.translate(ONLY_LETTERS).split(), plain.translate(ONLY_DIGITS).split()
-    total = _of_words(words) + sum([(len(run) + 2) // 3 for run in digits]) * DIGITS
-    marks = len(plain) - len(plain.translate(None, PUNCTUATION_BYTES))
-    return round(total + _of_gaps(text) + marks * WEIGHTS["mark"])
+    encoded = text.encode()
+    words, digits = encoded.translate(ONLY_LETTERS).split(), encoded.translate(ONLY_DIGITS).split()
+    total = _word_tokens(words) + sum([(len(run) + 2) // 3 for run in digits]) * DIGITS
+    marks = len(encoded) - len(encoded.translate(None, PUNCTUATION_BYTES))
+    return round(total + _gap_tokens(text) + marks * WEIGHTS["mark"])
 
 
 def _estimate_any(text: str) -> int:
@@ -68,15 +72,15 @@ def _estimate_any(text: str) -> int:
     counts = {name: len(pattern.findall(text)) for name, pattern in SCRIPTS.items()}
     counts["other"] = len(NON_SPACE.findall(text)) - sum(map(len, words)) - sum(map(len, digits)) - marks
     counts["other"] -= sum(counts[name] for name in SCRIPTS)
-    total = _of_words(words) + _of_gaps(text) + len(digits) * DIGITS + marks * WEIGHTS["mark"]
+    total = _word_tokens(words) + _gap_tokens(text) + len(digits) * DIGITS + marks * WEIGHTS["mark"]
     return round(total + sum(WEIGHTS[name] * count for name, count in counts.items()))
 
 
-def _of_words(words: list[str] | list[bytes]) -> float:
+def _word_tokens(words: list[str] | list[bytes]) -> float:
     return len(words) * WORD + sum([len(word) - 6 for word in words if len(word) > 6]) * BEYOND_SIX
 
 
-def _of_gaps(text: str) -> float:
+def _gap_tokens(text: str) -> float:
     gaps = WHITESPACE_RUNS.findall(text)
     breaks = sum(["\n" in gap for gap in gaps])
     return breaks * WEIGHTS["break"] + (len(gaps) - breaks) * WEIGHTS["gap"]
@@ -97,10 +101,11 @@ def max_request_tokens(request: Request) -> int:
     """
     size = len(request.system_prompt.encode("utf-8", "replace"))
     for message in request.messages:
-        size += 16 + len(request.read_text(message.text).encode("utf-8", "replace"))
-        size += sum(64 + len(call.tool) + len(request.read_text(call.arguments)) for call in message.calls)
-        size += sum(3 * (IMAGE_TOKENS if one.media_type in IMAGES else DOCUMENT_TOKENS) for one in message.attachments)
-    size += sum(64 + len(f"{tool.name} {tool.description} {tool.parameters}") for tool in request.tools)
+        size += MESSAGE_BYTES + len(request.read_text(message.text).encode("utf-8", "replace"))
+        size += sum(CALL_BYTES + len(call.tool) + len(request.read_text(call.arguments)) for call in message.calls)
+        for attachment in message.attachments:
+            size += BYTES_PER_TOKEN * (IMAGE_TOKENS if attachment.media_type in IMAGES else DOCUMENT_TOKENS)
+    size += sum(CALL_BYTES + len(f"{tool.name} {tool.description} {tool.parameters}") for tool in request.tools)
     return round(size / MIN_BYTES_PER_TOKEN)
 
 

@@ -43,17 +43,15 @@ def asks_for_work(task: str) -> bool:
     for sentence in _SENTENCE.split(task.strip()):
         if _QUESTION.match(sentence):
             continue
-        for found in _REQUEST.finditer(sentence):
-            if re.fullmatch(_WORK, found["verb"], re.IGNORECASE) or _OBJECT.search(sentence):
+        for match in _REQUEST.finditer(sentence):
+            if re.fullmatch(_WORK, match["verb"], re.IGNORECASE) or _OBJECT.search(sentence):
                 return True
     return False
 
 
 def promises_work(reply: str) -> bool:
     """Return whether a reply ends by saying what the model does next, unconditionally and without asking the user."""
-    words = reply.replace("\u2019", "'").strip()
-    if words.endswith("?"):
+    text = reply.replace("\u2019", "'").strip()
+    if text.endswith("?"):
         return False
-    return any(
-        _PROMISE.search(sentence) and not _CONDITION.search(sentence) for sentence in _SENTENCE.split(words)[-4:]
-    )
+    return any(_PROMISE.search(sentence) and not _CONDITION.search(sentence) for sentence in _SENTENCE.split(text)[-4:])

@@ -15,9 +15,9 @@ _SUSPICIOUS = re.compile(r"^[ \t]*(?:[`~{]|\[|\**A(?:c(?:t|$)|$))|<[|｜/a-zA-Z]
 class WrittenCallReader:
     """Adds the calls that a model wrote as text to its reply. A reply with structured calls is passed on unchanged."""
 
-    def __init__(self, model: Model, misfit: ArgumentCheck) -> None:
+    def __init__(self, model: Model, check_arguments: ArgumentCheck) -> None:
         self._model = model
-        self._misfit = misfit
+        self._check_arguments = check_arguments
 
     @property
     def window(self) -> int:
@@ -25,31 +25,31 @@ class WrittenCallReader:
 
     async def stream(self, request: Request) -> AsyncGenerator[ReplyDelta, None]:
         """Stream the reply as it comes, followed by the calls that its text makes, if any."""
-        pieces, called, last = list[str](), False, ReplyDelta()
+        chunks, has_calls, merged = list[str](), False, ReplyDelta()
         async with aclosing(self._model.stream(request)) as deltas:
             async for delta in deltas:
                 yield delta
-                pieces.append(delta.text)
-                called = called or bool(delta.calls)
-                last = last.merge(delta)
-        if called or last.stop_reason in ("refused", "filtered"):
+                chunks.append(delta.text)
+                has_calls = has_calls or bool(delta.calls)
+                merged = merged.merge(delta)
+        if has_calls or merged.stop_reason in ("refused", "filtered"):
             return
-        text = "".join(pieces)
-        found = find_written_calls(text, request, self._misfit)
-        if found.calls:
-            note = " ".join(part for part in (last.note, found.note) if part)
-            yield ReplyDelta(found.text, calls=found.calls, note=note, written=text)
+        text = "".join(chunks)
+        written_calls = find_written_calls(text, request, self._check_arguments)
+        if written_calls.calls:
+            note = " ".join(part for part in (merged.note, written_calls.note) if part)
+            yield ReplyDelta(written_calls.text, calls=written_calls.calls, note=note, written=text)
 
 
 class CallScreen:
     """Holds streamed text back from the display, from the first place on where a call of these tools may begin."""
 
     def __init__(self, names: Iterable[str]) -> None:
-        offered = tuple(names)
-        self._openings = (*(f"{name}(" for name in offered), "functools[")
-        words = "|".join(map(re.escape, offered))
+        tool_names = tuple(names)
+        self._openings = (*(f"{name}(" for name in tool_names), "functools[")
+        names_pattern = "|".join(map(re.escape, tool_names))
         self._named = re.compile(
-            rf"""["'](?:functions\.)?(?:{words})["']|(?:function=|name="?|[>|｜\]:]\s*)(?:{words})\b|^\s*\[?(?:{words})\(""",
+            rf"""["'](?:functions\.)?(?:{names_pattern})["']|(?:function=|name="?|[>|｜\]:]\s*)(?:{names_pattern})\b|^\s*\[?(?:{names_pattern})\(""",
             re.MULTILINE,
         )
         self._held = ""
@@ -58,24 +58,24 @@ class CallScreen:
     def feed(self, text: str) -> str:
         """Return the text that can be shown now."""
         self._held += text
-        shown = ""
-        while (size := self._showable()) and self._held:
-            shown += self._held[:size]
-            self._in_line = not shown.endswith("\n")
+        output = ""
+        while (size := self._showable_length()) and self._held:
+            output += self._held[:size]
+            self._in_line = not output.endswith("\n")
             self._held = self._held[size:]
-        return shown
+        return output
 
-    def _showable(self) -> int:
+    def _showable_length(self) -> int:
         """Return how many characters can be shown."""
         line_end = self._held.find("\n") + 1
         if not self._in_line and self._may_begin_call(self._held[:line_end] if line_end else self._held):
             start = 0
         else:
-            skipped = "x" if self._in_line else ""
-            found = _SUSPICIOUS.search(skipped + self._held)
-            if found is None:
+            prefix = "x" if self._in_line else ""
+            match = _SUSPICIOUS.search(prefix + self._held)
+            if match is None:
                 return line_end or len(self._held)
-            start = found.start() - len(skipped)
+            start = match.start() - len(prefix)
         if start:
             return start
         suspect = self._held[:UNDECIDED_CHARS]
@@ -85,24 +85,26 @@ class CallScreen:
 
     def _may_begin_call(self, line: str) -> bool:
         """Return whether a line is, or may become, a call that begins with a word."""
-        words = line.lstrip(" \t[")
-        return bool(words) and any(one.startswith(words) or words.startswith(one) for one in self._openings)
+        start = line.lstrip(" \t[")
+        return bool(start) and any(opening.startswith(start) or start.startswith(opening) for opening in self._openings)
 
 
-def find_written_calls(text: str, request: Request, misfit: ArgumentCheck) -> WrittenCalls:
+def find_written_calls(text: str, request: Request, check_arguments: ArgumentCheck) -> WrittenCalls:
     """Return the calls in the text of a reply to a request."""
-    return read_written_calls(text, request.tools, misfit, task_of(request), quotable_texts(request))
+    return read_written_calls(text, request.tools, check_arguments, task_of(request), quotable_texts(request))
 
 
 def task_of(request: Request) -> str:
     """Return the user's last message."""
-    said = (
+    user_messages = (
         message for message in reversed(request.messages) if message.role == "user" and message.category in ("", "user")
     )
-    return next((request.read_text(message.text) for message in said), "")
+    return next((request.read_text(message.text) for message in user_messages), "")
 
 
 def quotable_texts(request: Request) -> Iterable[str]:
     """Yield the texts that a reply may quote: tool results, and the messages of the user and about their memories."""
-    others = (one for one in request.messages if one.role in ("tool", "user") and one.category != "harness")
-    return (request.read_text(message.text) for message in others)
+    messages = (
+        message for message in request.messages if message.role in ("tool", "user") and message.category != "harness"
+    )
+    return (request.read_text(message.text) for message in messages)

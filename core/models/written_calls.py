@@ -93,19 +93,20 @@ class WrittenCalls:
 
 
 def read_written_calls(
-    text: str, tools: Sequence[ToolSpec], misfit: ArgumentCheck, task: str = "", others: Iterable[str] = ()
+    text: str, tools: Sequence[ToolSpec], check_arguments: ArgumentCheck, task: str = "", quotable: Iterable[str] = ()
 ) -> WrittenCalls:
-    """Return the calls that the text of a reply makes. `others` are the texts that the reply may quote."""
+    """Return the calls that the text of a reply makes. `quotable` are the texts that the reply may quote."""
     if not tools or len(text) > LONGEST_REPLY:
         return WrittenCalls(text=text)
-    offered = _Offered(tools, misfit)
-    found = list(CallFinder(text, offered.names).blocks())
-    if not found or _is_shown(text, found, task) or _is_quotation(text, found, others):
+    offered = _Offered(tools, check_arguments)
+    all_blocks = list(CallFinder(text, offered.names).blocks())
+    if not all_blocks or _presents_calls(text, all_blocks, task) or _is_quotation(text, all_blocks, quotable):
         return WrittenCalls(text=text)
-    blocks = [block for block in found if offered.has_any(block.calls)]
+    blocks = [block for block in all_blocks if offered.has_any(block.calls)]
     if not blocks:
-        why = f"There is no tool {found[0].calls[0].tool!r}. The tools are: {', '.join(tool.name for tool in tools)}."
-        return WrittenCalls(text=text, fault=why if asks_for_work(task) else "")
+        names = ", ".join(tool.name for tool in tools)
+        fault = f"There is no tool {all_blocks[0].calls[0].tool!r}. The tools are: {names}."
+        return WrittenCalls(text=text, fault=fault if asks_for_work(task) else "")
     requested, faults = offered.requested(blocks)
     if not requested:
         return WrittenCalls(text=text, fault=faults[0])
@@ -116,10 +117,12 @@ def read_written_calls(
 class _Offered:
     """The tools that were offered, by the names that the model may use for them."""
 
-    def __init__(self, tools: Sequence[ToolSpec], misfit: ArgumentCheck) -> None:
-        provider = ToolNames(tool.name for tool in tools)
-        self._misfit = misfit
-        self._tools = {provider.to_provider(tool.name): tool for tool in tools} | {tool.name: tool for tool in tools}
+    def __init__(self, tools: Sequence[ToolSpec], check_arguments: ArgumentCheck) -> None:
+        provider_names = ToolNames(tool.name for tool in tools)
+        self._check_arguments = check_arguments
+        self._tools = {provider_names.to_provider(tool.name): tool for tool in tools} | {
+            tool.name: tool for tool in tools
+        }
 
     @property
     def names(self) -> frozenset[str]:
@@ -134,10 +137,10 @@ class _Offered:
         for call in (call for block in blocks for call in block.calls if call.tool in self._tools):
             tool = self._tools[call.tool]
             arguments = typed_arguments(call.arguments, tool.parameters) if call.plain else call.arguments
-            written = json.dumps(arguments, ensure_ascii=False).encode("utf-8", "replace").decode()
-            if fault := self._misfit(tool, written):
+            arguments_json = json.dumps(arguments, ensure_ascii=False).encode("utf-8", "replace").decode()
+            if fault := self._check_arguments(tool, arguments_json):
                 faults.append(fault)
-            requested.append(RequestedCall(tool.name, written))
+            requested.append(RequestedCall(tool.name, arguments_json))
         return (tuple(requested), faults) if len(faults) < len(requested) else ((), faults)
 
 
@@ -158,16 +161,16 @@ def _typed(value: Any, schema: Any) -> Any:
     return value if isinstance(plain, str) else plain
 
 
-def _is_shown(text: str, blocks: Sequence[FoundBlock], task: str) -> bool:
+def _presents_calls(text: str, blocks: Sequence[FoundBlock], task: str) -> bool:
     """Return whether the reply presents its calls instead of making them (rules 3 to 6)."""
-    around = _around(text, blocks)
-    if any(map(_presents_example, around[:-1])) or any(map(_WAS_EXAMPLE.match, around[1:])):
+    surroundings = _surrounding_texts(text, blocks)
+    if any(map(_presents_example, surroundings[:-1])) or any(map(_WAS_EXAMPLE.match, surroundings[1:])):
         return True
-    explains = any(_TEACHING.search(part) or _EXPLAINING.search(part) for part in around)
+    explains = any(_TEACHING.search(part) or _EXPLAINING.search(part) for part in surroundings)
     if not asks_for_work(task) and (explains or _ABOUT_CALLS.search(task)):
         return True
-    differing = {(call.tool, str(call.arguments)) for block in blocks for call in block.calls}
-    return len(blocks) > 1 and len(differing) > 1 and (explains or any(map(_HEADING.search, around)))
+    distinct_calls = {(call.tool, str(call.arguments)) for block in blocks for call in block.calls}
+    return len(blocks) > 1 and len(distinct_calls) > 1 and (explains or any(map(_HEADING.search, surroundings)))
 
 
 def _presents_example(before: str) -> bool:
@@ -176,23 +179,23 @@ def _presents_example(before: str) -> bool:
     return bool(_EXAMPLE.search(sentence)) and not promises_work(sentence.rsplit("\n", 1)[-1])
 
 
-def _is_quotation(text: str, blocks: Sequence[FoundBlock], others: Iterable[str]) -> bool:
+def _is_quotation(text: str, blocks: Sequence[FoundBlock], quotable: Iterable[str]) -> bool:
     """Return whether one of the calls occurs in other content, whatever its spaces and quotation marks (rule 2)."""
-    written = [_normalized(_essence(text[block.start : block.end], block)) for block in blocks]
-    return any(call in plain for plain in map(_normalized, others) for call in written)
+    call_texts = [_normalized(_json_part(text[block.start : block.end], block)) for block in blocks]
+    return any(call in quoted for quoted in map(_normalized, quotable) for call in call_texts)
 
 
-def _essence(written: str, block: FoundBlock) -> str:
+def _json_part(block_text: str, block: FoundBlock) -> str:
     """Return a block without its code fence or markers if the JSON in it names the tool, else the whole block."""
-    inner = written[written.find("{") : written.rfind("}") + 1]
-    return inner if f'"{block.calls[0].tool}"' in inner.replace("'", '"') else written
+    json_text = block_text[block_text.find("{") : block_text.rfind("}") + 1]
+    return json_text if f'"{block.calls[0].tool}"' in json_text.replace("'", '"') else block_text
 
 
 def _normalized(text: str) -> str:
     return _NOISE.sub("", text.replace("'", '"'))
 
 
-def _around(text: str, blocks: Sequence[FoundBlock]) -> list[str]:
+def _surrounding_texts(text: str, blocks: Sequence[FoundBlock]) -> list[str]:
     """Return the text before, between and after the blocks."""
     starts, ends = [block.start for block in blocks], [block.end for block in blocks]
     return [text[end:start] for end, start in zip([0, *ends], [*starts, len(text)], strict=True)]
@@ -200,5 +203,5 @@ def _around(text: str, blocks: Sequence[FoundBlock]) -> list[str]:
 
 def _outside(text: str, blocks: Sequence[FoundBlock]) -> str:
     """Return the text around the blocks, without the markers that only wrap calls."""
-    parts = [_WRAPPERS.sub("", part).strip() for part in _around(text, blocks)]
+    parts = [_WRAPPERS.sub("", part).strip() for part in _surrounding_texts(text, blocks)]
     return "\n\n".join(part for part in parts if part)

@@ -23,8 +23,8 @@ Plain = dict[str, Any]
 
 def write(source: ExportSource) -> Iterator[str]:
     """Yield one JSON document in pieces, so that a long session is never held in memory as a whole."""
-    for place, piece in enumerate(_trajectory(source, source.root)):
-        yield piece if place else piece.lstrip()
+    for index, chunk in enumerate(_trajectory(source, source.root)):
+        yield chunk if index else chunk.lstrip()
     yield "\n"
 
 
@@ -52,8 +52,8 @@ def _trajectory(source: ExportSource, row: SessionRow) -> Iterator[str]:
     yield "]"
     if children := source.children(row.id):
         yield ', "subagent_trajectories": ['
-        for place, child in enumerate(children):
-            yield "," if place else ""
+        for index, child in enumerate(children):
+            yield "," if index else ""
             yield from _trajectory(source, child)
         yield "]"
     final = {**total, "total_cost_usd": round(cost, 9), "total_steps": number}
@@ -87,22 +87,22 @@ def _reply(item: ReplyItem, source: ExportSource) -> Plain:
         step["reasoning_content"] = item.reasoning
     if item.calls:
         step["tool_calls"] = [
-            {"tool_call_id": act.call.id, "function_name": act.call.tool, "arguments": call_arguments(act.call)}
-            for act in item.calls
+            {"tool_call_id": call.call.id, "function_name": call.call.tool, "arguments": call_arguments(call.call)}
+            for call in item.calls
         ]
-        if results := [_result(act, source) for act in item.calls if act.status != "open" or act.child_session]:
+        if results := [_result(call, source) for call in item.calls if call.status != "open" or call.child_session]:
             step["observation"] = {"results": results}
     return step
 
 
-def _result(act: ToolCallItem, source: ExportSource) -> Plain:
-    extra: Plain = {"timestamp": iso_time(act.ended)} if act.ended else {}
-    if act.status in ("failed", "refused"):
+def _result(call: ToolCallItem, source: ExportSource) -> Plain:
+    extra: Plain = {"timestamp": iso_time(call.ended)} if call.ended else {}
+    if call.status in ("failed", "refused"):
         extra["failed"] = True
-    if act.exit_code is not None:
-        extra["exit_code"] = act.exit_code
-    result: Plain = {"source_call_id": act.call.id, "content": act.answer if act.question else act.output}
-    if act.child_session and any(row.id == act.child_session for row in source.sessions):
-        extra["called"] = act.subagent
-        result["subagent_trajectory_ref"] = [{"trajectory_id": act.child_session, "session_id": act.child_session}]
+    if call.exit_code is not None:
+        extra["exit_code"] = call.exit_code
+    result: Plain = {"source_call_id": call.call.id, "content": call.answer if call.question else call.output}
+    if call.child_session and any(row.id == call.child_session for row in source.sessions):
+        extra["called"] = call.subagent
+        result["subagent_trajectory_ref"] = [{"trajectory_id": call.child_session, "session_id": call.child_session}]
     return {**result, "extra": extra} if extra else result

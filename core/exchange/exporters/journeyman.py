@@ -18,19 +18,19 @@ def write(source: ExportSource) -> Iterator[str]:
     """Yield a header with the session ids, each event after the blobs it refers to, and a footer with counts."""
     names = [row.id for row in source.sessions]
     yield _line({"journeyman": VERSION, "sessions": names, "written": now()})
-    written: set[str] = set()
+    exported_blobs: set[str] = set()
     facts = 0
     for row in source.sessions:
         for entry in source.events(row):
             for name, body in source.blobs(entry):
-                if name not in written:
-                    written.add(name)
+                if name not in exported_blobs:
+                    exported_blobs.add(name)
                     yield _line({"contents": name, "base64": base64.b64encode(body).decode()})
             head = {"session": row.id, "seq": entry.seq, "at": entry.at, "kind": EVENT_KINDS[type(entry.event)]}
             fact = type_adapter(head["kind"]).dump_python(entry.event, mode="json", exclude_defaults=True)
             yield _line({**head, "fact": _shortened(fact)})
             facts += 1
-    yield _line({"end": True, "facts": facts, "contents": len(written)})
+    yield _line({"end": True, "facts": facts, "contents": len(exported_blobs)})
 
 
 def _shortened(fact: Any) -> Any:

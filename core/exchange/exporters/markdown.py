@@ -59,8 +59,9 @@ def _item(item: ExportItem) -> Iterator[str]:
                 yield f"{plain_line(model)}\n\n" if model else ""
         case UserMessageItem(text=text, attachments=attachments):
             yield "### You\n\n" + block_quote(text) + "\n\n"
-            for one in attachments:
-                yield f"- attached: {code_span(one.name)} ({plain_line(one.media_type)}, {one.size:,} bytes)\n"
+            for attachment in attachments:
+                details = f"{plain_line(attachment.media_type)}, {attachment.size:,} bytes"
+                yield f"- attached: {code_span(attachment.name)} ({details})\n"
             yield "\n" if attachments else ""
         case ReplyItem():
             yield from _reply(item)
@@ -75,8 +76,8 @@ def _reply(item: ReplyItem) -> Iterator[str]:
         yield _folded("Thought", visible(item.reasoning))
     if item.text.strip():
         yield safe_markdown(item.text) + "\n\n"
-    for act in item.calls:
-        yield from _call(act)
+    for call in item.calls:
+        yield from _call(call)
 
 
 def _call(call: ToolCallItem) -> Iterator[str]:
@@ -85,14 +86,14 @@ def _call(call: ToolCallItem) -> Iterator[str]:
             block_quote(call.answer) + "\n\n" if call.answer else ""
         )
         return
-    name, what = verb(call.kind, "done"), call.object or call.call.tool
+    name, target = verb(call.kind, "done"), call.object or call.call.tool
     figures = [f"+{added} −{removed} {code_span(path)}" for path, (added, removed) in call.files.items()]
     state = {"failed": "failed", "refused": "not run", "open": "no result"}.get(call.status, "")
     code = f"exit {call.exit_code}" if call.exit_code else ""
     elapsed = (call.ended - call.at) / SECOND if call.ended else 0
     seconds = f"{elapsed:.1f} s" if elapsed >= 0.1 else ""
-    more = ", ".join(filter(None, [state, code, seconds, *figures, plain_line(call.answer)]))
-    yield f"- **{name}** {code_span(what)}{f' ({more})' if more else ''}\n\n"
+    details = ", ".join(filter(None, [state, code, seconds, *figures, plain_line(call.answer)]))
+    yield f"- **{name}** {code_span(target)}{f' ({details})' if details else ''}\n\n"
     if call.child_session:
         yield f"  [What {plain_line(call.subagent) or 'the sub-agent'} did](#{quote(call.child_session)})\n\n"
     arguments = call_arguments(call.call)
@@ -111,13 +112,13 @@ def _folded(title: str, text: str) -> str:
 def truncate_lines(text: str) -> str:
     """Return the first lines and the number of lines left out."""
     lines = text.strip("\n").split("\n")
-    shown = [one if len(one) <= MAX_LINE_LENGTH else one[:MAX_LINE_LENGTH] + "…" for one in lines[:MAX_LINES]]
-    rest = len(lines) - len(shown)
-    return "\n".join([*shown, f"… {rest:,} more lines"] if rest else shown)
+    kept_lines = [line if len(line) <= MAX_LINE_LENGTH else line[:MAX_LINE_LENGTH] + "…" for line in lines[:MAX_LINES]]
+    omitted = len(lines) - len(kept_lines)
+    return "\n".join([*kept_lines, f"… {omitted:,} more lines"] if omitted else kept_lines)
 
 
 def block_quote(text: str) -> str:
-    return "\n".join(f"> {one}".rstrip() for one in safe_markdown(text).split("\n"))
+    return "\n".join(f"> {line}".rstrip() for line in safe_markdown(text).split("\n"))
 
 
 def local_time(at: int) -> str:

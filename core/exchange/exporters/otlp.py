@@ -109,11 +109,11 @@ class OtlpSpanBuilder:
         parts: list[Plain] = [{"type": "reasoning", "content": item.reasoning}] if item.reasoning else []
         parts += [{"type": "text", "content": item.text}] if item.text else []
         parts += [
-            {"type": "tool_call", "id": act.call.id, "name": act.call.tool, "arguments": call_arguments(act.call)}
-            for act in item.calls
+            {"type": "tool_call", "id": call.call.id, "name": call.call.tool, "arguments": call_arguments(call.call)}
+            for call in item.calls
         ]
-        stop = item.stop_reason or ("tool_calls" if item.calls else "stop")
-        self._answer = {"role": "assistant", "parts": parts, "finish_reason": stop}
+        stop_reason = item.stop_reason or ("tool_calls" if item.calls else "stop")
+        self._answer = {"role": "assistant", "parts": parts, "finish_reason": stop_reason}
         usage = {
             "input_tokens": item.usage.input, "output_tokens": item.usage.output,
             "cache_read.input_tokens": item.usage.cache_read, "cache_creation.input_tokens": item.usage.cache_write,
@@ -121,7 +121,8 @@ class OtlpSpanBuilder:
         }  # fmt: skip
         values: Plain = {
             "gen_ai.operation.name": "chat", "gen_ai.request.model": item.model, "gen_ai.conversation.id": self._row.id,
-            "gen_ai.response.finish_reasons": [stop], "gen_ai.input.messages": _json([*self._results, *self._messages]),
+            "gen_ai.response.finish_reasons": [stop_reason],
+            "gen_ai.input.messages": _json([*self._results, *self._messages]),
             "gen_ai.output.messages": _json([self._answer]),
             **{f"gen_ai.usage.{name}": count for name, count in usage.items() if count},
             **({} if item.cost is None else {"operation.cost": float(item.cost)}),
@@ -131,28 +132,28 @@ class OtlpSpanBuilder:
             self._span(id, self._run_id, f"chat {item.model}", CLIENT, item.requested_at, values), item.at
         )
         self._results, self._messages = [], []
-        for act in item.calls:
-            yield self._act(act, item.at)
+        for call in item.calls:
+            yield self._message_call(call, item.at)
 
-    def _act(self, act: ToolCallItem, at: int) -> Plain:
-        output = act.answer if act.question else act.output
+    def _message_call(self, call: ToolCallItem, at: int) -> Plain:
+        output = call.answer if call.question else call.output
         values: Plain = {
-            "gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": act.call.tool,
-            "gen_ai.tool.call.id": act.call.id, "gen_ai.tool.call.arguments": _json(call_arguments(act.call)),
+            "gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": call.call.tool,
+            "gen_ai.tool.call.id": call.call.id, "gen_ai.tool.call.arguments": _json(call_arguments(call.call)),
         }  # fmt: skip
-        if act.status != "open":
+        if call.status != "open":
             values["gen_ai.tool.call.result"] = output
-            part = {"type": "tool_call_response", "id": act.call.id, "response": output}
+            part = {"type": "tool_call_response", "id": call.call.id, "response": output}
             self._results.append({"role": "tool", "parts": [part]})
-        if act.exit_code is not None:
-            values["journeyman.exit_code"] = act.exit_code
+        if call.exit_code is not None:
+            values["journeyman.exit_code"] = call.exit_code
         span = self._span(
-            _id(self._row.id, act.call.id, 8), self._run_id, f"execute_tool {act.call.tool}", INTERNAL,
-            max(act.at, at), values,
+            _id(self._row.id, call.call.id, 8), self._run_id, f"execute_tool {call.call.tool}", INTERNAL,
+            max(call.at, at), values,
         )  # fmt: skip
-        if act.status in ("failed", "refused"):
+        if call.status in ("failed", "refused"):
             span["status"] = {**FAILED, "message": output[:200]}
-        return self._ended(span, act.ended or self._last)
+        return self._ended(span, call.ended or self._last)
 
     def _close(self, at: int, status: str, reason: str = "") -> Iterator[Plain]:
         run, self._run = self._run, None
@@ -202,9 +203,9 @@ def _value(value: Any) -> Plain:
             return {"stringValue": str(value)}
 
 
-def _id(one: str, other: str, size: int) -> str:
+def _id(first: str, second: str, size: int) -> str:
     """Return a stable id, the same in every export of the same session."""
-    return hashlib.blake2b(f"{one}\0{other}".encode(), digest_size=size).hexdigest()
+    return hashlib.blake2b(f"{first}\0{second}".encode(), digest_size=size).hexdigest()
 
 
 def _json(plain: Any) -> str:

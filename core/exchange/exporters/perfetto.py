@@ -33,21 +33,21 @@ def _events(source: ExportSource, row: SessionRow, process: int) -> Iterator[dic
         started, ended = step.started_at, max(step.ended_at or row.updated_at, step.started_at)
         lane = 0 if step.kind == "run" else _lane(ends, started, ended) + 1
         if lane and len(ends) == lane and ends[lane - 1] == ended:
-            named = {"name": "steps" if lane == 1 else f"steps {lane}"}
-            yield {"ph": "M", "pid": process, "tid": lane, "name": "thread_name", "args": named}
+            thread = {"name": "steps" if lane == 1 else f"steps {lane}"}
+            yield {"ph": "M", "pid": process, "tid": lane, "name": "thread_name", "args": thread}
         yield _slice(step, row, process, lane, started, ended)
     yield {"ph": "M", "pid": process, "tid": 0, "name": "thread_name", "args": {"name": "runs"}}
 
 
 def _slice(step: Step, row: SessionRow, process: int, lane: int, started: int, ended: int) -> dict[str, Any]:
-    words = f"{verb(step.kind, step.status)} {step.object}".strip()
+    label = f"{verb(step.kind, step.status)} {step.object}".strip()
     args: dict[str, Any] = {"status": step.status, "session": row.id, "events": f"{step.first_seq} to {step.last_seq}"}
     args |= {"step": step.number} if step.number else {}
     args |= {"tokens": step.tokens} if step.tokens else {}
     args |= {"cost_usd": step.cost} if step.cost else {}
     args |= dict(step.metrics)
-    place = {"pid": process, "tid": lane, "cat": step.kind, "name": words or step.kind, "ts": started}
-    return {"ph": "X", **place, "dur": ended - started, "args": args}
+    slot = {"pid": process, "tid": lane, "cat": step.kind, "name": label or step.kind, "ts": started}
+    return {"ph": "X", **slot, "dur": ended - started, "args": args}
 
 
 def _lane(ends: list[int], started: int, ended: int) -> int:

@@ -22,22 +22,22 @@ def safe_markdown(text: str) -> str:
     lines = visible(text).strip().split("\n")
     if _has_unclear_fence(lines):
         return "\n".join(map(_escape, lines))
-    shown: list[str] = []
+    output: list[str] = []
     fence = ""
     clear = True  # whether every code span of the paragraph so far ends on the line on which it starts
     for line in lines:
         opening = _FENCE.match(line)
         if fence:
             fence = "" if _closes(line, fence) else fence
-            shown.append(line)
+            output.append(line)
         elif opening:
             fence, clear = opening[1] or opening[2], True
-            shown.append(line)
+            output.append(line)
         else:
             spans = _code_spans(line)
             clear = not line.strip() or (clear and spans is not None)
-            shown.append(_escape_outside(line, spans) if spans and clear else _escape(line))
-    return "\n".join([*shown, fence] if fence else shown)
+            output.append(_escape_outside(line, spans) if spans and clear else _escape(line))
+    return "\n".join([*output, fence] if fence else output)
 
 
 def plain_line(text: str) -> str:
@@ -47,10 +47,10 @@ def plain_line(text: str) -> str:
 
 def code_span(text: str) -> str:
     """Return the text in one line as code."""
-    words = " ".join(visible_name(text).split())
-    ticks = "`" * (max((len(run) for run in re.findall(r"`+", words)), default=0) + 1)
-    pad = " " if words.startswith("`") or words.endswith("`") else ""
-    return f"{ticks}{pad}{words}{pad}{ticks}"
+    line = " ".join(visible_name(text).split())
+    ticks = "`" * (max((len(run) for run in re.findall(r"`+", line)), default=0) + 1)
+    pad = " " if line.startswith("`") or line.endswith("`") else ""
+    return f"{ticks}{pad}{line}{pad}{ticks}"
 
 
 def code_block(text: str) -> str:
@@ -91,11 +91,11 @@ def _code_spans(line: str) -> list[tuple[int, int]] | None:
         return []
     if "\\`" in line or "|" in line:  # an escaped mark is none, and a cell of a table ends a span
         return None
-    runs = [found.span() for found in re.finditer("`+", line)]
+    runs = [match.span() for match in re.finditer("`+", line)]
     spans = []
     while runs:
         start, end = runs.pop(0)
-        closing = next((place for place, run in enumerate(runs) if run[1] - run[0] == end - start), None)
+        closing = next((index for index, run in enumerate(runs) if run[1] - run[0] == end - start), None)
         if closing is None:
             return None
         spans.append((start, runs[closing][1]))
@@ -113,7 +113,7 @@ def _escape_outside(line: str, spans: list[tuple[int, int]]) -> str:
 
 
 def _escape(text: str) -> str:
-    text = _ENTITY.sub(lambda found: "&" if _is_visible_entity(found[1]) else "&amp;", text)
+    text = _ENTITY.sub(lambda match: "&" if _is_visible_entity(match[1]) else "&amp;", text)
     return _TAG.sub("&lt;", _LINK_TARGET.sub(r"]\\", text).replace("![", "!\\["))
 
 

@@ -75,18 +75,20 @@ class WebPageExporter:
                     yield f"<h2>Run {number} <small>{escape_line(model)}</small></h2>\n"
             case UserMessageItem(text=text, attachments=attachments):
                 yield f"<section class=you>\n<p class=who>You</p>\n{self._markup(visible(text))}\n"
-                for one in attachments:
-                    yield _attached(one.name, one.media_type, source.blob(one.blob) if one.blob else b"")
+                for attachment in attachments:
+                    yield _attached(
+                        attachment.name, attachment.media_type, source.blob(attachment.blob) if attachment.blob else b""
+                    )
                 yield "</section>\n"
             case ReplyItem():
                 yield from self._reply(item)
             case NoteItem(text=text):
                 yield f"<p class=note>{escape_line(text)}</p>\n"
             case RunEndItem(status=status, reason=reason):
-                sign = {"completed": "✓", "failed": "✕"}.get(status, "■")
+                symbol = {"completed": "✓", "failed": "✕"}.get(status, "■")
                 markup = f" {escape_line(reason)}" if reason else ""
                 yield (
-                    f"<p class='end {escape(status)}'><b>{sign}"
+                    f"<p class='end {escape(status)}'><b>{symbol}"
                     f" {STATUS_LABELS.get(status, escape_line(status))}</b>{markup}</p>\n"
                 )
 
@@ -95,8 +97,8 @@ class WebPageExporter:
             yield _folded("Thought", item.reasoning, "thought")
         if item.text.strip():
             yield f"<section class=agent>\n{self._markup(visible(item.text))}\n</section>\n"
-        for act in item.calls:
-            yield from _call(act)
+        for call in item.calls:
+            yield from _call(call)
 
 
 def _call(call: ToolCallItem) -> Iterator[str]:
@@ -140,10 +142,12 @@ def _folded(title: str, text: str, kind: str) -> str:
 
 def _block(text: str) -> str:
     lines = visible(text).strip("\n").split("\n")
-    shown = "\n".join(one if len(one) <= MAX_LINE_LENGTH else one[:MAX_LINE_LENGTH] + "…" for one in lines[:MAX_LINES])
-    rest = len(lines) - MAX_LINES
-    more = f"<p class=note>{rest:,} more lines are in the session.</p>" if rest > 0 else ""
-    return f"<pre>{escape(shown)}</pre>{more}"
+    body = "\n".join(
+        line if len(line) <= MAX_LINE_LENGTH else line[:MAX_LINE_LENGTH] + "…" for line in lines[:MAX_LINES]
+    )
+    omitted = len(lines) - MAX_LINES
+    footer = f"<p class=note>{omitted:,} more lines are in the session.</p>" if omitted > 0 else ""
+    return f"<pre>{escape(body)}</pre>{footer}"
 
 
 def _attached(name: str, media: str, body: bytes) -> str:

@@ -84,7 +84,7 @@ def _head(data: dict[str, Any], builder: SessionBuilder, open_session: OpenSessi
 def _agent(data: dict[str, Any], at: int, builder: SessionBuilder, open_session: OpenSession) -> None:
     metrics = data.get("metrics") if isinstance(data.get("metrics"), dict) else {}
     assert isinstance(metrics, dict)
-    more = metrics.get("extra") if isinstance(metrics.get("extra"), dict) else {}
+    extra = metrics.get("extra") if isinstance(metrics.get("extra"), dict) else {}
     calls = [
         ForeignCall(
             str(call.get("tool_call_id")),
@@ -100,14 +100,14 @@ def _agent(data: dict[str, Any], at: int, builder: SessionBuilder, open_session:
             plain_text(data.get("message")), at=at, reasoning=str(data.get("reasoning_content") or ""), calls=calls,
             usage=Usage(
                 parse_count(metrics.get("prompt_tokens")), parse_count(metrics.get("completion_tokens")),
-                parse_count(metrics.get("cached_tokens")), 0, parse_count((more or {}).get("reasoning_tokens")),
+                parse_count(metrics.get("cached_tokens")), 0, parse_count((extra or {}).get("reasoning_tokens")),
             ),
             model=str(data.get("model_name") or ""), cost=parse_cost(cost),
         )  # fmt: skip
     observation = data.get("observation")
-    for place, result in enumerate(observation.get("results") or () if isinstance(observation, dict) else ()):
+    for index, result in enumerate(observation.get("results") or () if isinstance(observation, dict) else ()):
         if isinstance(result, dict):
-            id = str(result.get("source_call_id") or (calls[place].id if place < len(calls) else f"seen {place}"))
+            id = str(result.get("source_call_id") or (calls[index].id if index < len(calls) else f"seen {index}"))
             _result(result, id, builder)
 
 

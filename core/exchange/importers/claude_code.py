@@ -120,17 +120,17 @@ def _assistant(message: dict[str, Any], at: int, builder: SessionBuilder) -> Non
             tasks[part["input"]["prompt"]] = (part.get("id"), part["input"])
 
 
-def _result(part: dict[str, Any], more: Any, at: int, builder: SessionBuilder) -> None:
+def _result(part: dict[str, Any], tool_result: Any, at: int, builder: SessionBuilder) -> None:
     call = str(part.get("tool_use_id") or "")
-    if isinstance(more, dict):
-        if agent := more.get("agentId"):
+    if isinstance(tool_result, dict):
+        if agent := tool_result.get("agentId"):
             tasks: dict[str, tuple[Any, dict[str, Any]]] = builder.state.get("tasks", {})
             arguments = next((input for id, input in tasks.values() if id == call), {})
             child, called = f"{builder.key.split('/')[0]}/{agent}", str(arguments.get("subagent_type") or "agent")
             builder.start_subagent(call, child, called, str(arguments.get("prompt") or ""))
             builder.state.setdefault("agents", {})[str(agent)] = (builder.call_id(call), called)
-            builder.end_subagent(call, child, str(more.get("status") or "completed"))
-        _changed(call, more, builder)
+            builder.end_subagent(call, child, str(tool_result.get("status") or "completed"))
+        _changed(call, tool_result, builder)
     failed = part.get("is_error") is True
     builder.add_result(
         call, plain_text(part.get("content")), at=at, failed=failed,
@@ -138,20 +138,20 @@ def _result(part: dict[str, Any], more: Any, at: int, builder: SessionBuilder) -
     )  # fmt: skip
 
 
-def _changed(call: str, more: dict[str, Any], builder: SessionBuilder) -> None:
+def _changed(call: str, tool_result: dict[str, Any], builder: SessionBuilder) -> None:
     """Add a file change. Results of edits and writes contain the file as it was before."""
-    path, before = more.get("filePath"), more.get("originalFile")
+    path, before = tool_result.get("filePath"), tool_result.get("originalFile")
     if not isinstance(path, str) or not (before is None or isinstance(before, str)):
         return
-    old, new = more.get("oldString"), more.get("newString")
+    old, new = tool_result.get("oldString"), tool_result.get("newString")
     if isinstance(before, str) and isinstance(old, str) and isinstance(new, str):
-        after = before.replace(old, new) if more.get("replaceAll") else before.replace(old, new, 1)
-    elif isinstance(more.get("content"), str) and more.get("type") in ("create", "update"):
-        after = more["content"]
+        after = before.replace(old, new) if tool_result.get("replaceAll") else before.replace(old, new, 1)
+    elif isinstance(tool_result.get("content"), str) and tool_result.get("type") in ("create", "update"):
+        after = tool_result["content"]
     else:
         return
     if len(after) + len(before or "") <= MAX_FILE:
-        patch = [line for hunk in more.get("structuredPatch") or () if isinstance(hunk, dict)
+        patch = [line for hunk in tool_result.get("structuredPatch") or () if isinstance(hunk, dict)
                  for line in hunk.get("lines") or () if isinstance(line, str)]  # fmt: skip
         added = sum(line.startswith("+") for line in patch) or (len(after.splitlines()) if before is None else 0)
         builder.add_file_change(call, path, before, after, added, sum(line.startswith("-") for line in patch))

@@ -47,8 +47,8 @@ class CodexImporter:
         return AppendedLines(lambda: self._files(path))
 
     def _files(self, path: Path) -> SessionFiles:
-        found = KEY.search(path.stem)
-        return [(path, found.group() if found else path.stem)]
+        match = KEY.search(path.stem)
+        return [(path, match.group() if match else path.stem)]
 
     def convert(self, record: TranscriptRecord, builder: SessionBuilder, open_session: OpenSession) -> bool:
         data = record.value
@@ -129,8 +129,8 @@ def _output(item: dict[str, Any], at: int, builder: SessionBuilder) -> None:
             text, code = str(plain["output"]), plain.get("metadata", {}).get("exit_code")
         except (ValueError, KeyError, AttributeError, RecursionError):
             code = None
-    elif found := PROCESS_EXIT.search(text[:500]) or EXIT_CODE.search(text[:500]):
-        code = int(found.group(1))
+    elif match := PROCESS_EXIT.search(text[:500]) or EXIT_CODE.search(text[:500]):
+        code = int(match.group(1))
     if text.startswith("Chunk ID:") and "\nOutput:\n" in text[:500]:
         text = text.partition("\nOutput:\n")[2]
     failed = bool(code) or (isinstance(output, dict) and output.get("success") is False)

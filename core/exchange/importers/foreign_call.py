@@ -59,10 +59,10 @@ def _text(plain: Any) -> str:
         return plain
     if not isinstance(plain, dict):
         return ""
-    found = next(filter(None, map(plain.get, OBJECT_ARGUMENTS)), None)
-    if found is None:
-        found = next((value for value in plain.values() if isinstance(value, str) and value), "")
-    return " ".join(map(str, found)) if isinstance(found, list) else str(found)
+    argument = next(filter(None, map(plain.get, OBJECT_ARGUMENTS)), None)
+    if argument is None:
+        argument = next((value for value in plain.values() if isinstance(value, str) and value), "")
+    return " ".join(map(str, argument)) if isinstance(argument, list) else str(argument)
 
 
 def plain_text(content: Any) -> str:

@@ -113,7 +113,7 @@ def _sample(sample: Any, header: dict[str, Any], path: Path) -> Iterator[Transcr
         return
     key = f"{header.get('eval_id') or header.get('run_id') or path.stem}/{sample.get('id')}/{sample.get('epoch', 1)}"
     attached = sample.get("attachments") if isinstance(sample.get("attachments"), dict) else {}
-    known = _known(sample.get("events"))
+    details_by_key = _message_details(sample.get("events"))
     head = {
         "task": header.get("task"),
         "id": sample.get("id"),
@@ -121,12 +121,12 @@ def _sample(sample: Any, header: dict[str, Any], path: Path) -> Iterator[Transcr
         "created": header.get("created"),
     }
     yield from list_records(key, [{"sample": head}])
-    messages = [
-        {**_resolve_attachments(message, attached or {}),
-         **known.get(_name(message) if message.get("role") == "assistant" else str(message.get("tool_call_id")), {})}
-        for message in sample.get("messages") or ()
-        if isinstance(message, dict)
-    ]  # fmt: skip
+    messages: list[dict[str, Any]] = []
+    for message in sample.get("messages") or ():
+        if isinstance(message, dict):
+            detail_key = _name(message) if message.get("role") == "assistant" else str(message.get("tool_call_id"))
+            details = details_by_key.get(detail_key, {})
+            messages.append({**_resolve_attachments(message, attached or {}), **details})
     _count_last(messages, sample.get("output"))
     yield from list_records(key, messages, path.stat().st_size)
     yield from list_records(key, [{"ended": {"scores": sample.get("scores"), "error": sample.get("error")}}])
@@ -139,9 +139,9 @@ def _count_last(messages: list[dict[str, Any]], output: Any) -> None:
         last["usage"] = output.get("usage")
 
 
-def _known(events: Any) -> dict[str, dict[str, Any]]:
+def _message_details(events: Any) -> dict[str, dict[str, Any]]:
     """Return usage and time of each reply by the key of its message, and the time of each result by its call id."""
-    found: dict[str, dict[str, Any]] = {}
+    details_by_key: dict[str, dict[str, Any]] = {}
     for event in events if isinstance(events, list) else ():
         if not isinstance(event, dict):
             continue
@@ -149,10 +149,14 @@ def _known(events: Any) -> dict[str, dict[str, Any]]:
         if event.get("event") == "model" and isinstance(output, dict):
             for choice in output.get("choices") or ():
                 if isinstance(choice, dict) and isinstance(message := choice.get("message"), dict):
-                    found[_name(message)] = {"usage": output.get("usage"), "at": at, "model": output.get("model")}
+                    details_by_key[_name(message)] = {
+                        "usage": output.get("usage"),
+                        "at": at,
+                        "model": output.get("model"),
+                    }
         elif event.get("event") == "tool":
-            found[str(event.get("id"))] = {"at": at}
-    return found
+            details_by_key[str(event.get("id"))] = {"at": at}
+    return details_by_key
 
 
 def _name(message: dict[str, Any]) -> str:
@@ -164,10 +168,10 @@ def _usage(usage: Any) -> Usage:
     """Parse a usage object. Whether the input includes cached tokens depends on the provider; the total shows it."""
     if not isinstance(usage, dict):
         return Usage()
-    output, cached = parse_count(usage.get("output_tokens")), parse_count(usage.get("input_tokens_cache_read"))
-    written, total = parse_count(usage.get("input_tokens_cache_write")), parse_count(usage.get("total_tokens"))
+    output, cache_read = parse_count(usage.get("output_tokens")), parse_count(usage.get("input_tokens_cache_read"))
+    cache_write, total = parse_count(usage.get("input_tokens_cache_write")), parse_count(usage.get("total_tokens"))
     input = total - output if total > output else parse_count(usage.get("input_tokens"))
-    return Usage(input, output, cached, written, parse_count(usage.get("reasoning_tokens")))
+    return Usage(input, output, cache_read, cache_write, parse_count(usage.get("reasoning_tokens")))
 
 
 def _resolve_attachments(value: Any, attached: dict[str, Any]) -> Any:
@@ -187,10 +191,10 @@ def _zipped(path: Path) -> Iterator[TranscriptRecord]:
             names = {info.filename: info for info in log.infolist()}
             head = names.get("header.json") or names.get("_journal/start.json")
             header = json.loads(_member(log, file, head)) if head else {}
-            about = header.get("eval") or {} if isinstance(header, dict) else {}
+            task = header.get("eval") or {} if isinstance(header, dict) else {}
             for name, info in names.items():
                 if name.startswith("samples/") and name.endswith(".json"):
-                    yield from _sample(json.loads(_member(log, file, info)), about, path)
+                    yield from _sample(json.loads(_member(log, file, info)), task, path)
     except RecursionError as error:
         raise Problem(f"{path.name} cannot be imported.", "Its JSON is nested too deeply.", "") from error
     except DAMAGE_ERRORS as error:

@@ -110,8 +110,8 @@ class _LineError(Exception):
     """The error of a line: what was expected and what was found."""
 
 
-def _bad(path: Path, line: int, why: str) -> Problem:
-    return Problem(f"{path.name} cannot be imported.", f"Line {line}: {why}.", "Nothing was imported.")
+def _bad(path: Path, line: int, cause: str) -> Problem:
+    return Problem(f"{path.name} cannot be imported.", f"Line {line}: {cause}.", "Nothing was imported.")
 
 
 def _plain(line: bytes) -> dict[str, Any]:

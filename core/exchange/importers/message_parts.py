@@ -26,17 +26,19 @@ def tool_use_calls(content: Any) -> list[ForeignCall]:
 
 def chat_calls(calls: Any) -> list[ForeignCall]:
     """Return the calls in `tool_calls` of a chat completions message, also if the function is not a nested object."""
-    found = []
+    foreign_calls = []
     for call in calls if isinstance(calls, list) else []:
         if isinstance(call, dict):
             inner = call.get("function")
-            named: dict[str, Any] = inner if isinstance(inner, dict) else {**call, "name": inner or call.get("name")}
-            found.append(
+            function: dict[str, Any] = inner if isinstance(inner, dict) else {**call, "name": inner or call.get("name")}
+            foreign_calls.append(
                 ForeignCall(
-                    str(call.get("id") or ""), str(named.get("name") or "tool"), arguments_json(named.get("arguments"))
+                    str(call.get("id") or ""),
+                    str(function.get("name") or "tool"),
+                    arguments_json(function.get("arguments")),
                 )
             )
-    return found
+    return foreign_calls
 
 
 def reasoning_text(content: Any) -> str:
@@ -52,7 +54,7 @@ def reasoning_text(content: Any) -> str:
 
 def images(parts: Sequence[Any]) -> Images:
     """Return the name, media type and body of each image embedded in the transcript."""
-    found: Images = []
+    images: Images = []
     for part in parts:
         if not isinstance(part, dict):
             continue
@@ -69,8 +71,8 @@ def images(parts: Sequence[Any]) -> Images:
         else:
             continue
         if body:
-            found.append((f"image {len(found) + 1}", media, body))
-    return found
+            images.append((f"image {len(images) + 1}", media, body))
+    return images
 
 
 def parse_usage(usage: Any) -> Usage:
@@ -84,15 +86,15 @@ def parse_usage(usage: Any) -> Usage:
             parse_count(input.get("cached_tokens")) if isinstance(input, dict) else 0, 0,
             parse_count(output.get("reasoning_tokens")) if isinstance(output, dict) else 0,
         )  # fmt: skip
-    cached, written = (
+    cache_read, cache_write = (
         parse_count(usage.get("cache_read_input_tokens")),
         parse_count(usage.get("cache_creation_input_tokens")),
     )
     return Usage(
-        parse_count(usage.get("input_tokens")) + cached + written,
+        parse_count(usage.get("input_tokens")) + cache_read + cache_write,
         parse_count(usage.get("output_tokens")),
-        cached,
-        written,
+        cache_read,
+        cache_write,
     )
 
 

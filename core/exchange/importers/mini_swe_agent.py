@@ -35,12 +35,12 @@ class MiniSweAgentImporter:
         document = read_document(path)
         messages = document.get("messages") if isinstance(document, dict) else document
         info = document.get("info") if isinstance(document, dict) else None
-        found = [message for message in messages if isinstance(message, dict)] if isinstance(messages, list) else []
+        entries = [message for message in messages if isinstance(message, dict)] if isinstance(messages, list) else []
         key = derive_key(path, path.name.removesuffix(".json").removesuffix(".traj"))
         if isinstance(document, dict):
-            times = (message["extra"].get("timestamp") for message in found if isinstance(message.get("extra"), dict))
+            times = (message["extra"].get("timestamp") for message in entries if isinstance(message.get("extra"), dict))
             yield from list_records(key, [{"info": info or {}, "at": next(filter(None, times), 0)}], 0, ["info"])
-        yield from list_records(key, _with_actions(found), path.stat().st_size, found)
+        yield from list_records(key, _with_actions(entries), path.stat().st_size, entries)
 
     def convert(self, record: TranscriptRecord, builder: SessionBuilder, open_session: OpenSession) -> bool:
         message = record.value
@@ -65,8 +65,8 @@ class MiniSweAgentImporter:
                 builder.add_user_message(text, at)
             case "exit":
                 status = str(extra.get("exit_status") or "")
-                done = status in ("", "Submitted")
-                builder.complete_run(text, at) if done else builder.stop_run(status, at)
+                is_complete = status in ("", "Submitted")
+                builder.complete_run(text, at) if is_complete else builder.stop_run(status, at)
             case _:
                 return False
         return True
@@ -90,10 +90,10 @@ def _with_action(message: dict[str, Any]) -> dict[str, Any]:
 def _set_details(info: dict[str, Any], builder: SessionBuilder) -> None:
     config = info.get("config") if isinstance(info.get("config"), dict) else {}
     model = (config or {}).get("model")
-    place = (config or {}).get("environment")
+    environment = (config or {}).get("environment")
     builder.set_details(
         model=str(model.get("model_name") or "") if isinstance(model, dict) else "",
-        folder=str(place.get("cwd") or "") if isinstance(place, dict) else "",
+        folder=str(environment.get("cwd") or "") if isinstance(environment, dict) else "",
     )
 
 
@@ -105,9 +105,9 @@ def _assistant(message: dict[str, Any], text: str, extra: dict[str, Any], at: in
     if not calls:  # the commands are in the text of the reply
         count = builder.state["count"] = builder.state.get("count", 0) + 1
         actions = extra.get("actions") if isinstance(extra.get("actions"), list) else []
-        for place, action in enumerate(actions or ()):
+        for index, action in enumerate(actions or ()):
             command = action.get("command") if isinstance(action, dict) else action
-            calls.append(ForeignCall(f"a{count}.{place}", "bash", arguments_json({"command": command})))
+            calls.append(ForeignCall(f"a{count}.{index}", "bash", arguments_json({"command": command})))
         waiting = [call.id for call in calls]
     builder.state["waiting"] = waiting
     cost = extra.get("cost")
@@ -121,7 +121,7 @@ def _assistant(message: dict[str, Any], text: str, extra: dict[str, Any], at: in
 def _result(id: str, text: str, extra: dict[str, Any], at: int, builder: SessionBuilder) -> None:
     code = extra.get("returncode")
     if not isinstance(code, int):
-        found = CODE.search(text)
-        code = int(found.group(1)) if found else None
+        match = CODE.search(text)
+        code = int(match.group(1)) if match else None
     output = extra.get("raw_output")
     builder.add_result(id, output if isinstance(output, str) else text, at=at, failed=bool(code), exit_code=code)

@@ -43,14 +43,14 @@ class OpenCodeImporter:
 
     def read_records(self, path: Path) -> Iterator[TranscriptRecord]:
         with path.open("rb") as file:
-            database = file.read(len(MAGIC)) == MAGIC
-        if not database:
+            is_database = file.read(len(MAGIC)) == MAGIC
+        if not is_database:
             document = read_document(path)
             key = str(document["info"].get("id") or path.stem)
             messages = document.get("messages")
             rows: Iterator[dict[str, Any]] = iter([{"info": document["info"], "session": key}])
-            found = messages if isinstance(messages, list) else []
-            rows = chain(rows, ({"message": message, "session": key} for message in found))
+            entries = messages if isinstance(messages, list) else []
+            rows = chain(rows, ({"message": message, "session": key} for message in entries))
         else:
             rows = read_opencode_sessions(path)
         yield from _records(rows)
@@ -132,7 +132,7 @@ def _turn(parts: list[dict[str, Any]], end: dict[str, Any], model: str, at: int,
     assert isinstance(tokens, dict)
     cache = tokens.get("cache") if isinstance(tokens.get("cache"), dict) else {}
     assert isinstance(cache, dict)
-    read, wrote, cost = parse_count(cache.get("read")), parse_count(cache.get("write")), end.get("cost")
+    cache_read, cache_write, cost = parse_count(cache.get("read")), parse_count(cache.get("write")), end.get("cost")
     builder.add_reply(
         join_texts("text"),
         requested_at=max(at, builder.latest),
@@ -145,10 +145,10 @@ def _turn(parts: list[dict[str, Any]], end: dict[str, Any], model: str, at: int,
             for part in tools
         ],
         usage=Usage(
-            parse_count(tokens.get("input")) + read + wrote,
+            parse_count(tokens.get("input")) + cache_read + cache_write,
             parse_count(tokens.get("output")) + parse_count(tokens.get("reasoning")),
-            read,
-            wrote,
+            cache_read,
+            cache_write,
             parse_count(tokens.get("reasoning")),
         ),
         model=model,

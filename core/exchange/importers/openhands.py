@@ -59,11 +59,11 @@ class OpenHandsImporter:
 
 def _set_details(state: Any, builder: SessionBuilder) -> bool:
     if isinstance(state, dict):
-        agent, place = state.get("agent"), state.get("workspace")
+        agent, workspace = state.get("agent"), state.get("workspace")
         model = agent.get("llm") if isinstance(agent, dict) else None
         builder.set_details(
             model=str(model.get("model") or "") if isinstance(model, dict) else "",
-            folder=str(place.get("working_dir") or "") if isinstance(place, dict) else "",
+            folder=str(workspace.get("working_dir") or "") if isinstance(workspace, dict) else "",
         )
     return True
 

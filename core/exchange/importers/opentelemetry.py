@@ -58,8 +58,8 @@ class OpenTelemetryImporter:
 
     def read_records(self, path: Path) -> Iterator[TranscriptRecord]:
         spans = sort_spans(from_json(read_document(path)))
-        for place, span in enumerate(spans, 1):
-            size = path.stat().st_size * place // len(spans)
+        for number, span in enumerate(spans, 1):
+            size = path.stat().st_size * number // len(spans)
             yield TranscriptRecord(span.trace, to_json(asdict(span)), span, size, to_utf8(span.id))
 
     def convert(self, record: TranscriptRecord, builder: SessionBuilder, open_session: OpenSession) -> bool:
@@ -74,23 +74,23 @@ def span_order(span: OtlpSpan) -> tuple[int, int, int]:
 def sort_spans(spans: Sequence[OtlpSpan]) -> list[OtlpSpan]:
     """Return the spans in order. Title and folder, which only root spans have, are copied to a trace's first span."""
     roots = [span for span in spans if not span.parent]
-    about = {
+    details = {
         span.trace: {name: span.attributes[name] for name in SESSION_ATTRIBUTES if name in span.attributes}
         for span in roots
     }
-    found: list[OtlpSpan] = []
+    ordered: list[OtlpSpan] = []
     for span in sorted(spans, key=span_order):
-        more = about.pop(span.trace, None)
-        found.append(replace(span, attributes={**more, **span.attributes}) if more else span)
-    return found
+        extra = details.pop(span.trace, None)
+        ordered.append(replace(span, attributes={**extra, **span.attributes}) if extra else span)
+    return ordered
 
 
 def add_span(span: OtlpSpan, builder: SessionBuilder) -> bool:
     """Add a span to the session of its trace. Return whether the span was understood."""
-    seen: set[str] = builder.state.setdefault("spans", set())
-    if span.id in seen:
+    span_ids: set[str] = builder.state.setdefault("spans", set())
+    if span.id in span_ids:
         return True  # sent twice
-    seen.add(span.id)
+    span_ids.add(span.id)
     builder.fallback_time = builder.fallback_time or span.start
     title, folder = (str(span.attributes.get(name) or "") for name in SESSION_ATTRIBUTES)
     builder.set_details(title=title, folder=folder)
@@ -124,12 +124,14 @@ def span_kind(span: OtlpSpan) -> str:
 def _operation(span: OtlpSpan) -> str:
     """Guess the operation of a span without one, from its name or from attributes that only model requests have."""
     attributes = span.attributes
-    named = span.name.split(" ")[0]
-    if named in OPERATIONS and any(name.startswith("gen_ai.") for name in attributes):
-        return named
+    operation = span.name.split(" ")[0]
+    if operation in OPERATIONS and any(name.startswith("gen_ai.") for name in attributes):
+        return operation
     has_messages = any(name in attributes for name in MESSAGE_ATTRIBUTES)
-    used = any(name in attributes for name in USAGE_ATTRIBUTES) and any(name in attributes for name in MODEL_ATTRIBUTES)
-    return "chat" if (has_messages or used) and "gen_ai.agent.name" not in attributes else ""
+    has_usage = any(name in attributes for name in USAGE_ATTRIBUTES) and any(
+        name in attributes for name in MODEL_ATTRIBUTES
+    )
+    return "chat" if (has_messages or has_usage) and "gen_ai.agent.name" not in attributes else ""
 
 
 def _chat(span: OtlpSpan, builder: SessionBuilder) -> None:
@@ -159,9 +161,9 @@ def _chat(span: OtlpSpan, builder: SessionBuilder) -> None:
 def _keep_instructions(instructions: Any, builder: SessionBuilder) -> None:
     """Keep system instructions as an unrecognized record, each text once."""
     raw = instructions if isinstance(instructions, str) else arguments_json(instructions)
-    known: set[str] = builder.state.setdefault("system", set())
-    if instructions and _mark(raw) not in known:
-        known.add(_mark(raw))
+    marks: set[str] = builder.state.setdefault("system", set())
+    if instructions and _mark(raw) not in marks:
+        marks.add(_mark(raw))
         builder.keep_unrecognized("system", raw)
 
 
@@ -261,7 +263,7 @@ def messages(attributes: dict[str, Any], direction: str) -> list[TraceMessage]:
 
 
 def _message_from_parts(message: dict[str, Any]) -> TraceMessage:
-    found = TraceMessage(str(message.get("role") or ""))
+    result = TraceMessage(str(message.get("role") or ""))
     parts = message.get("parts")
     for part in parts if isinstance(parts, list) else []:
         if not isinstance(part, dict):
@@ -269,47 +271,47 @@ def _message_from_parts(message: dict[str, Any]) -> TraceMessage:
         content = part.get("content")
         match part.get("type"):
             case "text":
-                found.text = "\n".join(filter(None, (found.text, str(content or ""))))
+                result.text = "\n".join(filter(None, (result.text, str(content or ""))))
             case "reasoning" | "thinking":
-                found.reasoning += str(content or "")
+                result.reasoning += str(content or "")
             case "tool_call":
                 name = str(part.get("name") or "tool")
-                found.calls.append(ForeignCall(str(part.get("id") or ""), name, arguments_json(part.get("arguments"))))
+                result.calls.append(ForeignCall(str(part.get("id") or ""), name, arguments_json(part.get("arguments"))))
             case "tool_call_response":
                 output = part.get("response", part.get("result"))
-                found.results.append(
+                result.results.append(
                     (str(part.get("id")), output if isinstance(output, str) else arguments_json(output))
                 )
             case _:
                 pass
-    return found
+    return result
 
 
 def _flattened(attributes: dict[str, Any], start: str) -> list[TraceMessage]:
     """Parse the flat attributes of OpenInference, such as `llm.input_messages.0.message.role`."""
-    found: dict[int, TraceMessage] = {}
+    messages: dict[int, TraceMessage] = {}
     calls: dict[tuple[int, int], dict[str, str]] = {}
     answers: dict[int, str] = {}
     for key, value in attributes.items():
         match = FLAT_MESSAGE.fullmatch(key.removeprefix(start)) if key.startswith(start) else None
         if match is None:
             continue
-        place, rest = int(match[1]), match[2]
-        message = found.setdefault(place, TraceMessage(""))
-        if rest == "role":
+        index, field = int(match[1]), match[2]
+        message = messages.setdefault(index, TraceMessage(""))
+        if field == "role":
             message.role = str(value)
-        elif rest == "content" or FLAT_PART.fullmatch(rest):
+        elif field == "content" or FLAT_PART.fullmatch(field):
             message.text = "\n".join(filter(None, (message.text, str(value or ""))))
-        elif rest == "tool_call_id":
-            answers[place] = str(value)
-        elif inner := FLAT_TOOL_CALL.fullmatch(rest):
-            calls.setdefault((place, int(inner[1])), {})[inner[2]] = str(value)
-    for (place, _), call in sorted(calls.items()):
+        elif field == "tool_call_id":
+            answers[index] = str(value)
+        elif inner := FLAT_TOOL_CALL.fullmatch(field):
+            calls.setdefault((index, int(inner[1])), {})[inner[2]] = str(value)
+    for (index, _), call in sorted(calls.items()):
         name, arguments = call.get("function.name", "tool"), call.get("function.arguments", "{}")
-        found[place].calls.append(ForeignCall(call.get("id", ""), name, arguments))
-    for place, id in answers.items():
-        found[place].results.append((id, found[place].text))
-    return [found[place] for place in sorted(found)]
+        messages[index].calls.append(ForeignCall(call.get("id", ""), name, arguments))
+    for index, id in answers.items():
+        messages[index].results.append((id, messages[index].text))
+    return [messages[index] for index in sorted(messages)]
 
 
 def _usage(attributes: dict[str, Any]) -> Usage:

@@ -90,8 +90,8 @@ def read_document(path: Path) -> Any:
         raise Problem(f"{path.name} cannot be imported.", "Its JSON is nested too deeply.", "") from error
     except ValueError as error:
         line = getattr(error, "lineno", 1)
-        why = f"Line {line}: expected JSON ({error})."
-        raise Problem(f"{path.name} cannot be imported.", why, "Nothing was imported.") from error
+        cause = f"Line {line}: expected JSON ({error})."
+        raise Problem(f"{path.name} cannot be imported.", cause, "Nothing was imported.") from error
 
 
 def parse_line(raw: bytes) -> tuple[bytes, Any]:
@@ -128,15 +128,15 @@ def to_utf8(text: str) -> bytes:
 
 def list_records(key: str, values: list[Any], total: int = 0, marks: Sequence[Any] = ()) -> Iterator[TranscriptRecord]:
     """Yield a record for each part of a document. `marks` are values that stay the same while the document grows."""
-    for place, value in enumerate(values, 1):
-        mark = to_json(marks[place - 1]) if marks else b""
-        yield TranscriptRecord(key, to_json(value), value, total * place // max(1, len(values)), mark)
+    for number, value in enumerate(values, 1):
+        mark = to_json(marks[number - 1]) if marks else b""
+        yield TranscriptRecord(key, to_json(value), value, total * number // max(1, len(values)), mark)
 
 
 def derive_key(path: Path, name: str = "") -> str:
     """Return a session key for a file without a session id. Files of the same name in two folders get two keys."""
-    place = hashlib.blake2b(os.fsencode(path.resolve().parent), digest_size=4).hexdigest()
-    return f"{name or path.stem} {place}"
+    folder_hash = hashlib.blake2b(os.fsencode(path.resolve().parent), digest_size=4).hexdigest()
+    return f"{name or path.stem} {folder_hash}"
 
 
 def parse_time(value: Any) -> int:
@@ -146,8 +146,8 @@ def parse_time(value: Any) -> int:
     """
     if isinstance(value, str):
         try:
-            found = datetime.fromisoformat(value)
-            return int((found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp() * SECOND)
+            moment = datetime.fromisoformat(value)
+            return int((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp() * SECOND)
         except (ValueError, OverflowError, OSError):
             return 0
     if isinstance(value, int | float) and not isinstance(value, bool):
@@ -160,8 +160,8 @@ def parse_time(value: Any) -> int:
 
 def parse_cost(value: Any) -> float | None:
     """Return a cost, or None if the value is not one."""
-    good = isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < 1e9
-    return float(value) if good else None
+    is_valid = isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < 1e9
+    return float(value) if is_valid else None
 
 
 def parse_count(value: Any) -> int:

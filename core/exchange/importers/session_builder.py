@@ -206,24 +206,24 @@ class SessionBuilder:
         self._create_session("")
         self._emit(ContextCompacted(reason, before, after, summary=Text(summary)))
 
-    def fail_run(self, what: str, at: int = 0) -> None:
+    def fail_run(self, message: str, at: int = 0) -> None:
         """End the run with an error."""
         self._flush_reply()
         self._advance(at)
         if self._running:
-            self._end_run("failed", what, ErrorDetails(what))
+            self._end_run("failed", message, ErrorDetails(message))
 
-    def stop_run(self, why: str, at: int = 0) -> None:
+    def stop_run(self, reason: str, at: int = 0) -> None:
         self._flush_reply()
         self._advance(at)
         if self._running:
-            self._end_run("stopped", why)
+            self._end_run("stopped", reason)
 
-    def complete_run(self, why: str = "", at: int = 0) -> None:
+    def complete_run(self, reason: str = "", at: int = 0) -> None:
         self._flush_reply()
         self._advance(at)
         if self._running:
-            self._end_run("completed", why)
+            self._end_run("completed", reason)
 
     def keep_unrecognized(self, form: str, raw: str) -> None:
         """Keep an unrecognized record verbatim. Consecutive ones of the same type are kept in one event."""
@@ -278,11 +278,11 @@ class SessionBuilder:
         raw, self._unrecognized, self._unrecognized_size = self._unrecognized, [], 0
         if not raw:
             return
-        kept = UnrecognizedRecordsKept(self._form, Text("\n".join(raw)), len(raw))
+        event = UnrecognizedRecordsKept(self._form, Text("\n".join(raw)), len(raw))
         if self._opening:
-            self._held_back.append(kept)
+            self._held_back.append(event)
         else:
-            self._emit_event(self.key, self.latest, kept, NO_BLOBS)
+            self._emit_event(self.key, self.latest, event, NO_BLOBS)
 
     def _create_session(self, text: str) -> None:
         """Create the session at its first event; the text is its title if it has none."""
@@ -291,8 +291,8 @@ class SessionBuilder:
             self._opening = None
             self.latest = self.latest or self.fallback_time
             self._emit(replace(opening, title=opening.title or initial_title(text) or DEFAULT_TITLE))
-            for kept in self._held_back:
-                self._emit(kept)
+            for event in self._held_back:
+                self._emit(event)
             self._held_back.clear()
 
     def _start_run(self) -> None:
@@ -333,7 +333,7 @@ class SessionBuilder:
             uncounted, self._uncounted = self._uncounted, NO_USAGE
             return pending.usage if uncounted is NO_USAGE else _sum(pending.usage, uncounted)
         pairs = ((getattr(pending.usage, name), getattr(before, name)) for name in Usage.__slots__)
-        return Usage(*(max(0, now - then) for now, then in pairs))
+        return Usage(*(max(0, now - earlier) for now, earlier in pairs))
 
     def _new_call_id(self, call: ForeignCall) -> str:
         """Return a new unique id for a call, as foreign call ids may repeat."""
@@ -352,5 +352,5 @@ class SessionBuilder:
         self._emit(CallStarted(self._calls[call.id], call.tool, kind, call_object(call)))
 
 
-def _sum(one: Usage, other: Usage) -> Usage:
-    return Usage(*(getattr(one, name) + getattr(other, name) for name in Usage.__slots__))
+def _sum(first: Usage, second: Usage) -> Usage:
+    return Usage(*(getattr(first, name) + getattr(second, name) for name in Usage.__slots__))

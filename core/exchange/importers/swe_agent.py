@@ -36,11 +36,11 @@ class SweAgentImporter:
         steps = document.get("trajectory") if isinstance(document, dict) else None
         history = document.get("history") if isinstance(document, dict) else None
         messages = [entry for entry in history if isinstance(entry, dict)] if isinstance(history, list) else []
-        first = next((place for place, entry in enumerate(messages) if entry.get("role") == "assistant"
+        first = next((index for index, entry in enumerate(messages) if entry.get("role") == "assistant"
                       and not entry.get("is_demo")), len(messages))  # fmt: skip
         info = document.get("info") if isinstance(document, dict) else None
-        done = steps if isinstance(steps, list) else _steps(messages[first:])
-        parts = [*({"said": entry} for entry in messages[:first]), *done]
+        demonstrated = steps if isinstance(steps, list) else _steps(messages[first:])
+        parts = [*({"said": entry} for entry in messages[:first]), *demonstrated]
         values = [*parts[:-1], {**parts[-1], "info": info}] if parts and isinstance(parts[-1], dict) else parts
         yield from list_records(derive_key(path), values, path.stat().st_size, parts)
 
@@ -48,10 +48,10 @@ class SweAgentImporter:
         entry = record.value
         if not isinstance(entry, dict):
             return False
-        known = _step(entry, builder)
+        is_recognized = _step(entry, builder)
         if "info" in entry:
             _end(entry["info"] if isinstance(entry["info"], dict) else {}, builder)
-        return known
+        return is_recognized
 
 
 def _step(entry: dict[str, Any], builder: SessionBuilder) -> bool:
@@ -86,14 +86,14 @@ def _final_usage(info: Any) -> tuple[Usage | None, float | None]:
 
 def _steps(history: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return the steps of a demonstration, which contains only a history: replies, each followed by an observation."""
-    found: list[dict[str, Any]] = []
+    steps: list[dict[str, Any]] = []
     for entry in history:
         text = plain_text(entry.get("content"))
         if entry.get("role") == "assistant":
-            found.append({"thought": entry.get("thought") or text, "action": entry.get("action"), "response": text})
-        elif found and "observation" not in found[-1]:
-            found[-1]["observation"] = text
-    return found
+            steps.append({"thought": entry.get("thought") or text, "action": entry.get("action"), "response": text})
+        elif steps and "observation" not in steps[-1]:
+            steps[-1]["observation"] = text
+    return steps
 
 
 def _history(entry: dict[str, Any], builder: SessionBuilder) -> bool:

@@ -7,7 +7,7 @@ from importlib import resources
 
 import pytest
 
-from core.domain.sensitive_paths import is_protected, is_read_only, protected_place
+from core.domain.sensitive_paths import is_protected, is_read_only, protected_path
 from core.domain.trusted_files import PROTECTED, READ_ONLY_NAMES, TRUSTED_PROGRAMS
 from core.workspace.trusted_places import NOTEWORTHY
 
@@ -37,7 +37,7 @@ pnpm-workspace.yaml .prettierrc .github/ISSUE_TEMPLATE/bug.md .github/dependabot
 @pytest.mark.parametrize("path", REVERTED.split())
 def test_files_that_programs_execute_or_agents_follow(path: str) -> None:
     for place in (path, f"deep/er/{path}", path.upper(), path.replace("e", "\uff45"), f"{path}/below"):
-        assert is_read_only(place) and is_protected(place) and protected_place(place), place
+        assert is_read_only(place) and is_protected(place) and protected_path(place), place
         assert NOTEWORTHY.search(f"./{place}".encode()), place
 
 
