@@ -56,26 +56,26 @@ def parser() -> CommandParser:
     add_memory(add)
     _files(add)
     add_data(add)
-    shown = add("help", "Show the help of a command.")
-    shown.add_argument("words", metavar="COMMAND", nargs="*", help="The command, such as `run` or `mcp add`")
+    help_ = add("help", "Show the help of a command.")
+    help_.add_argument("words", metavar="COMMAND", nargs="*", help="The command, such as `run` or `mcp add`")
     return top
 
 
-def parse(words: list[str]) -> argparse.Namespace:
+def parse(argv: list[str]) -> argparse.Namespace:
     """Parse the arguments. `journeyman help run` means `journeyman run --help`.
 
     `journeyman FILE`, which a file manager runs on a double click, means `journeyman open FILE`.
     """
     try:
-        read: argparse.Namespace = parser().parse_args(words)
+        args: argparse.Namespace = parser().parse_args(argv)
     except UsageError:
-        place = 2 if words[:1] == ["--data-dir"] else int(words[0].startswith("--data-dir="))
-        if not words[place:] or not Path(words[place]).is_file():
+        index = 2 if argv[:1] == ["--data-dir"] else int(argv[0].startswith("--data-dir="))
+        if not argv[index:] or not Path(argv[index]).is_file():
             raise
-        read = parser().parse_args([*words[:place], "open", *words[place:]])
-    if read.command == "help":
-        parser().parse_args([*read.words, "--help"])
-    return read
+        args = parser().parse_args([*argv[:index], "open", *argv[index:]])
+    if args.command == "help":
+        parser().parse_args([*args.words, "--help"])
+    return args
 
 
 def _files(add: AddCommand) -> None:

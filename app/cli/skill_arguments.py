@@ -49,8 +49,8 @@ def add_skills(add: AddCommand) -> None:
 def _versions(action: AddCommand) -> None:
     save = _named(action("save", "Save a text as the next version of a skill, or as a new skill."))
     save.add_argument("source", metavar="FILE", help="The new text of its SKILL.md")
-    base = "The version that the text was made from (default: the newest)"
-    save.add_argument("--base", type=int, metavar="VERSION", help=base)
+    base_help = "The version that the text was made from (default: the newest)"
+    save.add_argument("--base", type=int, metavar="VERSION", help=base_help)
     save.add_argument("--note", metavar="TEXT", default="", help="A note that is kept with the version")
     _json(save)
     export = _named(action("export", "Export a skill to a folder or a zip file."))
