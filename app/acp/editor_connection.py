@@ -284,8 +284,8 @@ class EditorConnection:
         return self._turn_result("cancelled", updates)
 
     def _turn_result(self, reason: str, updates: SessionUpdates) -> Params:
-        used = updates.usage
-        usage = {"inputTokens": used.input, "outputTokens": used.output, "totalTokens": used.input + used.output}
+        total = updates.usage
+        usage = {"inputTokens": total.input, "outputTokens": total.output, "totalTokens": total.input + total.output}
         return {"stopReason": reason, "usage": usage}
 
     # Events from the engine

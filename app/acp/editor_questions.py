@@ -82,21 +82,21 @@ class EditorQuestions:
                 for scope in offered_scopes(request)
             ]  # fmt: skip
             options.append({"optionId": DENY, "name": "Deny", "kind": "reject_once"})
-        waiting = next((each for _, each in self._engine.permission_requests() if each.request.id == request.id), None)
-        arguments = json.loads(waiting.arguments or "{}") if waiting else self._updates.arguments(request.call_id)
+        pending = next((each for _, each in self._engine.permission_requests() if each.request.id == request.id), None)
+        arguments = json.loads(pending.arguments or "{}") if pending else self._updates.arguments(request.call_id)
         call = {"toolCallId": request.call_id, "title": f"{request.tool}: {request.object}", "status": "pending",
                 "kind": KINDS.get(TOUCHES.get(request.access, ""), "other"), "rawInput": arguments,
                 "content": [{"type": "content", "content": {"type": "text", "text": request.reason}}]}  # fmt: skip
-        chosen = await self._request_choice(call, options)
-        if chosen is None:
+        option_id = await self._request_choice(call, options)
+        if option_id is None:
             return
         self._open.pop(request.id, None)
         if request.options:
-            await self._engine.choose_option(request.id, chosen)
-        elif chosen == DENY:
+            await self._engine.choose_option(request.id, option_id)
+        elif option_id == DENY:
             await self._engine.deny(request.id)
         else:
-            scope: RuleScope = next((option for option in offered_scopes(request) if option == chosen), "once")
+            scope: RuleScope = next((option for option in offered_scopes(request) if option == option_id), "once")
             await self._engine.allow(request.id, scope, () if scope == "once" else request.patterns)
 
     async def _ask_choice(self, question: Question) -> None:
@@ -107,12 +107,12 @@ class EditorQuestions:
         ]
         options.append({"optionId": DECLINE, "name": "Decline to answer", "kind": "reject_once"})
         call = {"toolCallId": f"{question.id}-asked", "title": question.text, "kind": "other", "status": "pending"}
-        chosen = await self._request_choice(call, options)
-        if chosen is None:
+        option_id = await self._request_choice(call, options)
+        if option_id is None:
             return
         self._open.pop(question.id, None)
-        if chosen.isdigit() and int(chosen) < len(question.options):
-            await self._engine.answer(question.id, Answer(option=question.options[int(chosen)].label))
+        if option_id.isdigit() and int(option_id) < len(question.options):
+            await self._engine.answer(question.id, Answer(option=question.options[int(option_id)].label))
         else:
             await self._engine.answer(question.id, Answer(declined=True))
 

@@ -79,16 +79,16 @@ def parse(argv: list[str]) -> argparse.Namespace:
 
 
 def _files(add: AddCommand) -> None:
-    show = add("open", "Open the window and, in it, transcripts of other agents or exported sessions.")
-    show.add_argument("files", metavar="FILE", nargs="*", help="The files to open, read-only")
-    bring = add("import", "Import sessions of Journeyman or of other agents. They are read-only.")
-    bring.add_argument("files", metavar="FILE", nargs="*", help="The files to import")
-    bring.add_argument("--found", action="store_true", help="List the transcripts of other agents on this computer")
-    bring.add_argument("--json", action="store_true", help="Print one JSON object per line")
+    open_ = add("open", "Open the window and, in it, transcripts of other agents or exported sessions.")
+    open_.add_argument("files", metavar="FILE", nargs="*", help="The files to open, read-only")
+    import_ = add("import", "Import sessions of Journeyman or of other agents. They are read-only.")
+    import_.add_argument("files", metavar="FILE", nargs="*", help="The files to import")
+    import_.add_argument("--found", action="store_true", help="List the transcripts of other agents on this computer")
+    import_.add_argument("--json", action="store_true", help="Print one JSON object per line")
     export = add("export", "Write a session, with its sub-agents, in a format that other programs read.")
     export.add_argument("session", metavar="SESSION")
-    forms = ("md", "html", "json", "atif", "otlp", "perfetto")
-    export.add_argument("--as", dest="form", choices=forms, default="md", help="The format (default: md)")
+    formats = ("md", "html", "json", "atif", "otlp", "perfetto")
+    export.add_argument("--as", dest="form", choices=formats, default="md", help="The format (default: md)")
     export.add_argument(
         "-o", "--output", dest="file", metavar="FILE", default="", help="Write to FILE instead of standard output"
     )

@@ -17,10 +17,12 @@ def add_servers(add: AddCommand) -> None:
     action = servers.group(default="list")
     _json(action("list", "List the MCP servers, and the tools that you accepted. None is started."))
     _new(action)
-    paste = action("import", 'Add MCP servers from a JSON file of another app: {"mcpServers": {…}}, such as .mcp.json.')
-    paste.add_argument("file", metavar="FILE")
-    paste.add_argument("--only", metavar="NAME", default="", help="Add only this server")
-    _json(paste)
+    import_ = action(
+        "import", 'Add MCP servers from a JSON file of another app: {"mcpServers": {…}}, such as .mcp.json.'
+    )
+    import_.add_argument("file", metavar="FILE")
+    import_.add_argument("--only", metavar="NAME", default="", help="Add only this server")
+    _json(import_)
     key = _named(action("key", "Set a key of an MCP server, from a prompt or a line of standard input."))
     key.add_argument("what", metavar="KEY", help="The environment variable or the header to set")
     _json(_named(action("test", "Start an MCP server, and show whether its tools are still as you accepted them.")))

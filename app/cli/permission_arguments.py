@@ -19,12 +19,12 @@ def add_permissions(add: AddCommand) -> None:
     reply.add_argument("--option", type=int, metavar="N", default=0, help="Choose this option, counted from 1")
     reply.add_argument("--decline", nargs="?", const="", metavar="TEXT", help="Decline to answer, with an explanation")
     approve = _request(add, "approve", "Approve a permission request.")
-    how = approve.add_mutually_exclusive_group()
+    choice = approve.add_mutually_exclusive_group()
     scope_help = (
         "What to approve: this call, or also similar calls in this run, in this folder or always (default: once)"
     )
-    how.add_argument("--scope", choices=get_args(RuleScope), default="once", help=scope_help)
-    how.add_argument("--option", type=int, metavar="N", default=0, help="Choose the option that `pending` numbers N")
+    choice.add_argument("--scope", choices=get_args(RuleScope), default="once", help=scope_help)
+    choice.add_argument("--option", type=int, metavar="N", default=0, help="Choose the option that `pending` numbers N")
     deny = _request(add, "deny", "Deny a permission request.")
     deny.add_argument("--reason", metavar="TEXT", default="", help="Tell the model why")
     _rules(add)

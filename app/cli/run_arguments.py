@@ -80,14 +80,14 @@ def script_options(command: argparse.ArgumentParser, condition: str = "") -> Non
 def output_options(
     command: argparse.ArgumentParser, json: str = "Print each event as a JSON object, one per line"
 ) -> None:
-    how = command.add_mutually_exclusive_group()
-    how.add_argument(
+    verbosity = command.add_mutually_exclusive_group()
+    verbosity.add_argument(
         "-q", "--quiet", action="store_true", help="Print only replies, questions and errors, not the steps"
     )
-    how.add_argument(
+    verbosity.add_argument(
         "-v", "--verbose", action="store_true", help="Also print reasoning and the output of each tool call"
     )
-    how.add_argument("--json", action="store_true", help=json)
+    verbosity.add_argument("--json", action="store_true", help=json)
 
 
 def answer_options(command: argparse.ArgumentParser) -> None:
@@ -123,9 +123,11 @@ def _waiting(command: argparse.ArgumentParser) -> None:
 def _resume(add: AddCommand) -> None:
     resume = add("resume", "Continue an interrupted, paused or waiting run.")
     resume.epilog = f"--abort exits with code 0.\n\n{EXIT_CODES}"
-    which = resume.add_mutually_exclusive_group(required=True)
-    which.add_argument("session", metavar="SESSION", nargs="?", default="")
-    which.add_argument("--last", action="store_true", help="The session that was active last, of those that can resume")
+    session_choice = resume.add_mutually_exclusive_group(required=True)
+    session_choice.add_argument("session", metavar="SESSION", nargs="?", default="")
+    session_choice.add_argument(
+        "--last", action="store_true", help="The session that was active last, of those that can resume"
+    )
     settle = resume.add_mutually_exclusive_group()
     for name, value, text in (
         ("retry", "retry", "If a tool call was interrupted: run it again"),

@@ -24,12 +24,12 @@ def add_sessions(add: AddCommand) -> None:
 
 def _reading(add: AddCommand) -> None:
     sessions = add("sessions", "List the sessions, newest first.")
-    which = sessions.add_mutually_exclusive_group()
+    subset = sessions.add_mutually_exclusive_group()
     for name, text in (
         ("archived", "Only archived sessions"), ("trash", "Only sessions in the trash"),
         ("all", "Archived sessions too"),
     ):  # fmt: skip
-        which.add_argument(f"--{name}", dest="which", action="store_const", const=name, default="", help=text)
+        subset.add_argument(f"--{name}", dest="which", action="store_const", const=name, default="", help=text)
     sessions.add_argument("--search", metavar="TEXT", help="Only sessions that contain these words, and where")
     _json(sessions)
     show = add("show", "Show the steps of a session.")
@@ -71,10 +71,10 @@ def _fork(add: AddCommand) -> None:
     fork.add_argument(
         "--at", type=whole_number, default=None, metavar="STEP", help="Fork after this step (default: the last)"
     )
-    how = fork.add_mutually_exclusive_group()
-    how.add_argument("--say", metavar="TEXT", default="", help="Continue with this message")
-    how.add_argument("--edit", metavar="TEXT", default="", help="Send TEXT in the place of the run's first message")
-    how.add_argument("--retry", action="store_true", help="Do the run again from its start")
+    start = fork.add_mutually_exclusive_group()
+    start.add_argument("--say", metavar="TEXT", default="", help="Continue with this message")
+    start.add_argument("--edit", metavar="TEXT", default="", help="Send TEXT in the place of the run's first message")
+    start.add_argument("--retry", action="store_true", help="Do the run again from its start")
     fork.add_argument(
         "--run", type=whole_number, default=0, metavar="N", help="With --edit or --retry: run N (default: the last)"
     )

@@ -187,8 +187,8 @@ async def _import(context: Invocation) -> None:
     scope, scope_id = _scope(context)
     for name in context.args.files:
         result = await context.engine.memory.import_file(context.folder / name, scope=scope, place=scope_id)
-        new, waiting = sum(saved.did == "created" for saved in result.saved), len(result.proposed)
-        proposals_text = f" {plural(waiting, 'proposal')} to decide on: journeyman proposals." if waiting else ""
+        new, proposed = sum(saved.did == "created" for saved in result.saved), len(result.proposed)
+        proposals_text = f" {plural(proposed, 'proposal')} to decide on: journeyman proposals." if proposed else ""
         context.out.write(f"{name}: {new} new, {len(result.saved) - new} already known.{proposals_text}")
 
 

@@ -92,15 +92,15 @@ class RunFollower:
     async def _decide(self, session: str) -> int | None:
         """Print or deny the pending permission requests; return None when the run continues."""
         engine = self._context.engine
-        waiting = self._pending_requests(session)
-        for row, pending in waiting:
+        requests = self._pending_requests(session)
+        for row, pending in requests:
             if self._context.args.no_questions:
                 await engine.deny(pending.request.id, NO_USER)
             elif self._context.args.json:
                 await self._show(row.id, pending.request.id)
             else:
                 print_request(self._context.out, pending)
-        for row, _ in waiting:
+        for row, _ in requests:
             await engine.await_hooks(row.id)
         return WAITING if self._pending_requests(session) else None
 
