@@ -11,16 +11,16 @@ def main() -> int:
     for name in ("stdout", "stderr"):  # a program without a console has no standard streams
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: PTH123, SIM115 - open until exit
-    words = sys.argv[1:]
-    if words and words[0].startswith("-I"):
-        sys.argv = words[1:]
+    argv = sys.argv[1:]
+    if argv and argv[0].startswith("-I"):
+        sys.argv = argv[1:]
         while sys.argv[0].startswith("-"):
             del sys.argv[0]
         runpy.run_path(sys.argv[0], run_name="__main__")
         return 0
     from app.main import main as journeyman
 
-    return journeyman(words[2:] if words[:2] == ["-m", "app"] else words)
+    return journeyman(argv[2:] if argv[:2] == ["-m", "app"] else argv)
 
 
 if __name__ == "__main__":

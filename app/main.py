@@ -30,25 +30,25 @@ NO_ANSWER = "Close it or end its process, then try again."
 
 
 def main(arguments: list[str] | None = None) -> int:
-    words = sys.argv[1:] if arguments is None else arguments
+    argv = sys.argv[1:] if arguments is None else arguments
     out = terminal()
-    if not words or (len(words) == 2 and words[0] == DATA_DIR and words[1] and words[1][0] != "-"):
-        folder = data_folder.data_folder(words[1] if words else None)
+    if not argv or (len(argv) == 2 and argv[0] == DATA_DIR and argv[1] and argv[1][0] != "-"):
+        folder = data_folder.data_folder(argv[1] if argv else None)
         return _exit_code(folder, out, partial(_window, folder, [], safe=False))
     # Without arguments, skip the parser, whose import takes a tenth of the time to the window's first paint.
     from app.cli.arguments import parse
     from app.cli.command_parser import UsageError
 
     try:
-        read = parse(words)
+        args = parse(argv)
     except UsageError as error:
         out.print_usage_error(error.trouble, error.usage)
         return USAGE
-    if read.data_dir == "":
+    if args.data_dir == "":
         out.print_error(NO_FOLDER)
         return USAGE
-    folder = data_folder.data_folder(read.data_dir)
-    return _exit_code(folder, out, partial(_do, words, read, folder, out))
+    folder = data_folder.data_folder(args.data_dir)
+    return _exit_code(folder, out, partial(_do, argv, args, folder, out))
 
 
 def _exit_code(folder: Path, out: Output, work: Callable[[], int]) -> int:
@@ -68,16 +68,16 @@ def _exit_code(folder: Path, out: Output, work: Callable[[], int]) -> int:
         return FAILED
 
 
-def _do(words: list[str], read: "argparse.Namespace", folder: Path, out: Output) -> int:
-    if read.command in {None, "open"}:
-        return _window(folder, [str(_here() / name) for name in read.files] if read.command else [], safe=read.safe)
-    if read.command == "db" and read.action == "restore":
-        return _restore(folder, read.name, out)
-    if read.command == "replay":
+def _do(argv: list[str], args: "argparse.Namespace", folder: Path, out: Output) -> int:
+    if args.command in {None, "open"}:
+        return _window(folder, [str(_here() / name) for name in args.files] if args.command else [], safe=args.safe)
+    if args.command == "db" and args.action == "restore":
+        return _restore(folder, args.name, out)
+    if args.command == "replay":
         from app.commands.replay import replay  # it reads keys from this terminal, so it cannot run in another process
 
-        return replay(folder, read, out)
-    return run_command([*(f"--given={text}" for text in _given(read)), *words], folder, out, safe=read.safe)
+        return replay(folder, args, out)
+    return run_command([*(f"--given={text}" for text in _given(args)), *argv], folder, out, safe=args.safe)
 
 
 def _window(folder: Path, files: list[str], *, safe: bool) -> int:
@@ -96,12 +96,12 @@ def import_qt() -> None:
     The hook reads the source of every module imported later, for a feature that we do not use.
     """
     gc.disable()
-    own = builtins.__import__
+    original_import = builtins.__import__
     importlib.import_module("PySide6.QtCore")
-    builtins.__import__ = own
+    builtins.__import__ = original_import
 
 
-def run_command(words: list[str], home: Path, out: Output, *, safe: bool = False) -> int:
+def run_command(argv: list[str], home: Path, out: Output, *, safe: bool = False) -> int:
     """Run a command in this process if it can lock the data folder, else in the process that holds the lock."""
     import asyncio
 
@@ -110,28 +110,28 @@ def run_command(words: list[str], home: Path, out: Output, *, safe: bool = False
     with in_writer_thread(out) as out, asyncio.Runner() as runner:
         while not lock.acquire():
             refuse_safe_mode(safe)
-            code = runner.run(_through_owner(words, home, folder, out))
+            code = runner.run(_through_owner(argv, home, folder, out))
             if code is not None:
                 return code
         try:
-            return runner.run(_alone(words, home, folder, out, safe))
+            return runner.run(_alone(argv, home, folder, out, safe))
         finally:
             lock.release()
 
 
-def _given(read: "argparse.Namespace") -> list[str]:
+def _given(args: "argparse.Namespace") -> list[str]:
     """Read the secrets and standard input that the command needs, such as an API key or a task.
 
     They are passed on as arguments over the socket, so they never appear in a process list.
     """
-    match read.command, getattr(read, "action", None):
-        case "models", "key" if not read.forget:
-            return [_secret(read.name)]
+    match args.command, getattr(args, "action", None):
+        case "models", "key" if not args.forget:
+            return [_secret(args.name)]
         case "mcp", "key":
-            return [_secret(f"{read.name}, {read.what}")]
+            return [_secret(f"{args.name}, {args.what}")]
         case "mcp", "add":
-            return [_secret(f"{read.name}, {key}") for key in read.key]
-        case ("run", None) | ("schedule", "add") if read.task == "-":
+            return [_secret(f"{args.name}, {key}") for key in args.key]
+        case ("run", None) | ("schedule", "add") if args.task == "-":
             return [_stdin()]
         case _:
             return []
@@ -172,7 +172,7 @@ def _here() -> Path:
         raise Problem("The current folder is gone.", f"{error.strerror}.", "Change to one that exists.") from error
 
 
-async def _through_owner(words: list[str], home: Path, folder: Path, out: Output) -> int | None:
+async def _through_owner(argv: list[str], home: Path, folder: Path, out: Output) -> int | None:
     """Send the command to the owner, waiting while one starts or exits. Return the exit code; None without an owner."""
     import asyncio
 
@@ -181,7 +181,7 @@ async def _through_owner(words: list[str], home: Path, folder: Path, out: Output
     watch = _stoppable()
     try:
         for _ in range(ATTEMPTS):
-            code = await run_in_owner(data_folder.socket_path(home), words, folder, out)
+            code = await run_in_owner(data_folder.socket_path(home), argv, folder, out)
             if code is not None:
                 return code
             await asyncio.sleep(0.02)
@@ -196,19 +196,19 @@ async def _through_owner(words: list[str], home: Path, folder: Path, out: Output
     raise Problem(f"The data folder {home} is in use by another Journeyman.", "It does not respond.", NO_ANSWER)
 
 
-async def _alone(words: list[str], home: Path, folder: Path, out: Output, safe: bool) -> int:
+async def _alone(argv: list[str], home: Path, folder: Path, out: Output, safe: bool) -> int:
     from app.process.termination import SAVE_S
 
     opened: list[Database] = []
     watch = _stoppable(lambda: [database.wait_until_written(SAVE_S) for database in opened])
     try:
-        return await _own_and_run(words, home, folder, out, safe, opened)
+        return await _own_and_run(argv, home, folder, out, safe, opened)
     finally:
         watch.close()
 
 
 async def _own_and_run(
-    words: list[str], home: Path, folder: Path, out: Output, safe: bool, opened: "list[Database]"
+    argv: list[str], home: Path, folder: Path, out: Output, safe: bool, opened: "list[Database]"
 ) -> int:
     """Run a command as the owner of the data folder. `opened` receives its database."""
     import asyncio
@@ -236,7 +236,7 @@ async def _own_and_run(
             has_private_sockets() and services.opened.database
         ):  # a read-only data folder needs no owner: each process reads it directly
             await owner.serve()
-        code = await perform(words, folder, out)
+        code = await perform(argv, folder, out)
         if services.opened.database:
             await services.reviews.finish_pending()
             await services.meaning.finish()

@@ -83,15 +83,18 @@ class EditorConnection:
 
     async def serve(self, lines: "asyncio.Queue[bytes]") -> None:
         """Serve until the editor closes the connection, then stop the runs of its open turns."""
-        forgets = [self.engine.subscribe(self._on_update), self.engine.subscribe_live_updates(self._draft)]
+        unsubscribes = [
+            self.engine.subscribe(self._on_update),
+            self.engine.subscribe_live_updates(self._on_live_update),
+        ]
         try:
             with suppress(PeerClosed):
                 while line := await lines.get():
                     await self.peer.receive(line)
             await self._answer_all()
         finally:
-            for forget in forgets:
-                forget()
+            for unsubscribe in unsubscribes:
+                unsubscribe()
             await self._stop_turns()
             await self.peer.close("The editor has closed the connection.")
 
@@ -104,8 +107,8 @@ class EditorConnection:
                 await self.peer.wait_until_idle()
 
     async def _stop_turns(self) -> None:
-        for name, one in list(self.sessions.items()):
-            if one.updates:
+        for name, session in list(self.sessions.items()):
+            if session.updates:
                 await self._stop(name)
 
     async def _stop(self, name: str) -> None:
@@ -122,9 +125,9 @@ class EditorConnection:
             case "authenticate":
                 return {}
             case "session/new":
-                return self._new(workspace_param(params), self._unused(params))
+                return self._new(workspace_param(params), self._unused_notice(params))
             case "session/load":
-                return await self._load(required_text(params, "sessionId"), self._unused(params))
+                return await self._load(required_text(params, "sessionId"), self._unused_notice(params))
             case "session/list":
                 return self._list(params.get("cwd"))
             case "session/prompt" if self.closing:
@@ -142,8 +145,8 @@ class EditorConnection:
             await self._stop(name)
 
     def _initialize(self, params: Params) -> Params:
-        can = params.get("clientCapabilities")
-        forms = can.get("elicitation") if isinstance(can, dict) else None
+        capabilities = params.get("clientCapabilities")
+        forms = capabilities.get("elicitation") if isinstance(capabilities, dict) else None
         self.has_forms = isinstance(forms, dict) and "form" in forms
         info = {"name": "journeyman", "title": "Journeyman", "version": __version__}
         return {
@@ -160,161 +163,163 @@ class EditorConnection:
 
     async def _load(self, name: str, notice: str) -> Params:
         """Open an existing session: send its messages and tool calls to the editor, which can then continue it."""
-        row = self._known(name)
-        made = self._updates(Path(row.folder))
+        row = self._find_row(name)
+        updates = self._updates(Path(row.folder))
         async for entry in self.engine.events(row.id):
-            for update in made.updates_for(entry.event, replayed=True):
-                await self._tell(name, update)
+            for update in updates.updates_for(entry.event, replayed=True):
+                await self._send_update(name, update)
         mode = cast("Mode", row.mode or self.run_template.mode)
         self.sessions[name] = EditorSession(Path(row.folder), mode, in_event_log=True, notice=notice)
         return {"modes": _modes(mode)}
 
     def _list(self, folder: object) -> Params:
         rows = [row for row in self.engine.sessions() if not row.trashed and not row.parent]
-        shown = [{"sessionId": row.id, "cwd": row.folder, "title": row.title} for row in rows]
-        return {"sessions": [one for one in shown if folder in (None, one["cwd"])]}
+        sessions = [{"sessionId": row.id, "cwd": row.folder, "title": row.title} for row in rows]
+        return {"sessions": [session for session in sessions if folder in (None, session["cwd"])]}
 
     async def _set_mode(self, name: str, mode: Any) -> Params:
-        one = self._open(name)
+        session = self._open(name)
         if mode not in MODES:
             raise RpcError(INVALID_PARAMS, f"Unknown mode. The modes are: {', '.join(MODES)}.")
-        one.mode = mode
-        if one.in_event_log:
+        session.mode = mode
+        if session.in_event_log:
             await self.engine.set_mode(name, mode)
-        await self._tell(name, {"sessionUpdate": "current_mode_update", "currentModeId": mode})
+        await self._send_update(name, {"sessionUpdate": "current_mode_update", "currentModeId": mode})
         return {}
 
-    async def _prompt(self, name: str, words: str) -> Params:
-        one = self._open(name)
-        if one.updates is not None:
+    async def _prompt(self, name: str, text: str) -> Params:
+        session = self._open(name)
+        if session.updates is not None:
             raise RpcError(INTERNAL_ERROR, "A turn of this session is in progress.")
         updates: asyncio.Queue[JournalUpdate | LiveUpdate | None] = asyncio.Queue()
-        one.updates = updates
+        session.updates = updates
         try:
-            await self._begin(name, one, words)
-            # `updates`, not `one.updates`: the next turn may have begun by then.
+            await self._begin(name, session, text)
+            # `updates`, not `session.updates`: the next turn may have begun by then.
             self.engine.call_when_idle(name, lambda: updates.put_nowait(None))
             if self.closing:
                 await self._stop(name)
-            if one.notice:
-                await self._tell(name, text_chunk("agent_message_chunk", one.notice))
-                one.notice = ""
-            return await self._follow(name, one, updates)
+            if session.notice:
+                await self._send_update(name, text_chunk("agent_message_chunk", session.notice))
+                session.notice = ""
+            return await self._follow(name, session, updates)
         finally:
-            one.updates = None
+            session.updates = None
 
-    async def _begin(self, name: str, one: EditorSession, words: str) -> None:
+    async def _begin(self, name: str, session: EditorSession, text: str) -> None:
         """Start the session with its first prompt. Later ones answer the open question, or continue the session."""
-        if not one.in_event_log:
-            await self.engine.start(words, one.folder, replace(self.run_template, mode=one.mode), name=name)
-            one.in_event_log = True
+        if not session.in_event_log:
+            await self.engine.start(text, session.folder, replace(self.run_template, mode=session.mode), name=name)
+            session.in_event_log = True
             return
-        waiting = [question for row, question in self.engine.open_questions() if row.id == name]
-        if waiting and not self.engine.is_active(name):
-            await self.engine.answer(waiting[0].id, Answer(text=words), resume=True)
-        elif waiting:
-            await self.engine.answer(waiting[0].id, Answer(text=words))
+        open_questions = [question for row, question in self.engine.open_questions() if row.id == name]
+        if open_questions and not self.engine.is_active(name):
+            await self.engine.answer(open_questions[0].id, Answer(text=text), resume=True)
+        elif open_questions:
+            await self.engine.answer(open_questions[0].id, Answer(text=text))
         else:
-            await self.engine.send_message(name, words)
+            await self.engine.send_message(name, text)
 
     async def _follow(
-        self, name: str, one: EditorSession, updates: "asyncio.Queue[JournalUpdate | LiveUpdate | None]"
+        self, name: str, session: EditorSession, updates: "asyncio.Queue[JournalUpdate | LiveUpdate | None]"
     ) -> Params:
         """Send updates until the run ends, pauses, or asks a question that the next prompt must answer."""
-        made = self._updates(one.folder)
+        session_updates = self._updates(session.folder)
         streamed = False
         async with asyncio.TaskGroup() as tasks:
-            asks = EditorQuestions(self.engine, self.peer, name, made, self.has_forms, tasks)
+            questions = EditorQuestions(self.engine, self.peer, name, session_updates, self.has_forms, tasks)
             try:
-                while (what := await updates.get()) is not None:
-                    if isinstance(what, LiveUpdate):
+                while (item := await updates.get()) is not None:
+                    if isinstance(item, LiveUpdate):
                         streamed = True
-                        await self._stream(name, what)
+                        await self._stream(name, item)
                         continue
-                    event = what.entry.event
-                    if what.entry.session == name:
-                        for update in made.updates_for(event, streamed=streamed):
-                            await self._tell(name, update)
+                    event = item.entry.event
+                    if item.entry.session == name:
+                        for update in session_updates.updates_for(event, streamed=streamed):
+                            await self._send_update(name, update)
                         if isinstance(event, Replied):
                             streamed = False
                         if isinstance(event, RunEnded | RunPaused | RunInterrupted):
-                            return await self._stopped(name, event, made)
+                            return await self._finish_turn(name, event, session_updates)
                     match event:
                         case PermissionRequested(request=request):
-                            asks.request_permission(request)
+                            questions.request_permission(request)
                         case QuestionAsked(question=question):
-                            if words := asks.ask(question):
-                                await self._tell(name, text_chunk("agent_message_chunk", words))
-                                return self._end("end_turn", made)
-                        case PermissionDecided(request_id=asked) | QuestionAnswered(question_id=asked):
-                            asks.withdraw(asked)
+                            if text := questions.ask(question):
+                                await self._send_update(name, text_chunk("agent_message_chunk", text))
+                                return self._turn_result("end_turn", session_updates)
+                        case PermissionDecided(request_id=decided_id) | QuestionAnswered(question_id=decided_id):
+                            questions.withdraw(decided_id)
                         case _:
                             pass
             finally:
-                asks.close()
-        return self._end("cancelled", made)
+                questions.close()
+        return self._turn_result("cancelled", session_updates)
 
     async def _stream(self, name: str, draft: LiveUpdate) -> None:
         if draft.reasoning:
-            await self._tell(name, text_chunk("agent_thought_chunk", draft.reasoning))
+            await self._send_update(name, text_chunk("agent_thought_chunk", draft.reasoning))
         if draft.text:
-            await self._tell(name, text_chunk("agent_message_chunk", draft.text))
+            await self._send_update(name, text_chunk("agent_message_chunk", draft.text))
 
-    async def _stopped(self, name: str, event: RunEnded | RunPaused | RunInterrupted, made: SessionUpdates) -> Params:
+    async def _finish_turn(
+        self, name: str, event: RunEnded | RunPaused | RunInterrupted, updates: SessionUpdates
+    ) -> Params:
         if isinstance(event, RunEnded):
             if event.status == "failed":
-                trouble = event.error
-                said = str(trouble) if trouble else event.reason
-                raise RpcError(INTERNAL_ERROR, said)
+                error = event.error
+                reason = str(error) if error else event.reason
+                raise RpcError(INTERNAL_ERROR, reason)
             if event.status == "limit":
-                await self._tell(name, text_chunk("agent_message_chunk", f"[The run ended: {event.reason}.]"))
-            return self._end(STOP_REASONS[event.status], made)
+                await self._send_update(name, text_chunk("agent_message_chunk", f"[The run ended: {event.reason}.]"))
+            return self._turn_result(STOP_REASONS[event.status], updates)
         if isinstance(event, RunPaused):
-            trouble = event.error
-            said = f"{trouble.message} {trouble.cause}" if trouble else event.reason
-            await self._tell(
-                name, text_chunk("agent_message_chunk", f"[Paused: {said.strip()} Send a message to continue.]")
+            error = event.error
+            reason = f"{error.message} {error.cause}" if error else event.reason
+            await self._send_update(
+                name, text_chunk("agent_message_chunk", f"[Paused: {reason.strip()} Send a message to continue.]")
             )
-            return self._end("end_turn", made)
-        return self._end("cancelled", made)
+            return self._turn_result("end_turn", updates)
+        return self._turn_result("cancelled", updates)
 
-    def _end(self, reason: str, made: SessionUpdates) -> Params:
-        used = made.usage
-        usage = {"inputTokens": used.input, "outputTokens": used.output, "totalTokens": used.input + used.output}
+    def _turn_result(self, reason: str, updates: SessionUpdates) -> Params:
+        total = updates.usage
+        usage = {"inputTokens": total.input, "outputTokens": total.output, "totalTokens": total.input + total.output}
         return {"stopReason": reason, "usage": usage}
 
     # Events from the engine
 
-    def _on_update(self, told: JournalUpdate) -> None:
+    def _on_update(self, update: JournalUpdate) -> None:
         """Queue an event for its session's turn. Requests of sub-agents go to the session that the editor opened."""
-        name = told.entry.session
+        name = update.entry.session
         if name not in self.sessions and isinstance(
-            told.entry.event, PermissionRequested | PermissionDecided | QuestionAsked | QuestionAnswered
+            update.entry.event, PermissionRequested | PermissionDecided | QuestionAsked | QuestionAnswered
         ):
             name = self.engine.root_session(name)
-        if (one := self.sessions.get(name)) and one.updates:
-            one.updates.put_nowait(told)
+        if (session := self.sessions.get(name)) and session.updates:
+            session.updates.put_nowait(update)
 
-    def _draft(self, draft: LiveUpdate) -> None:
-        if (draft.text or draft.reasoning) and (one := self.sessions.get(draft.session)) and one.updates:
-            one.updates.put_nowait(draft)
+    def _on_live_update(self, draft: LiveUpdate) -> None:
+        if (draft.text or draft.reasoning) and (session := self.sessions.get(draft.session)) and session.updates:
+            session.updates.put_nowait(draft)
 
-    async def _tell(self, name: str, update: Params) -> None:
+    async def _send_update(self, name: str, update: Params) -> None:
         await self.peer.notify("session/update", {"sessionId": name, "update": update})
 
     def _open(self, name: str) -> EditorSession:
-        if one := self.sessions.get(name):
-            return one
+        if session := self.sessions.get(name):
+            return session
         raise RpcError(INVALID_PARAMS, "The session is not open. Open it with session/new or session/load.")
 
-    def _known(self, name: str) -> SessionRow:
+    def _find_row(self, name: str) -> SessionRow:
         """Look up a session by its full ID, not by a prefix: updates must carry the ID that the editor uses."""
         with suppress(Problem):
             if (row := self.engine.session(name)).id == name:
                 return row
         raise RpcError(RESOURCE_NOT_FOUND, f"There is no session {visible(name[:80])}.")
 
-    def _unused(self, params: Params) -> str:
+    def _unused_notice(self, params: Params) -> str:
         return unused_servers_notice(
             params, [server.name for server in self.engine.mcp_servers.list() if server.enabled]
         )
@@ -323,6 +328,6 @@ class EditorConnection:
         return SessionUpdates(folder, self.engine.full_text, self.engine.read_blob)
 
 
-def _modes(now: Mode) -> Params:
-    known = [{"id": mode, "name": words} for mode, words in MODE_LABELS.items()]
-    return {"currentModeId": now, "availableModes": known}
+def _modes(current: Mode) -> Params:
+    available = [{"id": mode, "name": label} for mode, label in MODE_LABELS.items()]
+    return {"currentModeId": current, "availableModes": available}

@@ -37,7 +37,7 @@ class EditorQuestions:
         self._open: dict[str, asyncio.Task[None]] = {}
 
     def request_permission(self, request: PermissionRequest) -> None:
-        self._start(request.id, self._permit(request))
+        self._start(request.id, self._ask_permission(request))
 
     def ask(self, question: Question) -> str:
         """Ask in a form, or as a choice of options.
@@ -45,11 +45,11 @@ class EditorQuestions:
         If the editor supports neither, return the question as text to send; the next prompt is then the answer.
         """
         if self._forms:
-            self._start(question.id, self._form(question))
+            self._start(question.id, self._ask_form(question))
         elif question.options and not question.sub_questions:
-            self._start(question.id, self._choose(question))
+            self._start(question.id, self._ask_choice(question))
         else:
-            return _plain(question)
+            return _question_text(question)
         return ""
 
     def withdraw(self, name: str) -> None:
@@ -69,53 +69,54 @@ class EditorQuestions:
             await work
         self._open.pop(name, None)
 
-    async def _permit(self, request: PermissionRequest) -> None:
+    async def _ask_permission(self, request: PermissionRequest) -> None:
         options = [
-            {"optionId": one.id, "name": one.name, "kind": _kind(one.allows, one.persistent)} for one in request.options
+            {"optionId": option.id, "name": option.name, "kind": _kind(option.allows, option.persistent)}
+            for option in request.options
         ]
         if not options:
-            named = ", ".join(request.patterns)
+            patterns = ", ".join(request.patterns)
             options = [
-                {"optionId": scope, "name": SCOPES[scope] + (f": {named}" if scope != "once" else ""),
+                {"optionId": scope, "name": SCOPES[scope] + (f": {patterns}" if scope != "once" else ""),
                  "kind": _kind(True, scope != "once")}
                 for scope in offered_scopes(request)
             ]  # fmt: skip
             options.append({"optionId": DENY, "name": "Deny", "kind": "reject_once"})
-        waiting = next((each for _, each in self._engine.permission_requests() if each.request.id == request.id), None)
-        given = json.loads(waiting.arguments or "{}") if waiting else self._updates.arguments(request.call_id)
+        pending = next((each for _, each in self._engine.permission_requests() if each.request.id == request.id), None)
+        arguments = json.loads(pending.arguments or "{}") if pending else self._updates.arguments(request.call_id)
         call = {"toolCallId": request.call_id, "title": f"{request.tool}: {request.object}", "status": "pending",
-                "kind": KINDS.get(TOUCHES.get(request.access, ""), "other"), "rawInput": given,
+                "kind": KINDS.get(TOUCHES.get(request.access, ""), "other"), "rawInput": arguments,
                 "content": [{"type": "content", "content": {"type": "text", "text": request.reason}}]}  # fmt: skip
-        chosen = await self._permission(call, options)
-        if chosen is None:
+        option_id = await self._request_choice(call, options)
+        if option_id is None:
             return
         self._open.pop(request.id, None)
         if request.options:
-            await self._engine.choose_option(request.id, chosen)
-        elif chosen == DENY:
+            await self._engine.choose_option(request.id, option_id)
+        elif option_id == DENY:
             await self._engine.deny(request.id)
         else:
-            scope: RuleScope = next((one for one in offered_scopes(request) if one == chosen), "once")
+            scope: RuleScope = next((option for option in offered_scopes(request) if option == option_id), "once")
             await self._engine.allow(request.id, scope, () if scope == "once" else request.patterns)
 
-    async def _choose(self, question: Question) -> None:
+    async def _ask_choice(self, question: Question) -> None:
         """Ask a question with options as a permission request, which every editor supports."""
         options = [
-            {"optionId": str(number), "name": one.label, "kind": "allow_once"}
-            for number, one in enumerate(question.options)
+            {"optionId": str(number), "name": option.label, "kind": "allow_once"}
+            for number, option in enumerate(question.options)
         ]
         options.append({"optionId": DECLINE, "name": "Decline to answer", "kind": "reject_once"})
         call = {"toolCallId": f"{question.id}-asked", "title": question.text, "kind": "other", "status": "pending"}
-        chosen = await self._permission(call, options)
-        if chosen is None:
+        option_id = await self._request_choice(call, options)
+        if option_id is None:
             return
         self._open.pop(question.id, None)
-        if chosen.isdigit() and int(chosen) < len(question.options):
-            await self._engine.answer(question.id, Answer(option=question.options[int(chosen)].label))
+        if option_id.isdigit() and int(option_id) < len(question.options):
+            await self._engine.answer(question.id, Answer(option=question.options[int(option_id)].label))
         else:
             await self._engine.answer(question.id, Answer(declined=True))
 
-    async def _permission(self, call: Params, options: list[Params]) -> str | None:
+    async def _request_choice(self, call: Params, options: list[Params]) -> str | None:
         """Return the ID of the chosen option; None if the turn was canceled."""
         params = {"sessionId": self._session, "toolCall": call, "options": options}
         match await self._peer.request("session/request_permission", params):
@@ -124,22 +125,22 @@ class EditorQuestions:
             case _:
                 return None
 
-    async def _form(self, question: Question) -> None:
-        parts = question.all_questions()
-        fields = {f"answer{number}": _field(part) for number, part in enumerate(parts, 1)}
+    async def _ask_form(self, question: Question) -> None:
+        sub_questions = question.all_questions()
+        fields = {f"answer{number}": _field(sub_question) for number, sub_question in enumerate(sub_questions, 1)}
         schema = {"type": "object", "properties": fields, "required": list(fields)}
-        said = "\n".join(filter(None, (question.text, question.reason)))
-        params = {"sessionId": self._session, "mode": "form", "message": said, "requestedSchema": schema}
+        message = "\n".join(filter(None, (question.text, question.reason)))
+        params = {"sessionId": self._session, "mode": "form", "message": message, "requestedSchema": schema}
         try:
             answer = await self._peer.request("elicitation/create", params)
         except RpcError:
             if question.options and not question.sub_questions:
-                await self._choose(question)
+                await self._ask_choice(question)
             return
         self._open.pop(question.id, None)
         match answer:
             case {"action": "accept", "content": dict(content)}:
-                await self._engine.answer(question.id, _answer(question, parts, content))
+                await self._engine.answer(question.id, _answer(question, sub_questions, content))
             case {"action": "decline"}:
                 await self._engine.answer(question.id, Answer(declined=True))
             case _:
@@ -150,36 +151,41 @@ def _kind(allows: bool, lasts: bool) -> str:
     return f"{'allow' if allows else 'reject'}_{'always' if lasts else 'once'}"
 
 
-def _field(part: SubQuestion) -> Params:
-    labels = [option.label for option in part.options]
-    if part.multi_select:
-        return {"type": "array", "title": part.text, "items": {"type": "string", "enum": labels}}
-    made: Params = {"type": "string", "title": part.text}
-    if labels and part.free_text:
-        made["description"] = f"One of: {', '.join(labels)}; or your own words"
+def _field(question: SubQuestion) -> Params:
+    labels = [option.label for option in question.options]
+    if question.multi_select:
+        return {"type": "array", "title": question.text, "items": {"type": "string", "enum": labels}}
+    schema: Params = {"type": "string", "title": question.text}
+    if labels and question.free_text:
+        schema["description"] = f"One of: {', '.join(labels)}; or your own words"
     elif labels:
-        made["enum"] = labels
-    return made
+        schema["enum"] = labels
+    return schema
 
 
-def _answer(question: Question, parts: tuple[SubQuestion, ...], content: dict[str, Any]) -> Answer:
-    said = [_sub_answer(part, content.get(f"answer{number}")) for number, part in enumerate(parts, 1)]
+def _answer(question: Question, sub_questions: tuple[SubQuestion, ...], content: dict[str, Any]) -> Answer:
+    sub_answers = [
+        _sub_answer(sub_question, content.get(f"answer{number}"))
+        for number, sub_question in enumerate(sub_questions, 1)
+    ]
     if question.sub_questions:
-        return Answer(sub_answers=tuple(said))
-    first = said[0]
+        return Answer(sub_answers=tuple(sub_answers))
+    first = sub_answers[0]
     if first.options:
         return Answer(option=first.options[0], more_options=first.options[1:])
     return Answer(text=first.text)
 
 
-def _sub_answer(part: SubQuestion, value: Any) -> SubAnswer:
+def _sub_answer(question: SubQuestion, value: Any) -> SubAnswer:
     """Return the answer to one question of a form: the options whose labels were chosen, or else the typed text."""
-    given = [str(one) for one in value] if isinstance(value, list) else [] if value is None else [str(value)]
-    labels = tuple(one for one in given if one in {option.label for option in part.options})
-    return SubAnswer(part.text, labels, "" if labels else " ".join(given))
+    values = value if isinstance(value, list) else [] if value is None else [value]
+    texts = [str(item) for item in values]
+    known_labels = {option.label for option in question.options}
+    labels = tuple(text for text in texts if text in known_labels)
+    return SubAnswer(question.text, labels, "" if labels else " ".join(texts))
 
 
-def _plain(question: Question) -> str:
+def _question_text(question: Question) -> str:
     """Return a question as text."""
     lines = [question.text, question.reason]
     for part in question.sub_questions:

@@ -13,23 +13,23 @@ NAMED, LONG = 5, 60  # limits of an error message: names of MCP servers, and cha
 
 def required_text(params: Params, name: str) -> str:
     """Return a required string."""
-    given = params.get(name)
-    if isinstance(given, str) and given:
-        return given
+    value = params.get(name)
+    if isinstance(value, str) and value:
+        return value
     raise RpcError(INVALID_PARAMS, f"The request lacks {name}, or it is not a string.")
 
 
 def workspace_param(params: Params) -> Path:
     """Return the folder of a new session, which must be an absolute path of an existing folder."""
-    given = required_text(params, "cwd")
-    folder = Path(given)
+    path = required_text(params, "cwd")
+    folder = Path(path)
     if not folder.is_absolute():
         raise RpcError(INVALID_PARAMS, "The folder of a session (cwd) must be an absolute path.")
-    there = False
+    exists = False
     with suppress(OSError, ValueError):  # for example, a name that is too long for the file system
-        there = folder.is_dir()
-    if not there:
-        raise RpcError(INVALID_PARAMS, f"There is no folder {visible(given[:200])}. Open one that exists.")
+        exists = folder.is_dir()
+    if not exists:
+        raise RpcError(INVALID_PARAMS, f"There is no folder {visible(path[:200])}. Open one that exists.")
     return folder
 
 
@@ -38,21 +38,21 @@ def prompt_text(params: Params) -> str:
     blocks = params.get("prompt")
     if not isinstance(blocks, list):
         raise RpcError(INVALID_PARAMS, "The request lacks the prompt, or it is not a list of blocks.")
-    words = "\n\n".join(filter(None, map(block_text, blocks)))
-    if not words.strip():
+    text = "\n\n".join(filter(None, map(block_text, blocks)))
+    if not text.strip():
         raise RpcError(INVALID_PARAMS, "The message is empty. Describe the task.")
-    return words
+    return text
 
 
 def unused_servers_notice(params: Params, user_servers: Collection[str]) -> str:
     """Return a notice about MCP servers that the editor offers; only those in `user_servers` are used."""
-    given = params.get("mcpServers", [])
-    if not isinstance(given, list):
+    servers = params.get("mcpServers", [])
+    if not isinstance(servers, list):
         raise RpcError(INVALID_PARAMS, "The mcpServers of a session must be a list.")
-    names = [str(one.get("name", "?")) for one in given if isinstance(one, dict)]
-    lacking = [visible(name[:LONG]) for name in names if name not in user_servers]
-    if not lacking:
+    names = [str(server.get("name", "?")) for server in servers if isinstance(server, dict)]
+    unused = [visible(name[:LONG]) for name in names if name not in user_servers]
+    if not unused:
         return ""
-    more = f" and {len(lacking) - NAMED} more" if len(lacking) > NAMED else ""
+    more = f" and {len(unused) - NAMED} more" if len(unused) > NAMED else ""
     do = "Add them to Journeyman: Settings, MCP servers, or journeyman mcp add."
-    return f"[These MCP servers of the editor are not used: {', '.join(lacking[:NAMED])}{more}. {do}]\n\n"
+    return f"[These MCP servers of the editor are not used: {', '.join(unused[:NAMED])}{more}. {do}]\n\n"

@@ -36,9 +36,9 @@ class SessionUpdates:
 
     def __init__(self, folder: Path, read_text: Callable[[Text], str], read_blob: Callable[[str], bytes]) -> None:
         self._folder = folder
-        self._whole = read_text
-        self._blob = read_blob
-        self._arguments: dict[str, Any] = {}
+        self._read_text = read_text
+        self._read_blob = read_blob
+        self._arguments: dict[str, Any] = {}  # by call ID
         self._changes: dict[str, list[Update]] = {}
         self.usage = Usage()
 
@@ -50,7 +50,7 @@ class SessionUpdates:
         """
         match event:
             case UserMessage(text=text) if replayed:
-                return [text_chunk("user_message_chunk", self._whole(text))]
+                return [text_chunk("user_message_chunk", self._read_text(text))]
             case Replied():
                 return self._reply(event, streamed)
             case CallStarted():
@@ -58,10 +58,10 @@ class SessionUpdates:
             case FileChanged(call_id=name) if name:
                 return self._change(event)
             case ToolReturned(call_id=name, output=output, failed=failed):
-                return [self._end(name, self._whole(output), failed)]
+                return [self._end(name, self._read_text(output), failed)]
             case CallRefused(call_id=name, tool=tool, reason=reason):
                 call = {"toolCallId": name, "title": tool, "kind": "other", "status": "pending"}
-                return [{"sessionUpdate": "tool_call", **call}, self._end(name, self._whole(reason), True)]
+                return [{"sessionUpdate": "tool_call", **call}, self._end(name, self._read_text(reason), True)]
             case _:
                 return []
 
@@ -70,40 +70,41 @@ class SessionUpdates:
         return self._arguments.get(call)
 
     def _reply(self, reply: Replied, streamed: bool) -> list[Update]:
-        used, now = self.usage, reply.usage
-        self.usage = Usage(used.input + now.input, used.output + now.output, used.cache_read + now.cache_read)
-        found = []
+        total, usage = self.usage, reply.usage
+        self.usage = Usage(total.input + usage.input, total.output + usage.output, total.cache_read + usage.cache_read)
+        updates = []
         if not streamed and reply.reasoning.head:
-            found.append(text_chunk("agent_thought_chunk", self._whole(reply.reasoning)))
+            updates.append(text_chunk("agent_thought_chunk", self._read_text(reply.reasoning)))
         if not streamed and reply.text.head:
-            found.append(text_chunk("agent_message_chunk", self._whole(reply.text)))
+            updates.append(text_chunk("agent_message_chunk", self._read_text(reply.text)))
         for call in reply.calls:
             try:
-                self._arguments[call.id] = current_arguments(call.tool, json.loads(self._whole(call.arguments) or "{}"))
+                arguments = json.loads(self._read_text(call.arguments) or "{}")
+                self._arguments[call.id] = current_arguments(call.tool, arguments)
             except ValueError:
                 self._arguments[call.id] = None
             if call.tool == "todo" and (plan := _plan(self._arguments[call.id])):
-                found.append(plan)
-        return found
+                updates.append(plan)
+        return updates
 
     def _start(self, started: CallStarted) -> list[Update]:
-        given = self._arguments.get(started.call_id)
-        path = given.get("path") if isinstance(given, dict) else None
-        places = [{"path": str(self._folder / path)}] if isinstance(path, str) else []
+        arguments = self._arguments.get(started.call_id)
+        path = arguments.get("path") if isinstance(arguments, dict) else None
+        locations = [{"path": str(self._folder / path)}] if isinstance(path, str) else []
         call = {
             "toolCallId": started.call_id,
             "title": f"{verb(started.step_kind, 'running')} {started.object}".strip(),
             "kind": KINDS.get(started.step_kind, "other"),
             "status": "in_progress",
-            "locations": places,
-            "rawInput": given,
+            "locations": locations,
+            "rawInput": arguments,
         }
         return [{"sessionUpdate": "tool_call", **call}]
 
     def _change(self, changed: FileChanged) -> list[Update]:
         try:
-            before = self._blob(changed.before).decode() if changed.before else None
-            after = self._blob(changed.after).decode() if changed.after else ""
+            before = self._read_blob(changed.before).decode() if changed.before else None
+            after = self._read_blob(changed.after).decode() if changed.after else ""
         except UnicodeDecodeError:
             return []
         block = {"type": "diff", "path": str(self._folder / changed.path), "oldText": before, "newText": after}
@@ -111,14 +112,12 @@ class SessionUpdates:
         return []
 
     def _end(self, call: str, output: str, failed: bool) -> Update:
-        shown = (
-            output
-            if len(output) <= MAX_RESULT_CHARS
-            else f"{output[:MAX_RESULT_CHARS]}\n[truncated: the result is longer]"
-        )
-        words = [{"type": "content", "content": {"type": "text", "text": shown}}] if shown else []
+        text = output
+        if len(output) > MAX_RESULT_CHARS:
+            text = f"{output[:MAX_RESULT_CHARS]}\n[truncated: the result is longer]"
+        blocks = [{"type": "content", "content": {"type": "text", "text": text}}] if text else []
         status = "failed" if failed else "completed"
-        content = [*self._changes.pop(call, []), *words]
+        content = [*self._changes.pop(call, []), *blocks]
         return {"sessionUpdate": "tool_call_update", "toolCallId": call, "status": status, "content": content}
 
 
@@ -127,11 +126,11 @@ def text_chunk(kind: str, text: str) -> Update:
     return {"sessionUpdate": kind, "content": {"type": "text", "text": text}}
 
 
-def _plan(given: Any) -> Update | None:
+def _plan(arguments: Any) -> Update | None:
     """Return the agent's to-do list as an ACP plan; None if the arguments are invalid."""
-    match given:
+    match arguments:
         case {"items": list(items)}:
-            entries = [_entry(one) for one in items if isinstance(one, dict)]
+            entries = [_entry(item) for item in items if isinstance(item, dict)]
             return {"sessionUpdate": "plan", "entries": entries}
         case _:
             return None

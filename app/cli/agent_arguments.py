@@ -17,10 +17,10 @@ def add_agents(add: AddCommand) -> None:
     new.add_argument("args", metavar="ARGS", nargs=argparse.REMAINDER, help="The arguments of the program")
     _json(_named(action("test", "Start an external agent and open a session, without a request to a model.")))
     _named(action("remove", "Remove an external agent. Its sessions stay."))
-    shown = action("set", "Show or change what an external agent lets you set in a session.")
-    shown.add_argument("session", metavar="SESSION")
-    shown.add_argument("setting", metavar="SETTING", nargs="?", default="", help="The setting to change, such as mode")
-    shown.add_argument("value", metavar="VALUE", nargs="?", default="", help="Its new value")
+    set_ = action("set", "Show or change what an external agent lets you set in a session.")
+    set_.add_argument("session", metavar="SESSION")
+    set_.add_argument("setting", metavar="SETTING", nargs="?", default="", help="The setting to change, such as mode")
+    set_.add_argument("value", metavar="VALUE", nargs="?", default="", help="Its new value")
     acp = add(
         "acp", "Be an agent for an editor, which starts this command and talks to it over standard input and output."
     )

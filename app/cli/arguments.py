@@ -56,39 +56,39 @@ def parser() -> CommandParser:
     add_memory(add)
     _files(add)
     add_data(add)
-    shown = add("help", "Show the help of a command.")
-    shown.add_argument("words", metavar="COMMAND", nargs="*", help="The command, such as `run` or `mcp add`")
+    help_ = add("help", "Show the help of a command.")
+    help_.add_argument("words", metavar="COMMAND", nargs="*", help="The command, such as `run` or `mcp add`")
     return top
 
 
-def parse(words: list[str]) -> argparse.Namespace:
+def parse(argv: list[str]) -> argparse.Namespace:
     """Parse the arguments. `journeyman help run` means `journeyman run --help`.
 
     `journeyman FILE`, which a file manager runs on a double click, means `journeyman open FILE`.
     """
     try:
-        read: argparse.Namespace = parser().parse_args(words)
+        args: argparse.Namespace = parser().parse_args(argv)
     except UsageError:
-        place = 2 if words[:1] == ["--data-dir"] else int(words[0].startswith("--data-dir="))
-        if not words[place:] or not Path(words[place]).is_file():
+        index = 2 if argv[:1] == ["--data-dir"] else int(argv[0].startswith("--data-dir="))
+        if not argv[index:] or not Path(argv[index]).is_file():
             raise
-        read = parser().parse_args([*words[:place], "open", *words[place:]])
-    if read.command == "help":
-        parser().parse_args([*read.words, "--help"])
-    return read
+        args = parser().parse_args([*argv[:index], "open", *argv[index:]])
+    if args.command == "help":
+        parser().parse_args([*args.words, "--help"])
+    return args
 
 
 def _files(add: AddCommand) -> None:
-    show = add("open", "Open the window and, in it, transcripts of other agents or exported sessions.")
-    show.add_argument("files", metavar="FILE", nargs="*", help="The files to open, read-only")
-    bring = add("import", "Import sessions of Journeyman or of other agents. They are read-only.")
-    bring.add_argument("files", metavar="FILE", nargs="*", help="The files to import")
-    bring.add_argument("--found", action="store_true", help="List the transcripts of other agents on this computer")
-    bring.add_argument("--json", action="store_true", help="Print one JSON object per line")
+    open_ = add("open", "Open the window and, in it, transcripts of other agents or exported sessions.")
+    open_.add_argument("files", metavar="FILE", nargs="*", help="The files to open, read-only")
+    import_ = add("import", "Import sessions of Journeyman or of other agents. They are read-only.")
+    import_.add_argument("files", metavar="FILE", nargs="*", help="The files to import")
+    import_.add_argument("--found", action="store_true", help="List the transcripts of other agents on this computer")
+    import_.add_argument("--json", action="store_true", help="Print one JSON object per line")
     export = add("export", "Write a session, with its sub-agents, in a format that other programs read.")
     export.add_argument("session", metavar="SESSION")
-    forms = ("md", "html", "json", "atif", "otlp", "perfetto")
-    export.add_argument("--as", dest="form", choices=forms, default="md", help="The format (default: md)")
+    formats = ("md", "html", "json", "atif", "otlp", "perfetto")
+    export.add_argument("--as", dest="form", choices=formats, default="md", help="The format (default: md)")
     export.add_argument(
         "-o", "--output", dest="file", metavar="FILE", default="", help="Write to FILE instead of standard output"
     )

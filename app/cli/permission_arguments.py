@@ -14,15 +14,17 @@ def add_permissions(add: AddCommand) -> None:
     _json(pending)
     answer = add("answer", "Answer a question.")
     answer.add_argument("question", metavar="ID", help="The ID of the question, as `pending` shows it")
-    given = answer.add_mutually_exclusive_group(required=True)
-    given.add_argument("text", metavar="TEXT", nargs="?", default="", help="The answer in your own words")
-    given.add_argument("--option", type=int, metavar="N", default=0, help="Choose this option, counted from 1")
-    given.add_argument("--decline", nargs="?", const="", metavar="TEXT", help="Decline to answer, with an explanation")
+    reply = answer.add_mutually_exclusive_group(required=True)
+    reply.add_argument("text", metavar="TEXT", nargs="?", default="", help="The answer in your own words")
+    reply.add_argument("--option", type=int, metavar="N", default=0, help="Choose this option, counted from 1")
+    reply.add_argument("--decline", nargs="?", const="", metavar="TEXT", help="Decline to answer, with an explanation")
     approve = _request(add, "approve", "Approve a permission request.")
-    how = approve.add_mutually_exclusive_group()
-    scope = "What to approve: this call, or also similar calls in this run, in this folder or always (default: once)"
-    how.add_argument("--scope", choices=get_args(RuleScope), default="once", help=scope)
-    how.add_argument("--option", type=int, metavar="N", default=0, help="Choose the option that `pending` numbers N")
+    choice = approve.add_mutually_exclusive_group()
+    scope_help = (
+        "What to approve: this call, or also similar calls in this run, in this folder or always (default: once)"
+    )
+    choice.add_argument("--scope", choices=get_args(RuleScope), default="once", help=scope_help)
+    choice.add_argument("--option", type=int, metavar="N", default=0, help="Choose the option that `pending` numbers N")
     deny = _request(add, "deny", "Deny a permission request.")
     deny.add_argument("--reason", metavar="TEXT", default="", help="Tell the model why")
     _rules(add)
@@ -33,8 +35,8 @@ def add_permissions(add: AddCommand) -> None:
 def _request(add: AddCommand, name: str, text: str) -> argparse.ArgumentParser:
     command = add(name, text)
     command.add_argument("request", metavar="ID", help="The ID of the request, as `pending` shows it")
-    similar = "Decide all similar pending requests of the session too"
-    command.add_argument("--similar", action="store_true", help=similar)
+    similar_help = "Decide all similar pending requests of the session too"
+    command.add_argument("--similar", action="store_true", help=similar_help)
     return command
 
 
@@ -46,8 +48,8 @@ def _rules(add: AddCommand) -> None:
     revoke.add_argument("rule", metavar="ID", help="The ID of the rule, as `rules list` shows it")
     test = action("test", "Show whether a command would be allowed, denied or asked about. Nothing is run.")
     test.add_argument("command_line", metavar="COMMAND", help="The whole command in quotes: 'git push'")
-    where = "As if it ran in DIR (default: the current folder)"
-    test.add_argument("-C", dest="folder", metavar="DIR", default=".", help=where)
+    folder_help = "As if it ran in DIR (default: the current folder)"
+    test.add_argument("-C", dest="folder", metavar="DIR", default=".", help=folder_help)
     mode_option(test, DEFAULT_MODE, "As if the session had this mode")
     _json(test)
 
@@ -58,8 +60,8 @@ def _trust(add: AddCommand) -> None:
         ("untrust", "Stop following the project instructions of a folder, and treat its files as untrusted content."),
     ):
         command = add(name, text)
-        folder = "The folder (default: the current one)"
-        command.add_argument("folder", metavar="DIR", nargs="?", default=".", help=folder)
+        folder_help = "The folder (default: the current one)"
+        command.add_argument("folder", metavar="DIR", nargs="?", default=".", help=folder_help)
         _json(command)
 
 
@@ -75,8 +77,8 @@ def _unreviewed(add: AddCommand) -> None:
     chosen.add_argument("files", metavar="FILE", nargs="*", default=[], help="The files, relative to the folder")
     chosen.add_argument("--all", action="store_true", help="All files in the folder")
     for command in (listing, mark):
-        where = "Look in DIR (default: the current folder)"
-        command.add_argument("-C", dest="folder", metavar="DIR", default=".", help=where)
+        folder_help = "Look in DIR (default: the current folder)"
+        command.add_argument("-C", dest="folder", metavar="DIR", default=".", help=folder_help)
 
 
 def _json(command: argparse.ArgumentParser) -> None:

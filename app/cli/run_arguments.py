@@ -31,29 +31,31 @@ def add_runs(add: AddCommand) -> None:
     run.add_argument("task", metavar="TASK", help="What to do; - reads it from standard input")
     run.add_argument("-C", dest="folder", metavar="DIR", default=".", help="Work in DIR (default: the current folder)")
     _model(run)
-    agent = "Use this agent profile (DATA_DIR/agents/NAME.toml), or this external agent, by its name or its command"
-    run.add_argument("--agent", metavar="NAME", default="", help=agent)
+    agent_help = (
+        "Use this agent profile (DATA_DIR/agents/NAME.toml), or this external agent, by its name or its command"
+    )
+    run.add_argument("--agent", metavar="NAME", default="", help=agent_help)
     run.add_argument("--effort", choices=EFFORTS, default="", help="The reasoning effort of the model")
     run.add_argument(
         "--temperature", type=nonnegative_number, metavar="X", help="The sampling temperature (default: the model's)"
     )
-    most = "The most tokens of one reply (default: no limit)"
-    run.add_argument("--max-output-tokens", type=whole_number, default=0, metavar="N", help=most)
-    cost = "End the run at this cost in US dollars, where the model's price is known; 0 means no limit"
-    run.add_argument("--max-cost", type=nonnegative_number, metavar="X", help=f"{cost} (default: the setting)")
+    tokens_help = "The most tokens of one reply (default: no limit)"
+    run.add_argument("--max-output-tokens", type=whole_number, default=0, metavar="N", help=tokens_help)
+    cost_help = "End the run at this cost in US dollars, where the model's price is known; 0 means no limit"
+    run.add_argument("--max-cost", type=nonnegative_number, metavar="X", help=f"{cost_help} (default: the setting)")
     run.add_argument("--script", metavar="FILE", help="Play a script of replies instead of calling a model")
     run.add_argument("--text-calls", action="store_true", help="Use text-based tool calls, for models without tool use")
-    size = "Send a full or a compact prompt (default: the setting, initially by the model's window and speed)"
-    run.add_argument("--prompt-size", choices=("full", "compact"), default="", help=size)
+    size_help = "Send a full or a compact prompt (default: the setting, initially by the model's window and speed)"
+    run.add_argument("--prompt-size", choices=("full", "compact"), default="", help=size_help)
     run.add_argument("--worktree", action="store_true", help="Work in a new git worktree, on a new branch")
     demo = add("demo", "Play the built-in demo in a sample folder. It needs no network and no API key.")
     demo.epilog = EXIT_CODES
     for command in (run, demo):
         mode_option(command, DEFAULT_MODE if command is run else "auto")
-        allow = "Allow a tool, or only its calls that match a pattern, in this run; repeatable"
-        command.add_argument("--allow", action="append", default=[], metavar="TOOL[:PATTERN]", help=allow)
-        turns = "End the run after N turns; 0 means no limit (default: the setting, initially 60)"
-        command.add_argument("--max-turns", type=whole_number, metavar="N", help=turns)
+        allow_help = "Allow a tool, or only its calls that match a pattern, in this run; repeatable"
+        command.add_argument("--allow", action="append", default=[], metavar="TOOL[:PATTERN]", help=allow_help)
+        turns_help = "End the run after N turns; 0 means no limit (default: the setting, initially 60)"
+        command.add_argument("--max-turns", type=whole_number, metavar="N", help=turns_help)
         _questions(command)
         _waiting(command)
         output_options(command)
@@ -64,10 +66,10 @@ def add_runs(add: AddCommand) -> None:
     _worktree(add)
 
 
-def mode_option(command: argparse.ArgumentParser, usual: Mode, what: str = "What to ask you about") -> None:
-    words = "; ".join(f"{mode}: {words}" for mode, words in MODE_LABELS.items())
-    text = f"{what} (default: {usual}). {words}"
-    command.add_argument("--mode", choices=MODES, default=usual, metavar="MODE", help=text)
+def mode_option(command: argparse.ArgumentParser, default: Mode, purpose: str = "What to ask you about") -> None:
+    modes = "; ".join(f"{mode}: {modes}" for mode, modes in MODE_LABELS.items())
+    text = f"{purpose} (default: {default}). {modes}"
+    command.add_argument("--mode", choices=MODES, default=default, metavar="MODE", help=text)
 
 
 def script_options(command: argparse.ArgumentParser, condition: str = "") -> None:
@@ -78,21 +80,21 @@ def script_options(command: argparse.ArgumentParser, condition: str = "") -> Non
 def output_options(
     command: argparse.ArgumentParser, json: str = "Print each event as a JSON object, one per line"
 ) -> None:
-    how = command.add_mutually_exclusive_group()
-    how.add_argument(
+    verbosity = command.add_mutually_exclusive_group()
+    verbosity.add_argument(
         "-q", "--quiet", action="store_true", help="Print only replies, questions and errors, not the steps"
     )
-    how.add_argument(
+    verbosity.add_argument(
         "-v", "--verbose", action="store_true", help="Also print reasoning and the output of each tool call"
     )
-    how.add_argument("--json", action="store_true", help=json)
+    verbosity.add_argument("--json", action="store_true", help=json)
 
 
 def answer_options(command: argparse.ArgumentParser) -> None:
-    answers = "Answer the next question with TEXT, an option's label or its number; repeatable"
-    command.add_argument("--answer", action="append", default=[], metavar="TEXT", help=answers)
-    declined = "Decline every question and deny every permission request"
-    command.add_argument("--no-questions", action="store_true", help=declined)
+    answer_help = "Answer the next question with TEXT, an option's label or its number; repeatable"
+    command.add_argument("--answer", action="append", default=[], metavar="TEXT", help=answer_help)
+    decline_help = "Decline every question and deny every permission request"
+    command.add_argument("--no-questions", action="store_true", help=decline_help)
 
 
 def _model(command: argparse.ArgumentParser) -> None:
@@ -102,24 +104,30 @@ def _model(command: argparse.ArgumentParser) -> None:
 
 def _questions(command: argparse.ArgumentParser) -> None:
     answer_options(command)
-    often = "How often the agent may ask: 5, 3 or 1 questions per run (default: balanced, 3)"
+    autonomy_help = "How often the agent may ask: 5, 3 or 1 questions per run (default: balanced, 3)"
     levels = ("cautious", "balanced", "decisive")
-    command.add_argument("--autonomy", choices=levels, default="balanced", help=often)
+    command.add_argument("--autonomy", choices=levels, default="balanced", help=autonomy_help)
 
 
 def _waiting(command: argparse.ArgumentParser) -> None:
-    wait = "Wait this long for an answer, such as 90s, 10m or 2h (default: exit with code 3; the question stays open)"
-    command.add_argument("--answer-timeout", type=duration, default=0.0, metavar="DURATION", help=wait)
-    then = "After --answer-timeout: pause the run, or continue with the default that the agent gave (default: pause)"
-    command.add_argument("--unanswered", choices=("pause", "default"), default="pause", help=then)
+    timeout_help = (
+        "Wait this long for an answer, such as 90s, 10m or 2h (default: exit with code 3; the question stays open)"
+    )
+    command.add_argument("--answer-timeout", type=duration, default=0.0, metavar="DURATION", help=timeout_help)
+    unanswered_help = (
+        "After --answer-timeout: pause the run, or continue with the default that the agent gave (default: pause)"
+    )
+    command.add_argument("--unanswered", choices=("pause", "default"), default="pause", help=unanswered_help)
 
 
 def _resume(add: AddCommand) -> None:
     resume = add("resume", "Continue an interrupted, paused or waiting run.")
     resume.epilog = f"--abort exits with code 0.\n\n{EXIT_CODES}"
-    which = resume.add_mutually_exclusive_group(required=True)
-    which.add_argument("session", metavar="SESSION", nargs="?", default="")
-    which.add_argument("--last", action="store_true", help="The session that was active last, of those that can resume")
+    session_choice = resume.add_mutually_exclusive_group(required=True)
+    session_choice.add_argument("session", metavar="SESSION", nargs="?", default="")
+    session_choice.add_argument(
+        "--last", action="store_true", help="The session that was active last, of those that can resume"
+    )
     settle = resume.add_mutually_exclusive_group()
     for name, value, text in (
         ("retry", "retry", "If a tool call was interrupted: run it again"),
@@ -128,8 +136,8 @@ def _resume(add: AddCommand) -> None:
     ):
         settle.add_argument(f"--{name}", dest="settle", action="store_const", const=value, help=text)
     resume.set_defaults(settle="")
-    mode = "Change the mode from now on; it also decides the pending permission requests"
-    resume.add_argument("--mode", choices=MODES, default="", metavar="MODE", help=f"{mode}: {', '.join(MODES)}")
+    mode_help = "Change the mode from now on; it also decides the pending permission requests"
+    resume.add_argument("--mode", choices=MODES, default="", metavar="MODE", help=f"{mode_help}: {', '.join(MODES)}")
     answer_options(resume)
     output_options(resume)
 
@@ -143,8 +151,8 @@ def _schedule(add: AddCommand) -> None:
     new.add_argument("-C", dest="folder", metavar="DIR", default=".", help="Work in DIR (default: the current folder)")
     new.add_argument("--at", metavar="TIME", default="", help="First at TIME: 18:30, or '2030-01-31 18:30'")
     new.add_argument("--every", metavar="INTERVAL", default="", help="Repeat every 15m, 2h, 1d or 1w (default: once)")
-    missed = "When the time passed while Journeyman was closed: run once, or skip it (default: run)"
-    new.add_argument("--missed", choices=MISSED_POLICIES, default="run", help=missed)
+    missed_help = "When the time passed while Journeyman was closed: run once, or skip it (default: run)"
+    new.add_argument("--missed", choices=MISSED_POLICIES, default="run", help=missed_help)
     _model(new)
     new.add_argument("--script", metavar="FILE", help="Play a script of replies instead of calling a model")
     mode_option(new, DEFAULT_MODE)
@@ -162,9 +170,9 @@ def _worktree(add: AddCommand) -> None:
     remove = action("remove", "Remove a worktree and its branch.")
     remove.add_argument("name", metavar="BRANCH", help="The branch, or the end of its name")
     remove.add_argument("--discard", action="store_true", help="Also lose changes that are not committed or not merged")
-    for each in (listed, remove):
-        where = "The repository (default: the current folder)"
-        each.add_argument("-C", dest="folder", metavar="DIR", default=".", help=where)
+    for command in (listed, remove):
+        folder_help = "The repository (default: the current folder)"
+        command.add_argument("-C", dest="folder", metavar="DIR", default=".", help=folder_help)
     _json(listed)
 
 

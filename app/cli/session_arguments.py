@@ -24,19 +24,19 @@ def add_sessions(add: AddCommand) -> None:
 
 def _reading(add: AddCommand) -> None:
     sessions = add("sessions", "List the sessions, newest first.")
-    which = sessions.add_mutually_exclusive_group()
+    subset = sessions.add_mutually_exclusive_group()
     for name, text in (
         ("archived", "Only archived sessions"), ("trash", "Only sessions in the trash"),
         ("all", "Archived sessions too"),
     ):  # fmt: skip
-        which.add_argument(f"--{name}", dest="which", action="store_const", const=name, default="", help=text)
+        subset.add_argument(f"--{name}", dest="which", action="store_const", const=name, default="", help=text)
     sessions.add_argument("--search", metavar="TEXT", help="Only sessions that contain these words, and where")
     _json(sessions)
     show = add("show", "Show the steps of a session.")
     show.add_argument("session", metavar="SESSION")
-    instead = show.add_mutually_exclusive_group()
-    instead.add_argument("--failures", action="store_true", help="Show only the failed calls of its runs")
-    instead.add_argument("--report", action="store_true", help="Show a summary of each run")
+    view = show.add_mutually_exclusive_group()
+    view.add_argument("--failures", action="store_true", help="Show only the failed calls of its runs")
+    view.add_argument("--report", action="store_true", help="Show a summary of each run")
     _json(show, "Print its events, failures or reports, one JSON object per line")
     compare = add("compare", "Compare two sessions or runs: first difference, time, tokens and cost.")
     compare.add_argument("a", metavar="A", help="A session, or one of its runs as SESSION/1")
@@ -47,10 +47,10 @@ def _reading(add: AddCommand) -> None:
 def _statistics(add: AddCommand) -> None:
     failures = add("failures", "List the failed runs, newest first.")
     failures.add_argument("--limit", type=whole_number, default=20, metavar="N", help="At most N lines (default: 20)")
-    other = failures.add_mutually_exclusive_group()
-    other.add_argument("--repeated", action="store_true", help="List the errors that occurred more than once")
-    share = "Show the success rate of each tool or decision, and of how many calls"
-    other.add_argument("--by", choices=("tool", "decision"), help=share)
+    view = failures.add_mutually_exclusive_group()
+    view.add_argument("--repeated", action="store_true", help="List the errors that occurred more than once")
+    by_help = "Show the success rate of each tool or decision, and of how many calls"
+    view.add_argument("--by", choices=("tool", "decision"), help=by_help)
     _json(failures)
     usage = add("usage", "Show tokens, cost and time by day, model or folder.")
     usage.add_argument("--by", choices=("day", "model", "folder"), default="day", help="Group by (default: day)")
@@ -71,16 +71,16 @@ def _fork(add: AddCommand) -> None:
     fork.add_argument(
         "--at", type=whole_number, default=None, metavar="STEP", help="Fork after this step (default: the last)"
     )
-    how = fork.add_mutually_exclusive_group()
-    how.add_argument("--say", metavar="TEXT", default="", help="Continue with this message")
-    how.add_argument("--edit", metavar="TEXT", default="", help="Send TEXT in the place of the run's first message")
-    how.add_argument("--retry", action="store_true", help="Do the run again from its start")
+    start = fork.add_mutually_exclusive_group()
+    start.add_argument("--say", metavar="TEXT", default="", help="Continue with this message")
+    start.add_argument("--edit", metavar="TEXT", default="", help="Send TEXT in the place of the run's first message")
+    start.add_argument("--retry", action="store_true", help="Do the run again from its start")
     fork.add_argument(
         "--run", type=whole_number, default=0, metavar="N", help="With --edit or --retry: run N (default: the last)"
     )
     script_options(fork, "With --retry: ")
-    left_out = "With --retry: without this memory or skill, to compare the two; repeatable"
-    fork.add_argument("--without", action="append", default=[], metavar="ITEM", help=left_out)
+    without_help = "With --retry: without this memory or skill, to compare the two; repeatable"
+    fork.add_argument("--without", action="append", default=[], metavar="ITEM", help=without_help)
     answer_options(fork)
     output_options(fork)
 
@@ -88,14 +88,14 @@ def _fork(add: AddCommand) -> None:
 def _rewind(add: AddCommand) -> None:
     rewind = add("rewind", "Revert the files that the agent changed to their state after a step.")
     rewind.add_argument("session", metavar="SESSION")
-    place = rewind.add_mutually_exclusive_group(required=True)
-    place.add_argument(
+    target = rewind.add_mutually_exclusive_group(required=True)
+    target.add_argument(
         "--to", type=whole_number, default=None, metavar="STEP", help="After this step; 0 is before the first"
     )
-    place.add_argument("--undo", action="store_true", help="Undo the last rewind")
+    target.add_argument("--undo", action="store_true", help="Undo the last rewind")
     rewind.add_argument("-n", "--dry-run", action="store_true", help="Only show what would change")
-    conflict = "Also revert this file, which was changed since by something else; repeatable"
-    rewind.add_argument("--force", action="append", default=[], metavar="FILE", help=conflict)
+    force_help = "Also revert this file, which was changed since by something else; repeatable"
+    rewind.add_argument("--force", action="append", default=[], metavar="FILE", help=force_help)
     _json(rewind, "Print one JSON object per file")
 
 

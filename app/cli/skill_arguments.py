@@ -32,12 +32,16 @@ def add_skills(add: AddCommand) -> None:
     check = action("check", "Check skills against the Agent Skills format.")
     check.add_argument("path", metavar="PATH", help="A folder, a zip file or a SKILL.md")
     _json(check)
-    bring = action("add", "Add skills from a folder, a zip file or a SKILL.md. Agents use them once you trust them.")
-    bring.add_argument("path", metavar="PATH", help="A folder, a zip file or a SKILL.md")
-    bring.add_argument("names", metavar="NAME", nargs="*", help="Add only these (default: all)")
-    bring.add_argument("--replace", action="store_true", help="Make it the next version of a skill of the same name")
-    bring.add_argument("--trust", action="store_true", help="Trust the skills right away")
-    _json(bring)
+    add_skill = action(
+        "add", "Add skills from a folder, a zip file or a SKILL.md. Agents use them once you trust them."
+    )
+    add_skill.add_argument("path", metavar="PATH", help="A folder, a zip file or a SKILL.md")
+    add_skill.add_argument("names", metavar="NAME", nargs="*", help="Add only these (default: all)")
+    add_skill.add_argument(
+        "--replace", action="store_true", help="Make it the next version of a skill of the same name"
+    )
+    add_skill.add_argument("--trust", action="store_true", help="Trust the skills right away")
+    _json(add_skill)
     _versions(action)
     rename = _named(action("rename", "Rename a skill of the library."))
     rename.add_argument("to", metavar="NEW", help="The new name")
@@ -49,8 +53,8 @@ def add_skills(add: AddCommand) -> None:
 def _versions(action: AddCommand) -> None:
     save = _named(action("save", "Save a text as the next version of a skill, or as a new skill."))
     save.add_argument("source", metavar="FILE", help="The new text of its SKILL.md")
-    base = "The version that the text was made from (default: the newest)"
-    save.add_argument("--base", type=int, metavar="VERSION", help=base)
+    base_help = "The version that the text was made from (default: the newest)"
+    save.add_argument("--base", type=int, metavar="VERSION", help=base_help)
     save.add_argument("--note", metavar="TEXT", default="", help="A note that is kept with the version")
     _json(save)
     export = _named(action("export", "Export a skill to a folder or a zip file."))

@@ -35,8 +35,8 @@ def whole_number(text: str) -> int:
 
 def duration(text: str) -> float:
     """Return the seconds of a duration such as `90s`, `10m` or `2h`."""
-    found = re.fullmatch(r"([0-9]{1,9}(?:\.[0-9]{1,6})?)([smhd])", text)
-    seconds = float(found[1]) * UNITS[found[2]] if found else 0.0
+    match = re.fullmatch(r"([0-9]{1,9}(?:\.[0-9]{1,6})?)([smhd])", text)
+    seconds = float(match[1]) * UNITS[match[2]] if match else 0.0
     if not 0 < seconds <= LONGEST_S:
         raise argparse.ArgumentTypeError("expected a duration such as 90s, 10m or 2h")
     return seconds

@@ -14,21 +14,21 @@ from core.models.catalog import SCRIPTED
 
 
 async def acp(context: Invocation) -> int:
-    typed, settings = context.args, context.engine.settings.current
-    script = read_text_argument(context, typed.script) if typed.script else ""
-    model = SCRIPTED if script else typed.model or settings.model
+    args, settings = context.args, context.engine.settings.current
+    script = read_text_argument(context, args.script) if args.script else ""
+    model = SCRIPTED if script else args.model or settings.model
     if not model:
         do = "Choose one with `journeyman models use PROVIDER/MODEL`, or with --model."
         raise Problem("No model is set up.", "Neither --model nor the settings name one.", do)
-    began = RunStarted(
+    run_started = RunStarted(
         model,
         settings.max_turns,
         Text(script),
         settings.max_minutes,
         settings.max_tokens,
         settings.max_cost,
-        profile=typed.agent,
-        mode=typed.mode,
+        profile=args.agent,
+        mode=args.mode,
     )
     lines: asyncio.Queue[bytes] = asyncio.Queue()
     if context.out.read_input is None:
@@ -40,5 +40,5 @@ async def acp(context: Invocation) -> int:
     async def write(line: bytes) -> None:
         context.out.write(ascii_json(line.decode().rstrip("\n")))
 
-    await EditorConnection(context.engine, began, write).serve(lines)
+    await EditorConnection(context.engine, run_started, write).serve(lines)
     return DONE

@@ -17,40 +17,36 @@ async def agents(context: Invocation) -> int:
 
 
 async def _list(context: Invocation) -> int:
-    added, found = context.engine.external_agents.list(), await context.engine.external_agents.find_installed()
-    for one in (*added, *found):
+    added, installed = context.engine.external_agents.list(), await context.engine.external_agents.find_installed()
+    for agent in (*added, *installed):
         if context.args.json:
-            context.out.write_json(asdict(one) | {"added": one in added})
+            context.out.write_json(asdict(agent) | {"added": agent in added})
         else:
-            more = (
-                ""
-                if one in added
-                else f"  (found on this computer; add it: journeyman agents add {one.name} {one.command} …)"
-            )
-            context.out.write(f"{one.name}  {shlex.join(one.argv())}{more}")
+            hint = f"  (found on this computer; add it: journeyman agents add {agent.name} {agent.command} …)"
+            context.out.write(f"{agent.name}  {shlex.join(agent.argv())}{'' if agent in added else hint}")
     if not added and not context.args.json:
         context.out.write("No external agents. Add one: journeyman agents add NAME PROGRAM [ARGS...]")
     return DONE
 
 
 async def _add(context: Invocation) -> int:
-    typed = context.args
-    context.engine.external_agents.add(typed.name, shlex.join([typed.program, *typed.args]))
-    context.out.write(f'Added {typed.name}. Use it: journeyman run --agent {typed.name} "TASK"')
+    args = context.args
+    context.engine.external_agents.add(args.name, shlex.join([args.program, *args.args]))
+    context.out.write(f'Added {args.name}. Use it: journeyman run --agent {args.name} "TASK"')
     return DONE
 
 
 async def _test(context: Invocation) -> int:
-    look = await context.engine.external_agents.test(context.args.name)
+    result = await context.engine.external_agents.test(context.args.name)
     if context.args.json:
-        context.out.write_json(asdict(look))
-    elif look.error:
-        context.out.print_error(look.error)
+        context.out.write_json(asdict(result))
+    elif result.error:
+        context.out.print_error(result.error)
     else:
-        context.out.write(f"{look.title} {look.version}".strip() + " works: it opened a session.")
-        for one in look.settings:
-            context.out.write(f"  {visible(one.name)}: {visible(one.value_name())}")
-    return FAILED if look.error else DONE
+        context.out.write(f"{result.title} {result.version}".strip() + " works: it opened a session.")
+        for setting in result.settings:
+            context.out.write(f"  {visible(setting.name)}: {visible(setting.value_name())}")
+    return FAILED if result.error else DONE
 
 
 async def _remove(context: Invocation) -> int:
@@ -60,15 +56,15 @@ async def _remove(context: Invocation) -> int:
 
 
 async def _set(context: Invocation) -> int:
-    typed, guests = context.args, context.engine.external_agents
-    session = find_session_id(context.engine, typed.session)
-    if typed.setting:
-        if not typed.value:
-            raise Problem("The value is missing.", "", f"See the choices: journeyman agents set {typed.session}")
-        await guests.change_setting(session, typed.setting, typed.value)
-    for one in await guests.session_settings(session):
-        known = ", ".join(option.value for option in one.options)
-        context.out.write(visible(f"{one.id}  {one.value}  ({one.name}: {known})"))
+    args, agents = context.args, context.engine.external_agents
+    session = find_session_id(context.engine, args.session)
+    if args.setting:
+        if not args.value:
+            raise Problem("The value is missing.", "", f"See the choices: journeyman agents set {args.session}")
+        await agents.change_setting(session, args.setting, args.value)
+    for setting in await agents.session_settings(session):
+        values = ", ".join(option.value for option in setting.options)
+        context.out.write(visible(f"{setting.id}  {setting.value}  ({setting.name}: {values})"))
     return DONE
 
 

@@ -19,30 +19,30 @@ from core.engine.state.unresolved_calls import UnresolvedCallsError
 def make_command_runner(services: Services, home: Path) -> CommandRunner:
     """Return the function that parses and runs commands on these services; it returns an exit code."""
 
-    async def perform(words: list[str], folder: Path, out: Output) -> int:
+    async def perform(argv: list[str], folder: Path, out: Output) -> int:
         try:
-            typed = parser().parse_args(words)
+            args = parser().parse_args(argv)
         except UsageError as error:
             out.print_usage_error(error.trouble, error.usage)
             return USAGE
         except SystemExit:  # for --help and --version, which the requesting process handles before it sends a command
             return USAGE
-        return await run_command(services, home, typed, folder, out)
+        return await run_command(services, home, args, folder, out)
 
     return perform
 
 
-async def run_command(services: Services, home: Path, typed: argparse.Namespace, folder: Path, out: Output) -> int:
+async def run_command(services: Services, home: Path, args: argparse.Namespace, folder: Path, out: Output) -> int:
     try:
-        if typed.command not in COMMANDS:
+        if args.command not in COMMANDS:
             raise Problem(
                 "The data folder is in use by another Journeyman.",
                 "It runs a command and has no window.",
                 "Wait until it is done, or choose another folder with --data-dir.",
             )
-        return await COMMANDS[typed.command](Invocation(services.engine, typed, out, folder, home, services.rule_book))
-    except UnresolvedCallsError as doubt:
-        out.print_error(doubt.details)
+        return await COMMANDS[args.command](Invocation(services.engine, args, out, folder, home, services.rule_book))
+    except UnresolvedCallsError as unresolved:
+        out.print_error(unresolved.details)
         return WAITING
     except Problem as problem:
         out.print_error(problem.details)

@@ -16,52 +16,55 @@ FIGURES = ("steps", "failed", "seconds", "tokens", "cost")
 
 async def compare(context: Invocation) -> int:
     (a, run_a), (b, run_b) = (_named_run(context, name) for name in (context.args.a, context.args.b))
-    found = context.engine.analytics.compare(a, b, run_a, run_b)
+    alignment = context.engine.analytics.compare(a, b, run_a, run_b)
     if context.args.json:
-        for pair in found.pairs:
+        for pair in alignment.pairs:
             context.out.write_json({"a": _plain_step(pair.a), "b": _plain_step(pair.b), "equal": pair.equal})
         figures = {
-            "first_difference": found.first_difference,
-            "equal": found.equal,
-            "a": asdict(found.a),
-            "b": asdict(found.b),
+            "first_difference": alignment.first_difference,
+            "equal": alignment.equal,
+            "a": asdict(alignment.a),
+            "b": asdict(alignment.b),
         }
-        context.out.write_json(figures | {"delta": {name: _delta(found.a, found.b, name) for name in FIGURES}})
+        context.out.write_json(figures | {"delta": {name: _delta(alignment.a, alignment.b, name) for name in FIGURES}})
         return DONE
-    _tell_comparison(context, found)
+    _print_comparison(context, alignment)
     return DONE
 
 
 def _named_run(context: Invocation, name: str) -> tuple[str, int]:
     """Parse `SESSION` or `SESSION/N`. Return the session and the number of the run; 0 means all of its runs."""
     session, _, number = name.partition("/")
-    found = find_session_id(context.engine, session)
-    runs = context.engine.session(found).runs
+    session_id = find_session_id(context.engine, session)
+    runs = context.engine.session(session_id).runs
     if number and not (number.isascii() and number.isdigit() and 1 <= int(number[:9]) <= runs):
         raise Problem(
             f"There is no run {number!r}.", f"The session has {plural(runs, 'run')}.", "Name one as SESSION/1."
         )
-    return found, int(number or 0)
+    return session_id, int(number or 0)
 
 
-def _tell_comparison(context: Invocation, found: Alignment) -> None:
+def _print_comparison(context: Invocation, alignment: Alignment) -> None:
     out = context.out
-    first = found.first_difference
-    out.write(f"{found.equal} of {len(found.pairs)} steps are equal.")
+    first = alignment.first_difference
+    out.write(f"{alignment.equal} of {len(alignment.pairs)} steps are equal.")
     if first is not None:
         out.write(f"First difference, after {plural(first, 'equal step')}:")
-        for pair in found.pairs[first : first + 3]:
-            out.write(f"  A {_side(pair.a)}\n  B {_side(pair.b)}" if not _alike(pair) else f"  = {_side(pair.a)}")
+        for pair in alignment.pairs[first : first + 3]:
+            if _matches(pair):
+                out.write(f"  = {_step_text(pair.a)}")
+            else:
+                out.write(f"  A {_step_text(pair.a)}\n  B {_step_text(pair.b)}")
     for name in FIGURES:
-        a, b, change = getattr(found.a, name), getattr(found.b, name), _delta(found.a, found.b, name)
+        a, b, change = getattr(alignment.a, name), getattr(alignment.b, name), _delta(alignment.a, alignment.b, name)
         out.write(f"{name:8} {_figure(a):>12} {_figure(b):>12} {'+' if change > 0 else ''}{_figure(change)}")
 
 
-def _alike(pair: AlignedPair) -> bool:
+def _matches(pair: AlignedPair) -> bool:
     return pair.equal and pair.same_status
 
 
-def _side(step: Step | None) -> str:
+def _step_text(step: Step | None) -> str:
     return step_line(step).strip() if step else "—"
 
 

@@ -8,7 +8,7 @@ from app.process.exit_codes import DONE
 from app.process.output import Output
 from core.domain.problems import Problem
 from core.store.backup import backup_folder, newest_valid_backup, verify
-from core.store.backup import restore as put_back
+from core.store.backup import restore as restore_backup
 
 
 async def db(context: Invocation) -> int:
@@ -27,23 +27,24 @@ def restore(folder: Path, name: str, out: Output) -> int:
     The caller holds the lock on the data folder.
     """
     path = data_folder.database_path(folder)
-    found = verify(backup_folder(path) / Path(name).name) if name else newest_valid_backup(path)
-    if found is None:
+    backup = verify(backup_folder(path) / Path(name).name) if name else newest_valid_backup(path)
+    if backup is None:
         raise Problem("There is no good backup.", f"None was found in {backup_folder(path)}.", "")
-    aside = put_back(path, found.path)
-    out.write(f"Restored {found.summary}.")
+    aside = restore_backup(path, backup.path)
+    out.write(f"Restored {backup.summary}.")
     if aside:
         out.write(f"The previous data is kept in {aside}.")
     return DONE
 
 
 async def _backup(context: Invocation) -> int:
-    made = await context.engine.back_up()
-    context.out.write(f"Backed up to {made.path}: {made.health.events:,} events in {made.health.sessions:,} sessions.")
+    backup = await context.engine.back_up()
+    health = backup.health
+    context.out.write(f"Backed up to {backup.path}: {health.events:,} events in {health.sessions:,} sessions.")
     return DONE
 
 
 async def _compact(context: Invocation) -> int:
-    done = await context.engine.compact()
-    context.out.write(f"Compacted from {done.before / 2**20:.1f} MB to {done.after / 2**20:.1f} MB.")
+    sizes = await context.engine.compact()
+    context.out.write(f"Compacted from {sizes.before / 2**20:.1f} MB to {sizes.after / 2**20:.1f} MB.")
     return DONE

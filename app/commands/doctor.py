@@ -38,121 +38,122 @@ class HealthCheck:
 async def doctor(context: Invocation) -> int:
     if context.args.rule is not None:
         return await print_decision(context, context.args.rule, context.folder)
-    found = [
-        *_look(context),
+    checks = [
+        *_check_computer(context),
         check_sandbox(await context.engine.sandbox_status()),
-        await _folder(context),
-        *_models(await context.engine.providers_overview()),
-        *await _servers(context),
-        await _semantic_search(context),
-        _data(context.data_folder, await context.engine.table_statistics()),
+        await _check_folder(context),
+        *_check_models(await context.engine.providers_overview()),
+        *await _check_servers(context),
+        await _check_semantic_search(context),
+        _check_data(context.data_folder, await context.engine.table_statistics()),
     ]
-    for each in found:
+    for check in checks:
         if context.args.json:
-            context.out.write_json(asdict(each))
+            context.out.write_json(asdict(check))
         else:
-            context.out.write(f"{'ok  ' if each.ok else 'FAIL'}  {each.name}: {each.result}")
-            if each.fix and not each.ok:
-                context.out.write(f"      hint: {each.fix}")
-            if each.suggestion:
-                context.out.write(f"      hint: {each.suggestion}")
-    return DONE if all(each.ok for each in found) else FAILED
+            context.out.write(f"{'ok  ' if check.ok else 'FAIL'}  {check.name}: {check.result}")
+            if check.fix and not check.ok:
+                context.out.write(f"      hint: {check.fix}")
+            if check.suggestion:
+                context.out.write(f"      hint: {check.suggestion}")
+    return DONE if all(check.ok for check in checks) else FAILED
 
 
-def check_sandbox(found: SandboxStatus) -> HealthCheck:
+def check_sandbox(status: SandboxStatus) -> HealthCheck:
     """Report how well the sandbox isolates commands on this computer, according to its self-test."""
-    if found.disabled:
-        return HealthCheck("Sandbox", False, found.disabled.cause or found.disabled.message, found.disabled.fix)
-    if not found.gaps:
-        return HealthCheck("Sandbox", True, f"{found.name}, {found.level}")
-    known = f"{found.name}, {found.level}; a command can still {'; '.join(found.gaps)}"
+    if status.disabled:
+        return HealthCheck("Sandbox", False, status.disabled.cause or status.disabled.message, status.disabled.fix)
+    if not status.gaps:
+        return HealthCheck("Sandbox", True, f"{status.name}, {status.level}")
+    result = f"{status.name}, {status.level}; a command can still {'; '.join(status.gaps)}"
     do = "Allow bubblewrap to create user namespaces" if shutil.which("bwrap") else "Install bubblewrap"
-    return HealthCheck("Sandbox", True, known, suggestion=f"{do}, so that the sandbox prevents this too.")
+    return HealthCheck("Sandbox", True, result, suggestion=f"{do}, so that the sandbox prevents this too.")
 
 
-async def _folder(context: Invocation) -> HealthCheck:
+async def _check_folder(context: Invocation) -> HealthCheck:
     """Report whether the project instructions of the current folder are followed."""
-    found = await context.engine.folder_trust(context.folder)
-    do = "Read them, then follow them with: journeyman trust" if found.needs_decision and found.instructions else ""
-    return HealthCheck("Folder", True, f"{found.folder}: {describe_trust(found)}", suggestion=do)
+    trust = await context.engine.folder_trust(context.folder)
+    do = "Read them, then follow them with: journeyman trust" if trust.needs_decision and trust.instructions else ""
+    return HealthCheck("Folder", True, f"{trust.folder}: {describe_trust(trust)}", suggestion=do)
 
 
-async def _servers(context: Invocation) -> list[HealthCheck]:
+async def _check_servers(context: Invocation) -> list[HealthCheck]:
     """Start each enabled MCP server, and report whether its tools are still the ones that the user accepted."""
     servers = [row for row in context.engine.mcp_servers.list() if row.enabled]
-    looked = await asyncio.gather(*(context.engine.mcp_servers.test(row.name) for row in servers))
+    results = await asyncio.gather(*(context.engine.mcp_servers.test(row.name) for row in servers))
     return [
         HealthCheck(
-            f"MCP server {look.name}",
-            look.error is None,
-            f"{look.error.message} {look.error.cause}" if look.error else plural(len(look.tools), "tool"),
-            look.error.fix if look.error else "",
-            f"Its tools have changed: journeyman mcp test {look.name}" if look.changed else "",
+            f"MCP server {result.name}",
+            result.error is None,
+            f"{result.error.message} {result.error.cause}" if result.error else plural(len(result.tools), "tool"),
+            result.error.fix if result.error else "",
+            f"Its tools have changed: journeyman mcp test {result.name}" if result.changed else "",
         )
-        for look in looked
+        for result in results
     ]
 
 
-async def _semantic_search(context: Invocation) -> HealthCheck:
+async def _check_semantic_search(context: Invocation) -> HealthCheck:
     """Report whether semantic search of memories is enabled and works."""
-    found = await context.engine.memory.semantic_search_status()
-    if found.error:
-        return HealthCheck("Memory", False, f"{found.error.message} {found.error.cause}", found.error.fix)
-    told = f"semantic search: {found.embedded:,} of {found.memories:,} indexed" if found.model else "search by words"
-    return HealthCheck("Memory", True, told)
+    status = await context.engine.memory.semantic_search_status()
+    if status.error:
+        return HealthCheck("Memory", False, f"{status.error.message} {status.error.cause}", status.error.fix)
+    indexed = f"{status.embedded:,} of {status.memories:,}"
+    return HealthCheck("Memory", True, f"semantic search: {indexed} indexed" if status.model else "search by words")
 
 
-def _look(context: Invocation) -> Iterator[HealthCheck]:
+def _check_computer(context: Invocation) -> Iterator[HealthCheck]:
     version = platform.python_version()
     yield HealthCheck("Python", (3, 11) <= sys.version_info[:2] < (3, 15), version, "Use Python 3.11 to 3.14.")
-    yield _qt()
+    yield _check_qt()
     free = shutil.disk_usage(context.data_folder).free
     yield HealthCheck("Disk", free >= MIN_FREE_BYTES, f"{free / 2**30:.1f} GB free", "Free some disk space.")
-    book = context.rules.read()
-    if book.error:
+    rules = context.rules.read()
+    if rules.error:
         yield HealthCheck(
-            "Rules", False, f"{book.error.message} {book.error.cause}", "Revoke it: journeyman rules revoke ID"
+            "Rules", False, f"{rules.error.message} {rules.error.cause}", "Revoke it: journeyman rules revoke ID"
         )
 
 
-def _models(found: "ProvidersOverview") -> Iterator[HealthCheck]:
+def _check_models(overview: "ProvidersOverview") -> Iterator[HealthCheck]:
     """Report whether a model is available to start a run, and where API keys are stored."""
-    there = [row for row in found.providers if row.models]
-    number = sum(len(row.models) for row in there)
-    down = [row for row in found.providers if row.added_by == "you" and row.reachable is False and not row.error]
-    none = "no provider responds" if down else "no provider is set up"
-    what = f"{number:,} from {', '.join(row.name for row in there)}" if there else none
+    available = [row for row in overview.providers if row.models]
+    count = sum(len(row.models) for row in available)
+    added = [row for row in overview.providers if row.added_by == "you"]
+    unreachable = [row for row in added if row.reachable is False and not row.error]
+    empty_text = "no provider responds" if unreachable else "no provider is set up"
+    result = f"{count:,} from {', '.join(row.name for row in available)}" if available else empty_text
     do = "Start a local server such as Ollama, or set an API key: journeyman models key NAME"
-    unset = "" if found.model else "New sessions have no model: journeyman models use PROVIDER/MODEL"
-    yield HealthCheck("Models", True, what, suggestion=unset if there else do)
-    for row in found.providers:
+    no_default_hint = "" if overview.model else "New sessions have no model: journeyman models use PROVIDER/MODEL"
+    yield HealthCheck("Models", True, result, suggestion=no_default_hint if available else do)
+    for row in overview.providers:
         if row.error:
             yield HealthCheck(f"Models of {row.name}", False, f"{row.error.message} {row.error.cause}", row.error.fix)
-    for row in down:
+    for row in unreachable:
         do = f"Start it, or remove it: journeyman models remove {row.name}"
         yield HealthCheck(f"Models of {row.name}", False, f"Nothing listens at {row.url}.", do)
-    trouble = found.keyring_error
+    trouble = overview.keyring_error
     yield HealthCheck(
         "Keyring",
         True,
-        found.keyring or f"none. {trouble.message if trouble else ''}".strip(),
+        overview.keyring or f"none. {trouble.message if trouble else ''}".strip(),
         suggestion=trouble.fix if trouble else "",
     )
-    if found.unused_proxy:
-        note = f"To use it: journeyman models proxy {found.unused_proxy}"
+    if overview.unused_proxy:
+        note = f"To use it: journeyman models proxy {overview.unused_proxy}"
         yield HealthCheck("Proxy", True, "the environment names one, which is not used", suggestion=note)
 
 
-def _data(home: Path, found: "DatabaseStats") -> HealthCheck:
-    rows = found.rows
-    what = f"{home}: {rows['session']:,} sessions, {rows['event']:,} events, {found.disk_bytes / 2**20:.1f} MB"
-    if found.largest:
-        largest = found.largest[0]
-        what += f"; the largest is {largest.id} ({largest.events:,} events)"
-    return HealthCheck("Data", True, what)
+def _check_data(home: Path, stats: "DatabaseStats") -> HealthCheck:
+    rows = stats.rows
+    result = f"{home}: {rows['session']:,} sessions, {rows['event']:,} events, {stats.disk_bytes / 2**20:.1f} MB"
+    if stats.largest:
+        largest = stats.largest[0]
+        result += f"; the largest is {largest.id} ({largest.events:,} events)"
+    return HealthCheck("Data", True, result)
 
 
-def _qt() -> HealthCheck:
+def _check_qt() -> HealthCheck:
     if importlib.util.find_spec("PySide6") is None:
         return HealthCheck("Window", False, "PySide6 is not installed.", "Run `python3 packaging/dev.py run`.")
     try:

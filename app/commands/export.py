@@ -14,10 +14,10 @@ async def export(context: Invocation) -> int:
     args, exchange = context.args, context.engine.exchange
     session = find_session_id(context.engine, args.session)
     if args.dry_run:
-        found = await exchange.preview_export(session)
-        for sample in found.samples:
+        preview = await exchange.preview_export(session)
+        for sample in preview.samples:
             context.out.write(f"{sample.session} event {sample.seq}: {sample.context}")
-        context.out.write_error(_removed(found.removed))
+        context.out.write_error(_removed(preview.removed))
         return DONE
     if not args.file:
         lines = _LineWriter(context, is_json=args.form not in TEXT_FORMATS)
@@ -27,8 +27,8 @@ async def export(context: Invocation) -> int:
             context.out.write_error(_removed(removed))
         return DONE
     path = context.path(args.file)
-    done = await exchange.export(session, args.form, path, keep_secrets=args.keep_secrets)
-    context.out.write_error(f"{done.path}: {done.size:,} bytes. {_removed(done.removed)}")
+    result = await exchange.export(session, args.form, path, keep_secrets=args.keep_secrets)
+    context.out.write_error(f"{result.path}: {result.size:,} bytes. {_removed(result.removed)}")
     return DONE
 
 
@@ -40,8 +40,8 @@ class _LineWriter:
         self._encode = ascii_json if is_json else str
         self._rest = ""
 
-    def write(self, piece: str) -> None:
-        *lines, self._rest = (self._rest + piece).split("\n")
+    def write(self, chunk: str) -> None:
+        *lines, self._rest = (self._rest + chunk).split("\n")
         for line in lines:
             self._write(self._encode(line))
 

@@ -23,26 +23,26 @@ from core.timeline.run_summary import CallSummary
 
 
 async def failures(context: Invocation) -> int:
-    typed, past = context.args, context.engine.analytics
-    if not typed.repeated and not typed.by:
-        found = await past.failures(typed.limit)
-        for each in found:
-            _tell_failure(context, each)
-        if not found and not typed.json:
+    args, analytics = context.args, context.engine.analytics
+    if not args.repeated and not args.by:
+        failed_runs = await analytics.failures(args.limit)
+        for failure in failed_runs:
+            _print_failure(context, failure)
+        if not failed_runs and not args.json:
             context.out.write("No failed runs.")
         return DONE
-    made = [run async for run in past.all_runs()]
-    if typed.repeated:
-        repeated = repeated_errors(made)[: typed.limit]
+    runs = [run async for run in analytics.all_runs()]
+    if args.repeated:
+        repeated = repeated_errors(runs)[: args.limit]
         for error in repeated:
-            _tell_repeated(context, error)
-        if not repeated and not typed.json:
+            _print_repeated_error(context, error)
+        if not repeated and not args.json:
             context.out.write("No repeated errors.")
         return DONE
-    shares = list(success_by_tool(made) if typed.by == "tool" else success_by_decision(made))
+    shares = list(success_by_tool(runs) if args.by == "tool" else success_by_decision(runs))
     for share in shares:
-        _tell_share(context, share)
-    if not shares and not typed.json:
+        _print_success_rate(context, share)
+    if not shares and not args.json:
         context.out.write("No rated runs.")
     return DONE
 
@@ -51,81 +51,82 @@ async def show_runs(context: Invocation, session: str) -> int:
     """Print the failed calls of a session, or a report of each of its runs."""
     for run in await context.engine.analytics.runs(session):
         if context.args.report:
-            _tell_report(context, report_run(run))
+            _print_report(context, report_run(run))
             continue
-        wrong = root_cause(run)
+        cause = root_cause(run)
         for call in failed_calls(run):
             if context.args.json:
-                context.out.write_json({"run": run.number, "is_root_cause": call == wrong, **_plain_call(call)})
+                context.out.write_json({"run": run.number, "is_root_cause": call == cause, **_plain_call(call)})
             else:
-                mark = "  ← the first that was not recovered from" if call == wrong else ""
+                mark = "  ← the first that was not recovered from" if call == cause else ""
                 context.out.write(f"run {run.number}, event {call.seq}: {_call_line(call)}{mark}")
         if run.failed and not context.args.json:
             context.out.write(f"run {run.number} {run.status}: {run.reason or run.note.head}")
     return DONE
 
 
-def _tell_failure(context: Invocation, each: Failure) -> None:
+def _print_failure(context: Invocation, failure: Failure) -> None:
     if context.args.json:
-        plain = asdict(each) | {
-            "at": iso_time(each.at),
-            "root_cause": _plain_call(each.root_cause) if each.root_cause else None,
+        plain = asdict(failure) | {
+            "at": iso_time(failure.at),
+            "root_cause": _plain_call(failure.root_cause) if failure.root_cause else None,
         }
         context.out.write_json(plain)
         return
-    when = datetime.fromtimestamp(each.at / SECOND).astimezone().strftime("%Y-%m-%d %H:%M")
-    context.out.write(f"{each.session}  {when}  {each.status:11}  {each.task}")
-    for words in (each.reason, each.root_cause and f"first failure: {_call_line(each.root_cause)}", each.fix):
-        if words:
-            context.out.write(f"          {words}")
+    when = datetime.fromtimestamp(failure.at / SECOND).astimezone().strftime("%Y-%m-%d %H:%M")
+    context.out.write(f"{failure.session}  {when}  {failure.status:11}  {failure.task}")
+    first_failure = failure.root_cause and f"first failure: {_call_line(failure.root_cause)}"
+    for line in (failure.reason, first_failure, failure.fix):
+        if line:
+            context.out.write(f"          {line}")
 
 
-def _tell_repeated(context: Invocation, error: RepeatedError) -> None:
+def _print_repeated_error(context: Invocation, error: RepeatedError) -> None:
     runs = len(error.runs)
     if context.args.json:
         plain = {"tool": error.tool, "error": error.error, "example": error.example, "count": error.count}
         context.out.write_json(plain | {"runs": runs, "last": iso_time(error.last)})
     else:
-        said = error.example or "(no message)"
-        context.out.write(f"{error.count:4} × in {plural(runs, 'run')}  {error.tool}: {said}")
+        example = error.example or "(no message)"
+        context.out.write(f"{error.count:4} × in {plural(runs, 'run')}  {error.tool}: {example}")
 
 
-def _tell_share(context: Invocation, share: SuccessRate) -> None:
+def _print_success_rate(context: Invocation, share: SuccessRate) -> None:
     if context.args.json:
         context.out.write_json(asdict(share))
     else:
         context.out.write(f"{share.name:24} {share.text}")
 
 
-def _tell_report(context: Invocation, page: RunReport) -> None:
-    run, out = page.run, context.out
+def _print_report(context: Invocation, report: RunReport) -> None:
+    run, out = report.run, context.out
     if context.args.json:
-        plain = asdict(page) | {
+        plain = asdict(report) | {
             "run": asdict(run) | {"calls": len(run.calls), "effective_rating": run.effective_rating}
         }
         plain["run"] |= {"started_at": iso_time(run.started_at), "ended_at": iso_time(run.ended_at)}
         out.write_json(plain)
         return
     out.write(f"Run {run.number}: {run.task}")
-    out.write(f"  {page.seconds:.1f} s · {run.tokens:,} tokens · {run.model}. {page.narrative}")
-    for flag in page.flags:
+    out.write(f"  {report.seconds:.1f} s · {run.tokens:,} tokens · {run.model}. {report.narrative}")
+    for flag in report.flags:
         out.write(f"  ! {flag}")
     for path, (added, removed) in run.files.items():
         out.write(f"  file {path}  (+{added} −{removed})")
     for decision in run.decisions[-MAX_FAILURES:]:
         out.write(f"  decided {decision}")
-    if page.root_cause:
-        out.write(f"  first failure: {_call_line(page.root_cause)}")
-    if page.last_call:
-        out.write(f"  last: {_call_line(page.last_call)}")
+    if report.root_cause:
+        out.write(f"  first failure: {_call_line(report.root_cause)}")
+    if report.last_call:
+        out.write(f"  last: {_call_line(report.last_call)}")
     if run.answer:
         out.write(f"  answer: {run.answer}")
 
 
 def _call_line(call: CallSummary) -> str:
-    what = f"{call.tool} {call.object}".strip()
+    call_text = f"{call.tool} {call.object}".strip()
     after = f", after deciding {call.decision}" if call.decision else ""
-    return f"{what} ({call.status}{': ' + call.output if call.output else ''}{after})"
+    return f"{call_text} ({call.status}{': ' + call.output if call.output else ''}{after})"
 
 
 def _plain_call(call: CallSummary) -> dict[str, Any]:

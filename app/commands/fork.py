@@ -10,56 +10,56 @@ from core.engine.history.session_history import PreparedFork
 
 
 async def fork(context: Invocation) -> int:
-    typed, history = context.args, context.engine.history
-    session = find_session_id(context.engine, typed.session)
-    beginning = await _beginning(context, session)
-    if beginning is None:
-        last = None if typed.at is None else await history.last_seq_of_step(session, typed.at)
-        beginning = PreparedFork(await history.fork(session, last), ())
-    name = beginning.session_id
-    if not typed.json:
+    args, history = context.args, context.engine.history
+    session = find_session_id(context.engine, args.session)
+    prepared = await _prepare_rerun(context, session)
+    if prepared is None:
+        last = None if args.at is None else await history.last_seq_of_step(session, args.at)
+        prepared = PreparedFork(await history.fork(session, last), ())
+    name = prepared.session_id
+    if not args.json:
         context.out.write(f"Session {name}, forked from {session}.")
-    if not beginning.events and not typed.say:
-        if typed.json:
+    if not prepared.events and not args.say:
+        if args.json:
             context.out.write_json({"session": name, "forked_from": session})
         return DONE
     follower = RunFollower(context)
     try:
-        if typed.say:
-            await context.engine.send_message(name, typed.say)
+        if args.say:
+            await context.engine.send_message(name, args.say)
         else:
-            await history.start_fork(beginning)
+            await history.start_fork(prepared)
         code = await follow_started(context, follower, name)
-        if typed.without and not typed.json:
+        if args.without and not args.json:
             context.out.write(f"Compare the two: journeyman compare {session} {name}")
         return code
     finally:
         follower.close()
 
 
-async def _beginning(context: Invocation, session: str) -> PreparedFork | None:
+async def _prepare_rerun(context: Invocation, session: str) -> PreparedFork | None:
     """Prepare a fork that repeats a run, for --edit or --retry; None for a fork that only continues the session."""
-    typed, history = context.args, context.engine.history
-    anew = typed.edit or typed.retry
-    if (typed.model or typed.script) and not typed.retry:
+    args, history = context.args, context.engine.history
+    repeats = args.edit or args.retry
+    if (args.model or args.script) and not args.retry:
         raise Problem("--model needs --retry.", "A fork keeps its model.", "Add --retry.")
-    if typed.without and not typed.retry:
+    if args.without and not args.retry:
         raise Problem("--without needs --retry.", "A fork keeps its memories and skills.", "Add --retry.")
-    if (typed.at is not None and anew) or (typed.run and not anew):
+    if (args.at is not None and repeats) or (args.run and not repeats):
         raise Problem("--at and --run name two places.", "", "Use --at STEP, or --run N with --edit or --retry.")
-    if typed.edit:
-        return await history.edit_run_message(session, typed.run, typed.edit)
-    if typed.retry:
-        script = read_text_argument(context, typed.script) if typed.script else ""
-        without = [await _item(context, session, name) for name in typed.without]
-        return await history.fork_to_rerun(session, typed.run, typed.model, script, excluded=without)
+    if args.edit:
+        return await history.edit_run_message(session, args.run, args.edit)
+    if args.retry:
+        script = read_text_argument(context, args.script) if args.script else ""
+        without = [await _resolve_item(context, session, name) for name in args.without]
+        return await history.fork_to_rerun(session, args.run, args.model, script, excluded=without)
     return None
 
 
-async def _item(context: Invocation, session: str, name: str) -> str:
+async def _resolve_item(context: Invocation, session: str, name: str) -> str:
     """Resolve `name` to a skill that the session's agent can use, or to the ID of a memory."""
     skills = await context.engine.skills.list(Path(context.engine.session(session).folder))
-    if skill := next((one for one in skills if name in (one.name, one.key)), None):
+    if skill := next((row for row in skills if name in (row.name, row.key)), None):
         return skill.name
     try:
         return (await context.engine.memory.show(name)).listed.memory.id

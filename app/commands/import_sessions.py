@@ -10,47 +10,52 @@ from core.exchange.session_importer import SessionImportResult
 
 
 async def import_sessions(context: Invocation) -> int:
-    typed = context.args
-    if typed.found:
-        return await _found(context)
-    if not typed.files:
+    args = context.args
+    if args.found:
+        return await _list_transcripts(context)
+    if not args.files:
         do = "Name a file, or list the transcripts on this computer with --found."
         context.out.print_error(ErrorDetails("There is nothing to import.", "", do))
         return USAGE
     code = DONE
-    for name in typed.files:
+    for name in args.files:
         path = context.path(name)
         try:
-            brought = await context.engine.exchange.import_file(path)
+            result = await context.engine.exchange.import_file(path)
         except Problem as problem:
             context.out.print_error(problem.details)
             code = FAILED
         else:
-            _tell(context, path, brought)
+            _print_import(context, path, result)
     await context.engine.exchange.index_backlog()
     return code
 
 
-def _tell(context: Invocation, path: Path, brought: SessionImportResult) -> None:
+def _print_import(context: Invocation, path: Path, result: SessionImportResult) -> None:
     if context.args.json:
-        plain = {"file": str(path), "agent": brought.agent, "sessions": brought.sessions, "added": brought.added_events}
+        plain = {"file": str(path), "agent": result.agent, "sessions": result.sessions, "added": result.added_events}
         context.out.write_json(plain)
         return
-    for name in brought.sessions if brought.added_events else brought.sessions[:1]:
+    for name in result.sessions if result.added_events else result.sessions[:1]:
         row = context.engine.session(name)
-        what = f"{row.steps:,} steps, {row.tokens:,} tokens" if brought.added_events else "nothing new"
-        context.out.write(f"{name}  {brought.agent}  {'  ' * row.depth}{row.title}  ({what})")
+        figures = f"{row.steps:,} steps, {row.tokens:,} tokens" if result.added_events else "nothing new"
+        context.out.write(f"{name}  {result.agent}  {'  ' * row.depth}{row.title}  ({figures})")
 
 
-async def _found(context: Invocation) -> int:
-    found = list(await context.engine.exchange.find_transcripts(Path.home()))
-    for each in found:
-        when = datetime.fromtimestamp(each.modified_at).astimezone()
+async def _list_transcripts(context: Invocation) -> int:
+    transcripts = list(await context.engine.exchange.find_transcripts(Path.home()))
+    for transcript in transcripts:
+        when = datetime.fromtimestamp(transcript.modified_at).astimezone()
         if context.args.json:
-            plain = {"agent": each.agent, "file": str(each.path), "size": each.size, "changed": when.isoformat()}
+            plain = {
+                "agent": transcript.agent,
+                "file": str(transcript.path),
+                "size": transcript.size,
+                "changed": when.isoformat(),
+            }
             context.out.write_json(plain)
         else:
-            context.out.write(f"{each.agent:14} {when:%Y-%m-%d %H:%M} {each.size:>12,}  {each.path}")
-    if not found and not context.args.json:
+            context.out.write(f"{transcript.agent:14} {when:%Y-%m-%d %H:%M} {transcript.size:>12,}  {transcript.path}")
+    if not transcripts and not context.args.json:
         context.out.write("No transcripts of other agents on this computer.")
     return DONE

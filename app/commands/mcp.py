@@ -33,110 +33,100 @@ async def _list(context: Invocation) -> int:
         off = "" if server.enabled else "  (disabled)"
         context.out.write(f"{server.name}{off}  {server_location(server)}")
         for tool in server.tools:
-            _tell_tool(context, server.name, tool)
+            _print_tool(context, server.name, tool)
     if not servers and not context.args.json:
         context.out.write("No MCP servers. Add one: journeyman mcp add NAME PROGRAM [ARGS...]")
     return DONE
 
 
 async def _add(context: Invocation) -> int:
-    typed = context.args
-    given = (
-        *(McpVariable(name=name, value=f"${{{name}}}" if value is None else value) for name, value in typed.env),
-        *(McpVariable(name=name, value=value) for name, value in typed.header),
-        *(McpVariable(name=name) for name in typed.key),
+    args = context.args
+    variables = (
+        *(McpVariable(name=name, value=f"${{{name}}}" if value is None else value) for name, value in args.env),
+        *(McpVariable(name=name, value=value) for name, value in args.header),
+        *(McpVariable(name=name) for name in args.key),
     )
-    far = typed.program.startswith(("http://", "https://"))
-    at = (
-        {"url": typed.program, "allow_http": typed.allow_http}
-        if far
-        else {"command": typed.program, "args": tuple(typed.args)}
-    )
-    server = McpServerSettings(name=typed.name, variables=given, **at)
-    keys = dict(zip(typed.key, typed.given, strict=False))
-    return _print_look(context, await context.engine.mcp_servers.add(server, keys), ADDED_TEXT, new=True)
+    if args.program.startswith(("http://", "https://")):
+        server = McpServerSettings(name=args.name, variables=variables, url=args.program, allow_http=args.allow_http)
+    else:
+        server = McpServerSettings(name=args.name, variables=variables, command=args.program, args=tuple(args.args))
+    keys = dict(zip(args.key, args.given, strict=False))
+    return _print_test(context, await context.engine.mcp_servers.add(server, keys), ADDED_TEXT, new=True)
 
 
 async def _import(context: Invocation) -> int:
     """Add each server in a file. If one does not start, the others are still added."""
-    typed, code = context.args, DONE
-    found = [
-        one for one in parse_servers(read_text_argument(context, typed.file)) if typed.only in ("", one.server.name)
+    args, code = context.args, DONE
+    imported = [
+        entry for entry in parse_servers(read_text_argument(context, args.file)) if args.only in ("", entry.server.name)
     ]
-    if not found:
-        raise Problem(f"There is no server {typed.only!r} in {typed.file}.", "", "Leave out --only to add all of them.")
-    for one in found:
-        code = (
-            _print_look(
-                context,
-                await context.engine.mcp_servers.add(
-                    one.server, one.secrets, allow_missing_secrets=bool(one.missing_secrets)
-                ),
-                ADDED_TEXT,
-                new=True,
-            )
-            or code
+    if not imported:
+        raise Problem(f"There is no server {args.only!r} in {args.file}.", "", "Leave out --only to add all of them.")
+    for entry in imported:
+        result = await context.engine.mcp_servers.add(
+            entry.server, entry.secrets, allow_missing_secrets=bool(entry.missing_secrets)
         )
-        for name in one.missing_secrets:
-            context.out.write(f"It needs a key: journeyman mcp key {one.server.name} {name}")
+        code = _print_test(context, result, ADDED_TEXT, new=True) or code
+        for name in entry.missing_secrets:
+            context.out.write(f"It needs a key: journeyman mcp key {entry.server.name} {name}")
     return code
 
 
 async def _key(context: Invocation) -> int:
-    typed = context.args
-    kept = await context.engine.mcp_servers.set_secret(typed.name, typed.what, (typed.given or [""])[0])
-    if kept.error:
-        context.out.print_error(kept.error)
-    stays = "in the keyring" if kept.source == "keyring" else "until Journeyman exits"
-    context.out.write(f"{typed.what} of {typed.name} is kept {stays}.")
-    return FAILED if kept.error else DONE
+    args = context.args
+    stored = await context.engine.mcp_servers.set_secret(args.name, args.what, (args.given or [""])[0])
+    if stored.error:
+        context.out.print_error(stored.error)
+    location = "in the keyring" if stored.source == "keyring" else "until Journeyman exits"
+    context.out.write(f"{args.what} of {args.name} is kept {location}.")
+    return FAILED if stored.error else DONE
 
 
 async def _test(context: Invocation) -> int:
-    look = await context.engine.mcp_servers.test(context.args.name)
-    same = "{} works, and its tools are as you accepted them."
-    do = f"Calls of the changed tools are refused until you accept them: journeyman mcp accept {look.name}"
-    return _print_look(context, look, do if look.changed else same)
+    result = await context.engine.mcp_servers.test(context.args.name)
+    unchanged_text = "{} works, and its tools are as you accepted them."
+    changed_text = f"Calls of the changed tools are refused until you accept them: journeyman mcp accept {result.name}"
+    return _print_test(context, result, changed_text if result.changed else unchanged_text)
 
 
 async def _accept(context: Invocation) -> int:
-    look = await context.engine.mcp_servers.accept(context.args.name)
-    return _print_look(context, look, "Accepted the tools of {} as they are now.")
+    result = await context.engine.mcp_servers.accept(context.args.name)
+    return _print_test(context, result, "Accepted the tools of {} as they are now.")
 
 
-def _print_look(context: Invocation, look: McpTestResult, end: str, *, new: bool = False) -> int:
+def _print_test(context: Invocation, result: McpTestResult, end: str, *, new: bool = False) -> int:
     """Print a server's tools, how they changed unless it is `new`, and the line `end`. Return an exit code."""
     out = context.out
     if context.args.json:
-        out.write_json(asdict(look))
-        return FAILED if look.error else DONE
-    if look.error:
-        out.print_error(look.error)
+        out.write_json(asdict(result))
+        return FAILED if result.error else DONE
+    if result.error:
+        out.print_error(result.error)
         return FAILED
-    out.write(f"{look.name}: {plural(len(look.tools), 'tool')}, protocol {look.protocol_version}")
-    for tool in look.tools:
-        _tell_tool(context, look.name, tool)
-    for name, difference in () if new else look.changed:
+    out.write(f"{result.name}: {plural(len(result.tools), 'tool')}, protocol {result.protocol_version}")
+    for tool in result.tools:
+        _print_tool(context, result.name, tool)
+    for name, diff in () if new else result.changed:
         out.write(f"Changed: {visible_name(name)}")
-        out.write("\n".join(f"    {line}" for line in difference.splitlines()))
-    out.write(end.format(look.name))
+        out.write("\n".join(f"    {line}" for line in diff.splitlines()))
+    out.write(end.format(result.name))
     return DONE
 
 
-def _tell_tool(context: Invocation, server: str, tool: McpToolSettings) -> None:
-    words = " ".join(tool.description.split())
-    shown = words if len(words) <= LINE else words[: LINE - 1] + "…"
+def _print_tool(context: Invocation, server: str, tool: McpToolSettings) -> None:
+    description = " ".join(tool.description.split())
+    summary = description if len(description) <= LINE else description[: LINE - 1] + "…"
     why = tool_rejection(tool)
     off = f"  (not offered: {why})" if why else "" if tool.enabled else "  (disabled)"
-    context.out.write(f"  {visible_name(mcp_tool_name(server, tool.name))}{off}  {shown}")
+    context.out.write(f"  {visible_name(mcp_tool_name(server, tool.name))}{off}  {summary}")
 
 
 async def _switch(context: Invocation) -> int:
-    typed = context.args
-    on = typed.action == "enable"
-    await context.engine.mcp_servers.set_enabled(typed.name, typed.tool, on)
-    what = f"{typed.tool} of {typed.name}" if typed.tool else typed.name
-    context.out.write(f"{'Enabled' if on else 'Disabled'} {what}.")
+    args = context.args
+    enabled = args.action == "enable"
+    await context.engine.mcp_servers.set_enabled(args.name, args.tool, enabled)
+    target = f"{args.tool} of {args.name}" if args.tool else args.name
+    context.out.write(f"{'Enabled' if enabled else 'Disabled'} {target}.")
     return DONE
 
 

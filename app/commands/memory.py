@@ -23,132 +23,137 @@ async def memory(context: Invocation) -> int:
 
 
 async def _list(context: Invocation) -> None:
-    typed = context.args
-    standing: MemoryStatus | None = None if typed.all else "archived" if typed.archived else "active"
-    reach, place = _scope(context) if typed.folder or typed.agent else ("", "")
-    session = context.engine.session(typed.session).id if typed.session else ""
-    found = await context.engine.memory.list_memories(
-        kind=typed.kind or None, status=standing, session=session, scope=reach, place=place, limit=typed.limit or -1
+    args = context.args
+    status: MemoryStatus | None = None if args.all else "archived" if args.archived else "active"
+    scope, scope_id = _scope(context) if args.folder or args.agent else ("", "")
+    session = context.engine.session(args.session).id if args.session else ""
+    memories = await context.engine.memory.list_memories(
+        kind=args.kind or None, status=status, session=session, scope=scope, place=scope_id, limit=args.limit or -1
     )
-    _tell(context, found, "No memories. Add one: journeyman memory add 'The user likes short answers.'")
+    _print_memories(context, memories, "No memories. Add one: journeyman memory add 'The user likes short answers.'")
 
 
 async def _search(context: Invocation) -> None:
     folder = str((context.folder / context.args.folder).resolve()) if context.args.folder else ""
-    found = await context.engine.memory.find(context.args.text, folder=folder, limit=context.args.limit or 50)
-    _tell(context, found, "No memories match.")
+    memories = await context.engine.memory.find(context.args.text, folder=folder, limit=context.args.limit or 50)
+    _print_memories(context, memories, "No memories match.")
 
 
 async def _add(context: Invocation) -> None:
-    typed = context.args
-    parts = {name: getattr(typed, name) for name in ("when", "do", "what", "why", "instead") if getattr(typed, name)}
-    reach, place = _scope(context)
-    kept = await context.engine.memory.add(typed.text, typed.kind or "knowledge", scope=reach, place=place, parts=parts)
-    _tell_kept(context, kept)
+    args = context.args
+    parts = {name: getattr(args, name) for name in ("when", "do", "what", "why", "instead") if getattr(args, name)}
+    scope, scope_id = _scope(context)
+    memories, kind = context.engine.memory, args.kind
+    result = await memories.add(args.text, kind or "knowledge", scope=scope, place=scope_id, parts=parts)
+    _print_saved(context, result)
 
 
 async def _show(context: Invocation) -> None:
-    shown = await context.engine.memory.show(context.args.memory)
-    out, one = context.out, shown.listed
+    details = await context.engine.memory.show(context.args.memory)
+    out, listing = context.out, details.listed
     if context.args.json:
-        plain = dataclasses.asdict(shown) | {"changes": [_plain_change(change) for change in shown.changes]}
-        out.write_json(plain | {"listed": _plain(one)})
+        plain = dataclasses.asdict(details) | {"changes": [_plain_change(change) for change in details.changes]}
+        out.write_json(plain | {"listed": _plain(listing)})
         return
-    out.write(_line(one))
-    said = one.memory.content
+    out.write(_memory_line(listing))
+    content = listing.memory.content
     for name, text in (
-        ("for", f"{said.scope} {said.scope_id}".strip()),
-        *said.fields.items(),
-        ("around", said.context),
+        ("for", f"{content.scope} {content.scope_id}".strip()),
+        *content.fields.items(),
+        ("around", content.context),
     ):
-        if text and text not in said.text:
+        if text and text not in content.text:
             out.write(f"  {name}: {text}")
-    origin = f"{one.memory.author}" + (f", session {one.memory.session}" if one.memory.session else "")
+    origin = f"{listing.memory.author}" + (f", session {listing.memory.session}" if listing.memory.session else "")
     out.write(
-        f"  from: {origin}, {_day(one.memory.created_at)}; learned {one.memory.evidence} ×;"
-        f" confidence {said.confidence:.0%}"
+        f"  from: {origin}, {_day(listing.memory.created_at)}; learned {listing.memory.evidence} ×;"
+        f" confidence {content.confidence:.0%}"
     )
-    ahead = ", ".join(f"{left:.2f} in {days} days" for days, left in shown.forecast[1:])
-    out.write(f"  relevance: {one.relevance:.2f} now; {ahead} if it is not used")
-    told = shown.outcomes_used.runs + shown.outcomes_unused.runs
-    went = f"with it {_share(shown.outcomes_used)}; received but not used {_share(shown.outcomes_unused)}"
-    out.write(f"  used in {shown.outcomes_used.runs} of {plural(told, 'run')} that received it; {went}")
-    for link in shown.conflicts:
+    forecast = ", ".join(f"{relevance:.2f} in {days} days" for days, relevance in details.forecast[1:])
+    out.write(f"  relevance: {listing.relevance:.2f} now; {forecast} if it is not used")
+    received_runs = details.outcomes_used.runs + details.outcomes_unused.runs
+    used, unused = _rating_text(details.outcomes_used), _rating_text(details.outcomes_unused)
+    out.write(
+        f"  used in {details.outcomes_used.runs} of {plural(received_runs, 'run')} that received it;"
+        f" with it {used}; received but not used {unused}"
+    )
+    for link in details.conflicts:
         out.write(f"  contradicts: {link.id}  {link.content.text}")
-    for change in shown.changes:
-        out.write(f"  {change.number:3}  {_day(change.at)}  {_change(change)}")
-    for use in shown.uses[:10]:
-        used, went = "used" if use.used else "received", f", {use.run_rating}" if use.run_rating else ""
-        out.write(f"       {_day(use.at)}  {used} in session {use.session}, run {use.run}{went}")
+    for change in details.changes:
+        out.write(f"  {change.number:3}  {_day(change.at)}  {_change_text(change)}")
+    for use in details.uses[:10]:
+        verb = "used" if use.used else "received"
+        rating = f", {use.run_rating}" if use.run_rating else ""
+        out.write(f"       {_day(use.at)}  {verb} in session {use.session}, run {use.run}{rating}")
 
 
 async def _edit(context: Invocation) -> None:
-    typed = context.args
-    reach: MemoryScope | None = None
-    place = ""
-    if typed.folder or typed.agent or typed.session or typed.everywhere:
-        reach, place = _scope(context)
-    if not (typed.text or typed.kind or reach):
+    args = context.args
+    scope: MemoryScope | None = None
+    scope_id = ""
+    if args.folder or args.agent or args.session or args.everywhere:
+        scope, scope_id = _scope(context)
+    if not (args.text or args.kind or scope):
         raise Problem("There is nothing to change.", "", "Give a new TEXT, --kind, or a scope such as --folder.")
     edited = await context.engine.memory.edit(
-        typed.memory, typed.text or "", base=typed.base, kind=typed.kind or None, scope=reach, place=place
+        args.memory, args.text or "", base=args.base, kind=args.kind or None, scope=scope, place=scope_id
     )
-    _say(context, "Changed", edited)
+    _print_change(context, "Changed", edited)
 
 
 async def _pin(context: Invocation) -> None:
     pin = context.args.action == "pin"
-    _say(context, "Pinned" if pin else "Unpinned", await context.engine.memory.pin(context.args.memory, pin))
+    _print_change(context, "Pinned" if pin else "Unpinned", await context.engine.memory.pin(context.args.memory, pin))
 
 
 async def _forget(context: Invocation) -> None:
-    typed, engine = context.args, context.engine
-    if typed.session or typed.folder:
-        folder = str((context.folder / typed.folder).resolve()) if typed.folder else ""
-        session = engine.session(typed.session).id if typed.session else ""
-        gone = await (engine.memory.forget_session(session) if session else engine.memory.forget_folder(folder))
-        count = len(gone.proposals) - len(gone.skills)
-        rejected = f" Rejected {plural(count, 'open proposal')}." if count else ""
-        kept = "Kept what you wrote yourself."
-        forgot = f"Forgot {len(gone.memories)} {'memory' if len(gone.memories) == 1 else 'memories'}."
-        context.out.write(f"{forgot}{rejected} {kept}" + _back(gone.memories))
-        for one in gone.skills:
-            context.out.write(_undone_skill_text(one))
+    args, engine = context.args, context.engine
+    if args.session or args.folder:
+        folder = str((context.folder / args.folder).resolve()) if args.folder else ""
+        session = engine.session(args.session).id if args.session else ""
+        forgotten = await (engine.memory.forget_session(session) if session else engine.memory.forget_folder(folder))
+        count = len(forgotten.proposals) - len(forgotten.skills)
+        rejected_text = f" Rejected {plural(count, 'open proposal')}." if count else ""
+        kept_text = "Kept what you wrote yourself."
+        forgotten_text = f"Forgot {len(forgotten.memories)} {'memory' if len(forgotten.memories) == 1 else 'memories'}."
+        context.out.write(f"{forgotten_text}{rejected_text} {kept_text}" + _restore_hint(forgotten.memories))
+        for skill in forgotten.skills:
+            context.out.write(_undone_skill_text(skill))
         return
-    if not typed.memory:
+    if not args.memory:
         raise Problem("There is nothing to forget.", "", "Name a memory, or give --session or --folder.")
-    if typed.permanently:
-        await engine.memory.erase(typed.memory)
+    if args.permanently:
+        await engine.memory.erase(args.memory)
         context.out.write("Permanently forgotten.")
         return
-    _say(context, "Forgot", await engine.memory.forget(typed.memory))
+    _print_change(context, "Forgot", await engine.memory.forget(args.memory))
 
 
 async def _restore(context: Invocation) -> None:
-    _say(context, "Restored", await context.engine.memory.restore(context.args.memory))
+    _print_change(context, "Restored", await context.engine.memory.restore(context.args.memory))
 
 
 async def _archive(context: Invocation) -> None:
-    _say(context, "Archived", await context.engine.memory.archive(context.args.memory))
+    _print_change(context, "Archived", await context.engine.memory.archive(context.args.memory))
 
 
 async def _undo(context: Invocation) -> None:
-    typed, memory = context.args, context.engine.memory
-    changes = await memory.changes(typed.memory)
-    left = await memory.undo(typed.memory, typed.change)
-    if left is not None:
-        _say(context, "Undone", left)
+    args, memory = context.args, context.engine.memory
+    changes = await memory.changes(args.memory)
+    remaining = await memory.undo(args.memory, args.change)
+    if remaining is not None:
+        _print_change(context, "Undone", remaining)
         return
-    back = f"journeyman memory undo {changes[0].memory} --change {len(changes) + 1}"
-    context.out.write(f"Undone. The memory no longer exists. Redo with: {back}")
+    redo_command = f"journeyman memory undo {changes[0].memory} --change {len(changes) + 1}"
+    context.out.write(f"Undone. The memory no longer exists. Redo with: {redo_command}")
 
 
 async def _tidy(context: Invocation) -> None:
-    done = await context.engine.memory.tidy()
-    count = len(done.archived)
-    context.out.write(f"Archived {count} {'memory' if count == 1 else 'memories'}." + _back(done.archived))
-    if done.proposed:
-        context.out.write(f"Made {plural(len(done.proposed), 'proposal')}: journeyman proposals")
+    result = await context.engine.memory.tidy()
+    count = len(result.archived)
+    context.out.write(f"Archived {count} {'memory' if count == 1 else 'memories'}." + _restore_hint(result.archived))
+    if result.proposed:
+        context.out.write(f"Made {plural(len(result.proposed), 'proposal')}: journeyman proposals")
 
 
 async def _log(context: Invocation) -> None:
@@ -157,12 +162,12 @@ async def _log(context: Invocation) -> None:
         context.out.write("Nothing was learned yet.")
     for day in days:
         if context.args.json:
-            learned = [_plain_memory(one) for one in day.learned]
+            learned = [_plain_memory(item) for item in day.learned]
             context.out.write_json({"day": day.day, "learned": learned, "runs": day.runs})
             continue
         context.out.write(f"{day.day}  learned {len(day.learned)}, noted {plural(day.runs, 'run')}")
-        for one in day.learned:
-            context.out.write(f"  {one.id}  {one.content.kind}: {one.content.text}  ({one.author})")
+        for item in day.learned:
+            context.out.write(f"  {item.id}  {item.content.kind}: {item.content.text}  ({item.author})")
 
 
 async def _export(context: Invocation) -> None:
@@ -179,12 +184,12 @@ async def _export(context: Invocation) -> None:
 
 
 async def _import(context: Invocation) -> None:
-    reach, place = _scope(context)
+    scope, scope_id = _scope(context)
     for name in context.args.files:
-        found = await context.engine.memory.import_file(context.folder / name, scope=reach, place=place)
-        new, waiting = sum(kept.did == "created" for kept in found.saved), len(found.proposed)
-        asked = f" {plural(waiting, 'proposal')} to decide on: journeyman proposals." if waiting else ""
-        context.out.write(f"{name}: {new} new, {len(found.saved) - new} already known.{asked}")
+        result = await context.engine.memory.import_file(context.folder / name, scope=scope, place=scope_id)
+        new, proposed = sum(saved.did == "created" for saved in result.saved), len(result.proposed)
+        proposals_text = f" {plural(proposed, 'proposal')} to decide on: journeyman proposals." if proposed else ""
+        context.out.write(f"{name}: {new} new, {len(result.saved) - new} already known.{proposals_text}")
 
 
 ACTIONS = {
@@ -196,72 +201,73 @@ ACTIONS = {
 
 def _scope(context: Invocation) -> tuple[MemoryScope, str]:
     """Return the scope in the arguments with its folder, agent or session. The default is everywhere."""
-    typed = context.args
-    if typed.folder:
-        return "folder", str((context.folder / typed.folder).resolve())
-    if getattr(typed, "agent", ""):
-        return "agent", typed.agent
-    if getattr(typed, "session", ""):
-        return "session", context.engine.session(typed.session).id
+    args = context.args
+    if args.folder:
+        return "folder", str((context.folder / args.folder).resolve())
+    if getattr(args, "agent", ""):
+        return "agent", args.agent
+    if getattr(args, "session", ""):
+        return "session", context.engine.session(args.session).id
     return "everywhere", ""
 
 
-def _tell(context: Invocation, found: list[MemoryListing], empty: str) -> None:
-    for one in found:
+def _print_memories(context: Invocation, memories: list[MemoryListing], empty: str) -> None:
+    for listing in memories:
         if context.args.json:
-            context.out.write_json(_plain(one))
+            context.out.write_json(_plain(listing))
         else:
-            context.out.write(_line(one))
-    if not found and not context.args.json:
+            context.out.write(_memory_line(listing))
+    if not memories and not context.args.json:
         context.out.write(empty)
 
 
-def _tell_kept(context: Invocation, kept: SaveResult) -> None:
+def _print_saved(context: Invocation, result: SaveResult) -> None:
     if context.args.json:
-        others = [other.id for other in kept.conflicts]
-        context.out.write_json(_plain_memory(kept.memory) | {"action": kept.did, "contradicts": others})
+        conflicts = [other.id for other in result.conflicts]
+        context.out.write_json(_plain_memory(result.memory) | {"action": result.did, "contradicts": conflicts})
         return
-    known = f"Already known, learned {kept.memory.evidence} times now"
-    context.out.write(f"{'Added' if kept.did == 'created' else known}: {kept.memory.id}  {kept.memory.content.text}")
-    for other in kept.conflicts:
+    memory = result.memory
+    known_text = f"Already known, learned {memory.evidence} times now"
+    context.out.write(f"{'Added' if result.did == 'created' else known_text}: {memory.id}  {memory.content.text}")
+    for other in result.conflicts:
         context.out.write(f"It contradicts {other.id}: {other.content.text}")
         context.out.write(f"Forget the one that is wrong: journeyman memory forget {other.id}")
 
 
-def _say(context: Invocation, did: str, memory: Memory) -> None:
-    context.out.write(f"{did}: {memory.id}  {memory.content.text}")
+def _print_change(context: Invocation, action: str, memory: Memory) -> None:
+    context.out.write(f"{action}: {memory.id}  {memory.content.text}")
 
 
-def _line(one: MemoryListing) -> str:
-    memory = one.memory
-    standing = "" if memory.status == "active" else f", {memory.status}"
+def _memory_line(listing: MemoryListing) -> str:
+    memory = listing.memory
+    status = "" if memory.status == "active" else f", {memory.status}"
     pinned = ", pinned" if memory.pinned else ""
-    place = f", {memory.content.scope} {memory.content.scope_id}" if memory.content.scope_id else ""
-    fits = f"  [{one.score:.2f} {one.match_reason}]" if one.score else ""
-    return f"{memory.id}  {memory.content.kind}: {memory.content.text}  ({one.state}{pinned}{standing}{place}){fits}"
+    scope = f", {memory.content.scope} {memory.content.scope_id}" if memory.content.scope_id else ""
+    match = f"  [{listing.score:.2f} {listing.match_reason}]" if listing.score else ""
+    return f"{memory.id}  {memory.content.kind}: {memory.content.text}  ({listing.state}{pinned}{status}{scope}){match}"
 
 
-def _share(share: RunOutcomes) -> str:
+def _rating_text(share: RunOutcomes) -> str:
     return f"{share.good} of {share.rated} rated runs were good" if share.rated else "no rated runs"
 
 
-def _change(change: MemoryChange) -> str:
-    named = {"undone": f"undid change {change.undoes}", "conflict_found": f"linked to {change.related_memory}"}
-    words = named.get(change.action, change.action)
-    said = f": {change.content.text}" if change.content else ""
-    why = f" ({change.reason})" if change.reason else ""
-    return f"{change.author} {words}{said}{why}"
+def _change_text(change: MemoryChange) -> str:
+    descriptions = {"undone": f"undid change {change.undoes}", "conflict_found": f"linked to {change.related_memory}"}
+    action = descriptions.get(change.action, change.action)
+    text = f": {change.content.text}" if change.content else ""
+    reason = f" ({change.reason})" if change.reason else ""
+    return f"{change.author} {action}{text}{reason}"
 
 
-def _back(gone: Sequence[str]) -> str:
-    rest = f", and the same for {', '.join(gone[1:])}" if gone[1:] else ""
-    return f" Restore with: journeyman memory restore {gone[0]}{rest}" if gone else ""
+def _restore_hint(forgotten: Sequence[str]) -> str:
+    further = f", and the same for {', '.join(forgotten[1:])}" if forgotten[1:] else ""
+    return f" Restore with: journeyman memory restore {forgotten[0]}{further}" if forgotten else ""
 
 
-def _undone_skill_text(gone: Proposal) -> str:
+def _undone_skill_text(proposal: Proposal) -> str:
     """Describe how a skill was undone because its source was forgotten, with the command that restores it."""
-    key, _, number = gone.result.partition(" ")
-    if gone.action == "create":
+    key, _, number = proposal.result.partition(" ")
+    if proposal.action == "create":
         return f"Archived the skill {key}. Restore with: journeyman skills unarchive {key}"
     return f"Reverted version {number} of the skill {key}. Restore with: journeyman skills restore {key} {number}"
 
@@ -270,9 +276,9 @@ def _day(at: int) -> str:
     return datetime.fromtimestamp(at / SECOND).astimezone().strftime("%Y-%m-%d")
 
 
-def _plain(one: MemoryListing) -> dict[str, Any]:
-    score = {"score": one.score, "match_reason": one.match_reason} if one.score else {}
-    return _plain_memory(one.memory) | {"relevance": round(one.relevance, 4), "state": one.state} | score
+def _plain(listing: MemoryListing) -> dict[str, Any]:
+    score = {"score": listing.score, "match_reason": listing.match_reason} if listing.score else {}
+    return _plain_memory(listing.memory) | {"relevance": round(listing.relevance, 4), "state": listing.state} | score
 
 
 def _plain_memory(memory: Memory) -> dict[str, Any]:

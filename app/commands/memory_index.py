@@ -15,52 +15,52 @@ PROGRESS_EVERY = 200  # number of memories between two lines of progress
 
 async def memory_index(context: Invocation) -> None:
     """Enable, disable or build the index, and print its status."""
-    do = context.args.do
-    if do == "enable":
+    action = context.args.do
+    if action == "enable":
         await _enable(context)
-    elif do == "disable":
+    elif action == "disable":
         context.engine.settings.change(embedding_model="")
         context.out.write("Semantic search is disabled: memories are found by keywords alone.")
         return
-    elif do == "build":
+    elif action == "build":
         await _build(context)
-    _tell(context, await context.engine.memory.semantic_search_status())
+    _print_status(context, await context.engine.memory.semantic_search_status())
 
 
 async def _enable(context: Invocation) -> None:
     """Set the embedding model. If it cannot be used, restore the previous setting and raise the Problem."""
     settings = context.engine.settings
-    before, typed = settings.current.embedding_model, context.args.model
+    previous_model, folder = settings.current.embedding_model, context.args.model
     settings.change(
-        embedding_model=str((context.folder / typed).expanduser().resolve()) if typed else PACKAGE, memory=True
+        embedding_model=str((context.folder / folder).expanduser().resolve()) if folder else PACKAGE, memory=True
     )
-    found = await context.engine.memory.semantic_search_status()
-    if found.error:
-        settings.change(embedding_model=before)
-        raise Problem.from_details(found.error)
+    status = await context.engine.memory.semantic_search_status()
+    if status.error:
+        settings.change(embedding_model=previous_model)
+        raise Problem.from_details(status.error)
 
 
 async def _build(context: Invocation) -> None:
-    told = 0
+    last_reported = 0
 
-    def tell(made: int) -> None:
-        nonlocal told
-        if made >= told + PROGRESS_EVERY:
-            told = made
-            context.out.write_error(f"{made:,} memories indexed")
+    def tell(count: int) -> None:
+        nonlocal last_reported
+        if count >= last_reported + PROGRESS_EVERY:
+            last_reported = count
+            context.out.write_error(f"{count:,} memories indexed")
 
     await context.engine.memory.embed_missing(tell)
 
 
-def _tell(context: Invocation, found: SemanticSearchStatus) -> None:
+def _print_status(context: Invocation, status: SemanticSearchStatus) -> None:
     if context.args.json:
-        context.out.write_json(asdict(found))
-    elif not found.model:
+        context.out.write_json(asdict(status))
+    elif not status.model:
         context.out.write(DISABLED_TEXT)
-    elif found.error:
-        raise Problem.from_details(found.error)
+    elif status.error:
+        raise Problem.from_details(status.error)
     else:
-        context.out.write(f"{found.model}: {found.embedded:,} of {found.memories:,} memories indexed.")
-        if found.embedded < found.memories:
-            rest = "An open window indexes the rest; without one: journeyman memory index build"
-            context.out.write(f"The others are found by their words. {rest}")
+        context.out.write(f"{status.model}: {status.embedded:,} of {status.memories:,} memories indexed.")
+        if status.embedded < status.memories:
+            hint = "An open window indexes the rest; without one: journeyman memory index build"
+            context.out.write(f"The others are found by their words. {hint}")

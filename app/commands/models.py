@@ -25,36 +25,37 @@ def reachable_providers(overview: ProvidersOverview) -> list[ProviderRow]:
 
 
 async def _list(context: Invocation) -> int:
-    found = await context.engine.providers_overview(fresh=True)
+    overview = await context.engine.providers_overview(fresh=True)
     if context.args.json:
-        for row in found.providers:
+        for row in overview.providers:
             context.out.write_json({"kind": "provider", **asdict(row)})
-        rest = {name: value for name, value in asdict(found).items() if name != "providers"}
-        context.out.write_json({"kind": "models", **rest})
+        defaults = {name: value for name, value in asdict(overview).items() if name != "providers"}
+        context.out.write_json({"kind": "models", **defaults})
         return DONE
     write = context.out.write
-    there = reachable_providers(found)
-    for row in there:
-        _tell(row, write)
-    others = [row for row in found.providers if row not in there]
-    local = [f"{row.name} ({row.url})" for row in others if not row.needs_key]
+    available = reachable_providers(overview)
+    for row in available:
+        _print_provider(row, write)
+    unavailable = [row for row in overview.providers if row not in available]
+    local = [f"{row.name} ({row.url})" for row in unavailable if not row.needs_key]
     if local:
         write(f"Not running here: {', '.join(local)}")
-    if far := [row.name for row in others if row.needs_key]:
-        write(f"No API key: {', '.join(far)}. Set one: journeyman models key NAME")
-    write(f"New sessions use: {found.model or 'no model; choose one: journeyman models use PROVIDER/MODEL'}")
-    write(f"Keyring: {found.keyring or 'none'}")
-    if found.keyring_error:
-        write(f"  {found.keyring_error}")
-    write(f"Prices per 1M tokens: from the provider, else as of {found.prices_date} ({found.prices_source}).")
-    if found.proxy:
-        write(f"Proxy: {found.proxy}")
-    if found.unused_proxy:
-        write(f"The environment names a proxy, which is not used. Use it: journeyman models proxy {found.unused_proxy}")
+    if without_key := [row.name for row in unavailable if row.needs_key]:
+        write(f"No API key: {', '.join(without_key)}. Set one: journeyman models key NAME")
+    write(f"New sessions use: {overview.model or 'no model; choose one: journeyman models use PROVIDER/MODEL'}")
+    write(f"Keyring: {overview.keyring or 'none'}")
+    if overview.keyring_error:
+        write(f"  {overview.keyring_error}")
+    write(f"Prices per 1M tokens: from the provider, else as of {overview.prices_date} ({overview.prices_source}).")
+    if overview.proxy:
+        write(f"Proxy: {overview.proxy}")
+    if overview.unused_proxy:
+        hint = f"Use it: journeyman models proxy {overview.unused_proxy}"
+        write(f"The environment names a proxy, which is not used. {hint}")
     return DONE
 
 
-def _tell(row: ProviderRow, write: Callable[[str], None]) -> None:
+def _print_provider(row: ProviderRow, write: Callable[[str], None]) -> None:
     key = f"API key: {row.key_from}" if row.key_from else "no API key needed" if not row.needs_key else "no API key"
     write(f"{row.name}  {row.url}  ({row.api_format}; {key})")
     if row.error:
@@ -79,9 +80,9 @@ def _figures(model: ModelRow) -> str:
 
 
 async def _add(context: Invocation) -> int:
-    typed = context.args
+    args = context.args
     added = await context.engine.providers.add(
-        typed.name, typed.url, typed.api, allow_http=typed.allow_http, variable=typed.api_key_env
+        args.name, args.url, args.api, allow_http=args.allow_http, variable=args.api_key_env
     )
     context.out.write(f"Added {added.name} at {added.url}. If it needs an API key: journeyman models key {added.name}")
     return DONE
@@ -94,52 +95,52 @@ async def _remove(context: Invocation) -> int:
 
 
 async def _test(context: Invocation) -> int:
-    trial = await context.engine.test_model(context.args.model)
+    check = await context.engine.test_model(context.args.model)
     if context.args.json:
-        context.out.write_json(asdict(trial))
+        context.out.write_json(asdict(check))
     else:
-        _tell_trial(trial, context)
-    return FAILED if trial.error else DONE
+        _print_check(check, context)
+    return FAILED if check.error else DONE
 
 
-def _tell_trial(trial: ModelCheck, context: Invocation) -> None:
+def _print_check(check: ModelCheck, context: Invocation) -> None:
     out = context.out
-    if trial.error:
-        out.print_error(trial.error)
+    if check.error:
+        out.print_error(check.error)
         return
-    first = f"first token after {trial.first_token_s:.2f} s, " if trial.first_token_s is not None else ""
-    out.write(f"{trial.model} works: {first}complete after {trial.total_s or 0:.2f} s.")
+    first_token_text = f"first token after {check.first_token_s:.2f} s, " if check.first_token_s is not None else ""
+    out.write(f"{check.model} works: {first_token_text}complete after {check.total_s or 0:.2f} s.")
     streams = {True: "yes", False: "no, the reply came in one piece", None: "unknown: the reply was empty"}
     tools = {True: "yes", False: "no", None: "unknown"}
-    out.write(f"  Streams: {streams[trial.streams]}")
-    why = f" ({trial.tools_error.message} {trial.tools_error.cause})" if trial.tools_error else ""
-    out.write(f"  Calls tools: {tools[trial.tools]}{why}")
-    out.write(f"  Cost: {'unknown' if trial.cost is None else f'${trial.cost:.6f}'}")
-    out.write(f"  Reply: {trial.reply[:200] or '(empty)'}")
+    out.write(f"  Streams: {streams[check.streams]}")
+    why = f" ({check.tools_error.message} {check.tools_error.cause})" if check.tools_error else ""
+    out.write(f"  Calls tools: {tools[check.tools]}{why}")
+    out.write(f"  Cost: {'unknown' if check.cost is None else f'${check.cost:.6f}'}")
+    out.write(f"  Reply: {check.reply[:200] or '(empty)'}")
 
 
 async def _key(context: Invocation) -> int:
-    typed, providers = context.args, context.engine.providers
-    if typed.forget:
-        there = await providers.remove_api_key(typed.name)
-        context.out.write(f"Deleted the API key of {typed.name}." if there else f"{typed.name} had no API key.")
+    args, providers = context.args, context.engine.providers
+    if args.forget:
+        existed = await providers.remove_api_key(args.name)
+        context.out.write(f"Deleted the API key of {args.name}." if existed else f"{args.name} had no API key.")
         return DONE
-    kept = await providers.set_api_key(typed.name, typed.given[0], save=not typed.session)
-    if kept.error:
-        context.out.print_error(kept.error)
-    where = "in the keyring" if kept.source == "keyring" else "until Journeyman exits"
-    context.out.write(f"The API key of {typed.name} is kept {where}.")
-    return FAILED if kept.error else DONE
+    stored = await providers.set_api_key(args.name, args.given[0], save=not args.session)
+    if stored.error:
+        context.out.print_error(stored.error)
+    location = "in the keyring" if stored.source == "keyring" else "until Journeyman exits"
+    context.out.write(f"The API key of {args.name} is kept {location}.")
+    return FAILED if stored.error else DONE
 
 
 async def _use(context: Invocation) -> int:
-    typed = context.args
-    if typed.session:
-        row = context.engine.session(typed.session)
-        await context.engine.choose_model(row.id, typed.model, effort=typed.effort)
-        context.out.write(f"“{row.title}” uses {typed.model} from now on.")
+    args = context.args
+    if args.session:
+        row = context.engine.session(args.session)
+        await context.engine.choose_model(row.id, args.model, effort=args.effort)
+        context.out.write(f"“{row.title}” uses {args.model} from now on.")
         return DONE
-    if typed.effort:
+    if args.effort:
         raise Problem("--effort needs --session.", "", "Name a session, or leave --effort out.")
     context.engine.providers.check(context.args.model)
     context.engine.settings.change(model=context.args.model)

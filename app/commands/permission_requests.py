@@ -36,63 +36,63 @@ def approval(request: PermissionRequest, scope: RuleScope, number: int) -> tuple
 
     `number` selects an option as numbered by `pending`; 0 selects by `scope` instead.
     """
-    offered = request_options(request)
-    if number and not 1 <= number <= len(offered):
+    options = request_options(request)
+    if number and not 1 <= number <= len(options):
         raise Problem(
-            f"There is no option {number}.", "", f"Choose from 1 to {len(offered)}; see `journeyman pending`."
+            f"There is no option {number}.", "", f"Choose from 1 to {len(options)}; see `journeyman pending`."
         )
     if request.options:
-        return _option(request, scope, number), "once", ()
-    names = [each for each, _ in offered]
-    scope = names[number - 1] if number else scope
-    if scope not in names:
+        return _option_id(request, scope, number), "once", ()
+    scopes = [offered_scope for offered_scope, _ in options]
+    scope = scopes[number - 1] if number else scope
+    if scope not in scopes:
         do = "Approve it without --scope."
         raise Problem("This request can only be approved once.", "Its effects cannot be undone, or vary.", do)
     return "", scope, () if scope == "once" else request.patterns
 
 
-def _option(request: PermissionRequest, scope: RuleScope, number: int) -> str:
+def _option_id(request: PermissionRequest, scope: RuleScope, number: int) -> str:
     """Return the ID of an external agent's option: that with this number or, for 0, the first that fits the scope."""
     if number:
         return request.options[number - 1].id
-    fitting = [option.id for option in request.options if option.allows and option.persistent == (scope != "once")]
-    if not fitting:
+    matches = [option.id for option in request.options if option.allows and option.persistent == (scope != "once")]
+    if not matches:
         do = "Choose one with --option N; see `journeyman pending`."
         raise Problem("The agent offers no such option.", f"It offers {len(request.options)} of its own.", do)
-    return fitting[0]
+    return matches[0]
 
 
-def print_request(out: Output, waiting: PendingPermissionRequest) -> None:
+def print_request(out: Output, pending: PendingPermissionRequest) -> None:
     """Print a request with its full arguments, and the commands to approve or deny it."""
-    request = waiting.request
-    asker = f"{_exact(request.subagent)} asks: " if request.subagent else ""
-    out.write(f"? {asker}Allow {_exact(request.tool)}: {_exact(request.object)}")
-    for name, value in json.loads(waiting.arguments or "{}").items():
-        words = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-        if words != request.object:
-            out.write(f"  {_exact(name)}: {_exact(words)}")
-    out.write(f"  {_exact(request.reason)}")
+    request = pending.request
+    asker = f"{_escape(request.subagent)} asks: " if request.subagent else ""
+    out.write(f"? {asker}Allow {_escape(request.tool)}: {_escape(request.object)}")
+    for name, value in json.loads(pending.arguments or "{}").items():
+        text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        if text != request.object:
+            out.write(f"  {_escape(name)}: {_escape(text)}")
+    out.write(f"  {_escape(request.reason)}")
     if request.untrusted_sources:
-        out.write(f"  The run has read untrusted content: {_exact(', '.join(request.untrusted_sources))}")
+        out.write(f"  The run has read untrusted content: {_escape(', '.join(request.untrusted_sources))}")
     if request.access == "execute":
-        out.write(f"  In {_exact(request.cwd)}; sandbox: {request.sandbox_level}")
-    for place, (_, label) in enumerate(request_options(request), 1):
-        out.write(f"  {place}  {_exact(label)}")
+        out.write(f"  In {_escape(request.cwd)}; sandbox: {request.sandbox_level}")
+    for number, (_, label) in enumerate(request_options(request), 1):
+        out.write(f"  {number}  {_escape(label)}")
     out.write(f"Decide with: journeyman approve {request.id} [--option N], or: journeyman deny {request.id}")
 
 
-def _exact(text: str) -> str:
+def _escape(text: str) -> str:
     """Show a text exactly, its further lines indented, so that it cannot imitate a line of the request."""
     return visible_exactly(text).replace("\n", INDENT)
 
 
-def request_json(row: SessionRow, waiting: PendingPermissionRequest) -> dict[str, Any]:
+def request_json(row: SessionRow, pending: PendingPermissionRequest) -> dict[str, Any]:
     """Return a request as the object that `pending --json` prints."""
-    plain = dataclasses.asdict(waiting.request)
-    labels = [{"label": label, "scope": scope} for scope, label in request_options(waiting.request)]
+    plain = dataclasses.asdict(pending.request)
+    labels = [{"label": label, "scope": scope} for scope, label in request_options(pending.request)]
     more = {
-        "arguments": json.loads(waiting.arguments or "{}"),
+        "arguments": json.loads(pending.arguments or "{}"),
         "options": labels,
-        "requested_at": iso_time(waiting.requested_at),
+        "requested_at": iso_time(pending.requested_at),
     }
     return {"kind": "permission", "session": row.id, "title": row.title, **plain, **more}

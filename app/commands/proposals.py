@@ -12,59 +12,57 @@ from core.memory.approval import proposal_reasons
 
 
 async def proposals(context: Invocation) -> int:
-    typed, tray = context.args, context.engine.proposals
-    if typed.action == "list":
-        found = tray.list(None if typed.all else "pending", typed.of)
-        for each in found:
-            _tell(context, each)
-        if not found and not typed.json:
-            context.out.write("No proposals." if typed.all else "No pending proposals.")
+    args, queue = context.args, context.engine.proposals
+    if args.action == "list":
+        listed = queue.list(None if args.all else "pending", args.of)
+        for proposal in listed:
+            _print_proposal(context, proposal)
+        if not listed and not args.json:
+            context.out.write("No proposals." if args.all else "No pending proposals.")
         return DONE
-    if typed.action == "show":
-        _show(context, tray.get(typed.proposal))
+    if args.action == "show":
+        _show(context, queue.get(args.proposal))
         return DONE
-    if typed.action == "keep":
-        text = None if typed.text is None else read_text_argument(context, typed.text)
-        done = await tray.accept(typed.proposal, text)
+    if args.action == "keep":
+        text = None if args.text is None else read_text_argument(context, args.text)
+        decided = await queue.accept(args.proposal, text)
     else:
-        done = await (tray.reject if typed.action == "reject" else tray.undo)(typed.proposal)
-    made = f": {done.result}" if done.state == "accepted" and done.result else ""
-    context.out.write(f"{done.id} is {done.state}{made}.")
+        decided = await (queue.reject if args.action == "reject" else queue.undo)(args.proposal)
+    result = f": {decided.result}" if decided.state == "accepted" and decided.result else ""
+    context.out.write(f"{decided.id} is {decided.state}{result}.")
     return DONE
 
 
-def _tell(context: Invocation, each: Proposal) -> None:
+def _print_proposal(context: Invocation, proposal: Proposal) -> None:
     if context.args.json:
-        context.out.write_json(_plain(each))
+        context.out.write_json(_plain(proposal))
         return
-    untrusted = (
-        "  after reading untrusted content: " + ", ".join(each.untrusted_sources) if each.untrusted_sources else ""
-    )
-    state = "" if each.state == "pending" else f" [{each.state}]"
-    text = (
-        f" “{' '.join(each.text.split())}”" if each.target_kind == "memory" else ""
-    )  # the text of a skill is too long for a line
-    named = " ".join(filter(None, (each.target_kind, each.target)))
-    context.out.write(f"{each.id}  {each.action} {named}{text}{state}  {each.reason}{untrusted}")
+    sources = ", ".join(proposal.untrusted_sources)
+    untrusted = f"  after reading untrusted content: {sources}" if sources else ""
+    state = "" if proposal.state == "pending" else f" [{proposal.state}]"
+    # The text of a skill is too long for a line.
+    text = f" “{' '.join(proposal.text.split())}”" if proposal.target_kind == "memory" else ""
+    target = " ".join(filter(None, (proposal.target_kind, proposal.target)))
+    context.out.write(f"{proposal.id}  {proposal.action} {target}{text}{state}  {proposal.reason}{untrusted}")
 
 
-def _show(context: Invocation, each: Proposal) -> None:
-    before = context.engine.proposals.current_text(each.id)
+def _show(context: Invocation, proposal: Proposal) -> None:
+    before = context.engine.proposals.current_text(proposal.id)
     if context.args.json:
-        context.out.write_json(_plain(each) | {"before": before})
+        context.out.write_json(_plain(proposal) | {"before": before})
         return
-    _tell(context, each)
-    if each.session:
-        rows = f", step {', '.join(map(str, each.steps))}" if each.steps else ""
-        context.out.write(f"from session {each.session}{rows}, by the {each.author}")
-    for reason in proposal_reasons(each) if each.target_kind == "memory" else ():
+    _print_proposal(context, proposal)
+    if proposal.session:
+        rows = f", step {', '.join(map(str, proposal.steps))}" if proposal.steps else ""
+        context.out.write(f"from session {proposal.session}{rows}, by the {proposal.author}")
+    for reason in proposal_reasons(proposal) if proposal.target_kind == "memory" else ():
         context.out.write(f"needs your decision: {reason}")
-    if each.text:
-        print_diff(context, before or "", each.text)
+    if proposal.text:
+        print_diff(context, before or "", proposal.text)
 
 
-def _plain(each: Proposal) -> dict[str, object]:
-    return asdict(each) | {
-        "created_at": iso_time(each.created_at),
-        "resolved_at": iso_time(each.resolved_at) if each.resolved_at else None,
+def _plain(proposal: Proposal) -> dict[str, object]:
+    return asdict(proposal) | {
+        "created_at": iso_time(proposal.created_at),
+        "resolved_at": iso_time(proposal.resolved_at) if proposal.resolved_at else None,
     }

@@ -10,9 +10,9 @@ RATINGS: dict[str, Literal["up", "down", ""]] = {"good": "up", "bad": "down", "n
 
 
 async def rate(context: Invocation) -> int:
-    typed = context.args
-    session = find_session_id(context.engine, typed.session)
-    rating = RATINGS[typed.rating]
-    run = await context.engine.history.rate(session, rating, run=typed.run, note=typed.note, tags=tuple(typed.tag))
-    context.out.write(f"Rated run {run} of {session}: {typed.rating}.")
+    args = context.args
+    session = find_session_id(context.engine, args.session)
+    rating = RATINGS[args.rating]
+    run = await context.engine.history.rate(session, rating, run=args.run, note=args.note, tags=tuple(args.tag))
+    context.out.write(f"Rated run {run} of {session}: {args.rating}.")
     return DONE

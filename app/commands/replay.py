@@ -26,22 +26,22 @@ LONGEST_S = 5.0  # longest pause between two events with --speed; in the run, th
 STEPS = (UserMessage, RequestSent, CallStarted, CallRefused, QuestionAsked)
 
 
-def replay(home: Path, typed: argparse.Namespace, out: Output) -> int:
-    reader = _reader(home, out)
+def replay(home: Path, args: argparse.Namespace, out: Output) -> int:
+    reader = _open_reader(home, out)
     try:
-        found = reader.sessions_starting_with(typed.session) if typed.session else []
-        if len(found) != 1:
-            why = f"{len(found)} sessions have such an ID." if found else ""
-            raise Problem(f"There is no session {typed.session!r}.", why, "List them with `journeyman sessions`.")
+        matches = reader.sessions_starting_with(args.session) if args.session else []
+        if len(matches) != 1:
+            why = f"{len(matches)} sessions have such an ID." if matches else ""
+            raise Problem(f"There is no session {args.session!r}.", why, "List them with `journeyman sessions`.")
         with tempfile.TemporaryDirectory(prefix="journeyman-replay-") as folder, asyncio.Runner() as runner:
-            pace = _step(out) if typed.step else _pace(typed.speed)
-            done = runner.run(play(reader, found[0].id, Path(folder), _Printer(typed.json, out, reader), pace))
+            pace = _wait_for_enter(out) if args.step else _wait_as_recorded(args.speed)
+            result = runner.run(play(reader, matches[0].id, Path(folder), _Printer(args.json, out, reader), pace))
     finally:
         reader.close()
-    return _sum_up(done, typed, out)
+    return _print_result(result, args, out)
 
 
-def _reader(home: Path, out: Output) -> Reader:
+def _open_reader(home: Path, out: Output) -> Reader:
     """Open the database for reading. If no process has it open, open it for writing first, to run migrations."""
     path = data_folder.database_path(home)
     if not path.exists():
@@ -49,7 +49,7 @@ def _reader(home: Path, out: Output) -> Reader:
     lock, frozen = DataFolderLock(data_folder.lock_path(home)), False
     if lock.acquire():
         try:
-            frozen = _opened_once(home, out)
+            frozen = _migrate(home, out)
         finally:
             lock.release()
     try:
@@ -58,7 +58,7 @@ def _reader(home: Path, out: Output) -> Reader:
         raise Problem("The database cannot be read.", f"{error}.", "Run `journeyman doctor`.") from error
 
 
-def _opened_once(home: Path, out: Output) -> bool:
+def _migrate(home: Path, out: Output) -> bool:
     """Open and close the database, which runs migrations; return whether it is read-only and has no WAL to read."""
     opened = open_data_folder(home)
     for note in opened.warnings:
@@ -76,50 +76,51 @@ class _Printer:
         self._out = out
         self._reader = reader
 
-    def __call__(self, told: JournalUpdate) -> None:
-        event = told.entry.event
+    def __call__(self, update: JournalUpdate) -> None:
+        event = update.entry.event
         if self._json:
-            self._out.write_json(event_json(told.entry, self._reader.blob))
+            self._out.write_json(event_json(update.entry, self._reader.blob))
             return
         if isinstance(event, UserMessage | Replied) and event.text.head:
             text = event.text
-            words = self._reader.blob(text.blob).decode("utf-8", "replace") if text.blob else text.head
-            self._out.write(f"You: {words}" if isinstance(event, UserMessage) else words)
-        for step in told.steps:
+            content = self._reader.blob(text.blob).decode("utf-8", "replace") if text.blob else text.head
+            self._out.write(f"You: {content}" if isinstance(event, UserMessage) else content)
+        for step in update.steps:
             if step.number and step.status not in OPEN_STATUSES:
                 self._out.write(step_line(step))
 
 
-def _pace(speed: float) -> BeforeEvent:
+def _wait_as_recorded(speed: float) -> BeforeEvent:
     """Return a function that waits as long as the run took between two events, divided by `speed`; 0 means no wait."""
-    before = 0
+    previous_at = 0
 
     async def wait(entry: EventRecord) -> None:
-        nonlocal before
-        if speed and before:
-            await asyncio.sleep(min(LONGEST_S, (entry.at - before) / SECOND / speed))
-        before = entry.at
+        nonlocal previous_at
+        if speed and previous_at:
+            await asyncio.sleep(min(LONGEST_S, (entry.at - previous_at) / SECOND / speed))
+        previous_at = entry.at
 
     return wait
 
 
-def _step(out: Output) -> BeforeEvent:
+def _wait_for_enter(out: Output) -> BeforeEvent:
     """Return a function that waits for Enter before each step, until standard input ends."""
-    listening = True
+    is_open = True
 
     async def wait(entry: EventRecord) -> None:
-        nonlocal listening
-        if listening and isinstance(entry.event, STEPS):
+        nonlocal is_open
+        if is_open and isinstance(entry.event, STEPS):
             out.write_error("Press Enter for the next step")
-            listening = bool(await asyncio.to_thread(sys.stdin.readline))
+            is_open = bool(await asyncio.to_thread(sys.stdin.readline))
 
     return wait
 
 
-def _sum_up(done: ReplayResult, typed: argparse.Namespace, out: Output) -> int:
-    made, given = done.regenerated.total(), done.injected.total()
-    if not typed.json:
-        out.write(f"Replayed {made + given} events: {made} made by the engine, {given} supplied to it.")
-    for seq in done.differing:
+def _print_result(result: ReplayResult, args: argparse.Namespace, out: Output) -> int:
+    regenerated, supplied = result.regenerated.total(), result.injected.total()
+    if not args.json:
+        sums = f"{regenerated} made by the engine, {supplied} supplied to it"
+        out.write(f"Replayed {regenerated + supplied} events: {sums}.")
+    for seq in result.differing:
         out.write_error(f"Event {seq}: this version of Journeyman would have written something else.")
-    return FAILED if done.differing else DONE
+    return FAILED if result.differing else DONE

@@ -21,53 +21,53 @@ ACTIONS = {
 
 
 async def rewind(context: Invocation) -> int:
-    typed, history = context.args, context.engine.history
-    session = find_session_id(context.engine, typed.session)
-    if typed.undo:
-        made = await history.plan_undo(session, typed.force)
+    args, history = context.args, context.engine.history
+    session = find_session_id(context.engine, args.session)
+    if args.undo:
+        plan = await history.plan_undo(session, args.force)
     else:
-        made = await history.plan_rewind(
-            session, await history.last_seq_of_step(session, typed.to) if typed.to else 1, typed.force
+        plan = await history.plan_rewind(
+            session, await history.last_seq_of_step(session, args.to) if args.to else 1, args.force
         )
-    unknown = sorted(set(typed.force) - {file.path for file in made.files})
+    unknown = sorted(set(args.force) - {file.path for file in plan.files})
     if unknown:
-        what = f"{visible_name(unknown[0])} is not one of the files."
-        raise Problem(what, "The agent has not changed it since that step.", "List them with --dry-run.")
-    _tell_plan(context, made)
-    if typed.dry_run:
+        message = f"{visible_name(unknown[0])} is not one of the files."
+        raise Problem(message, "The agent has not changed it since that step.", "List them with --dry-run.")
+    _print_plan(context, plan)
+    if args.dry_run:
         return DONE
-    done = await history.rewind(session, made)
-    if not typed.json:
+    result = await history.rewind(session, plan)
+    if not args.json:
         context.out.write(
-            f"Reverted {plural(len(done.files), 'file')}, left {len(done.skipped)}."
-            if made.files
+            f"Reverted {plural(len(result.files), 'file')}, left {len(result.skipped)}."
+            if plan.files
             else "Nothing to revert."
         )
-        if done.files and not typed.undo:
+        if result.files and not args.undo:
             context.out.write(f"Undo with: journeyman rewind {session} --undo")
-    return FAILED if done.skipped else DONE
+    return FAILED if result.skipped else DONE
 
 
-def _tell_plan(context: Invocation, made: RewindPlan) -> None:
-    for file in made.files:
+def _print_plan(context: Invocation, plan: RewindPlan) -> None:
+    for file in plan.files:
         if context.args.json:
             context.out.write_json(asdict(file))
         else:
             context.out.write(_file_line(file))
     if context.args.json:
-        for name in made.unsaved:
+        for name in plan.unsaved:
             context.out.write_json({"path": name, "action": "unrestorable"})
         return
-    _tell_list(
+    _print_names(
         context,
         "These files were changed too, but their earlier contents are not kept, so they stay as they are:",
-        made.unsaved,
+        plan.unsaved,
     )
-    ran = "These commands ran since; their effects beyond the files above are not reverted:"
-    _tell_list(context, ran, made.commands)
+    commands_title = "These commands ran since; their effects beyond the files above are not reverted:"
+    _print_names(context, commands_title, plan.commands)
 
 
-def _tell_list(context: Invocation, title: str, names: tuple[str, ...]) -> None:
+def _print_names(context: Invocation, title: str, names: tuple[str, ...]) -> None:
     if names:
         context.out.write(title)
     for name in names:
@@ -76,5 +76,5 @@ def _tell_list(context: Invocation, title: str, names: tuple[str, ...]) -> None:
 
 def _file_line(file: FilePlan) -> str:
     figures = f"+{file.added} −{file.removed}" if file.added or file.removed else ""
-    rest = "  ".join(part for part in (figures, file.reason) if part)
-    return f"{ACTIONS[file.action]:10} {visible_name(file.path)}" + (f"  ({rest})" if rest else "")
+    details = "  ".join(part for part in (figures, file.reason) if part)
+    return f"{ACTIONS[file.action]:10} {visible_name(file.path)}" + (f"  ({details})" if details else "")

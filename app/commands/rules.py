@@ -20,58 +20,60 @@ from core.engine.policy.secret_files import matching_files, secret_files
 
 async def rules(context: Invocation) -> int:
     if context.args.action == "test":
-        typed = context.args
-        return await print_decision(context, typed.command_line, context.folder / typed.folder, typed.mode)
+        args = context.args
+        return await print_decision(context, args.command_line, context.folder / args.folder, args.mode)
     if context.args.action == "revoke":
-        said = await context.rules.revoke(context.args.rule)
-        context.out.write(f"Revoked: {said}")
+        description = await context.rules.revoke(context.args.rule)
+        context.out.write(f"Revoked: {description}")
         return DONE
-    found = context.rules.read()
-    if found.rules is None:
-        assert found.error is not None
-        context.out.print_error(found.error)
+    rule_set = context.rules.read()
+    if rule_set.rules is None:
+        assert rule_set.error is not None
+        context.out.print_error(rule_set.error)
         return FAILED
-    if not found.rules and not context.args.json:
+    if not rule_set.rules and not context.args.json:
         context.out.write("No saved rules.")
-    for rule in found.rules:
+    for rule in rule_set.rules:
         if context.args.json:
             context.out.write_json(dataclasses.asdict(rule) | {"created_at": iso_time(rule.created_at)})
         else:
-            context.out.write(_line(rule))
+            context.out.write(_rule_line(rule))
     return DONE
 
 
-def _line(rule: PermissionRule) -> str:
-    when = datetime.fromtimestamp(rule.created_at / SECOND).astimezone().strftime("%Y-%m-%d")
-    where = {"always": "everywhere", "folder": rule.scope_id, "run": f"run {rule.scope_id}", "once": ""}[rule.scope]
+def _rule_line(rule: PermissionRule) -> str:
+    date = datetime.fromtimestamp(rule.created_at / SECOND).astimezone().strftime("%Y-%m-%d")
+    scope = {"always": "everywhere", "folder": rule.scope_id, "run": f"run {rule.scope_id}", "once": ""}[rule.scope]
     source = f"{rule.author}, session {rule.session}" if rule.session else rule.author
-    return f"{rule.id}  {rule.description}  ({where}; {source}, {when})"
+    return f"{rule.id}  {rule.description}  ({scope}; {source}, {date})"
 
 
 async def print_decision(context: Invocation, command: str, folder: Path, mode: Mode = DEFAULT_MODE) -> int:
     """Print whether a new session in this folder could run a command, and why. The command is not executed."""
     if not command.strip():
         raise Problem("There is no command to test.", "", "Give one: journeyman rules test 'git push'")
-    where = _real(folder)
-    walls = await context.engine.sandbox_status()
-    facts = PolicyContext(
+    workspace = _resolved(folder)
+    sandbox = await context.engine.sandbox_status()
+    policy_context = PolicyContext(
         "",
         "",
-        where,
-        _real(context.data_folder),
-        walls.level,
-        expand=partial(matching_files, Path(where)),
-        secret_files=partial(secret_files, Path(where)),
+        workspace,
+        _resolved(context.data_folder),
+        sandbox.level,
+        expand=partial(matching_files, Path(workspace)),
+        secret_files=partial(secret_files, Path(workspace)),
     )
     call = ProposedCall("", "run", command, "execute", canonical_json({"command": command}), (command,))
-    told = _decision_json(evaluate_call(call, mode, context.rules.read().rules, (), facts))
+    decision = _decision_json(evaluate_call(call, mode, context.rules.read().rules, (), policy_context))
     if context.args.json:
-        where_and_how = {"command": command, "folder": where, "mode": mode, "sandbox": walls.level}
-        context.out.write_json(where_and_how | told | {"sandbox_off": walls.disabled.message if walls.disabled else ""})
+        conditions = {"command": command, "folder": workspace, "mode": mode, "sandbox": sandbox.level}
+        sandbox_off = sandbox.disabled.message if sandbox.disabled else ""
+        context.out.write_json(conditions | decision | {"sandbox_off": sandbox_off})
         return DONE
-    context.out.write(f"{told['decision']}: {told['reason']}" + (f" [{told['rule_id']}]" if told["rule_id"] else ""))
-    if walls.disabled:
-        context.out.write(f"Every command asks on this computer: {walls.disabled.message} {walls.disabled.fix}")
+    rule = f" [{decision['rule_id']}]" if decision["rule_id"] else ""
+    context.out.write(f"{decision['decision']}: {decision['reason']}{rule}")
+    if sandbox.disabled:
+        context.out.write(f"Every command asks on this computer: {sandbox.disabled.message} {sandbox.disabled.fix}")
     return DONE
 
 
@@ -90,7 +92,7 @@ def _decision_json(verdict: PolicyDecision) -> dict[str, Any]:
             }
 
 
-def _real(folder: Path) -> str:
+def _resolved(folder: Path) -> str:
     if not folder.is_dir():
         raise Problem(f"There is no folder {folder}.", "", "Name an existing folder.")
     return str(folder.resolve())

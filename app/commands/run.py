@@ -22,57 +22,57 @@ DEMO_TASK = "Write the letter to the landlord about the mould. My notes are in t
 
 
 async def run(context: Invocation) -> int:
-    typed, settings = context.args, context.engine.settings.current
-    script = read_text_argument(context, typed.script) if typed.script else ""
-    other = _external_agent(context)
-    model = SCRIPTED if typed.script else other or typed.model or settings.model
+    args, settings = context.args, context.engine.settings.current
+    script = read_text_argument(context, args.script) if args.script else ""
+    external_agent = _external_agent(context)
+    model = SCRIPTED if args.script else external_agent or args.model or settings.model
     if not model:
         raise Problem(
             "No model is set up.",
             "Neither --model nor the settings name one.",
             "List models with `journeyman models`, then use one with --model PROVIDER/MODEL, or try `journeyman demo`.",
         )
-    began = RunStarted(
+    run_started = RunStarted(
         model,
-        settings.max_turns if typed.max_turns is None else typed.max_turns,
+        settings.max_turns if args.max_turns is None else args.max_turns,
         Text(script),
         settings.max_minutes,
         settings.max_tokens,
-        settings.max_cost if typed.max_cost is None else typed.max_cost,
-        profile="" if other else typed.agent,
-        effort=typed.effort,
-        max_output_tokens=typed.max_output_tokens,
-        temperature=typed.temperature,
+        settings.max_cost if args.max_cost is None else args.max_cost,
+        profile="" if external_agent else args.agent,
+        effort=args.effort,
+        max_output_tokens=args.max_output_tokens,
+        temperature=args.temperature,
     )
-    task = typed.given[0] if typed.task == "-" else typed.task
-    return await _begin(context, task, context.folder / typed.folder, began)
+    task = args.given[0] if args.task == "-" else args.task
+    return await _begin(context, task, context.folder / args.folder, run_started)
 
 
 def _external_agent(context: Invocation) -> str:
     """Return the model name that selects the external agent in --agent; empty if --agent names a profile."""
-    named, engine = context.args.agent, context.engine
-    if not named or named in engine.profiles():
+    name, engine = context.args.agent, context.engine
+    if not name or name in engine.profiles():
         return ""
-    known = any(one.name == named for one in engine.external_agents.list())
-    return f"{AGENT_PREFIX}{named}" if known or " " in named or "/" in named else ""
+    is_configured = any(agent.name == name for agent in engine.external_agents.list())
+    return f"{AGENT_PREFIX}{name}" if is_configured or " " in name or "/" in name else ""
 
 
 async def demo(context: Invocation) -> int:
     turns = DEMO_TURNS if context.args.max_turns is None else context.args.max_turns
-    began = RunStarted(SCRIPTED, turns, Text(demo_script()))
-    return await _begin(context, DEMO_TASK, sample_folder(context.data_folder), began)
+    run_started = RunStarted(SCRIPTED, turns, Text(demo_script()))
+    return await _begin(context, DEMO_TASK, sample_folder(context.data_folder), run_started)
 
 
 async def resume(context: Invocation) -> int:
-    engine, typed = context.engine, context.args
-    session = _last_session(engine) if typed.last else find_session_id(engine, typed.session)
+    engine, args = context.engine, context.args
+    session = _last_session(engine) if args.last else find_session_id(engine, args.session)
     follower = RunFollower(context)
     try:
-        if typed.mode:
-            await engine.set_mode(session, typed.mode)
-        await engine.resume(session, typed.settle)
-        if typed.settle == "abort":
-            if not typed.json:
+        if args.mode:
+            await engine.set_mode(session, args.mode)
+        await engine.resume(session, args.settle)
+        if args.settle == "abort":
+            if not args.json:
                 context.out.write("Ended the run.")
             return DONE
         code = await follower.open_questions(session)
@@ -90,25 +90,25 @@ def _last_session(engine: Engine) -> str:
     return max(rows, key=lambda row: row.updated_at).id
 
 
-async def _begin(context: Invocation, task: str, folder: Path, began: RunStarted) -> int:
+async def _begin(context: Invocation, task: str, folder: Path, run_started: RunStarted) -> int:
     follower = RunFollower(context)
     try:
-        typed = context.args
-        began = replace(
-            began,
-            mode=typed.mode,
-            allow=tuple(typed.allow),
-            text_calls=getattr(typed, "text_calls", False),  # the demo has no such option
-            prompt_size=getattr(typed, "prompt_size", ""),
-            autonomy=typed.autonomy,
-            on_unanswered=typed.unanswered if typed.answer_timeout > 0 else "wait",
-            answer_timeout_minutes=typed.answer_timeout / 60,
+        args = context.args
+        run_started = replace(
+            run_started,
+            mode=args.mode,
+            allow=tuple(args.allow),
+            text_calls=getattr(args, "text_calls", False),  # the demo has no such option
+            prompt_size=getattr(args, "prompt_size", ""),
+            autonomy=args.autonomy,
+            on_unanswered=args.unanswered if args.answer_timeout > 0 else "wait",
+            answer_timeout_minutes=args.answer_timeout / 60,
         )
-        session = await context.engine.start(task, folder, began, worktree=getattr(typed, "worktree", False))
-        if not (typed.json or typed.quiet):
+        session = await context.engine.start(task, folder, run_started, worktree=getattr(args, "worktree", False))
+        if not (args.json or args.quiet):
             context.out.write(f"Session {session} in {context.engine.session(session).folder}")
         code = await follow_started(context, follower, session)
-        if not typed.quiet:
+        if not args.quiet:
             await print_kept_work(context, session)
         return code
     finally:
@@ -122,14 +122,14 @@ def demo_script() -> str:
 def sample_folder(home: Path) -> Path:
     """Make a new copy of the sample folder. Copies made for earlier demos are kept."""
     number = 1
-    while (place := home / "demo" / f"letters-{number}").exists():
+    while (folder := home / "demo" / f"letters-{number}").exists():
         number += 1
     with resources.as_file(resources.files("resources") / "demo" / "letters") as source:
         try:
-            shutil.copytree(source, place)
+            shutil.copytree(source, folder)
         except OSError as error:  # shutil.Error is an OSError whose argument is a list of errors
-            shutil.rmtree(place, ignore_errors=True)
+            shutil.rmtree(folder, ignore_errors=True)
             why = error.strerror or str(error.args[0][0][2])
             do = "Free some space there, or choose another data folder with --data-dir."
-            raise Problem(f"The sample folder {place} cannot be created.", why, do) from error
-    return place
+            raise Problem(f"The sample folder {folder} cannot be created.", why, do) from error
+    return folder

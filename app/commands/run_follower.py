@@ -39,41 +39,41 @@ class RunFollower:
 
     def __init__(self, context: Invocation) -> None:
         self._context = context
-        self._heard: asyncio.Queue[JournalUpdate | None] = asyncio.Queue()
+        self._updates: asyncio.Queue[JournalUpdate | None] = asyncio.Queue()
         self._answers: list[str] = list(context.args.answer)
         self._shown: set[str] = set()
-        self._most = 0.0
-        self._forget = context.engine.subscribe(self._heard.put_nowait)
+        self._cost_limit = 0.0
+        self._unsubscribe = context.engine.subscribe(self._updates.put_nowait)
 
     def close(self) -> None:
-        self._forget()
+        self._unsubscribe()
 
     async def follow(self, session: str) -> int:
         """Follow the current run of a session, and return its exit code. Cancellation stops the run."""
-        self._context.engine.call_when_idle(session, lambda: self._heard.put_nowait(None))
+        self._context.engine.call_when_idle(session, lambda: self._updates.put_nowait(None))
         try:
             code = await self._until_code(session)
         except asyncio.CancelledError:
             if self._context.engine.is_active(session):
                 await self._context.engine.stop(session)
             code = STOPPED
-        while not self._heard.empty():
-            if (told := self._heard.get_nowait()) and told.entry.session == session:
-                self._print(told)
+        while not self._updates.empty():
+            if (update := self._updates.get_nowait()) and update.entry.session == session:
+                self._print(update)
         return code
 
     async def _until_code(self, session: str) -> int:
-        while told := await self._heard.get():
-            own = told.entry.session == session
-            if own:
-                self._print(told)
-            if own or (isinstance(told.entry.event, ASKING) and self._is_below(told.session, session)):
-                code = await self._react(told)
+        while update := await self._updates.get():
+            is_own = update.entry.session == session
+            if is_own:
+                self._print(update)
+            if is_own or (isinstance(update.entry.event, ASKING) and self._is_subagent(update.session, session)):
+                code = await self._react(update)
                 if code is not None:
                     return code
         return FAILED  # the run ended without an end event, so the event log could not be written
 
-    def _is_below(self, row: SessionRow, session: str) -> bool:
+    def _is_subagent(self, row: SessionRow, session: str) -> bool:
         """Return whether a session is a sub-agent of another, at any depth."""
         while row.parent and row.parent != session:
             row = self._context.engine.session(row.parent)
@@ -82,7 +82,7 @@ class RunFollower:
     async def open_questions(self, session: str) -> int | None:
         """Handle the questions and requests that are already pending. Return an exit code, or None to continue."""
         for row, question in self._context.engine.open_questions():
-            if row.id == session or self._is_below(row, session):
+            if row.id == session or self._is_subagent(row, session):
                 code = await self._answer(row.id, question)
                 if code is not None:
                     return code
@@ -92,37 +92,37 @@ class RunFollower:
     async def _decide(self, session: str) -> int | None:
         """Print or deny the pending permission requests; return None when the run continues."""
         engine = self._context.engine
-        waiting = self._consents(session)
-        for row, each in waiting:
+        requests = self._pending_requests(session)
+        for row, pending in requests:
             if self._context.args.no_questions:
-                await engine.deny(each.request.id, NO_USER)
+                await engine.deny(pending.request.id, NO_USER)
             elif self._context.args.json:
-                await self._show(row.id, each.request.id)
+                await self._show(row.id, pending.request.id)
             else:
-                print_request(self._context.out, each)
-        for row, _ in waiting:
+                print_request(self._context.out, pending)
+        for row, _ in requests:
             await engine.await_hooks(row.id)
-        return WAITING if self._consents(session) else None
+        return WAITING if self._pending_requests(session) else None
 
-    def _consents(self, session: str) -> list[tuple[SessionRow, PendingPermissionRequest]]:
-        waiting = self._context.engine.permission_requests()
-        return [(row, each) for row, each in waiting if row.id == session or self._is_below(row, session)]
+    def _pending_requests(self, session: str) -> list[tuple[SessionRow, PendingPermissionRequest]]:
+        requests = self._context.engine.permission_requests()
+        return [(row, pending) for row, pending in requests if row.id == session or self._is_subagent(row, session)]
 
-    async def _react(self, told: JournalUpdate) -> int | None:
-        match told.entry.event:
-            case RunEnded(status=status, error=trouble):
-                if trouble:
-                    self._context.out.print_error(trouble)
-                return FAILED if self._ended_idle(told.entry) else BY_STATUS[status]
-            case RunPaused(error=trouble, reason=why):
-                self._tell_pause(why, trouble)
+    async def _react(self, update: JournalUpdate) -> int | None:
+        match update.entry.event:
+            case RunEnded(status=status, error=details):
+                if details:
+                    self._context.out.print_error(details)
+                return FAILED if self._ended_idle(update.entry) else BY_STATUS[status]
+            case RunPaused(error=details, reason=pause_reason):
+                self._print_pause(pause_reason, details)
                 return WAITING
             case RunInterrupted() | QuestionAnswerStarted():  # a question that is being answered does not expire
                 return WAITING
             case QuestionAsked(question=question):
-                return await self._answer(told.entry.session, question)
+                return await self._answer(update.entry.session, question)
             case PermissionRequested():
-                return await self._decide(told.entry.session)
+                return await self._decide(update.entry.session)
             case _:
                 return None
 
@@ -137,12 +137,12 @@ class RunFollower:
 
     async def _answer(self, session: str, question: Question) -> int | None:
         """Answer a question from the command line; return None when the run continues."""
-        engine, typed = self._context.engine, self._context.args
+        engine, args = self._context.engine, self._context.args
         if not self._is_open(question):
             return None  # already answered on the command line
         if self._answers:
             await engine.answer(question.id, answer_of(question, self._answers.pop(0)))
-        elif typed.no_questions:
+        elif args.no_questions:
             await engine.answer(question.id, Answer(declined=True))
         else:
             return await self._leave_open(session, question)
@@ -154,7 +154,7 @@ class RunFollower:
             await self._show(session, question.id)
         else:
             print_question(self._context, question)
-        if question.timeout_s and not await self._is_held(session, question.id):
+        if question.timeout_s and not await self._is_being_answered(session, question.id):
             return None
         await self._context.engine.await_hooks(session)
         return WAITING if self._is_open(question) else None
@@ -162,7 +162,7 @@ class RunFollower:
     def _is_open(self, question: Question) -> bool:
         return any(open_.id == question.id for _, open_ in self._context.engine.open_questions())
 
-    async def _is_held(self, session: str, name: str) -> bool:
+    async def _is_being_answered(self, session: str, name: str) -> bool:
         """Return whether the user has begun to answer a question elsewhere, which stops its timeout."""
         events = [entry.event async for entry in self._context.engine.events(session)]
         return any(isinstance(event, QuestionAnswerStarted) and event.question_id == name for event in events)
@@ -179,31 +179,31 @@ class RunFollower:
         self._shown.add(request_id(entry))
         self._context.out.write_json(event_json(entry, self._context.engine.read_blob))
 
-    def _tell_pause(self, why: str, trouble: ErrorDetails | None) -> None:
-        if trouble:
-            self._context.out.print_error(trouble)
+    def _print_pause(self, reason: str, details: ErrorDetails | None) -> None:
+        if details:
+            self._context.out.print_error(details)
         elif not self._context.args.json:
-            self._context.out.write(f"Paused: {why}.")
+            self._context.out.write(f"Paused: {reason}.")
 
-    def _print(self, told: JournalUpdate) -> None:
+    def _print(self, update: JournalUpdate) -> None:
         out = self._context.out
-        self._tell_unpriced(told.entry.event)
+        self._warn_unpriced(update.entry.event)
         if self._context.args.json:
-            self._print_entry(told.entry)
+            self._print_entry(update.entry)
             return
-        if isinstance(told.entry.event, Replied):
-            self._tell_reply(told.entry.event)
-        if isinstance(told.entry.event, RunStarted):
-            for guide in told.entry.event.instruction_files:
-                if guide.error:
-                    out.write(f"{guide.name}: {guide.error}")
-        for step in () if self._context.args.quiet else told.steps:
+        if isinstance(update.entry.event, Replied):
+            self._print_reply(update.entry.event)
+        if isinstance(update.entry.event, RunStarted):
+            for instructions in update.entry.event.instruction_files:
+                if instructions.error:
+                    out.write(f"{instructions.name}: {instructions.error}")
+        for step in () if self._context.args.quiet else update.steps:
             if step.number and step.status not in OPEN_STATUSES:
                 out.write(step_line(step))
-        if self._context.args.verbose and isinstance(told.entry.event, ToolReturned):
-            self._print_indented(told.entry.event.output)
+        if self._context.args.verbose and isinstance(update.entry.event, ToolReturned):
+            self._print_indented(update.entry.event.output)
 
-    def _tell_reply(self, reply: Replied) -> None:
+    def _print_reply(self, reply: Replied) -> None:
         if self._context.args.verbose and reply.reasoning.head:
             self._print_indented(reply.reasoning)
         if reply.text.head:
@@ -215,13 +215,13 @@ class RunFollower:
         for line in visible(strip_colors(self._context.engine.full_text(text))).split("\n"):
             self._context.out.write(f"       {line}")
 
-    def _tell_unpriced(self, event: SessionEvent) -> None:
+    def _warn_unpriced(self, event: SessionEvent) -> None:
         """Warn once that a cost limit has no effect. An external agent reports its cost only when it ends."""
         if isinstance(event, RunStarted):
-            self._most = 0.0 if event.model.startswith(AGENT_PREFIX) else event.max_cost
-        elif isinstance(event, Replied) and event.cost is None and self._most:
-            self._context.out.print_warning(UNKNOWN_PRICE.format(self._most))
-            self._most = 0.0
+            self._cost_limit = 0.0 if event.model.startswith(AGENT_PREFIX) else event.max_cost
+        elif isinstance(event, Replied) and event.cost is None and self._cost_limit:
+            self._context.out.print_warning(UNKNOWN_PRICE.format(self._cost_limit))
+            self._cost_limit = 0.0
 
 
 def request_id(entry: EventRecord) -> str:
@@ -237,8 +237,8 @@ def request_id(entry: EventRecord) -> str:
 
 def answer_of(question: Question, text: str) -> Answer:
     """Parse an answer: the option with this label or number, or else the text itself."""
-    for place, option in enumerate(question.options, 1):
-        if text.casefold() == option.label.casefold() or text == str(place):
+    for number, option in enumerate(question.options, 1):
+        if text.casefold() == option.label.casefold() or text == str(number):
             return Answer(option=option.label)
     return Answer(text=text)
 
@@ -249,13 +249,14 @@ def print_question(context: Invocation, question: Question) -> None:
     out.write(f"? {question.text}")
     if question.reason:
         out.write(f"  {question.reason}")
-    for number, part in enumerate(question.sub_questions, 1):
-        out.write(f"  Question {number}: {part.text}" + (" (choose any number)" if part.multi_select else ""))
-        for option in part.options:
+    for number, sub_question in enumerate(question.sub_questions, 1):
+        mark = " (choose any number)" if sub_question.multi_select else ""
+        out.write(f"  Question {number}: {sub_question.text}{mark}")
+        for option in sub_question.options:
             out.write(f"     {option.label}" + (f": {option.description}" if option.description else ""))
-    for place, option in enumerate(question.options, 1):
+    for position, option in enumerate(question.options, 1):
         mark = " (recommended)" if option.recommended else ""
-        out.write(f"  {place}  {option.label}{mark}" + (f": {option.description}" if option.description else ""))
+        out.write(f"  {position}  {option.label}{mark}" + (f": {option.description}" if option.description else ""))
     choice = "--option N" if question.options else "TEXT"
     lines = ", one line per question" if len(question.sub_questions) > 1 else ""
     out.write(f"Answer with: journeyman answer {question.id} {choice}{lines}")
@@ -263,10 +264,10 @@ def print_question(context: Invocation, question: Question) -> None:
 
 def step_line(step: Step) -> str:
     """Return a step as a line of text."""
-    marks = step.metrics
-    parts = [f"exit {marks['exit_code']}"] if "exit_code" in marks else []
-    if marks.get("files"):
-        parts.append(f"+{marks.get('added', 0)} −{marks.get('removed', 0)}")
+    metrics = step.metrics
+    parts = [f"exit {metrics['exit_code']}"] if "exit_code" in metrics else []
+    if metrics.get("files"):
+        parts.append(f"+{metrics.get('added', 0)} −{metrics.get('removed', 0)}")
     if step.status not in {"done", "completed"}:
         parts.append(step.status)
     parts.append(f"{(step.ended_at - step.started_at) / 1e6:.1f}s" if step.ended_at else "…")

@@ -19,8 +19,8 @@ async def schedule(context: Invocation) -> int:
     if action == "add":
         await _add(context)
     elif action == "remove":
-        gone = await context.engine.schedules.remove(context.args.schedule)
-        context.out.write(f"Removed {gone.id}: {gone.task}")
+        removed = await context.engine.schedules.remove(context.args.schedule)
+        context.out.write(f"Removed {removed.id}: {removed.task}")
     elif action == "watch":
         await _watch(context)
     else:
@@ -29,24 +29,24 @@ async def schedule(context: Invocation) -> int:
 
 
 async def _add(context: Invocation) -> None:
-    typed = context.args
-    script = read_text_argument(context, typed.script) if typed.script else ""
-    task = typed.given[0] if typed.task == "-" else typed.task
-    folder = (context.folder / typed.folder).resolve()
-    model = SCRIPTED if script else typed.model
-    made = await context.engine.schedules.add(
-        ScheduleRequest(task, folder, typed.at, typed.every, typed.missed, model, typed.mode, script, typed.worktree)
+    args = context.args
+    script = read_text_argument(context, args.script) if args.script else ""
+    task = args.given[0] if args.task == "-" else args.task
+    folder = (context.folder / args.folder).resolve()
+    model = SCRIPTED if script else args.model
+    schedule = await context.engine.schedules.add(
+        ScheduleRequest(task, folder, args.at, args.every, args.missed, model, args.mode, script, args.worktree)
     )
-    _tell(context, made)
-    _tell_watch(context)
+    _print_schedule(context, schedule)
+    _print_watch_hint(context)
 
 
 def _list(context: Invocation) -> None:
-    found = context.engine.schedules.all()
-    for each in found:
-        _tell(context, each)
-    if found:
-        _tell_watch(context)
+    schedules = context.engine.schedules.all()
+    for schedule in schedules:
+        _print_schedule(context, schedule)
+    if schedules:
+        _print_watch_hint(context)
     elif not context.args.json:
         context.out.write("No schedules.")
 
@@ -56,17 +56,17 @@ async def _watch(context: Invocation) -> None:
     if schedules.running:
         out.write("Another Journeyman watches the schedules already.")
         return
-    for each in schedules.all():
-        _tell(context, each)
+    for schedule in schedules.all():
+        _print_schedule(context, schedule)
 
-    def tell(met: DueResult) -> None:
+    def tell(result: DueResult) -> None:
         if context.args.json:
-            out.write_json({"session": met.session, **_plain(met.schedule)})
-        elif met.session:
-            out.write(f"{met.schedule.id} started session {met.session}: {met.schedule.task}")
+            out.write_json({"session": result.session, **_plain(result.schedule)})
+        elif result.session:
+            out.write(f"{result.schedule.id} started session {result.session}: {result.schedule.task}")
         else:
-            why = met.schedule.error or "The time was missed, and is skipped."
-            out.write(f"{met.schedule.id} did not start. {why}")
+            why = result.schedule.error or "The time was missed, and is skipped."
+            out.write(f"{result.schedule.id} did not start. {why}")
 
     def report(problem: Problem) -> None:
         out.print_error(problem.details)
@@ -74,27 +74,30 @@ async def _watch(context: Invocation) -> None:
     await schedules.run(tell, report)
 
 
-def _tell(context: Invocation, each: Schedule) -> None:
+def _print_schedule(context: Invocation, schedule: Schedule) -> None:
     if context.args.json:
-        context.out.write_json(_plain(each))
+        context.out.write_json(_plain(schedule))
         return
-    context.out.write(f"{each.id}  {describe_schedule(each)}  {each.task}")
-    late = "run once, late" if each.on_missed == "run" else "skipped"
-    where = f"a worktree of {each.folder}" if each.worktree else each.folder
-    context.out.write(f"      in {where}; a missed time is {late}")
-    if each.last_session:
-        context.out.write(f"      last session: {each.last_session}")
-    if each.missed_count:
-        context.out.write(f"      {plural(each.missed_count, 'time')} skipped since")
-    if each.error:
-        context.out.write(f"      {each.error}")
+    context.out.write(f"{schedule.id}  {describe_schedule(schedule)}  {schedule.task}")
+    missed_text = "run once, late" if schedule.on_missed == "run" else "skipped"
+    workspace = f"a worktree of {schedule.folder}" if schedule.worktree else schedule.folder
+    context.out.write(f"      in {workspace}; a missed time is {missed_text}")
+    if schedule.last_session:
+        context.out.write(f"      last session: {schedule.last_session}")
+    if schedule.missed_count:
+        context.out.write(f"      {plural(schedule.missed_count, 'time')} skipped since")
+    if schedule.error:
+        context.out.write(f"      {schedule.error}")
 
 
-def _tell_watch(context: Invocation) -> None:
+def _print_watch_hint(context: Invocation) -> None:
     if not context.engine.schedules.running and not context.args.json:
         context.out.write(NOT_WATCHED_TEXT)
 
 
-def _plain(each: Schedule) -> dict[str, object]:
-    plain = asdict(each) | {"first_due": iso_time(each.first_due), "due": iso_time(each.due) if each.due else ""}
+def _plain(schedule: Schedule) -> dict[str, object]:
+    plain = asdict(schedule) | {
+        "first_due": iso_time(schedule.first_due),
+        "due": iso_time(schedule.due) if schedule.due else "",
+    }
     return {name: value for name, value in plain.items() if name != "script"}

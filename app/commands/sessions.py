@@ -73,20 +73,22 @@ def session_json(row: SessionRow) -> dict[str, object]:
 
 async def _search(context: Invocation, text: str) -> int:
     """Print the sessions whose title or folder contains the text, and every event that contains its words."""
-    named = [row for row in context.engine.sessions() if text.casefold() in f"{row.title}\n{row.folder}".casefold()]
+    folded = text.casefold()
+    title_matches = [row for row in context.engine.sessions() if folded in f"{row.title}\n{row.folder}".casefold()]
     hits = await context.engine.search(text)
     if context.args.json:
-        found = {row.id: row for row in named} | {hit.session: context.engine.session(hit.session) for hit in hits}
-        for name, row in found.items():
+        rows = {row.id: row for row in title_matches}
+        rows |= {hit.session: context.engine.session(hit.session) for hit in hits}
+        for name, row in rows.items():
             places = [{"seq": hit.seq, "kind": hit.kind, "at": iso_time(hit.at)} for hit in hits if hit.session == name]
             context.out.write_json({**session_json(row), "hits": places})
         return DONE
-    if waiting := context.engine.exchange.search_backlog():
-        context.out.print_warning(f"{waiting:,} imported events are not indexed yet. Search again in a moment.")
-    for row in named:
+    if backlog := context.engine.exchange.search_backlog():
+        context.out.print_warning(f"{backlog:,} imported events are not indexed yet. Search again in a moment.")
+    for row in title_matches:
         context.out.write(f"{row.id}  {row.title}")
     for hit in hits:
         context.out.write(f"{hit.session}  {hit.title}  · event {hit.seq}, {hit.kind.replace('_', ' ')}")
-    if not named and not hits:
+    if not title_matches and not hits:
         context.out.write("No session contains these words.")
     return DONE

@@ -37,132 +37,137 @@ async def _list(context: Invocation) -> int:
             continue
         state = STATE_TEXTS.get(row.state, row.state)
         marks = ", ".join(mark for mark in ("pinned" if row.pinned else "", state) if mark)
-        context.out.write(f"{row.name}  ({row.source}{', ' + marks if marks else ''})  {_short(row)}")
+        context.out.write(f"{row.name}  ({row.source}{', ' + marks if marks else ''})  {_summary(row)}")
     return DONE
 
 
-def _short(row: SkillRow) -> str:
-    words = " ".join(row.description.split()) or row.error
-    return words if len(words) <= 90 else words[:89] + "…"
+def _summary(row: SkillRow) -> str:
+    text = " ".join(row.description.split()) or row.error
+    return text if len(text) <= 90 else text[:89] + "…"
 
 
 async def _show(context: Invocation) -> int:
-    typed, out, engine = context.args, context.out, context.engine.skills
-    shown = await engine.open(typed.name, _folder(context))
-    if typed.file:
-        body = await engine.read_file(shown.row.key, typed.file, typed.version)
-        out.write(body.decode("utf-8", "replace"))
+    args, out, engine = context.args, context.out, context.engine.skills
+    document = await engine.open(args.name, _folder(context))
+    if args.file:
+        content = await engine.read_file(document.row.key, args.file, args.version)
+        out.write(content.decode("utf-8", "replace"))
         return DONE
-    text = await engine.read_text(shown.row.key, typed.version) if typed.version else shown.text
-    if typed.json:
-        files = [asdict(file) for file in shown.files]
-        findings = [asdict(each) for each in shown.findings]
-        out.write_json({**asdict(shown.row), "base": shown.base, "text": text, "files": files, "findings": findings})
+    text = await engine.read_text(document.row.key, args.version) if args.version else document.text
+    if args.json:
+        files = [asdict(file) for file in document.files]
+        findings = [asdict(finding) for finding in document.findings]
+        details = {"base": document.base, "text": text, "files": files, "findings": findings}
+        out.write_json(asdict(document.row) | details)
         return DONE
     out.write(text.rstrip("\n"))
-    out.write(f"[{shown.row.key}, version {typed.version or shown.row.version}, {shown.row.state}]")
-    for file in shown.files:
+    out.write(f"[{document.row.key}, version {args.version or document.row.version}, {document.row.state}]")
+    for file in document.files:
         if file.path != SKILL_FILE:
             out.write(f"[file {file.path}, {file.size:,} bytes{', executable' if file.executable else ''}]")
-    _tell(context, shown.findings)
+    _print_findings(context, document.findings)
     return DONE
 
 
 async def _check(context: Invocation) -> int:
-    found = await asyncio.to_thread(inspect_skills, _path(context))
-    for each in found:
-        errors = sum(finding.level == "error" for finding in each.findings)
+    reports = await asyncio.to_thread(inspect_skills, _path(context))
+    for report in reports:
+        errors = sum(finding.level == "error" for finding in report.findings)
         if context.args.json:
-            plain = {"name": each.name, "valid": not errors and not each.error, "trouble": each.error}
-            context.out.write_json(plain | {"findings": [asdict(f) for f in each.findings]})
+            plain = {"name": report.name, "valid": not errors and not report.error, "trouble": report.error}
+            context.out.write_json(plain | {"findings": [asdict(f) for f in report.findings]})
             continue
-        said = each.error or (plural(errors, "error") if errors else "valid")
-        context.out.write(f"{each.name}: {said}")
-        _tell(context, each.findings)
-    wrong = any(each.error or any(f.level == "error" for f in each.findings) for each in found)
-    return FAILED if wrong else DONE
+        result = report.error or (plural(errors, "error") if errors else "valid")
+        context.out.write(f"{report.name}: {result}")
+        _print_findings(context, report.findings)
+    has_errors = any(report.error or any(f.level == "error" for f in report.findings) for report in reports)
+    return FAILED if has_errors else DONE
 
 
 async def _add(context: Invocation) -> int:
-    typed, engine = context.args, context.engine.skills
-    brought = await engine.import_skills(_path(context), typed.names, replace=typed.replace)
-    for each in brought:
-        row = next((row for row in await engine.list() if row.key == each.key), None)
-        if typed.trust and each.version and row:
+    args, engine = context.args, context.engine.skills
+    results = await engine.import_skills(_path(context), args.names, replace=args.replace)
+    for result in results:
+        row = next((row for row in await engine.list() if row.key == result.key), None)
+        if args.trust and result.version and row:
             await engine.trust(row.key, row.digest)
-        _tell_import(context, each, trusted=typed.trust or bool(row and row.state not in ("untrusted", "changed")))
-    return DONE if any(each.version for each in brought) else FAILED
+        _print_import(context, result, trusted=args.trust or bool(row and row.state not in ("untrusted", "changed")))
+    return DONE if any(result.version for result in results) else FAILED
 
 
-def _tell_import(context: Invocation, each: ImportedSkill, *, trusted: bool) -> None:
+def _print_import(context: Invocation, result: ImportedSkill, *, trusted: bool) -> None:
     if context.args.json:
-        context.out.write_json(asdict(each) | {"findings": [asdict(finding) for finding in each.findings]})
+        context.out.write_json(asdict(result) | {"findings": [asdict(finding) for finding in result.findings]})
         return
-    if not each.version:
-        context.out.write(f"{each.name}: not added" + (f": {each.error}" if each.error else ""))
+    if not result.version:
+        context.out.write(f"{result.name}: not added" + (f": {result.error}" if result.error else ""))
         return
-    name = each.key.partition("/")[2]
-    told = "already in the library" if each.name_taken_by == "same" else f"added as {name}, version {each.version}"
+    name = result.key.partition("/")[2]
+    added = f"added as {name}, version {result.version}"
+    outcome = "already in the library" if result.name_taken_by == "same" else added
     trust = "" if trusted else f"; read it, then `journeyman skills trust {name}`"
-    context.out.write(f"{each.name}: {told}{trust}")
-    _tell(context, [finding for finding in each.findings if finding.level != "note"])
+    context.out.write(f"{result.name}: {outcome}{trust}")
+    _print_findings(context, [finding for finding in result.findings if finding.level != "note"])
 
 
 async def _save(context: Invocation) -> int:
-    typed, engine = context.args, context.engine.skills
-    text = read_text_argument(context, typed.source)
+    args, engine = context.args, context.engine.skills
+    text = read_text_argument(context, args.source)
     try:
-        shown = await engine.open(typed.name, _folder(context))
-        key, newest = shown.row.key, shown.base
+        document = await engine.open(args.name, _folder(context))
+        key, newest = document.row.key, document.base
     except Problem:
-        key, newest = typed.name, 0
-    done = await engine.save(key, text, None, newest if typed.base is None else typed.base, why=typed.note)
-    if isinstance(done, SkillSaved):
-        _say(context, {"key": done.key, "version": done.version}, f"Saved {done.key}, version {done.version}.")
-        _tell(context, done.findings)
+        key, newest = args.name, 0
+    result = await engine.save(key, text, None, newest if args.base is None else args.base, why=args.note)
+    if isinstance(result, SkillSaved):
+        saved = {"key": result.key, "version": result.version}
+        _print_result(context, saved, f"Saved {result.key}, version {result.version}.")
+        _print_findings(context, result.findings)
         return DONE
-    conflicts = sum(part.kind == "clash" for part in done.hunks)
+    conflicts = sum(part.kind == "clash" for part in result.hunks)
     plain = {
-        "key": done.key,
-        "base": done.base,
-        "latest": done.latest.number,
+        "key": result.key,
+        "base": result.base,
+        "latest": result.latest.number,
         "conflicts": conflicts,
-        "merged": done.merged,
+        "merged": result.merged,
     }
-    what = f"Not saved: version {done.latest.number} was saved since version {done.base}, by {done.latest.author}"
+    latest = result.latest
+    message = f"Not saved: version {latest.number} was saved since version {result.base}, by {latest.author}"
     no_conflicts = "there are no conflicts, so save the text `merged` of --json"
-    do = plural(conflicts, "conflict") if conflicts else no_conflicts
-    _say(context, plain, f"{what}; {do}. Compare with `journeyman skills diff {typed.name} {done.base}`.")
+    hint = plural(conflicts, "conflict") if conflicts else no_conflicts
+    compare = f"Compare with `journeyman skills diff {args.name} {result.base}`."
+    _print_result(context, plain, f"{message}; {hint}. {compare}")
     return FAILED
 
 
 async def _export(context: Invocation) -> int:
-    typed = context.args
-    place = await context.engine.skills.export(await _key(context), context.folder / typed.to, typed.version)
-    context.out.write(f"Exported to {place}.")
+    args = context.args
+    path = await context.engine.skills.export(await _key(context), context.folder / args.to, args.version)
+    context.out.write(f"Exported to {path}.")
     return DONE
 
 
 async def _history(context: Invocation) -> int:
-    shown = await context.engine.skills.open(context.args.name, _folder(context))
-    for each in shown.versions:
+    document = await context.engine.skills.open(context.args.name, _folder(context))
+    for version in document.versions:
         if context.args.json:
-            context.out.write_json(asdict(each) | {"created_at": iso_time(each.created_at)})
+            context.out.write_json(asdict(version) | {"created_at": iso_time(version.created_at)})
         else:
-            source = f" (session {each.session})" if each.session else ""
-            context.out.write(
-                f"{each.number:4}  {iso_time(each.created_at)[:16]}  {each.author}{source}  {each.reason}".rstrip()
-            )
+            source = f" (session {version.session})" if version.session else ""
+            when = iso_time(version.created_at)[:16]  # to the minute
+            line = f"{version.number:4}  {when}  {version.author}{source}  {version.reason}"
+            context.out.write(line.rstrip())
     return DONE
 
 
 async def _diff(context: Invocation) -> int:
-    for each in await context.engine.skills.diff(await _key(context), context.args.a, context.args.b):
+    for diff in await context.engine.skills.diff(await _key(context), context.args.a, context.args.b):
         context.out.write(
-            f"{each.path}" + (" (added)" if each.before is None else " (removed)" if each.after is None else "")
+            f"{diff.path}" + (" (added)" if diff.before is None else " (removed)" if diff.after is None else "")
         )
-        if each.text:
-            print_diff(context, each.before or "", each.after or "")
+        if diff.text:
+            print_diff(context, diff.before or "", diff.after or "")
     return DONE
 
 
@@ -176,24 +181,24 @@ def print_diff(context: Invocation, before: str, after: str) -> None:
 
 
 async def _restore(context: Invocation) -> int:
-    done = await context.engine.skills.restore(await _key(context), context.args.number)
-    if isinstance(done, SkillSaveConflict):
+    result = await context.engine.skills.restore(await _key(context), context.args.number)
+    if isinstance(result, SkillSaveConflict):
         raise Problem("The skill was saved by someone else just now.", "Nothing was changed.", "Try again.")
-    context.out.write(f"Restored {done.key}, as version {done.version}.")
+    context.out.write(f"Restored {result.key}, as version {result.version}.")
     return DONE
 
 
 async def _runs(context: Invocation) -> int:
-    found = await context.engine.skills.usage(await _key(context))
-    if not found and not context.args.json:
+    uses = await context.engine.skills.usage(await _key(context))
+    if not uses and not context.args.json:
         context.out.write("No run has used this skill.")
-    for each in found:
+    for use in uses:
         if context.args.json:
-            context.out.write_json(asdict(each) | {"at": iso_time(each.at)})
+            context.out.write_json(asdict(use) | {"at": iso_time(use.at)})
         else:
-            rating = f", rated {'good' if each.rating == 'up' else 'bad'}" if each.rating else ""
-            told = f"{each.session}  run {each.run}  version {each.version}  {each.status}{rating}  {each.title}"
-            context.out.write(told)
+            rating = f", rated {'good' if use.rating == 'up' else 'bad'}" if use.rating else ""
+            line = f"{use.session}  run {use.run}  version {use.version}  {use.status}{rating}  {use.title}"
+            context.out.write(line)
     return DONE
 
 
@@ -203,23 +208,23 @@ async def _rename(context: Invocation) -> int:
     return DONE
 
 
-async def _switch(context: Invocation, word: str) -> int:
+async def _switch(context: Invocation, action: str) -> int:
     """Run a command of SWITCHES, such as `enable`, and print the new state of the skill."""
     engine = context.engine.skills
-    shown = await engine.open(context.args.name, _folder(context))
-    key = shown.row.key
-    match word:
+    document = await engine.open(context.args.name, _folder(context))
+    key = document.row.key
+    match action:
         case "trust":
-            _tell(context, [each for each in shown.findings if each.level == "warning"])
-            await engine.trust(key, shown.row.digest)
+            _print_findings(context, [finding for finding in document.findings if finding.level == "warning"])
+            await engine.trust(key, document.row.digest)
         case "untrust":
             await engine.distrust(key)
         case "enable" | "disable":
-            await engine.disable(key, word == "disable")
+            await engine.disable(key, action == "disable")
         case "pin" | "unpin":
-            await engine.pin(key, word == "pin")
+            await engine.pin(key, action == "pin")
         case _:
-            await engine.archive(key, word == "archive")
+            await engine.archive(key, action == "archive")
     state = next(row.state for row in await engine.list(_folder(context)) if row.key == key)
     context.out.write(f"{key}: {STATE_TEXTS.get(state, state) or 'enabled'}")
     return DONE
@@ -240,20 +245,19 @@ def _path(context: Invocation) -> Path:
     return path
 
 
-def _say(context: Invocation, plain: Mapping[str, object], words: str) -> None:
+def _print_result(context: Invocation, plain: Mapping[str, object], text: str) -> None:
     if context.args.json:
         context.out.write_json(plain)
     else:
-        context.out.write(words)
+        context.out.write(text)
 
 
-def _tell(context: Invocation, findings: Sequence[SkillFinding]) -> None:
+def _print_findings(context: Invocation, findings: Sequence[SkillFinding]) -> None:
     if context.args.action == "save" and context.args.json:
         return
-    for each in findings:
-        context.out.write(
-            f"  line {each.line}: {each.level}: {' '.join(filter(None, (each.message, each.cause, each.fix)))}"
-        )
+    for finding in findings:
+        text = " ".join(filter(None, (finding.message, finding.cause, finding.fix)))
+        context.out.write(f"  line {finding.line}: {finding.level}: {text}")
 
 
 ACTIONS: Mapping[str, Callable[[Invocation], Awaitable[int]]] = MappingProxyType(

@@ -11,48 +11,48 @@ from core.engine.policy.trust import FolderTrust
 
 
 async def trust(context: Invocation) -> int:
-    typed, out = context.args, context.out
-    folder = context.folder / typed.folder
-    await context.engine.trust(folder, typed.command == "trust")
-    found = await context.engine.folder_trust(folder)
-    if typed.json:
-        out.write_json(dataclasses.asdict(found))
+    args, out = context.args, context.out
+    folder = context.folder / args.folder
+    await context.engine.trust(folder, args.command == "trust")
+    status = await context.engine.folder_trust(folder)
+    if args.json:
+        out.write_json(dataclasses.asdict(status))
         return DONE
-    out.write(f"{found.folder}: {describe_trust(found)}.")
-    for name in found.instructions:
-        out.write(f"  {name}" + (" (not followed, since it cannot be read)" if name in found.changed else ""))
+    out.write(f"{status.folder}: {describe_trust(status)}.")
+    for name in status.instructions:
+        out.write(f"  {name}" + (" (not followed, since it cannot be read)" if name in status.changed else ""))
     return DONE
 
 
 async def unreviewed(context: Invocation) -> int:
     """List the files that runs wrote after reading untrusted content, or mark them as reviewed."""
-    typed, out = context.args, context.out
-    folder = context.folder / typed.folder
-    found = await context.engine.untrusted_files(folder)
-    if typed.action == "mark":
-        wanted = None if typed.all else {normpath(name): "" for name in typed.files}
-        unknown = set(wanted or ()) - {file.name.rstrip("/") for file in found}
+    args, out = context.args, context.out
+    folder = context.folder / args.folder
+    files = await context.engine.untrusted_files(folder)
+    if args.action == "mark":
+        reviewed = None if args.all else {normpath(name): "" for name in args.files}
+        unknown = set(reviewed or ()) - {file.name.rstrip("/") for file in files}
         if unknown:
             raise Problem(f"{min(unknown)} is not in the list.", "", "List the files with `journeyman unreviewed`.")
-        out.write(f"Marked {plural(await context.engine.mark_reviewed(folder, wanted), 'file')} as reviewed.")
+        out.write(f"Marked {plural(await context.engine.mark_reviewed(folder, reviewed), 'file')} as reviewed.")
         return DONE
-    for file in found:
-        if typed.json:
+    for file in files:
+        if args.json:
             out.write_json(dataclasses.asdict(file))
         else:
             out.write(f"{file.name}  written by session {file.session} after reading {', '.join(file.sources)}")
-    if not found and not typed.json:
+    if not files and not args.json:
         out.write("none")
     return DONE
 
 
-def describe_trust(found: FolderTrust) -> str:
+def describe_trust(status: FolderTrust) -> str:
     """Describe whether a folder is trusted, and list its project instruction files."""
-    number = f"{plural(len(found.instructions), 'file')} of project instructions"
-    if found.trusted is None:
-        return f"not trusted yet; {number}, not followed"
-    if not found.trusted:
-        return f"not trusted; {number}, not followed"
-    if found.changed:
-        return f"trusted; {number}; not followed, since changed: {', '.join(found.changed[:5])}"
-    return f"trusted; {number}, followed until a file changes"
+    count = f"{plural(len(status.instructions), 'file')} of project instructions"
+    if status.trusted is None:
+        return f"not trusted yet; {count}, not followed"
+    if not status.trusted:
+        return f"not trusted; {count}, not followed"
+    if status.changed:
+        return f"trusted; {count}; not followed, since changed: {', '.join(status.changed[:5])}"
+    return f"trusted; {count}, followed until a file changes"

@@ -10,40 +10,39 @@ from core.timeline.usage_totals import UsageTotals, group_usage, sum_usage, usag
 
 
 async def usage(context: Invocation) -> int:
-    typed, out = context.args, context.out
-    at = now()
-    since = max(0, at - int(timedelta(days=typed.days).total_seconds()) * SECOND) if typed.days else 0
-    rows = await context.engine.model_usage(since, at + DAY if typed.days else 0)
-    if typed.csv:
+    args, out = context.args, context.out
+    now_us = now()
+    since = max(0, now_us - int(timedelta(days=args.days).total_seconds()) * SECOND) if args.days else 0
+    rows = await context.engine.model_usage(since, now_us + DAY if args.days else 0)
+    if args.csv:
         out.write(usage_csv(rows).rstrip("\n"))
         return DONE
-    sums = group_usage(rows, typed.by)
-    if typed.json:
-        for one in sums:
-            out.write_json({typed.by: one.name, **_plain(one)})
+    sums = group_usage(rows, args.by)
+    if args.json:
+        for total in sums:
+            out.write_json({args.by: total.name, **_plain(total)})
         return DONE
     if not rows:
         out.write("No usage.")
         return DONE
-    wide = max(len(one.name) for one in sums)
-    for one in (*sums, sum_usage(rows, "all")):
-        out.write(
-            f"{one.name:{wide}}  {one.replies:6} replies  {one.tokens:>12,} tokens  {_cost(one):>22}  {_time(one)}"
-        )
+    width = max(len(total.name) for total in sums)
+    for total in (*sums, sum_usage(rows, "all")):
+        usage_text = f"{total.replies:6} replies  {total.tokens:>12,} tokens  {_cost(total):>22}  {_time(total)}"
+        out.write(f"{total.name:{width}}  {usage_text}")
     return DONE
 
 
-def _plain(one: UsageTotals) -> dict[str, object]:
+def _plain(total: UsageTotals) -> dict[str, object]:
     """Return the sums as JSON. An unknown cost is null, so that it is not mistaken for 0."""
-    plain = {name: value for name, value in one._asdict().items() if name not in {"name", "time"}}
-    return plain | {"cost": one.cost if one.priced else None, "seconds": one.time / SECOND}
+    plain = {name: value for name, value in total._asdict().items() if name not in {"name", "time"}}
+    return plain | {"cost": total.cost if total.priced else None, "seconds": total.time / SECOND}
 
 
-def _cost(one: UsageTotals) -> str:
-    if not one.priced:
+def _cost(total: UsageTotals) -> str:
+    if not total.priced:
         return "cost unknown"
-    return f"${one.cost:.4f}" + (" + unknown" if one.unpriced else "")
+    return f"${total.cost:.4f}" + (" + unknown" if total.unpriced else "")
 
 
-def _time(one: UsageTotals) -> str:
-    return f"{one.time / SECOND:.0f} s"
+def _time(total: UsageTotals) -> str:
+    return f"{total.time / SECOND:.0f} s"

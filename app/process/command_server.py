@@ -41,13 +41,13 @@ class CommandServer:
         """
         if self._path.parent.is_dir() and not os.access(self._path.parent, os.W_OK):
             return
-        listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         mask = os.umask(0o177)  # no await until it is restored, so nothing else creates files with it
         try:
             self._path.unlink(missing_ok=True)
-            listening.bind(str(self._path))
+            listener.bind(str(self._path))
         except OSError as error:
-            listening.close()
+            listener.close()
             raise Problem(
                 f"The socket {self._path} cannot be created.",
                 f"{error.strerror}. Other commands could not reach this process.",
@@ -55,7 +55,7 @@ class CommandServer:
             ) from error
         finally:
             os.umask(mask)
-        self._server = await asyncio.start_unix_server(self._handle_connection, sock=listening, limit=MAX_LINE)
+        self._server = await asyncio.start_unix_server(self._handle_connection, sock=listener, limit=MAX_LINE)
 
     async def wait_until_idle(self, timeout_s: float | None = None) -> bool:
         """Wait until no command of another process uses the engine; return False if one still does at the timeout."""
@@ -83,9 +83,9 @@ class CommandServer:
         try:
             if not is_own_user(writer.get_extra_info("socket")):
                 return
-            if asked := _request(await _first_line(reader)):
+            if request := _request(await _first_line(reader)):
                 self._working.add(task)
-                await self._serve_one(asked, reader, writer)
+                await self._serve_one(request, reader, writer)
                 writer.close()
                 await writer.wait_closed()  # wait until the last lines are sent
         except (ConnectionError, asyncio.CancelledError):
@@ -95,7 +95,7 @@ class CommandServer:
             self._working.discard(task)
             writer.close()
 
-    async def _serve_one(self, asked: "_Request", reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _serve_one(self, request: "_Request", reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         def send(name: str, value: object) -> None:
             writer.write(json.dumps({name: value}).encode() + b"\n")
 
@@ -103,15 +103,15 @@ class CommandServer:
         out = Output(lambda text: send("out", text), lambda text: send("err", text), handlers.append)
         send("begun", True)
         async with asyncio.TaskGroup() as tasks:
-            working = tasks.create_task(self._perform(asked.typed, asked.folder, out))
-            leaving = tasks.create_task(_relay_input(reader, handlers))
-            await asyncio.wait({working, leaving}, return_when=asyncio.FIRST_COMPLETED)
-            if not working.done():
-                working.cancel()  # the client was stopped, for example by Ctrl+C
-            await asyncio.wait({working})
-            leaving.cancel()
-            if not working.cancelled() and working.exception() is None:
-                send("exit", working.result())
+            command = tasks.create_task(self._perform(request.typed, request.folder, out))
+            input_relay = tasks.create_task(_relay_input(reader, handlers))
+            await asyncio.wait({command, input_relay}, return_when=asyncio.FIRST_COMPLETED)
+            if not command.done():
+                command.cancel()  # the client was stopped, for example by Ctrl+C
+            await asyncio.wait({command})
+            input_relay.cancel()
+            if not command.cancelled() and command.exception() is None:
+                send("exit", command.result())
 
 
 async def _relay_input(reader: asyncio.StreamReader, handlers: list[LineHandler]) -> None:

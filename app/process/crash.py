@@ -51,9 +51,9 @@ class CrashHandler:
     def open(self) -> None:
         try:
             self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-            self._log = _private(self._folder / CRASH_LOG)
+            self._log = _open_private(self._folder / CRASH_LOG)
             self.previous_crash = self._take_fatal_log()
-            self._fatal = _private(self._folder / FATAL_LOG)
+            self._fatal = _open_private(self._folder / FATAL_LOG)
         except OSError:  # the folder is not writable, so standard error is used
             self._fatal = None
         faulthandler.enable(self._fatal or sys.stderr)
@@ -124,7 +124,7 @@ def report_internal_error(error: BaseException, folder: Path, out: "Output") -> 
     do = f"Send the report in {folder / CRASH_LOG} to the developer; secrets are redacted."
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        with _private(folder / CRASH_LOG) as log:
+        with _open_private(folder / CRASH_LOG) as log:
             _append(log, crash.report)
     except OSError:
         do = f"Send this report to the developer; secrets are redacted.\n{crash.report}"
@@ -157,7 +157,7 @@ def _append(file: IO[str], report: str) -> None:
     file.flush()
 
 
-def _private(path: Path) -> IO[str]:
+def _open_private(path: Path) -> IO[str]:
     file = path.open("a", encoding="utf-8")
     path.chmod(0o600)
     return file

@@ -13,9 +13,9 @@ def data_folder(chosen: str | None) -> Path:
 
     JOURNEYMAN_HOME is an older name of the variable.
     """
-    named = chosen or os.environ.get("JOURNEYMAN_DATA_DIR") or os.environ.get("JOURNEYMAN_HOME")
-    if named:
-        return Path(named).expanduser().absolute()
+    path = chosen or os.environ.get("JOURNEYMAN_DATA_DIR") or os.environ.get("JOURNEYMAN_HOME")
+    if path:
+        return Path(path).expanduser().absolute()
     if sys.platform == "darwin":
         return Path.home() / "Library" / "Application Support" / "Journeyman"
     if sys.platform == "win32":
@@ -33,12 +33,12 @@ def lock_path(folder: Path) -> Path:
 
 def socket_path(folder: Path) -> Path:
     """Return the path of the command server's socket; it is outside the data folder if the path would be too long."""
-    near = folder / "socket"
-    if len(os.fsencode(near)) <= SOCKET_LIMIT:
-        return near
+    path = folder / "socket"
+    if len(os.fsencode(path)) <= SOCKET_LIMIT:
+        return path
     import hashlib  # imported here because it loads OpenSSL, and few paths exceed the limit
 
     name = hashlib.sha256(os.fsencode(folder)).hexdigest()[:16]
     user = os.getuid() if hasattr(os, "getuid") else os.environ.get("USERNAME", "")
-    place = Path(os.environ.get("XDG_RUNTIME_DIR") or tempfile.gettempdir())
-    return place / f"journeyman-{user}-{name}"
+    runtime_folder = Path(os.environ.get("XDG_RUNTIME_DIR") or tempfile.gettempdir())
+    return runtime_folder / f"journeyman-{user}-{name}"

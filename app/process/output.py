@@ -75,17 +75,17 @@ def terminal() -> Output:
     def printer(stream: Any) -> Callable[[str], None]:
         if stream is None:
             return _closed
-        below = getattr(stream, "buffer", None)
-        file = getattr(below, "raw", below)
+        buffer = getattr(stream, "buffer", None)
+        file = getattr(buffer, "raw", buffer)
 
         def write(text: str) -> None:
             text = visible(text)  # also for a pipe, since its reader may write to a terminal
             if file is None:
                 stream.write(f"{text}\n")
                 return
-            rest = memoryview(f"{text}{os.linesep}".encode(stream.encoding, "replace"))
-            while rest:  # a pipe may take only a part at a time
-                rest = rest[file.write(rest) or 0 :]
+            unwritten = memoryview(f"{text}{os.linesep}".encode(stream.encoding, "replace"))
+            while unwritten:  # a pipe may take only a part at a time
+                unwritten = unwritten[file.write(unwritten) or 0 :]
 
         return write
 
@@ -181,7 +181,7 @@ def in_writer_thread(out: Output) -> Iterator[Output]:
 
 def ascii_json(text: str) -> str:
     """Return JSON text in printable ASCII, which `write` prints unchanged on a stream of any encoding."""
-    return NOT_ASCII.sub(lambda found: json.dumps(found[0])[1:-1].replace("\x7f", "\\u007f"), text)
+    return NOT_ASCII.sub(lambda match: json.dumps(match[0])[1:-1].replace("\x7f", "\\u007f"), text)
 
 
 def iso_time(at: int) -> str:
@@ -201,8 +201,8 @@ def event_json(entry: "EventRecord", read_blob: Callable[[str], bytes]) -> dict[
 
     head = {"session": entry.session, "seq": entry.seq, "run": entry.run, "at": iso_time(entry.at)}
     fields = {field.name: getattr(entry.event, field.name) for field in dataclasses.fields(entry.event)}
-    named = {name: _plain(value, read_blob) for name, value in fields.items()}
-    return {**head, "kind": EVENT_KINDS[type(entry.event)], **named}
+    values = {name: _plain(value, read_blob) for name, value in fields.items()}
+    return {**head, "kind": EVENT_KINDS[type(entry.event)], **values}
 
 
 def _plain(value: Any, read_blob: Callable[[str], bytes]) -> Any:

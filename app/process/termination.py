@@ -63,8 +63,8 @@ class TerminationWatch:
 
     def _watch(self) -> None:
         while True:
-            left = None if self._deadline is None else max(0.0, self._deadline - time.monotonic())
-            if not select.select([self._read], [], [], left)[0]:
+            timeout = None if self._deadline is None else max(0.0, self._deadline - time.monotonic())
+            if not select.select([self._read], [], [], timeout)[0]:
                 self._exit()
             for byte in os.read(self._read, 4096):
                 if byte == CLOSED:

@@ -26,25 +26,25 @@ def restore_backup(folder: Path, name: str, state: WindowState) -> None:
         for number, part in enumerate((problem.details.message, problem.details.cause, problem.details.fix)):
             state.set_text(f"{WHY}/{number}", part)
     else:
-        kept = f" The data as it was is kept next to it as {aside.name}." if aside else ""
-        state.set_text(SAID, f"The backup of {name} was restored.{kept}")
+        aside_text = f" The data as it was is kept next to it as {aside.name}." if aside else ""
+        state.set_text(SAID, f"The backup of {name} was restored.{aside_text}")
     state.flush()
 
 
 def take_restore_result(state: WindowState) -> str | ErrorDetails | None:
     """Return the stored result of a restore, a message or an error, and remove it; None if there is none."""
-    said = state.text(SAID)
+    message = state.text(SAID)
     parts = [state.text(f"{WHY}/{number}") for number in range(3)]
     for name in (SAID, *(f"{WHY}/{number}" for number in range(3))):
         state.set_text(name, "")
     state.flush()
     if parts[0]:
         return ErrorDetails(*parts)
-    return said or None
+    return message or None
 
 
-def restart(how: RestartMode = "usual") -> None:
+def restart(mode: RestartMode = "usual") -> None:
     """Replace this process by a new one with the same arguments, with or without --safe."""
     frozen = getattr(sys, "frozen", False)
-    words = [word for word in (sys.argv[1:] if frozen else sys.orig_argv[1:]) if word != SAFE_OPTION]
-    os.execv(sys.executable, [sys.executable, *words, *([SAFE_OPTION] if how == "safe" else [])])
+    argv = [argument for argument in (sys.argv[1:] if frozen else sys.orig_argv[1:]) if argument != SAFE_OPTION]
+    os.execv(sys.executable, [sys.executable, *argv, *([SAFE_OPTION] if mode == "safe" else [])])

@@ -42,12 +42,12 @@ class CrashReporter(QObject):
 
     def show_previous(self, crash: CrashReport) -> None:
         """Show a crash of the previous process, which it could not report itself."""
-        what = self.tr("Journeyman crashed the last time: {line}").format(line=crash.line)
+        title = self.tr("Journeyman crashed the last time: {line}").format(line=crash.line)
         saved = self.tr("Your sessions are saved. Runs that were in progress are interrupted until you resume them.")
-        self._open(crash, what, saved)
+        self._open(crash, title, saved)
 
-    def _open(self, crash: CrashReport, what: str, saved: str) -> None:
-        dialog = CrashDialog(self._window.look, what, saved, crash.report, self._window)
+    def _open(self, crash: CrashReport, title: str, saved: str) -> None:
+        dialog = CrashDialog(self._window.look, title, saved, crash.report, self._window)
         dialog.restart_requested.connect(self.restart_requested)
         dialog.error_occurred.connect(self._window.show_error)
         dialog.finished.connect(self._forget)

@@ -146,8 +146,8 @@ class DesktopApp(QObject):
             self._crash_reporter.show_previous(self._crash_handler.previous_crash)
         if self._safe:
             self.window.show_error(SAFE_MODE_NOTICE)
-        if said := take_restore_result(self._state):
-            self.window.toast.show_message(said) if isinstance(said, str) else self.window.show_error(said)
+        if result := take_restore_result(self._state):
+            self.window.toast.show_message(result) if isinstance(result, str) else self.window.show_error(result)
         self._reader = Reader(opened.path, immutable=opened.immutable)
         self.window.open_log(self._reader)
         for show in (self.window.show_first, self.window.show_waiting, engine.allow_imports):
@@ -156,8 +156,8 @@ class DesktopApp(QObject):
         self._open_files(self._files)
         self._open_tray()
         # Test the sandbox now, so that the first command does not wait for it.
-        found = await engine.ask(lambda engine: engine.sandbox_status())
-        self.window.status.show_sandbox(found.level, _sandbox_text(found))
+        sandbox = await engine.ask(lambda engine: engine.sandbox_status())
+        self.window.status.show_sandbox(sandbox.level, _sandbox_text(sandbox))
 
     def _open_tray(self) -> None:
         """Create the tray icon, which is invisible on desktops without a tray."""
@@ -193,8 +193,8 @@ class DesktopApp(QObject):
 
     def _scale(self, direction: int) -> None:
         """Make the text one step larger (1) or smaller (-1), or reset it (0)."""
-        now = round(self._state.number("scale", 1.0) * 100)
-        nearest = min(range(len(SCALES)), key=lambda place: abs(SCALES[place] - now))
+        percent = round(self._state.number("scale", 1.0) * 100)
+        nearest = min(range(len(SCALES)), key=lambda index: abs(SCALES[index] - percent))
         step = min(max(nearest + direction, 0), len(SCALES) - 1)
         self._choose("font_scale", SCALES[step] if direction else 100)
 
@@ -262,8 +262,8 @@ class DesktopApp(QObject):
             self._crash_handler.report(error)
 
 
-def _sandbox_text(found: "SandboxStatus") -> str:
-    if found.disabled:
-        return str(found.disabled)
-    can = f" A command can {', '.join(found.gaps)}." if found.gaps else ""
-    return f"Tested on this computer: {found.name}, {found.level}.{can}"
+def _sandbox_text(status: "SandboxStatus") -> str:
+    if status.disabled:
+        return str(status.disabled)
+    gaps = f" A command can {', '.join(status.gaps)}." if status.gaps else ""
+    return f"Tested on this computer: {status.name}, {status.level}.{gaps}"

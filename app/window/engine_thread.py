@@ -45,8 +45,9 @@ class EngineThread:
         self._ready: Future[DataFolder] = Future()
         self._sessions_shown: Future[None] = Future()
         self._engine_ready: Future[None] = Future()
-        for one in (self._ready, self._sessions_shown, self._engine_ready, self.ended):
-            one.set_running_or_notify_cancel()  # so that canceling one waiter does not cancel the future for the others
+        for future in (self._ready, self._sessions_shown, self._engine_ready, self.ended):
+            # A running future cannot be canceled, so canceling one waiter does not cancel it for the others.
+            future.set_running_or_notify_cancel()
         self._folder = folder
         self._feed = feed
         self._show_window = show_window
@@ -124,12 +125,12 @@ class EngineThread:
         services.engine.subscribe_live_updates(self._feed.put)
         services.engine.mcp_servers.subscribe(self._feed.put)
         services.engine.archive.subscribe_purged(lambda names: self._feed.put(SessionsPurged(names)))
-        do_command = make_command_runner(services, self._folder)
+        run_command = make_command_runner(services, self._folder)
 
-        async def perform(words: list[str], folder: Path, out: Output) -> int:
-            if words and words[0] != "open":
-                return await do_command(words, folder, out)
-            self._show_window(words[1:])
+        async def perform(argv: list[str], folder: Path, out: Output) -> int:
+            if argv and argv[0] != "open":
+                return await run_command(argv, folder, out)
+            self._show_window(argv[1:])
             return 0
 
         owner = CommandServer(data_folder.socket_path(self._folder), perform)
@@ -164,8 +165,8 @@ class EngineThread:
                 tasks.create_task(run_live_exchange(services.engine, self._leaving, self._report), name="exchange live")
             await asyncio.wrap_future(self._leaving)
             schedules.stop()
-            for one in endless:
-                one.cancel()
+            for task in endless:
+                task.cancel()
 
     async def _back_up(self, engine: "Engine") -> None:
         """Make the daily backup, purge expired trash and tidy the memories; report the first Problem and stop there."""
@@ -177,14 +178,14 @@ class EngineThread:
         except Problem as problem:
             self._report(problem)
 
-    def _report_schedule(self, met: "DueResult") -> None:
+    def _report_schedule(self, result: "DueResult") -> None:
         """Report a schedule that could not start its session. The window lists started sessions anyway."""
-        if met.schedule.error:
+        if result.schedule.error:
             do = "See Settings, Schedules."
-            self._report(Problem(f"The schedule {met.schedule.id} could not start.", met.schedule.error, do))
+            self._report(Problem(f"The schedule {result.schedule.id} could not start.", result.schedule.error, do))
 
-    def _on_update(self, told: JournalUpdate) -> None:
-        self._feed.put(told, urgent=isinstance(told.entry.event, QuestionAsked | PermissionRequested))
+    def _on_update(self, update: JournalUpdate) -> None:
+        self._feed.put(update, urgent=isinstance(update.entry.event, QuestionAsked | PermissionRequested))
 
     def _handle_loop_exception(self, _loop: object, context: dict[str, Any]) -> None:
         self._report(exception_of_context(context))

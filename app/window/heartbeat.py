@@ -12,9 +12,9 @@ from typing import Final, NamedTuple
 
 from PySide6.QtCore import QObject, Qt, QTimer
 
-TICK_S: Final = 0.1
-STALL_S: Final = 0.1
-MARGIN_S: Final = 0.02
+TICK_S: Final = 0.1  # interval of the timer in the window's thread
+STALL_S: Final = 0.1  # a tick that is late by this much is a stall
+MARGIN_S: Final = 0.02  # how long after a tick is due the watcher looks, and its interval while a tick is late
 TICKS_PER_SEARCH: Final = 20  # timer ticks between two searches for new threads
 
 
@@ -37,8 +37,8 @@ class SchedulerStats:
     def read(self) -> CpuTimes:
         """Read the statistics; zeros if the kernel does not provide them."""
         try:
-            worked, queued, _ = os.pread(self._file, 100, 0).split()
-            return CpuTimes(int(worked) / 1e9, int(queued) / 1e9)
+            running_ns, queued_ns, _ = os.pread(self._file, 100, 0).split()
+            return CpuTimes(int(running_ns) / 1e9, int(queued_ns) / 1e9)
         except (OSError, ValueError):
             return CpuTimes()
 
@@ -48,39 +48,47 @@ class SchedulerStats:
             self._file = -1
 
 
+class Tick(NamedTuple):
+    """When the window's timer ticked, on the monotonic clock, and the CPU times of the window's thread then."""
+
+    at: float
+    times: CpuTimes
+
+
 class OtherThreads:
     """The other threads of the process, which can hold the interpreter lock while `mine` waits for it."""
 
     def __init__(self, mine: int) -> None:
         self._mine = mine
-        self._known: dict[int, SchedulerStats] = {}
+        self._stats: dict[int, SchedulerStats] = {}  # by native thread ID
 
     def find(self) -> None:
         """Find the threads that exist now, except for `mine` and the calling one."""
         alive = {thread.native_id for thread in threading.enumerate() if thread.native_id}
         alive -= {self._mine, threading.get_native_id()}
-        for gone in self._known.keys() - alive:
-            self._known.pop(gone).close()
-        for fresh in alive - self._known.keys():
-            self._known[fresh] = SchedulerStats(fresh)
+        for thread_id in self._stats.keys() - alive:
+            self._stats.pop(thread_id).close()
+        for thread_id in alive - self._stats.keys():
+            self._stats[thread_id] = SchedulerStats(thread_id)
 
     def queued(self) -> float:
         """Return the total seconds in which these threads were ready to run but waited for a CPU."""
-        return sum(each.read().queued for each in self._known.values())
+        return sum(stats.read().queued for stats in self._stats.values())
 
     def close(self) -> None:
-        for each in self._known.values():
-            each.close()
+        for stats in self._stats.values():
+            stats.close()
 
 
-def time_behind_others(stalled: float, before: CpuTimes, after: CpuTimes, held: float) -> float:
+def time_behind_others(stalled_s: float, before: CpuTimes, after: CpuTimes, others_queued_s: float) -> float:
     """Return how many seconds of a stall other programs caused.
 
-    Time in which one of our threads waited for a CPU counts too, since the window also waits for a thread that was
-    preempted while it held the interpreter lock.
+    `before` and `after` are the times of the window's thread at the ends of the stall; `others_queued_s` is how long
+    our other threads waited for a CPU in it. Their waiting counts too, since the window also waits for a thread that
+    was preempted while it held the interpreter lock. It counts at most for the time in which the window did not run.
     """
-    worked, queued = after.running - before.running, after.queued - before.queued
-    return max(queued, min(stalled - worked, queued + held))
+    running_s, queued_s = after.running - before.running, after.queued - before.queued
+    return max(queued_s, min(stalled_s - running_s, queued_s + others_queued_s))
 
 
 class Heartbeat(QObject):
@@ -89,12 +97,12 @@ class Heartbeat(QObject):
     def __init__(self, folder: Path, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._path = folder / "stalls.log"
-        self._window, native = threading.get_ident(), threading.get_native_id()
-        self._schedule = SchedulerStats(native)
-        self._others = OtherThreads(native)
-        self._beat = (time.monotonic(), CpuTimes())
-        self._over = threading.Lock()  # cheaper to wait for than a threading.Event
-        self._over.acquire()
+        self._window_thread, native_id = threading.get_ident(), threading.get_native_id()
+        self._stats = SchedulerStats(native_id)
+        self._others = OtherThreads(native_id)
+        self._last_tick = Tick(time.monotonic(), CpuTimes())
+        self._closed = threading.Lock()  # held until `close`; cheaper to wait for than a threading.Event
+        self._closed.acquire()
         self._timer = QTimer(self, interval=int(TICK_S * 1000))
         self._timer.setTimerType(Qt.TimerType.PreciseTimer)
         self._timer.timeout.connect(self._tick)
@@ -108,42 +116,45 @@ class Heartbeat(QObject):
     def close(self) -> None:
         self._timer.stop()
         if self._watcher.is_alive():
-            self._over.release()
+            self._closed.release()
             self._watcher.join()
-        self._schedule.close()
+        self._stats.close()
         self._others.close()
 
     def _tick(self) -> None:
-        self._beat = (time.monotonic(), self._schedule.read())
+        self._last_tick = Tick(time.monotonic(), self._stats.read())
 
     def _watch(self) -> None:
         """Watch the timer. Wake only shortly after each tick is due, and repeatedly while a tick is late."""
-        seen, held = (0.0, CpuTimes()), 0.0
-        stack, looks, wait = "", 0, 0.0
-        while not self._over.acquire(timeout=max(0.0, wait)):
-            beat, now = self._beat, time.monotonic()
-            if beat != seen:
+        previous = Tick(0.0, CpuTimes())
+        others_queued_s = 0.0  # of the other threads, at `previous`
+        stack = ""  # of the window's thread, while it stalls
+        tick_count, wait_s = 0, 0.0
+        while not self._closed.acquire(timeout=max(0.0, wait_s)):
+            tick, now = self._last_tick, time.monotonic()
+            if tick != previous:
                 if stack:
-                    stalled = beat[0] - seen[0] - TICK_S
-                    self._write(
-                        stalled, time_behind_others(stalled, seen[1], beat[1], self._others.queued() - held), stack
-                    )
+                    self._write(previous, tick, self._others.queued() - others_queued_s, stack)
                     stack = ""
-                seen = beat
-                if looks % TICKS_PER_SEARCH == 0:
+                previous = tick
+                if tick_count % TICKS_PER_SEARCH == 0:
                     self._others.find()
-                held, looks = self._others.queued(), looks + 1
-                wait = seen[0] + TICK_S + MARGIN_S - now
+                others_queued_s, tick_count = self._others.queued(), tick_count + 1
+                wait_s = tick.at + TICK_S + MARGIN_S - now
             elif not stack:
-                wait = seen[0] + TICK_S + STALL_S - now
-                if wait <= 0:
-                    stack = "".join(traceback.format_stack(sys._current_frames().get(self._window)))
-                    wait = MARGIN_S
+                wait_s = previous.at + TICK_S + STALL_S - now
+                if wait_s <= 0:
+                    stack = "".join(traceback.format_stack(sys._current_frames().get(self._window_thread)))
+                    wait_s = MARGIN_S
             else:
-                wait = MARGIN_S
+                wait_s = MARGIN_S
 
-    def _write(self, stalled: float, kept: float, stack: str) -> None:
+    def _write(self, before: Tick, after: Tick, others_queued_s: float, stack: str) -> None:
+        """Log the stall between two ticks."""
+        stalled_s = after.at - before.at - TICK_S
+        behind_s = time_behind_others(stalled_s, before.times, after.times, others_queued_s)
         moment = datetime.now().astimezone().isoformat(timespec="seconds")
-        others = f", for {kept * 1000:.0f} of them behind other programs" if kept > 0.001 else ""
+        # A share of less than a millisecond is measurement noise.
+        behind = f", for {behind_s * 1000:.0f} of them behind other programs" if behind_s > 0.001 else ""
         with contextlib.suppress(OSError), self._path.open("a", encoding="utf-8") as file:
-            file.write(f"--- {moment} the window was blocked for {stalled * 1000:.0f} ms{others}\n{stack}")
+            file.write(f"--- {moment} the window was blocked for {stalled_s * 1000:.0f} ms{behind}\n{stack}")

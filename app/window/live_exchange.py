@@ -13,18 +13,18 @@ from core.engine.api.engine import Engine
 Report = Callable[[BaseException], None]
 
 
-async def run_live_exchange(engine: Engine, leaving: "Future[None]", report: Report) -> None:
-    """Start and stop these tasks as the settings change, until `leaving` is done. A port in use is only reported."""
+async def run_live_exchange(engine: Engine, window_closed: "Future[None]", report: Report) -> None:
+    """Start and stop these tasks as the settings change, until the window closes. A port in use is only reported."""
     changed = asyncio.Event()
-    forget = engine.settings.listen(lambda _: changed.set())
-    left = asyncio.wrap_future(leaving)
-    left.add_done_callback(lambda _: changed.set())
+    unsubscribe = engine.settings.listen(lambda _: changed.set())
+    closing = asyncio.wrap_future(window_closed)
+    closing.add_done_callback(lambda _: changed.set())
     port, address = 0, ""
-    sending: asyncio.Task[None] | None = None
-    watching: asyncio.Task[None] | None = None
+    send_task: asyncio.Task[None] | None = None
+    watch_task: asyncio.Task[None] | None = None
     try:
         async with asyncio.TaskGroup() as tasks:
-            while not left.done():
+            while not closing.done():
                 changed.clear()
                 settings = engine.settings.current
                 if settings.otlp_receive_port != port:
@@ -32,21 +32,21 @@ async def run_live_exchange(engine: Engine, leaving: "Future[None]", report: Rep
                     await _tried(engine.exchange.receive_traces(port, report), report)
                 if settings.otlp_export_url != address:
                     address = settings.otlp_export_url
-                    if sending:
-                        sending.cancel()
+                    if send_task:
+                        send_task.cancel()
                     work = _tried(engine.exchange.send_traces(address, report), report) if address else None
-                    sending = tasks.create_task(work, name="send traces") if work else None
-                if settings.watch_sessions != bool(watching):
-                    if watching:
-                        watching.cancel()
+                    send_task = tasks.create_task(work, name="send traces") if work else None
+                if settings.watch_sessions != bool(watch_task):
+                    if watch_task:
+                        watch_task.cancel()
                     work = engine.exchange.follow_sessions(Path.home(), report) if settings.watch_sessions else None
-                    watching = tasks.create_task(work, name="watch others") if work else None
+                    watch_task = tasks.create_task(work, name="watch others") if work else None
                 await changed.wait()
-            for task in (sending, watching):
+            for task in (send_task, watch_task):
                 if task:
                     task.cancel()
     finally:
-        forget()
+        unsubscribe()
         if port:
             with suppress(Problem):
                 await engine.exchange.receive_traces(0)

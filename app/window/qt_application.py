@@ -47,26 +47,26 @@ def set_window_icon(app: QApplication) -> None:
 
 def _new() -> QApplication:
     """Create the application. Qt aborts the process if it finds no display, so a message handler prints why."""
-    said: list[str] = []
+    messages: list[str] = []
 
-    def hear(kind: QtMsgType, _context: QMessageLogContext, text: str) -> None:
+    def on_message(kind: QtMsgType, _context: QMessageLogContext, text: str) -> None:
         if kind == QtMsgType.QtFatalMsg:
-            terminal().print_error(no_display_error(said))
+            terminal().print_error(no_display_error(messages))
             os._exit(FAILED)
-        said.append(text)
+        messages.append(text)
 
-    qInstallMessageHandler(hear)
+    qInstallMessageHandler(on_message)
     try:
         return QApplication(["journeyman"])
     finally:
         qInstallMessageHandler(None)
-        for line in said:
+        for line in messages:
             sys.stderr.write(f"{line}\n")
 
 
-def no_display_error(said: list[str]) -> ErrorDetails:
+def no_display_error(messages: list[str]) -> ErrorDetails:
     """Return the error for a missing display, from the messages that Qt logged before it gave up."""
-    why = " ".join(line for line in said if line.strip()) or "Qt gave no reason."
+    why = " ".join(line for line in messages if line.strip()) or "Qt gave no reason."
     unset = not os.environ.get("DISPLAY") and not os.environ.get("WAYLAND_DISPLAY")
     if sys.platform.startswith("linux") and unset:
         why = "Neither DISPLAY nor WAYLAND_DISPLAY is set, so there is no display."

@@ -55,10 +55,10 @@ def open_window(folder: Path, files: Sequence[str] = (), *, safe: bool = False) 
 
 def wait_for_paint(app: QApplication, shell: WindowFrame) -> None:
     """Process events until the window is painted, for at most PAINT_MS: some display servers never request a paint."""
-    over = QDeadlineTimer(PAINT_MS)
-    wake = QTimer(interval=PAINT_MS // 10)
-    wake.start()
-    while not (shell.painted or over.hasExpired()):
+    deadline = QDeadlineTimer(PAINT_MS)
+    timer = QTimer(interval=PAINT_MS // 10)
+    timer.start()
+    while not (shell.painted or deadline.hasExpired()):
         app.processEvents(QEventLoop.ProcessEventsFlag.WaitForMoreEvents)
 
 
@@ -72,11 +72,11 @@ def _raise_other(folder: Path, lock: DataFolderLock, files: Sequence[str]) -> in
     from app.process.command_server import run_in_owner
     from app.process.output import terminal
 
-    words = ["open", *files] if files else []
+    argv = ["open", *files] if files else []
 
     async def ask() -> int | None:
         for _ in range(ATTEMPTS):
-            code = await run_in_owner(data_folder.socket_path(folder), words, folder, terminal())
+            code = await run_in_owner(data_folder.socket_path(folder), argv, folder, terminal())
             if code is not None or lock.acquire():
                 return code
             await asyncio.sleep(PAUSE_S)

@@ -31,8 +31,8 @@ class AgentPool:
     def find_agent(self, model: str) -> ExternalAgentSettings:
         """Return the agent for a model name `agent/NAME`; an unknown NAME is taken as a command line."""
         name = model.removeprefix(AGENT_PREFIX)
-        found = next((one for one in self._settings().external_agents if one.name == name), None)
-        return found or agent_from_command(name)
+        configured = next((agent for agent in self._settings().external_agents if agent.name == name), None)
+        return configured or agent_from_command(name)
 
     async def connect(self, session: str, model: str, folder: Path, agent_session_id: str) -> AgentConnection:
         """Return the agent of a session. If it has to be started, it resumes its own session `agent_session_id`."""
@@ -88,9 +88,9 @@ class AgentPool:
 def agent_from_command(text: str) -> ExternalAgentSettings:
     """Build an agent from a command line. Raises `Problem` if it is empty or malformed."""
     try:
-        words = shlex.split(text)
+        argv = shlex.split(text)
     except ValueError:
-        words = []
-    if not words:
+        argv = []
+    if not argv:
         raise Problem(f"There is no agent {text!r}.", "", "To list them: journeyman agents list.")
-    return ExternalAgentSettings(name=text, command=words[0], args=tuple(words[1:]))
+    return ExternalAgentSettings(name=text, command=argv[0], args=tuple(argv[1:]))

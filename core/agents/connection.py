@@ -141,9 +141,9 @@ class AgentConnection:
                 f" not {PROTOCOL_VERSION}."
             )
             raise Problem(f"{self.agent.name} is not compatible.", cause, "Update it, or Journeyman.")
-        self._capabilities = _dict(response.get("agentCapabilities"))
-        self.prompt_capabilities = _dict(self._capabilities.get("promptCapabilities"))
-        info = _dict(response.get("agentInfo"))
+        self._capabilities = _dict_or_empty(response.get("agentCapabilities"))
+        self.prompt_capabilities = _dict_or_empty(self._capabilities.get("promptCapabilities"))
+        info = _dict_or_empty(response.get("agentInfo"))
         self.name = visible(str(info.get("title") or info.get("name") or self.agent.name))[:80]
         self.version = visible(str(info.get("version") or ""))[:40]
         self._login_hint = _login_hint(response.get("authMethods"))
@@ -159,9 +159,9 @@ class AgentConnection:
 
     async def _resume(self, agent_session_id: str, params: Params) -> bool:
         """Resume the agent's session, preferably without a replay of the conversation, which the event log has."""
-        methods = {"session/resume": "resume" in _dict(self._capabilities.get("sessionCapabilities")),
+        methods = {"session/resume": "resume" in _dict_or_empty(self._capabilities.get("sessionCapabilities")),
                 "session/load": bool(self._capabilities.get("loadSession"))}  # fmt: skip
-        for method in (method for method, can in methods.items() if can):
+        for method in (method for method, supported in methods.items() if supported):
             try:
                 answer = await self._peer_request(method, {"sessionId": agent_session_id, **params}, SESSION_TIMEOUT_S)
             except RpcError:
@@ -194,12 +194,12 @@ class AgentConnection:
             raise Problem(
                 f"{self.agent.name} did not start.", cause, "Try running its command in a terminal."
             ) from error
-        except PeerClosed as gone:
+        except PeerClosed as closed:
             self._raise_handler_error()
             message = f"{self.agent.name} {'did not start' if method == 'initialize' else 'has ended'}."
             raise Problem(
-                message, f"{gone}{self._program.last_output()}", "Try running its command in a terminal."
-            ) from gone
+                message, f"{closed}{self._program.last_output()}", "Try running its command in a terminal."
+            ) from closed
         return answer if isinstance(answer, dict) else {}
 
     def _raise_handler_error(self) -> None:
@@ -244,20 +244,20 @@ async def connect(
     return connection
 
 
-def _dict(value: object) -> Params:
+def _dict_or_empty(value: object) -> Params:
     return value if isinstance(value, dict) else {}
 
 
 def _error_detail(data: object) -> str:
-    found = _dict(data)
-    return next((str(found[key]) for key in ("details", "message", "error") if key in found), "")
+    details = _dict_or_empty(data)
+    return next((str(details[key]) for key in ("details", "message", "error") if key in details), "")
 
 
 def _login_hint(methods: object) -> str:
     """Return the agent's descriptions of its login methods."""
     descriptions = [
-        str(one.get("description") or one.get("name"))
-        for one in (methods[:5] if isinstance(methods, list) else ())
-        if isinstance(one, dict)
+        str(method.get("description") or method.get("name"))
+        for method in (methods[:5] if isinstance(methods, list) else ())
+        if isinstance(method, dict)
     ]
     return visible(f"Its login methods: {'; '.join(descriptions)}.")[:500] if descriptions else ""

@@ -17,4 +17,4 @@ KNOWN_AGENTS: Final = (
 
 def installed_agents() -> tuple[ExternalAgentSettings, ...]:
     """Return the known agents whose program is on the PATH, without starting them."""
-    return tuple(one for one in KNOWN_AGENTS if shutil.which(one.command))
+    return tuple(agent for agent in KNOWN_AGENTS if shutil.which(agent.command))

@@ -50,8 +50,8 @@ class AgentProcess:
                 await on_line(line)
         except ValueError:  # raised by StreamReader.readline for a line over the limit
             return f"It sent a line of more than {MAX_LINE_BYTES >> 20} MB."
-        except PeerClosed as gone:
-            return str(gone)
+        except PeerClosed as closed:
+            return str(closed)
         with suppress(TimeoutError):
             async with asyncio.timeout(GRACE_S):
                 await self._process.wait()
@@ -84,8 +84,8 @@ class AgentProcess:
     async def read_stderr(self) -> None:
         """Read standard error until it ends, keeping the last lines."""
         assert self._process.stderr is not None
-        while piece := await self._process.stderr.read(1 << 16):
-            lines = piece.decode("utf-8", "replace").splitlines()
+        while chunk := await self._process.stderr.read(1 << 16):
+            lines = chunk.decode("utf-8", "replace").splitlines()
             self._stderr_lines.extend(line[: MAX_SHOWN_LENGTH * 4] for line in lines[-MAX_ERROR_LINES:])
 
 

@@ -86,11 +86,11 @@ IGNORED_UPDATES = frozenset({"user_message_chunk", "available_commands_update", 
 
 def parse_update(update: Mapping[str, Any]) -> SessionUpdate | None:
     """Parse a session update; None if it is unknown or malformed."""
-    name = update.get("sessionUpdate")
-    reader = UPDATE_PARSERS.get(name) if isinstance(name, str) else None
-    if reader is None:
-        return IgnoredUpdate() if name in IGNORED_UPDATES else None
-    return reader(update)
+    kind = update.get("sessionUpdate")
+    parser = UPDATE_PARSERS.get(kind) if isinstance(kind, str) else None
+    if parser is None:
+        return IgnoredUpdate() if kind in IGNORED_UPDATES else None
+    return parser(update)
 
 
 def _message_chunk(update: Mapping[str, Any]) -> SessionUpdate | None:
@@ -102,11 +102,11 @@ def parse_call(update: Mapping[str, Any]) -> ToolCallUpdate | None:
     if not isinstance(name := update.get("toolCallId"), str):
         return None
     content, locations = update.get("content"), update.get("locations")
-    status = _str(update.get("status"))
+    status = _str_or_none(update.get("status"))
     parsed = ToolCallUpdate(
         name,
-        _str(update.get("title")),
-        _str(update.get("kind")),
+        _str_or_none(update.get("title")),
+        _str_or_none(update.get("kind")),
         status if status in STATES else None,
         paths=_paths(locations) if isinstance(locations, list) else None,
         input=update.get("rawInput"),
@@ -116,16 +116,18 @@ def parse_call(update: Mapping[str, Any]) -> ToolCallUpdate | None:
 
 
 def _paths(locations: list[Any]) -> tuple[str, ...]:
-    return tuple(str(one["path"]) for one in locations[:MAX_ITEMS] if isinstance(one, dict) and "path" in one)
+    return tuple(
+        str(location["path"]) for location in locations[:MAX_ITEMS] if isinstance(location, dict) and "path" in location
+    )
 
 
 def _with_content(call: ToolCallUpdate, content: list[Any]) -> ToolCallUpdate:
-    blocks = [one for one in content[:MAX_ITEMS] if isinstance(one, dict)]
+    blocks = [block for block in content[:MAX_ITEMS] if isinstance(block, dict)]
     return replace(
         call,
-        text="\n".join(block_text(one.get("content")) for one in blocks if one.get("type") == "content"),
-        diffs=tuple(filter(None, map(_difference, blocks))),
-        terminals=tuple(str(one.get("terminalId")) for one in blocks if one.get("type") == "terminal"),
+        text="\n".join(block_text(block.get("content")) for block in blocks if block.get("type") == "content"),
+        diffs=tuple(filter(None, map(_file_diff, blocks))),
+        terminals=tuple(str(block.get("terminalId")) for block in blocks if block.get("type") == "terminal"),
     )
 
 
@@ -140,16 +142,16 @@ def block_text(block: object) -> str:
             return f"{uri}\n{text}"
         case {"type": "resource", "resource": {"uri": uri}}:
             return f"[{uri}: a binary file]"
-        case {"type": str(form)}:
-            return f"[{form[:40]}]"
+        case {"type": str(kind)}:
+            return f"[{kind[:40]}]"
         case _:
             return ""
 
 
-def _difference(block: Mapping[str, Any]) -> AgentFileDiff | None:
+def _file_diff(block: Mapping[str, Any]) -> AgentFileDiff | None:
     match block:
         case {"type": "diff", "path": str(path), "newText": str(after)}:
-            return AgentFileDiff(path, _str(block.get("oldText")), after)
+            return AgentFileDiff(path, _str_or_none(block.get("oldText")), after)
         case _:
             return None
 
@@ -160,21 +162,21 @@ def _plan(update: Mapping[str, Any]) -> SessionUpdate | None:
         return None
     return PlanUpdate(
         tuple(
-            (str(one.get("content", "")), str(one.get("status", "pending")))
-            for one in entries[:MAX_ITEMS]
-            if isinstance(one, dict)
+            (str(entry.get("content", "")), str(entry.get("status", "pending")))
+            for entry in entries[:MAX_ITEMS]
+            if isinstance(entry, dict)
         )
     )
 
 
 def _usage(update: Mapping[str, Any]) -> SessionUpdate | None:
-    used, size, cost = update.get("used"), update.get("size"), None
+    cost = None
     match update.get("cost"):
         case {"amount": int() | float() as amount, "currency": "USD"}:
             cost = float(amount)
         case _:
             pass
-    return AgentUsage(as_count(used), as_count(size), cost)
+    return AgentUsage(as_count(update.get("used")), as_count(update.get("size")), cost)
 
 
 def _mode(update: Mapping[str, Any]) -> SessionUpdate | None:
@@ -189,21 +191,22 @@ def _options(update: Mapping[str, Any]) -> SessionUpdate | None:
 def parse_settings(response: Mapping[str, Any]) -> tuple[ExternalAgentSetting, ...]:
     """Parse the settings in the response that opened a session. Modes, an older part of ACP, become a setting."""
     options = response.get("configOptions")
-    found = list(filter(None, map(_setting, options[:MAX_ITEMS]))) if isinstance(options, list) else []
+    settings = list(filter(None, map(_setting, options[:MAX_ITEMS]))) if isinstance(options, list) else []
     modes = response.get("modes")
-    if isinstance(modes, dict) and not any(one.category == "mode" for one in found):
+    if isinstance(modes, dict) and not any(setting.category == "mode" for setting in settings):
         values = _values(modes.get("availableModes"), "id")
         if values:
-            found.append(ExternalAgentSetting("mode", "Mode", "mode", str(modes.get("currentModeId", "")), values))
-    return tuple(found)
+            settings.append(ExternalAgentSetting("mode", "Mode", "mode", str(modes.get("currentModeId", "")), values))
+    return tuple(settings)
 
 
-def _setting(one: object) -> ExternalAgentSetting | None:
-    match one:
+def _setting(option: object) -> ExternalAgentSetting | None:
+    match option:
         case {"id": str(name), "type": "select", "currentValue": str(value), "options": list(options), **rest}:
-            flat = [inner for each in options for inner in _flatten_group(each)]
-            title, category = _str(rest.get("name")) or name, _str(rest.get("category")) or ""
-            return ExternalAgentSetting(name, title, category, value, _values(flat, "value"), True)
+            flat_options = [item for entry in options for item in _flatten_group(entry)]
+            label = _str_or_none(rest.get("name")) or name
+            category = _str_or_none(rest.get("category")) or ""
+            return ExternalAgentSetting(name, label, category, value, _values(flat_options, "value"), True)
         case _:
             return None
 
@@ -218,9 +221,11 @@ def _flatten_group(option: object) -> list[object]:
 
 def _values(options: object, key: str) -> tuple[ExternalAgentOption, ...]:
     return tuple(
-        ExternalAgentOption(str(one[key]), str(one.get("name") or one[key]), str(one.get("description") or ""))
-        for one in (options[:MAX_ITEMS] if isinstance(options, list) else ())
-        if isinstance(one, dict) and key in one
+        ExternalAgentOption(
+            str(option[key]), str(option.get("name") or option[key]), str(option.get("description") or "")
+        )
+        for option in (options[:MAX_ITEMS] if isinstance(options, list) else ())
+        if isinstance(option, dict) and key in option
     )
 
 
@@ -229,7 +234,7 @@ def as_count(value: object) -> int:
     return max(0, int(value)) if isinstance(value, int | float) and abs(value) < 1e15 else 0
 
 
-def _str(value: object) -> str | None:
+def _str_or_none(value: object) -> str | None:
     return value if isinstance(value, str) else None
 
 

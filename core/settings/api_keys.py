@@ -25,6 +25,7 @@ TRUSTED_KEYRINGS = frozenset(  # the keyrings of operating systems; others store
     }
 )
 NO_KEYRING = "API keys are kept in memory until you quit Journeyman. You can also set an environment variable."
+PROBE_USER = "is anybody there"  # not a user name of ours; reading its password shows whether the keyring responds
 Result = TypeVar("Result")
 
 
@@ -72,25 +73,27 @@ class ApiKeys:
         self._environment = environment
         self._keyrings = keyrings or system_keyrings
         self._trusted = trusted
-        self._limit_s = timeout_s
+        self._timeout_s = timeout_s
         self._session: dict[tuple[str, str], str] = {}
         self.seen: set[str] = set()
-        self._stuck: threading.Thread | None = None
+        self._stuck_thread: threading.Thread | None = None
 
     def __repr__(self) -> str:
         return "Secrets(•••)"
 
     async def find(self, owner: KeyOwner) -> ApiKey:
         """Return the owner's key: from memory, else the environment, else the keyring."""
-        if found := self.find_without_keyring(owner):
-            return found
+        if key := self.find_without_keyring(owner):
+            return key
+        user = _user_name(owner)
         try:
-            value = await self._ask(lambda ring: ring.get_password(SERVICE, _user_name(owner)))
+            value = await self._run(lambda keyring: keyring.get_password(SERVICE, user))
         except Problem as problem:
             return ApiKey(error=problem.details)
-        if value:
-            self.seen.add(value)
-        return ApiKey(value, "keyring") if value else ApiKey()
+        if not value:
+            return ApiKey()
+        self.seen.add(value)
+        return ApiKey(value, "keyring")
 
     def find_without_keyring(self, owner: KeyOwner) -> ApiKey | None:
         """Return the key from memory or the environment, or None if it is in neither."""
@@ -103,9 +106,10 @@ class ApiKeys:
     async def save(self, owner: KeyOwner, value: str) -> ApiKey:
         """Store a key in the keyring, or in memory if that fails; the result says why."""
         self.seen.add(value)
+        user = _user_name(owner)
         try:
-            await self._ask(lambda ring: ring.set_password(SERVICE, _user_name(owner), value))
-            stored = await self._ask(lambda ring: ring.get_password(SERVICE, _user_name(owner)))
+            await self._run(lambda keyring: keyring.set_password(SERVICE, user, value))
+            stored = await self._run(lambda keyring: keyring.get_password(SERVICE, user))
         except Problem as problem:
             return self.keep_in_memory(owner, value, problem.details)
         if stored != value:
@@ -123,52 +127,59 @@ class ApiKeys:
     async def delete(self, owner: KeyOwner) -> bool:
         """Delete a key from memory and the keyring. Return whether it existed."""
         was_in_memory = self._session.pop((owner.name, owner.origin), None) is not None
+        user = _user_name(owner)
 
-        def delete(ring: "Keyring") -> bool:
-            if ring.get_password(SERVICE, _user_name(owner)) is None:
+        def delete_from(keyring: "Keyring") -> bool:
+            if keyring.get_password(SERVICE, user) is None:
                 return False
-            ring.delete_password(SERVICE, _user_name(owner))
+            keyring.delete_password(SERVICE, user)
             return True
 
         try:
-            return await self._ask(delete) or was_in_memory
+            was_in_keyring = await self._run(delete_from)
         except Problem:
             if was_in_memory:
                 return True
             raise
+        return was_in_keyring or was_in_memory
 
     async def keyring_name(self) -> str:
         """Return the name of the keyring in use. Raises a Problem if no trusted keyring responds."""
-        return await self._ask(lambda ring: _name(ring, answers=True))
 
-    async def _ask(self, question: Callable[["Keyring"], Result]) -> Result:
-        """Access the keyring in a separate thread, which is abandoned if it does not return in time."""
-        if self._stuck and self._stuck.is_alive():
-            raise _not_responding(self._limit_s)
+        def name_if_responding(keyring: "Keyring") -> str:
+            keyring.get_password(SERVICE, PROBE_USER)
+            return _class_name(keyring)
+
+        return await self._run(name_if_responding)
+
+    async def _run(self, operation: Callable[["Keyring"], Result]) -> Result:
+        """Run `operation` on the keyring in a separate thread, which is abandoned if it does not return in time."""
+        if self._stuck_thread and self._stuck_thread.is_alive():
+            raise _not_responding(self._timeout_s)
         loop = asyncio.get_running_loop()
-        answer: asyncio.Future[Result] = loop.create_future()
+        outcome: asyncio.Future[Result] = loop.create_future()
 
         def deliver(result: Result | None, error: Problem | None) -> None:
-            if answer.done():
+            if outcome.done():  # canceled by the timeout
                 return
             if error:
-                answer.set_exception(error)
+                outcome.set_exception(error)
             else:
-                answer.set_result(result)  # type: ignore[arg-type]  # None is a result too
+                outcome.set_result(result)  # type: ignore[arg-type]  # None is a result too
 
         def work() -> None:
-            result, error = _run_on_keyring(question, self._keyrings, self._trusted)
+            result, error = _run_on_keyring(operation, self._keyrings, self._trusted)
             with contextlib.suppress(RuntimeError):  # the event loop was closed meanwhile
                 loop.call_soon_threadsafe(deliver, result, error)
 
         thread = threading.Thread(target=work, name="keyring", daemon=True)
         thread.start()
         try:
-            async with asyncio.timeout(self._limit_s):
-                return await answer
+            async with asyncio.timeout(self._timeout_s):
+                return await outcome
         except TimeoutError:
-            self._stuck = thread
-            raise _not_responding(self._limit_s) from None
+            self._stuck_thread = thread
+            raise _not_responding(self._timeout_s) from None
 
 
 def system_keyrings() -> "list[Keyring]":
@@ -176,35 +187,34 @@ def system_keyrings() -> "list[Keyring]":
     import keyring  # slow to import
     from keyring.backends.chainer import ChainerBackend
 
-    chosen = keyring.get_keyring()
-    return list(chosen.backends) if isinstance(chosen, ChainerBackend) else [chosen]
+    preferred = keyring.get_keyring()
+    return list(preferred.backends) if isinstance(preferred, ChainerBackend) else [preferred]
 
 
 def _run_on_keyring(
-    question: Callable[["Keyring"], Result], keyrings: Callable[[], Sequence["Keyring"]], trusted: frozenset[str]
+    operation: Callable[["Keyring"], Result], list_keyrings: Callable[[], Sequence["Keyring"]], trusted: frozenset[str]
 ) -> tuple[Result | None, Problem | None]:
     """Return the result of an operation on the first trusted keyring, or the Problem that prevented it.
 
     Keyring backends may raise anything.
     """
     try:
-        found = list(keyrings())
-        ring = next((ring for ring in found if _name(ring) in trusted), None)
-        if ring is None:
-            return None, _no_trusted_keyring(found)
-        return question(ring), None
+        keyrings = list_keyrings()
+        keyring = next((keyring for keyring in keyrings if _class_name(keyring) in trusted), None)
+        if keyring is None:
+            return None, _no_trusted_keyring(keyrings)
+        return operation(keyring), None
     except Exception as error:
         return None, _keyring_error(error)
 
 
-def _name(ring: "Keyring", *, answers: bool = False) -> str:
-    if answers:
-        ring.get_password(SERVICE, "is anybody there")
-    return f"{type(ring).__module__}.{type(ring).__qualname__}"
+def _class_name(keyring: "Keyring") -> str:
+    """Return the full name of a keyring's class, as in TRUSTED_KEYRINGS."""
+    return f"{type(keyring).__module__}.{type(keyring).__qualname__}"
 
 
-def _no_trusted_keyring(found: Sequence["Keyring"]) -> Problem:
-    names = [_name(ring) for ring in found]
+def _no_trusted_keyring(keyrings: Sequence["Keyring"]) -> Problem:
+    names = [_class_name(keyring) for keyring in keyrings]
     if all(name.startswith(("keyring.backends.fail.", "keyring.backends.chainer.")) for name in names):
         return Problem("There is no keyring.", "This system has no secure keyring.", NO_KEYRING)
     if any("null" in name for name in names):
@@ -216,21 +226,21 @@ def _no_trusted_keyring(found: Sequence["Keyring"]) -> Problem:
 
 def _keyring_error(error: Exception) -> Problem:
     """Translate an error of the library, recognized by its class name so that the library need not be imported."""
-    words = str(error) or type(error).__name__
+    message = str(error) or type(error).__name__
     kind = type(error).__name__
     if kind == "NoKeyringError":
         return Problem("There is no keyring.", "This system has no secure keyring.", NO_KEYRING)
-    if "dismissed" in words.lower():
+    if "dismissed" in message.lower():
         return Problem(
             "The keyring is still locked.", "Its prompt was dismissed.", f"Unlock it and try again. {NO_KEYRING}"
         )
     if kind in ("KeyringLocked", "LockedException"):
-        return Problem("The keyring is locked.", f"{words}.", f"Unlock it and try again. {NO_KEYRING}")
-    return Problem("The keyring does not work.", f"{kind}: {words}.", NO_KEYRING)
+        return Problem("The keyring is locked.", f"{message}.", f"Unlock it and try again. {NO_KEYRING}")
+    return Problem("The keyring does not work.", f"{kind}: {message}.", NO_KEYRING)
 
 
-def _not_responding(limit_s: float) -> Problem:
-    return Problem("The keyring does not respond.", f"It did not respond within {limit_s:g} s.", NO_KEYRING)
+def _not_responding(timeout_s: float) -> Problem:
+    return Problem("The keyring does not respond.", f"It did not respond within {timeout_s:g} s.", NO_KEYRING)
 
 
 def _user_name(owner: KeyOwner) -> str:

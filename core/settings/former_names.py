@@ -32,24 +32,24 @@ TIER_CONDITIONS = {"failure": "after_failure", "first": "first_step"}
 
 def renamed(plain: Mapping[str, Any]) -> dict[str, Any]:
     """Return the settings of a version 1 file under their present names. Unknown settings stay as they are."""
-    present = {SETTINGS.get(name, name): value for name, value in plain.items() if name != "form"}
+    settings = {SETTINGS.get(name, name): value for name, value in plain.items() if name != "form"}
     for name, fields in FIELDS.items():
-        if isinstance(present.get(name), list):
-            present[name] = [_fields(item, fields) for item in present[name]]
-    for server in present.get("mcp_servers") or ():
+        if isinstance(settings.get(name), list):
+            settings[name] = [_renamed_fields(item, fields) for item in settings[name]]
+    for server in settings.get("mcp_servers") or ():
         if isinstance(server, dict) and isinstance(server.get("tools"), list):
-            server["tools"] = [_fields(tool, TOOL_FIELDS) for tool in server["tools"]]
-    tiers = present.get("tiers")
+            server["tools"] = [_renamed_fields(tool, TOOL_FIELDS) for tool in server["tools"]]
+    tiers = settings.get("tiers")
     if isinstance(tiers, dict) and isinstance(tiers.get("rules"), list):
-        present["tiers"] = {**tiers, "rules": [_rule(rule) for rule in tiers["rules"]]}
-    return present
+        settings["tiers"] = {**tiers, "rules": [_renamed_rule(rule) for rule in tiers["rules"]]}
+    return settings
 
 
-def _fields(plain: Any, names: Mapping[str, str]) -> Any:
+def _renamed_fields(plain: Any, names: Mapping[str, str]) -> Any:
     return {names.get(name, name): value for name, value in plain.items()} if isinstance(plain, dict) else plain
 
 
-def _rule(plain: Any) -> Any:
+def _renamed_rule(plain: Any) -> Any:
     if not isinstance(plain, dict):
         return plain
     return {name: TIER_CONDITIONS.get(value, value) if name == "when" else value for name, value in plain.items()}

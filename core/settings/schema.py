@@ -334,8 +334,9 @@ class Settings:
 
 def setting_info(name: str) -> SettingInfo:
     """Return label and help text of a setting."""
-    found: SettingInfo = next(one for one in fields(Settings) if one.name == name).metadata["about"]
-    return found
+    setting = next(setting for setting in fields(Settings) if setting.name == name)
+    info: SettingInfo = setting.metadata["about"]
+    return info
 
 
 def server_location(server: McpServerSettings) -> str:

@@ -33,8 +33,8 @@ class SettingsFile:
         self._path = folder / FILE
         self._frozen = frozen
         self._listeners: list[Listener] = []
-        found = read_settings(self._path, frozen=frozen)
-        self.current, self.notes = found.settings, found.notes
+        loaded = read_settings(self._path, frozen=frozen)
+        self.current, self.notes = loaded.settings, loaded.notes
 
     def change(self, **values: Any) -> Settings:
         """Validate settings, write them to the file, and notify the listeners.
@@ -43,12 +43,12 @@ class SettingsFile:
         """
         if self._frozen:
             raise Problem("The settings cannot be changed.", "The data folder is open read-only.", "")
-        found = read_settings(self._path)
-        new = check_settings(replace(found.settings, **values))
+        loaded = read_settings(self._path)
+        new = check_settings(replace(loaded.settings, **values))
         # An invalid value stays in the file until the user sets a new one.
-        plain = _merged(found.raw, {name: value for name, value in asdict(new).items() if name in values})
+        plain = _merged(loaded.raw, {name: value for name, value in asdict(new).items() if name in values})
         _write(self._path, {**plain, "version": FORMAT_VERSION})
-        self.current, self.notes = new, found.notes
+        self.current, self.notes = new, loaded.notes
         for listener in tuple(self._listeners):
             listener(new)
         return new
@@ -73,12 +73,12 @@ def read_settings(path: Path, *, frozen: bool = False) -> LoadedSettings:
         plain = json.loads(path.read_bytes())
         if not isinstance(plain, dict):
             raise ValueError("it is not a JSON object")
-        form = plain.get("version", plain.get("form", FORMAT_VERSION))
-        if not isinstance(form, int) or form > FORMAT_VERSION:
+        version = plain.get("version", plain.get("form", FORMAT_VERSION))
+        if not isinstance(version, int) or version > FORMAT_VERSION:
             return _set_aside(
                 path,
                 "newer",
-                f"It was written by a newer version of Journeyman (format {form}; this version reads"
+                f"It was written by a newer version of Journeyman (format {version}; this version reads"
                 f" {FORMAT_VERSION}).",
                 frozen,
             )
@@ -91,32 +91,32 @@ def read_settings(path: Path, *, frozen: bool = False) -> LoadedSettings:
         )
     except (ValueError, RecursionError) as error:
         return _set_aside(path, "damaged", f"It is not a valid settings file: {error}.", frozen)
-    current = form == FORMAT_VERSION and "form" not in plain
-    return _loaded(path, plain if current else renamed(plain))
+    current = version == FORMAT_VERSION and "form" not in plain
+    return _load_valid(path, plain if current else renamed(plain))
 
 
 def check_settings(settings: Settings) -> Settings:
     """Return the settings, or raise a Problem that names the invalid one."""
     plain = asdict(settings)
-    for one in fields(Settings):
-        _value(one.name, plain[one.name])
+    for setting in fields(Settings):
+        _validated(setting.name, plain[setting.name])
     return settings
 
 
-def _loaded(path: Path, plain: dict[str, Any]) -> LoadedSettings:
+def _load_valid(path: Path, plain: dict[str, Any]) -> LoadedSettings:
     values: dict[str, Any] = {}
     notes: list[ErrorDetails] = []
-    for one in fields(Settings):
-        if one.name in plain:
+    for setting in fields(Settings):
+        if setting.name in plain:
             try:
-                values[one.name] = _value(one.name, plain[one.name])
+                values[setting.name] = _validated(setting.name, plain[setting.name])
             except Problem as problem:
                 fix = f"Set it again, or correct {path}. Until then, its default is used."
                 notes.append(ErrorDetails(problem.details.message, problem.details.cause, fix))
     return LoadedSettings(Settings(**values), plain, tuple(notes))
 
 
-def _value(name: str, plain: Any) -> Any:
+def _validated(name: str, plain: Any) -> Any:
     """Convert a JSON value to the type of its field. Unknown keys inside it are ignored."""
     from pydantic import ValidationError  # slow to import, and the window reads its settings first
 
@@ -126,8 +126,8 @@ def _value(name: str, plain: Any) -> Any:
         value = ADAPTERS[name].validate_python(plain)
     except ValidationError as error:
         first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"])
-        cause = f"{where}: {first['msg']}" if where else first["msg"]
+        location = ".".join(str(part) for part in first["loc"])
+        cause = f"{location}: {first['msg']}" if location else first["msg"]
         raise Problem(f"The setting “{name}” is invalid.", f"{cause}.", "") from None
     check_value(name, value)
     return value
@@ -138,12 +138,12 @@ def _merged(old: Any, new: Any) -> Any:
     if isinstance(old, dict) and isinstance(new, dict):
         return {**old, **{name: _merged(old.get(name), value) for name, value in new.items()}}
     if isinstance(old, list) and isinstance(new, list | tuple):
-        named = {_name(item): item for item in old if isinstance(item, dict)}
-        return [_merged(named.get(_name(item)), item) if isinstance(item, dict) else item for item in new]
+        old_items = {_item_key(item): item for item in old if isinstance(item, dict)}
+        return [_merged(old_items.get(_item_key(item)), item) if isinstance(item, dict) else item for item in new]
     return new
 
 
-def _name(item: dict[str, Any]) -> Any:
+def _item_key(item: dict[str, Any]) -> Any:
     return item.get("name", item.get("model"))
 
 
@@ -164,20 +164,20 @@ def _set_aside(path: Path, suffix: str, cause: str, frozen: bool) -> LoadedSetti
 
 def _write(path: Path, plain: dict[str, Any]) -> None:
     """Replace the file atomically, readable for its owner only."""
-    part = path.with_name(path.name + ".part")
+    temporary = path.with_name(path.name + ".part")
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        part.unlink(missing_ok=True)
-        handle = os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
+        temporary.unlink(missing_ok=True)
+        handle = os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
         with os.fdopen(handle, "w", encoding="utf-8") as file:
             json.dump(plain, file, indent=2, ensure_ascii=False)
             file.write("\n")
             file.flush()
             os.fsync(file.fileno())
-        part.replace(path)
+        temporary.replace(path)
     except OSError as error:
         with contextlib.suppress(OSError):
-            part.unlink(missing_ok=True)
+            temporary.unlink(missing_ok=True)
         why = f"{path}: {error.strerror or error}."
         raise Problem(
             "The settings could not be written.", why, "Free some space, or check the permissions of the folder."

@@ -21,8 +21,8 @@ _HINTS = get_type_hints(Settings)
 
 def _adapter(hint: Any) -> TypeAdapter[Any]:
     """Return a validator for a type. Built-in types are strict: the text "yes" is not accepted as a bool."""
-    loose = not isinstance(hint, type) or hint.__module__ != "builtins"
-    return TypeAdapter(hint) if loose else TypeAdapter(hint, config=ConfigDict(strict=True, allow_inf_nan=False))
+    lenient = not isinstance(hint, type) or hint.__module__ != "builtins"
+    return TypeAdapter(hint) if lenient else TypeAdapter(hint, config=ConfigDict(strict=True, allow_inf_nan=False))
 
 
 ADAPTERS = {one.name: _adapter(_HINTS[one.name]) for one in fields(Settings)}
@@ -45,8 +45,8 @@ def check_value(name: str, value: Any) -> None:
         check_address(value, allow_http=True)
     if name == "proxy" and value:
         _check_proxy(value)
-    named = [value] if name == "model" and value and value not in TIER_NAMES else _models(name, value)
-    for model in named:
+    model_names = [value] if name == "model" and value and value not in TIER_NAMES else _models(name, value)
+    for model in model_names:
         if not MODEL.fullmatch(model):
             raise _invalid(name, f"{model!r} is not a model name of the form PROVIDER/MODEL.")
 
@@ -69,8 +69,8 @@ def _check_agents(agents: tuple[ExternalAgentSettings, ...]) -> None:
         if not agent.command.strip():
             raise _invalid("external_agents", f"{agent.name} has no command.")
     names = [agent.name for agent in agents]
-    if twice := next((one for one in names if names.count(one) > 1), ""):
-        raise _invalid("external_agents", f"Two external agents are named {twice!r}.")
+    if duplicate := next((name for name in names if names.count(name) > 1), ""):
+        raise _invalid("external_agents", f"Two external agents are named {duplicate!r}.")
 
 
 def _check_providers(providers: tuple[Provider, ...]) -> None:
@@ -106,9 +106,9 @@ def _check_mcp_server(server: McpServerSettings) -> None:
         raise _invalid("mcp_servers", f"{server.name} needs either a command or a URL.")
     if server.url and "${" not in server.url:  # otherwise it is checked once the variables are filled in
         check_address(server.url, server.allow_http, "MCP server")
-    fits, kind = (HEADER, "a header") if server.url else (VARIABLE, "an environment variable")
+    pattern, kind = (HEADER, "a header") if server.url else (VARIABLE, "an environment variable")
     for variable in server.variables:
-        if not fits.fullmatch(variable.name):
+        if not pattern.fullmatch(variable.name):
             raise _invalid("mcp_servers", f"{variable.name[:40]!r} is not a valid name for {kind}.")
         if variable.value and "${" not in variable.value:
             cause = f"It contains the value of {variable.name}, but secrets must not be stored in the settings file."

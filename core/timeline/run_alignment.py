@@ -59,22 +59,22 @@ def align_runs(a: Sequence[Step], b: Sequence[Step]) -> Alignment:
     """Align two runs by their numbered rows."""
     left, right = [s for s in a if s.number], [s for s in b if s.number]
     pairs = tuple(_pairs(left, right))
-    first = next((index for index, pair in enumerate(pairs) if not (pair.equal and pair.same_status)), None)
-    return Alignment(pairs, first, totals(a), totals(b))
+    first_difference = next((index for index, pair in enumerate(pairs) if not (pair.equal and pair.same_status)), None)
+    return Alignment(pairs, first_difference, totals(a), totals(b))
 
 
 def totals(steps: Sequence[Step]) -> RunTotals:
     """Sum up the numbered rows. `seconds` excludes the time spent waiting for the user's answers to questions."""
-    counted = [step for step in steps if step.number]
-    spent = sum(
-        max(0, step.ended_at - step.started_at) for step in counted if step.ended_at and step.kind != "question"
+    rows = [step for step in steps if step.number]
+    duration = sum(
+        max(0, step.ended_at - step.started_at) for step in rows if step.ended_at and step.kind != "question"
     )
     return RunTotals(
-        len(counted),
-        sum(step.status == "failed" for step in counted),
-        spent / SECOND,
-        sum(step.tokens for step in counted),
-        sum(step.cost for step in counted),
+        len(rows),
+        sum(step.status == "failed" for step in rows),
+        duration / SECOND,
+        sum(step.tokens for step in rows),
+        sum(step.cost for step in rows),
     )
 
 
@@ -101,6 +101,5 @@ def _key(step: Step) -> Hashable:
 
 def _common(a: list[Hashable], b: list[Hashable]) -> int:
     """Return the length of the common prefix."""
-    return next(
-        (index for index, (one, other) in enumerate(zip(a, b, strict=False)) if one != other), min(len(a), len(b))
-    )
+    pairs = enumerate(zip(a, b, strict=False))
+    return next((index for index, (item_a, item_b) in pairs if item_a != item_b), min(len(a), len(b)))

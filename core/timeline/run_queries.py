@@ -52,10 +52,10 @@ class SuccessRate:
 
         Below five known cases, a percentage would be misleading and is omitted.
         """
-        known = self.good + self.bad
-        rest = [f"{100 * self.good / known:.0f}%"] if known >= 5 else []
-        rest += [f"{self.unknown} unknown"] if self.unknown else []
-        return f"{self.good} of {known}" + (f" ({', '.join(rest)})" if rest else "")
+        known_count = self.good + self.bad
+        notes = [f"{100 * self.good / known_count:.0f}%"] if known_count >= 5 else []
+        notes += [f"{self.unknown} unknown"] if self.unknown else []
+        return f"{self.good} of {known_count}" + (f" ({', '.join(notes)})" if notes else "")
 
 
 def without_copies(runs: Iterable[RunSummary]) -> Iterator[RunSummary]:
@@ -76,8 +76,8 @@ def failure_of(run: RunSummary) -> Failure | None:
 
 def recent_failures(runs: Iterable[RunSummary], limit: int = 20) -> list[Failure]:
     """Return the most recent failures, newest first."""
-    found = (failure_of(run) for run in without_copies(runs))
-    return sorted((failure for failure in found if failure), key=lambda failure: -failure.at)[:limit]
+    failures = (failure_of(run) for run in without_copies(runs))
+    return sorted((failure for failure in failures if failure), key=lambda failure: -failure.at)[:limit]
 
 
 def root_cause(run: RunSummary) -> CallSummary | None:
@@ -98,30 +98,30 @@ def failed_calls(run: RunSummary) -> list[CallSummary]:
 
 def repeated_errors(runs: Iterable[RunSummary], min_count: int = 2) -> list[RepeatedError]:
     """Return errors that occurred at least `min_count` times, most frequent first."""
-    found: dict[tuple[str, str], RepeatedError] = {}
+    errors: dict[tuple[str, str], RepeatedError] = {}
     for run in without_copies(runs):
         for call in failed_calls(run):
-            kind = (call.tool, VARYING_PARTS.sub("…", call.output).casefold())
-            error = found.setdefault(kind, RepeatedError(call.tool, kind[1], call.output))
+            key = (call.tool, VARYING_PARTS.sub("…", call.output).casefold())
+            error = errors.setdefault(key, RepeatedError(call.tool, key[1], call.output))
             error.count += 1
             error.runs.add((run.session, run.number))
             error.last = max(error.last, call.ended_at)
-    often = (error for error in found.values() if error.count >= min_count)
-    return sorted(often, key=lambda error: (-error.count, -error.last))
+    repeated = (error for error in errors.values() if error.count >= min_count)
+    return sorted(repeated, key=lambda error: (-error.count, -error.last))
 
 
 def success_by_tool(runs: Iterable[RunSummary]) -> list[SuccessRate]:
     """Return how often the calls of each tool succeeded. A call without a result is unknown, not failed."""
-    found: dict[str, SuccessRate] = {}
+    rates: dict[str, SuccessRate] = {}
     for run in without_copies(runs):
         for call in run.calls.values():
-            share = found.setdefault(call.tool, SuccessRate(call.tool))
-            share.case_count += 1
-            share.good += call.status == "done"
-            share.bad += call.status in {"failed", "refused"}
-            share.unknown += call.status == "open"
-            share.seconds += max(0, call.ended_at - call.started_at) / 1e6
-    return sorted(found.values(), key=lambda share: -share.case_count)
+            rate = rates.setdefault(call.tool, SuccessRate(call.tool))
+            rate.case_count += 1
+            rate.good += call.status == "done"
+            rate.bad += call.status in {"failed", "refused"}
+            rate.unknown += call.status == "open"
+            rate.seconds += max(0, call.ended_at - call.started_at) / 1e6
+    return sorted(rates.values(), key=lambda rate: -rate.case_count)
 
 
 def success_by_decision(runs: Iterable[RunSummary]) -> list[SuccessRate]:
@@ -129,12 +129,12 @@ def success_by_decision(runs: Iterable[RunSummary]) -> list[SuccessRate]:
 
     A run without a rating counts as unknown.
     """
-    found: dict[str, SuccessRate] = {}
+    rates: dict[str, SuccessRate] = {}
     for run in without_copies(runs):
         for name in sorted({call.tool for call in run.calls.values()} | {f"model {run.model}"} | {*run.decisions}):
-            share = found.setdefault(name, SuccessRate(name))
-            share.case_count += 1
-            share.good += run.effective_rating == "good"
-            share.bad += run.effective_rating == "bad"
-            share.unknown += run.effective_rating == "unknown"
-    return sorted(found.values(), key=lambda share: -share.case_count)
+            rate = rates.setdefault(name, SuccessRate(name))
+            rate.case_count += 1
+            rate.good += run.effective_rating == "good"
+            rate.bad += run.effective_rating == "bad"
+            rate.unknown += run.effective_rating == "unknown"
+    return sorted(rates.values(), key=lambda rate: -rate.case_count)

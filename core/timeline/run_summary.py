@@ -133,10 +133,10 @@ class RunSummaryBuilder:
 
 def summarize_runs(entries: Iterable[EventRecord]) -> list[RunSummary]:
     """Return the runs of a session in order."""
-    folded = RunSummaryBuilder()
+    builder = RunSummaryBuilder()
     for entry in entries:
-        folded.apply(entry)
-    return list(folded.summaries.values())
+        builder.apply(entry)
+    return list(builder.summaries.values())
 
 
 def _rate(run: RunSummary, event: RunRated) -> None:
@@ -166,12 +166,9 @@ def _apply(run: RunSummary, entry: EventRecord) -> None:
                 entry.seq, call, tool, "", "refused", first_line(reason), started_at=entry.at, ended_at=entry.at
             )
         case ToolReturned(call_id=call, output=output, failed=failed) if call in run.calls:
-            returned = run.calls[call]
-            returned.status, returned.output, returned.ended_at = (
-                ("failed" if failed else "done"),
-                last_line(output),
-                entry.at,
-            )
+            summary = run.calls[call]
+            summary.status = "failed" if failed else "done"
+            summary.output, summary.ended_at = last_line(output), entry.at
         case FileChanged(path=path, added=added, removed=removed):
             before = run.files.get(path, (0, 0))
             run.files[path] = (before[0] + added, before[1] + removed)
@@ -198,4 +195,4 @@ def _apply(run: RunSummary, entry: EventRecord) -> None:
 
 def last_line(text: Text) -> str:
     """Return the last non-empty line, which is where programs report what went wrong."""
-    return first_line(next((part for part in reversed(text.head.splitlines()) if part.strip()), ""))
+    return first_line(next((line for line in reversed(text.head.splitlines()) if line.strip()), ""))

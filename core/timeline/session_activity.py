@@ -210,8 +210,11 @@ class SessionActivity:
 
     def changed_files_of_run(self, run: int) -> list[ChangedFile]:
         """Return the files that one run changed, in the order in which it first changed them, ignoring rewinds."""
-        mine = ((path, [c for c in changes if c.run == run and not c.rewound]) for path, changes in self.files.items())
-        return [self._changed_file(path, changes, run) for path, changes in mine if changes]
+        changed_files = []
+        for path, changes in self.files.items():
+            if own_changes := [change for change in changes if change.run == run and not change.rewound]:
+                changed_files.append(self._changed_file(path, own_changes, run))
+        return changed_files
 
     @property
     def all_compared(self) -> bool:
@@ -263,7 +266,7 @@ class SessionActivity:
         grouped: dict[str, int] = {}
         for name, count in tokens.items():
             grouped[category_group(name)] = grouped.get(category_group(name), 0) + int(count)
-        sent = SentRequest(
+        request = SentRequest(
             int(line["seq"]),
             int(line.get("turn", 0)),
             str(line.get("model", "")),
@@ -273,9 +276,9 @@ class SessionActivity:
         )
         self._request_count += 1
         if self._request_count % self._every and self.requests:
-            self.requests[-1] = sent  # the newest is always the last one
+            self.requests[-1] = request  # the newest is always the last one
             return
-        self.requests.append(sent)
+        self.requests.append(request)
         if len(self.requests) > MAX_REQUESTS:
             self.requests = self.requests[1::2]
             self.compactions = [replace(point, request_index=point.request_index // 2) for point in self.compactions]
@@ -307,8 +310,8 @@ class SessionActivity:
         if last and entry.kind == "allowed" and _merge_key(last) == _merge_key(entry):
             self.decisions[-1] = replace(last, count=last.count + 1)
             return
-        if asked_id := _request_id(line):
-            self._open[asked_id] = len(self.decisions)
+        if request_id := _request_id(line):
+            self._open[request_id] = len(self.decisions)
         self.decisions.append(entry)
 
     def _end(self, line: EventJson) -> None:
@@ -343,17 +346,17 @@ def decision_of(line: EventJson) -> DecisionEntry | None:
     """Return the decision that an event records, or None."""
     seq, run, at, kind = int(line["seq"]), int(line.get("run", 0)), int(line.get("at", 0)), str(line["kind"])
 
-    def entry(name: str, text: str, **rest: Any) -> DecisionEntry:
-        return DecisionEntry(seq, run, at, name, text, **rest)
+    def entry(name: str, text: str, **details: Any) -> DecisionEntry:
+        return DecisionEntry(seq, run, at, name, text, **details)
 
     match kind:
         case "question_asked":
-            asked = line.get("question") or {}
+            question = line.get("question") or {}
             options = tuple(
-                (str(o.get("label", "")), str(o.get("description", ""))) for o in asked.get("options") or ()
+                (str(o.get("label", "")), str(o.get("description", ""))) for o in question.get("options") or ()
             )
-            return entry("question", str(asked.get("text", "")), why=str(asked.get("reason", "")), status="waiting",
-                        options=options)  # fmt: skip
+            text, reason = str(question.get("text", "")), str(question.get("reason", ""))
+            return entry("question", text, why=reason, status="waiting", options=options)
         case "question_answered":
             answer = line.get("answer") or {}
             text = ": ".join(part for part in (answer.get("option"), answer.get("text")) if part)
@@ -393,45 +396,38 @@ def decision_of(line: EventJson) -> DecisionEntry | None:
             return _notice(line, entry)
 
 
-def _notice(line: EventJson, entry: Any) -> DecisionEntry | None:
+def _notice(line: EventJson, entry: Callable[..., DecisionEntry]) -> DecisionEntry | None:
     """Return the decision for an event caused by Journeyman itself, or None."""
     match line["kind"]:
         case "untrusted_content_read":
-            return _as_choice(entry("notice", f"Has read untrusted content: {line.get('source', '')}"))
+            return entry("notice", f"Has read untrusted content: {line.get('source', '')}")
         case "limit_threshold_reached":
             text = f"{float(line.get('used', 0)):g} of {float(line.get('allowed', 0)):g} {line.get('limit', '')}"
-            return _as_choice(entry("limit", text))
+            return entry("limit", text)
         case "limit_raised":
-            return _as_choice(
-                entry("limit", f"{line.get('limit', '')}: up to {float(line.get('allowed', 0)):g}", cause="you")
-            )
+            return entry("limit", f"{line.get('limit', '')}: up to {float(line.get('allowed', 0)):g}", cause="you")
         case "run_paused":
             error = line.get("error") or {}
-            return _as_choice(entry("notice", "Paused", why=str(error.get("message") or line.get("reason") or "")))
+            return entry("notice", "Paused", why=str(error.get("message") or line.get("reason") or ""))
         case "harness_message":
-            return _as_choice(entry("notice", "Told the agent to change its approach", why=str(line.get("reason", ""))))
+            return entry("notice", "Told the agent to change its approach", why=str(line.get("reason", "")))
         case "request_retried":
             error = line.get("error") or {}
-            return _as_choice(entry("notice", "Retried the request", why=str(error.get("message", ""))))
+            return entry("notice", "Retried the request", why=str(error.get("message", "")))
         case "context_compacted":
-            return _as_choice(entry("notice", "Compacted the context", why=str(line.get("reason", ""))))
+            return entry("notice", "Compacted the context", why=str(line.get("reason", "")))
         case "mode_changed":
-            return _as_choice(entry("notice", "Mode", chosen=str(line.get("mode", "")), cause="you"))
+            return entry("notice", "Mode", chosen=str(line.get("mode", "")), cause="you")
         case _:
             return None
 
 
-def _as_choice(found: Any) -> DecisionEntry | None:
-    return found if isinstance(found, DecisionEntry) else None
-
-
 def _request_id(line: EventJson) -> str:
-    part = line.get("question") if line["kind"] == "question_asked" else line.get("request")
-    return (
-        str(part.get("id", ""))
-        if isinstance(part, Mapping) and line["kind"] in ("question_asked", "permission_requested")
-        else ""
-    )
+    """Return the ID of the question or permission request that an event opens; empty for any other event."""
+    if line["kind"] not in ("question_asked", "permission_requested"):
+        return ""
+    request = line.get("question" if line["kind"] == "question_asked" else "request")
+    return str(request.get("id", "")) if isinstance(request, Mapping) else ""
 
 
 def _option_text(option: Mapping[str, Any]) -> str:

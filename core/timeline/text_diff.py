@@ -57,43 +57,45 @@ class TextDiff:
 
     def hunks(self, context: int = CONTEXT) -> list[list[DiffBlock]]:
         """Group the blocks into hunks: blocks whose `context` lines would overlap belong to the same hunk."""
-        found: list[list[DiffBlock]] = []
+        hunks: list[list[DiffBlock]] = []
         for block in self.blocks:
-            if found and block.new - found[-1][-1].new_end <= 2 * context:
-                found[-1].append(block)
+            if hunks and block.new - hunks[-1][-1].new_end <= 2 * context:
+                hunks[-1].append(block)
             else:
-                found.append([block])
-        return found
+                hunks.append([block])
+        return hunks
 
     def rows(self, context: int = CONTEXT) -> Iterator[DiffRow]:
         """Yield the lines to display, from top to bottom."""
-        at = 0
-        for number, part in enumerate(self.hunks(context)):
-            first = max(at, part[0].new - context)
-            yield DiffRow("head", 0, 0, str(first - at), number)
-            shift = part[0].old - part[0].new
-            at = first
-            for block in part:
-                yield from (DiffRow(" ", n + shift + 1, n + 1, self.new[n], number) for n in range(at, block.new))
-                yield from (DiffRow("-", n + 1, 0, self.old[n], number) for n in range(block.old, block.old_end))
-                yield from (DiffRow("+", 0, n + 1, self.new[n], number) for n in range(block.new, block.new_end))
-                at, shift = block.new_end, block.old_end - block.new_end
-            last = min(len(self.new), at + context)
-            yield from (DiffRow(" ", n + shift + 1, n + 1, self.new[n], number) for n in range(at, last))
-            at = last
-        if self.blocks and at < len(self.new):
-            yield DiffRow("head", 0, 0, str(len(self.new) - at), -1)
+        next_line = 0
+        for index, hunk in enumerate(self.hunks(context)):
+            first = max(next_line, hunk[0].new - context)
+            yield DiffRow("head", 0, 0, str(first - next_line), index)
+            offset = hunk[0].old - hunk[0].new
+            next_line = first
+            for block in hunk:
+                yield from (
+                    DiffRow(" ", n + offset + 1, n + 1, self.new[n], index) for n in range(next_line, block.new)
+                )
+                yield from (DiffRow("-", n + 1, 0, self.old[n], index) for n in range(block.old, block.old_end))
+                yield from (DiffRow("+", 0, n + 1, self.new[n], index) for n in range(block.new, block.new_end))
+                next_line, offset = block.new_end, block.old_end - block.new_end
+            last = min(len(self.new), next_line + context)
+            yield from (DiffRow(" ", n + offset + 1, n + 1, self.new[n], index) for n in range(next_line, last))
+            next_line = last
+        if self.blocks and next_line < len(self.new):
+            yield DiffRow("head", 0, 0, str(len(self.new) - next_line), -1)
 
-    def without_hunk(self, part: int, context: int = CONTEXT) -> str:
-        """Return the new text with the hunk of index `part` reverted."""
-        taken = set(self.hunks(context)[part])
+    def without_hunk(self, hunk_index: int, context: int = CONTEXT) -> str:
+        """Return the new text with the hunk of this index reverted."""
+        reverted = set(self.hunks(context)[hunk_index])
         lines: list[str] = []
-        at = 0
+        next_line = 0
         for block in self.blocks:
-            lines += self.new[at : block.new]
-            lines += self.old[block.old : block.old_end] if block in taken else self.new[block.new : block.new_end]
-            at = block.new_end
-        return "".join([*lines, *self.new[at:]])
+            lines += self.new[next_line : block.new]
+            lines += self.old[block.old : block.old_end] if block in reverted else self.new[block.new : block.new_end]
+            next_line = block.new_end
+        return "".join([*lines, *self.new[next_line:]])
 
 
 def is_text(body: bytes) -> bool:
@@ -104,8 +106,8 @@ def line_counts(old: bytes | None, new: bytes | None) -> tuple[int, int] | None:
     """Return the number of lines added and removed, or None if it is unknown or expensive to compute."""
     if old is None or new is None or max(len(old), len(new)) > MAX_COUNTED_BYTES or not (is_text(old) and is_text(new)):
         return None
-    found = diff_texts(old.decode("utf-8", "replace"), new.decode("utf-8", "replace"))
-    return found.added, found.removed
+    diff = diff_texts(old.decode("utf-8", "replace"), new.decode("utf-8", "replace"))
+    return diff.added, diff.removed
 
 
 def diff_texts(old: str, new: str) -> TextDiff:
@@ -127,9 +129,9 @@ def _diff(old: Sequence[str], new: Sequence[str], shift: int) -> Iterator[DiffBl
         return
     old_at = new_at = 0
     for old_next, new_next in [*_anchors(old, new), (len(old), len(new))]:
-        one, other = old[old_at:old_next], new[new_at:new_next]
-        if max(len(one), len(other)) <= EXACT_LINES:
-            yield from _diff_exactly(one, other, shift + old_at, shift + new_at)
+        old_part, new_part = old[old_at:old_next], new[new_at:new_next]
+        if max(len(old_part), len(new_part)) <= EXACT_LINES:
+            yield from _diff_exactly(old_part, new_part, shift + old_at, shift + new_at)
         else:
             yield DiffBlock(shift + old_at, shift + old_next, shift + new_at, shift + new_next)
         old_at, new_at = old_next + 1, new_next + 1
@@ -146,29 +148,29 @@ def _diff_exactly(old: Sequence[str], new: Sequence[str], old_shift: int, new_sh
 
 def _anchors(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int]]:
     """Return the positions of lines that are unique in both texts and occur in the same order."""
-    once_old, once_new = _unique_lines(old), _unique_lines(new)
-    pairs = [(at, once_new[text]) for text, at in once_old.items() if text in once_new]
-    ends: list[int] = []
-    last: list[int] = []
-    before: list[int] = []
-    for number, (_, at) in enumerate(pairs):
-        index = bisect_left(ends, at)
-        before.append(last[index - 1] if index else -1)
-        if index == len(ends):
-            ends.append(at)
-            last.append(number)
+    unique_old, unique_new = _unique_lines(old), _unique_lines(new)
+    pairs = [(at, unique_new[text]) for text, at in unique_old.items() if text in unique_new]
+    last_positions: list[int] = []
+    last_pairs: list[int] = []
+    predecessors: list[int] = []
+    for pair_index, (_, at) in enumerate(pairs):
+        index = bisect_left(last_positions, at)
+        predecessors.append(last_pairs[index - 1] if index else -1)
+        if index == len(last_positions):
+            last_positions.append(at)
+            last_pairs.append(pair_index)
         else:
-            ends[index], last[index] = at, number
-    found: list[tuple[int, int]] = []
-    number = last[-1] if last else -1
-    while number >= 0:
-        found.append(pairs[number])
-        number = before[number]
-    return found[::-1]
+            last_positions[index], last_pairs[index] = at, pair_index
+    anchors: list[tuple[int, int]] = []
+    pair_index = last_pairs[-1] if last_pairs else -1
+    while pair_index >= 0:
+        anchors.append(pairs[pair_index])
+        pair_index = predecessors[pair_index]
+    return anchors[::-1]
 
 
 def _unique_lines(lines: Sequence[str]) -> dict[str, int]:
-    seen: dict[str, int] = {}
-    for at, text in enumerate(lines):
-        seen[text] = -1 if text in seen else at
-    return {text: at for text, at in seen.items() if at >= 0}
+    positions: dict[str, int] = {}
+    for line_number, text in enumerate(lines):
+        positions[text] = -1 if text in positions else line_number
+    return {text: line_number for text, line_number in positions.items() if line_number >= 0}

@@ -27,10 +27,10 @@ class TimeAxis:
             times.append(max(times[-1], sample.started_at))
         times.append(max(times[-1] + 1, until))
         gaps = [later - earlier for earlier, later in pairwise(times)]
-        usual = median([gap for gap in gaps if gap > 0] or [1])
+        typical_gap = median([gap for gap in gaps if gap > 0] or [1])
         positions, at = [0.0], 0.0
         for gap in gaps:
-            at += min(gap, MAX_GAP_FACTOR * usual)
+            at += min(gap, MAX_GAP_FACTOR * typical_gap)
             positions.append(at)
         length = at or 1.0
         rows = [sample.row for sample in samples]
@@ -44,18 +44,18 @@ class TimeAxis:
         """Return the position at which a row starts."""
         return _between(self._rows, self._places, row)
 
-    def row_at(self, place: float) -> int:
+    def row_at(self, position: float) -> int:
         """Return the row at a position."""
-        return int(_between(self._places, self._rows, place))
+        return int(_between(self._places, self._rows, position))
 
 
-def _between(known: Sequence[float], wanted: Sequence[float], at: float) -> float:
-    """Interpolate linearly between known points, and clamp at the ends."""
-    if at <= known[0]:
-        return wanted[0]
-    if at >= known[-1]:
-        return wanted[-1]
-    right = bisect_right(known, at)
+def _between(xs: Sequence[float], ys: Sequence[float], x: float) -> float:
+    """Interpolate linearly between the points (xs, ys), and clamp at the ends."""
+    if x <= xs[0]:
+        return ys[0]
+    if x >= xs[-1]:
+        return ys[-1]
+    right = bisect_right(xs, x)  # the first point after x
     left = right - 1
-    share = (at - known[left]) / (known[right] - known[left])
-    return wanted[left] + share * (wanted[right] - wanted[left])
+    fraction = (x - xs[left]) / (xs[right] - xs[left])
+    return ys[left] + fraction * (ys[right] - ys[left])

@@ -54,8 +54,8 @@ def group_usage(rows: Iterable[UsageRow], by: UsageGrouping) -> list[UsageTotals
         groups.setdefault(getattr(row, by), []).append(row)
     sums = [sum_usage(group, name) for name, group in groups.items()]
     if by == "day":
-        return sorted(sums, key=lambda one: one.name, reverse=True)
-    return sorted(sums, key=lambda one: (-one.tokens, one.name))
+        return sorted(sums, key=lambda total: total.name, reverse=True)
+    return sorted(sums, key=lambda total: (-total.tokens, total.name))
 
 
 def usage_csv(rows: Iterable[UsageRow]) -> str:
@@ -71,6 +71,6 @@ def usage_csv(rows: Iterable[UsageRow]) -> str:
     return text.getvalue()
 
 
-def escape_formulas(words: Iterable[str]) -> list[str]:
+def escape_formulas(names: Iterable[str]) -> list[str]:
     """Put an apostrophe in front of names that a spreadsheet would evaluate as a formula."""
-    return [f"'{word}" if word[:1] in {"=", "+", "-", "@", "\t", "\r"} else word for word in words]
+    return [f"'{name}" if name[:1] in {"=", "+", "-", "@", "\t", "\r"} else name for name in names]
