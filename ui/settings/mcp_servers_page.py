@@ -41,8 +41,8 @@ class McpServersPage(QWidget):
         column.addWidget(label(text, look.fonts.second, "second", wrap=True))
         head = QHBoxLayout()
         head.addStretch(1)
-        for action, words in (("look", _tr("Refresh")), ("add", _tr("Add MCP server…"))):
-            button = Button(look, words, name=f"settings.tools.{action}")
+        for action, button_text in (("look", _tr("Refresh")), ("add", _tr("Add MCP server…"))):
+            button = Button(look, button_text, name=f"settings.tools.{action}")
             button.clicked.connect(lambda _=False, action=action: self.action_requested.emit(action, "", ""))
             head.addWidget(button)
         column.addLayout(head)
