@@ -17,9 +17,9 @@ class DeferredReader:
     def __init__(self) -> None:
         self.reader: Reader | None = None
 
-    def proposed(self, of: str) -> int:
+    def proposed(self, kind: str) -> int:
         """Return the number of open proposals of a kind, `skill` or `memory`."""
-        return self.reader.open_proposal_count(of) if self.reader else 0
+        return self.reader.open_proposal_count(kind) if self.reader else 0
 
     def proposed_by(self, session: str) -> dict[str, int]:
         """Return the number of open proposals that come from a session, by kind."""

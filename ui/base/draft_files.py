@@ -25,64 +25,64 @@ class DraftFiles:
 
     def save(self, session: str, files: Sequence[AttachedFile]) -> None:
         """Replace the stored attachments of a session; raises OSError if they cannot be written."""
-        place = self._place(session)
+        folder = self._folder_of(session)
         if not files:
-            self._drop(place, set())
+            self._delete_files(folder, set())
             return
-        place.mkdir(mode=0o700, parents=True, exist_ok=True)
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         listed: list[list[str]] = []
-        known = {tuple(row[1:]): row[0] for row in self._listed(place)}
+        names_by_file = {tuple(row[1:]): row[0] for row in self._read_index(folder)}
         for file in files:
             size = str(len(file.body))
-            kept = known.get((file.name, file.media_type, size))
-            if kept is None or (place / kept).read_bytes() != file.body:
-                kept = _free(place)
-                _write(place / kept, file.body)
-            listed.append([kept, file.name, file.media_type, size])
-        _write(place / f"{INDEX_FILE}.part", json.dumps(listed).encode())
-        (place / f"{INDEX_FILE}.part").replace(place / INDEX_FILE)
-        self._drop(place, {row[0] for row in listed} | {INDEX_FILE})
+            stored_name = names_by_file.get((file.name, file.media_type, size))
+            if stored_name is None or (folder / stored_name).read_bytes() != file.body:
+                stored_name = _unused_name(folder)
+                _write(folder / stored_name, file.body)
+            listed.append([stored_name, file.name, file.media_type, size])
+        _write(folder / f"{INDEX_FILE}.part", json.dumps(listed).encode())
+        (folder / f"{INDEX_FILE}.part").replace(folder / INDEX_FILE)
+        self._delete_files(folder, {row[0] for row in listed} | {INDEX_FILE})
 
     def load(self, session: str) -> tuple[AttachedFile, ...]:
         """Return the stored attachments of a session; unreadable or truncated ones are skipped."""
-        place = self._place(session)
-        found = []
-        for name, shown, media_type, size in self._listed(place):
+        folder = self._folder_of(session)
+        attachments = []
+        for name, file_name, media_type, size in self._read_index(folder):
             try:
-                body = (place / Path(name).name).read_bytes()
+                body = (folder / Path(name).name).read_bytes()
             except OSError:
                 continue
             if len(body) == int(size):
-                found.append(AttachedFile(shown, media_type, body))
-        return tuple(found)
+                attachments.append(AttachedFile(file_name, media_type, body))
+        return tuple(attachments)
 
-    def _listed(self, place: Path) -> list[list[str]]:
+    def _read_index(self, folder: Path) -> list[list[str]]:
         try:
-            rows = json.loads((place / INDEX_FILE).read_text("utf-8"))
+            rows = json.loads((folder / INDEX_FILE).read_text("utf-8"))
         except (OSError, ValueError):
             return []
-        good = isinstance(rows, list) and all(
+        valid = isinstance(rows, list) and all(
             isinstance(row, list) and len(row) == 4 and all(isinstance(part, str) for part in row) and row[3].isdigit()
             for row in rows
         )
-        return rows if good else []
+        return rows if valid else []
 
-    def _drop(self, place: Path, but: set[str]) -> None:
-        if not place.is_dir():
+    def _delete_files(self, folder: Path, except_for: set[str]) -> None:
+        if not folder.is_dir():
             return
-        for item in place.iterdir():
-            if item.name not in but:
+        for item in folder.iterdir():
+            if item.name not in except_for:
                 item.unlink(missing_ok=True)
-        if not but:
-            place.rmdir()
+        if not except_for:
+            folder.rmdir()
 
-    def _place(self, session: str) -> Path:
+    def _folder_of(self, session: str) -> Path:
         return self._folder / "".join(letter for letter in session if letter.isalnum() or letter in "-_")
 
 
-def _free(place: Path) -> str:
+def _unused_name(folder: Path) -> str:
     number = 1
-    while (place / str(number)).exists():
+    while (folder / str(number)).exists():
         number += 1
     return str(number)
 

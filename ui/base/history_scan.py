@@ -93,7 +93,7 @@ class HistoryScan(QObject):
     def _slice(self) -> bool:
         """Run one query; return whether it found events."""
         until = min(self._until, self._seen + EVENTS_PER_QUERY)
-        found = self._rows.events_of(self._session, self._kinds, self._seen, until, MAX_RESULTS)
-        self.past.apply(found)
-        self._seen = found[-1]["seq"] if len(found) == MAX_RESULTS else until
-        return bool(found)
+        rows = self._rows.events_of(self._session, self._kinds, self._seen, until, MAX_RESULTS)
+        self.past.apply(rows)
+        self._seen = rows[-1]["seq"] if len(rows) == MAX_RESULTS else until
+        return bool(rows)

@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 class ProposalController:
     """Handles proposals of skills or of memories; every change is durable when its method returns."""
 
-    def __init__(self, bridge: Bridge, of: ProposalKind) -> None:
+    def __init__(self, bridge: Bridge, kind: ProposalKind) -> None:
         self._bridge = bridge
-        self._of = of
+        self._of = kind
 
     async def open_proposals(self) -> Sequence[Proposal]:
         """Return the open proposals, oldest first."""

@@ -37,12 +37,12 @@ class Selection(QObject):
 
     def choose_session(self, name: str) -> None:
         """Show a session instead of a page; an empty ID shows the start screen."""
-        left, self._page, self._about = self._page, "", ()
+        left_page, self._page, self._about = self._page, "", ()
         self._chosen = True
         if name != self._session:
             self._session = name
             self.session_changed.emit(name)
-        elif left:
+        elif left_page:
             self.page_changed.emit("")
 
     def choose_page(self, name: str, *about: str) -> None:

@@ -112,38 +112,38 @@ def status_style(status: str) -> StatusStyle:
 
 def badges(step: Step) -> list[Badge]:
     """Return the badges of a row, such as exit code, changed lines and size."""
-    marks, found = step.metrics, list[Badge]()
+    marks, result = step.metrics, list[Badge]()
     if "exit_code" in marks:
-        found.append(Badge(f"{translate('exit')} {marks['exit_code']}", "failed" if marks["exit_code"] else "second"))
+        result.append(Badge(f"{translate('exit')} {marks['exit_code']}", "failed" if marks["exit_code"] else "second"))
     if marks.get("before"):
-        found.append(Badge(f"{amount(marks['before'])} → {amount(marks.get('after', 0))} {translate('tok')}"))
+        result.append(Badge(f"{amount(marks['before'])} → {amount(marks.get('after', 0))} {translate('tok')}"))
     if marks.get("steps"):
-        found.append(Badge(plural(marks["steps"], "step", "steps")))
+        result.append(Badge(plural(marks["steps"], "step", "steps")))
     if marks.get("files", 0) > 1:
-        found.append(Badge(f"{marks['files']} {translate('files')}"))
+        result.append(Badge(f"{marks['files']} {translate('files')}"))
     if marks.get("background"):
-        found.append(Badge(translate("in the background")))
+        result.append(Badge(translate("in the background")))
     if marks.get("untrusted"):
-        found.append(Badge(translate("untrusted content"), "waiting"))
+        result.append(Badge(translate("untrusted content"), "waiting"))
     if "allowed" in marks:
-        found.append(Badge(translate("allowed") if marks["allowed"] else translate("denied")))
+        result.append(Badge(translate("allowed") if marks["allowed"] else translate("denied")))
     if marks.get("added"):
-        found.append(Badge(f"+{marks['added']}", "done"))
+        result.append(Badge(f"+{marks['added']}", "done"))
     if marks.get("removed"):
-        found.append(Badge(f"−{marks['removed']}", "failed"))
+        result.append(Badge(f"−{marks['removed']}", "failed"))
     if marks.get("wait_ms"):
-        found.append(Badge(f"{translate('retry after')} {duration(marks['wait_ms'] * 1000)}"))
+        result.append(Badge(f"{translate('retry after')} {duration(marks['wait_ms'] * 1000)}"))
     if marks.get("tokens"):
-        found.append(Badge(f"{amount(marks['tokens'])} {translate('tok')}"))
+        result.append(Badge(f"{amount(marks['tokens'])} {translate('tok')}"))
     if (
         marks.get("bytes") and step.kind not in KINDS_WITHOUT_SIZE and step.status != "failed"
     ):  # a failed call has read nothing
-        found.append(Badge(size(marks["bytes"])))
-    return found
+        result.append(Badge(size(marks["bytes"])))
+    return result
 
 
-def plural(number: int, one: str, many: str) -> str:
-    return f"{number} {translate(one if number == 1 else many)}"
+def plural(number: int, singular_form: str, plural_form: str) -> str:
+    return f"{number} {translate(singular_form if number == 1 else plural_form)}"
 
 
 def run_figures(step: Step, lasted: int) -> list[str]:
@@ -205,11 +205,11 @@ def accessible_row_text(step: Step, lasted: int) -> str:
         return interrupted_line(step)
     if step.kind == "compaction":
         return compaction_line(step)
-    what = f"{translate(verb(step.kind, step.status))} {visible(step.object)}".strip()
+    action = f"{translate(verb(step.kind, step.status))} {visible(step.object)}".strip()
     if kind_style(step.kind).shape != "work":
-        return what
+        return action
     parts = [
-        what,
+        action,
         *(badge.text for badge in badges(step)),
         duration(lasted),
         translate(status_style(step.status).label).lower(),

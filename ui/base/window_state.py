@@ -89,12 +89,12 @@ def _as_text(value: QByteArray) -> str:
 
 def _read(file: Path) -> dict[str, str]:
     try:
-        found = json.loads(file.read_text("utf-8"))
+        values = json.loads(file.read_text("utf-8"))
     except FileNotFoundError:
         return _read_older(file.with_suffix(".ini"))
     except (OSError, ValueError):
         return {}
-    return {name: value for name, value in found.items() if isinstance(value, str)} if isinstance(found, dict) else {}
+    return {name: value for name, value in values.items() if isinstance(value, str)} if isinstance(values, dict) else {}
 
 
 def _read_older(file: Path) -> dict[str, str]:

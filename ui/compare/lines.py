@@ -27,34 +27,38 @@ def is_equal(pair: AlignedPair) -> bool:
     return pair.equal and pair.same_status
 
 
-def comparison_lines(found: Alignment, opened: Collection[int]) -> list[ComparisonLine]:
+def comparison_lines(alignment: Alignment, opened: Collection[int]) -> list[ComparisonLine]:
     """Return the lines of an alignment; `opened` are the positions of the folds that the user expanded."""
-    made: list[ComparisonLine] = []
-    place, pairs = 0, found.pairs
-    while place < len(pairs):
-        if place == found.first_difference and not (made and made[-1].pair is None):
-            made.append(ComparisonLine(place, 0, first=True))
-        if not is_equal(pairs[place]):
-            made.append(ComparisonLine(place, pair=pairs[place]))
-            place += 1
+    lines: list[ComparisonLine] = []
+    position, pairs = 0, alignment.pairs
+    while position < len(pairs):
+        after_fold = bool(lines) and lines[-1].pair is None
+        if position == alignment.first_difference and not after_fold:
+            lines.append(ComparisonLine(position, 0, first=True))
+        if not is_equal(pairs[position]):
+            lines.append(ComparisonLine(position, pair=pairs[position]))
+            position += 1
             continue
-        end = next((at for at in range(place, len(pairs)) if not is_equal(pairs[at])), len(pairs))
-        shown = min(LEADING_STEPS, end) if place == 0 else 0
-        made += [ComparisonLine(at, pair=pairs[at]) for at in range(place, place + shown)]
-        made += _folded(found, place + shown, end, opened)
-        place = end
-    return made
+        end = next((n for n in range(position, len(pairs)) if not is_equal(pairs[n])), len(pairs))
+        fold_start = min(LEADING_STEPS, end) if position == 0 else position
+        lines += _pair_lines(alignment, position, fold_start)
+        lines += _folded_lines(alignment, fold_start, end, opened)
+        position = end
+    return lines
 
 
-def _folded(found: Alignment, start: int, end: int, opened: Collection[int]) -> list[ComparisonLine]:
+def _pair_lines(alignment: Alignment, start: int, end: int) -> list[ComparisonLine]:
+    return [ComparisonLine(position, pair=alignment.pairs[position]) for position in range(start, end)]
+
+
+def _folded_lines(alignment: Alignment, start: int, end: int, opened: Collection[int]) -> list[ComparisonLine]:
     """Return the lines for the equal steps from `start` to `end`, folded if there are enough."""
-    alike = [ComparisonLine(at, pair=found.pairs[at]) for at in range(start, end)]
+    lines = _pair_lines(alignment, start, end)
     if end - start < MIN_FOLDED:
-        return alike
-    fold = ComparisonLine(
-        start, end - start, first=end == found.first_difference and start not in opened, open=start in opened
-    )
-    return [fold, *alike] if fold.open else [fold]
+        return lines
+    expanded = start in opened
+    fold = ComparisonLine(start, end - start, first=end == alignment.first_difference and not expanded, open=expanded)
+    return [fold, *lines] if expanded else [fold]
 
 
 class TotalsDelta(NamedTuple):

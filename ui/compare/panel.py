@@ -38,8 +38,8 @@ class ComparePanel(PanelPage):
         super().__init__()
         self._look, self._bridge, self._start = look, bridge, start_task
         self._show_toast, self._row, self._pick, self._go_to = show_toast, row, pick_session, show_event
-        self._names = ["", ""]
-        self._found: Alignment | None = None
+        self._sessions = ["", ""]
+        self._alignment: Alignment | None = None
         self._title = label(self.tr("Compare"), look.fonts.title, name="compare.title")
         self._swap = Button(look, self.tr("Swap sides"), name="compare.swap", tone="quiet", icon="arrow-left-right")
         self._export = Button(look, self.tr("Export…"), name="compare.export", tone="quiet", icon="download")
@@ -59,35 +59,33 @@ class ComparePanel(PanelPage):
         self._lay_out()
         for number, side in enumerate(self.sides):
             side.choose_requested.connect(lambda number=number: self._choose(number))
-            side.open_requested.connect(lambda number=number: self._go_to(self._names[number], 0))
+            side.open_requested.connect(lambda number=number: self._go_to(self._sessions[number], 0))
         self._swap.clicked.connect(self.swap)
         self._export.clicked.connect(self.choose_file)
         self._view.clicked.connect(self._fold_clicked)
         self._view.activated.connect(self._open)
-        self._show_names()
+        self._show_sessions()
 
     def activate(self, about: tuple[str, ...]) -> None:
         """Compare the one or two sessions in `about`; with only one, ask for the other."""
         if about:
-            self._names = [*about, ""][:2]
-            self._show_names()
+            self._sessions = [*about, ""][:2]
+            self._show_sessions()
             if len(about) == 1:
                 self._choose(1)
-        self._ask()
+        self._compare()
 
-    def apply_updates(self, facts: Sequence[object]) -> None:
+    def apply_updates(self, updates: Sequence[object]) -> None:
         """Compare again if a run of one of the two sessions has ended."""
-        ended = (
-            fact.entry for fact in facts if isinstance(fact, JournalUpdate) and isinstance(fact.entry.event, RunEnded)
-        )
-        if any(entry.session in self._names for entry in ended):
-            self._show_names()
-            self._ask()
+        entries = (update.entry for update in updates if isinstance(update, JournalUpdate))
+        if any(isinstance(entry.event, RunEnded) and entry.session in self._sessions for entry in entries):
+            self._show_sessions()
+            self._compare()
 
     def swap(self) -> None:
-        self._names.reverse()
-        self._show_names()
-        self._ask()
+        self._sessions.reverse()
+        self._show_sessions()
+        self._compare()
 
     def choose_file(self) -> None:
         """Ask for a file with a non-blocking dialog and write the comparison to it."""
@@ -104,27 +102,29 @@ class ComparePanel(PanelPage):
 
     def write(self, path: str) -> None:
         """Write the comparison to a file, with secrets redacted."""
-        found = self._found
-        if found is None:
+        alignment = self._alignment
+        if alignment is None:
             return
-        sides = self._row(self._names[0]), self._row(self._names[1])
+        sides = self._row(self._sessions[0]), self._row(self._sessions[1])
 
         async def export() -> None:
-            done = await self._bridge.ask(lambda engine: engine.exchange.export_comparison(sides, found, Path(path)))
-            removed = done.removed.total()
+            result = await self._bridge.ask(
+                lambda engine: engine.exchange.export_comparison(sides, alignment, Path(path))
+            )
+            removed = result.removed.total()
             secrets = self.tr(" Secrets removed: {}.").format(removed) if removed else ""
-            self._show_toast(self.tr("Exported the comparison to {}.").format(done.path) + secrets)
+            self._show_toast(self.tr("Exported the comparison to {}.").format(result.path) + secrets)
 
         self._start(export(), "export a comparison")
 
-    def show_alignment(self, found: Alignment) -> None:
-        self._found = found
-        self._export.setEnabled(bool(found.pairs))
-        rows = [self._row(name) for name in self._names]
-        self._model.show_alignment(found)
-        for side, row, totals in zip(self.sides, rows, (found.a, found.b), strict=True):
+    def show_alignment(self, alignment: Alignment) -> None:
+        self._alignment = alignment
+        self._export.setEnabled(bool(alignment.pairs))
+        rows = [self._row(session) for session in self._sessions]
+        self._model.show_alignment(alignment)
+        for side, row, totals in zip(self.sides, rows, (alignment.a, alignment.b), strict=True):
             side.show_totals(row, totals)
-        lines = [self._sum(found, priced=all(row.cost > 0 for row in rows)), *learned_lines(found)]
+        lines = [self._summary(alignment, priced=all(row.cost > 0 for row in rows)), *learned_lines(alignment)]
         self._message.setText("\n".join(lines))
         if (first := self._model.first_difference()) >= 0:
             self._view.setCurrentIndex(self._model.index(first))
@@ -140,46 +140,46 @@ class ComparePanel(PanelPage):
             side.restyle(look)
         self._view.doItemsLayout()
 
-    def _sum(self, found: Alignment, *, priced: bool) -> str:
-        if not found.pairs:
+    def _summary(self, alignment: Alignment, *, priced: bool) -> str:
+        if not alignment.pairs:
             return self.tr("Neither session has any steps yet.")
-        equal = self.tr("{equal} of {all} steps are equal").format(equal=found.equal, all=len(found.pairs))
-        if found.first_difference is None:
+        equal = self.tr("{equal} of {all} steps are equal").format(equal=alignment.equal, all=len(alignment.pairs))
+        if alignment.first_difference is None:
             return self.tr("Both sessions did the same: {}.").format(equal)
         return self.tr("{equal}. The right session has {delta}.").format(
-            equal=equal, delta=delta_line(found, priced=priced)
+            equal=equal, delta=delta_line(alignment, priced=priced)
         )
 
-    def _ask(self) -> None:
+    def _compare(self) -> None:
         """Request the comparison once both sessions are chosen."""
-        a, b = names = tuple(self._names)
-        self._found = None
+        left, right = sessions = tuple(self._sessions)
+        self._alignment = None
         self._export.setEnabled(False)
-        if not all(names):
+        if not all(sessions):
             self._model.show_alignment(None)
             self._message.setText(self.tr("Choose two sessions to see which steps are equal and which differ."))
             return
         self._message.setText(self.tr("Comparing…"))
 
-        async def look() -> None:
-            found = await self._bridge.ask(lambda engine: engine.analytics.compare_in_thread(a, b))
-            if names == tuple(self._names):
-                self.show_alignment(found)
+        async def compare() -> None:
+            alignment = await self._bridge.ask(lambda engine: engine.analytics.compare_in_thread(left, right))
+            if sessions == tuple(self._sessions):
+                self.show_alignment(alignment)
 
-        self._start(look(), "compare")
+        self._start(compare(), "compare")
 
     def _choose(self, number: int) -> None:
-        def take(name: str) -> None:
-            self._names[number] = name
-            self._show_names()
-            self._ask()
+        def take(session: str) -> None:
+            self._sessions[number] = session
+            self._show_sessions()
+            self._compare()
 
         self._pick(self.tr("Choose the session to compare with"), take)
 
-    def _show_names(self) -> None:
-        for side, name in zip(self.sides, self._names, strict=True):
-            side.show_session(self._row(name) if name else None)
-        self._swap.setEnabled(all(self._names))
+    def _show_sessions(self) -> None:
+        for side, session in zip(self.sides, self._sessions, strict=True):
+            side.show_session(self._row(session) if session else None)
+        self._swap.setEnabled(all(self._sessions))
 
     def _fold_clicked(self, index: QModelIndex) -> None:
         if self._model.line(index.row()).pair is None:
@@ -192,13 +192,14 @@ class ComparePanel(PanelPage):
             self._model.toggle(index.row())
             self._view.setCurrentIndex(self._model.index(index.row()))
             return
-        at: QPoint = self._view.viewport().mapFromGlobal(self.cursor().pos())
+        pointer: QPoint = self._view.viewport().mapFromGlobal(self.cursor().pos())
         clicked = QGuiApplication.mouseButtons() != Qt.MouseButton.NoButton
-        right = clicked and at.x() > self._view.viewport().width() // 2
-        sides = ((line.pair.b, self._names[1]), (line.pair.a, self._names[0]))
-        step, name = next(side for side in (sides if right else reversed(sides)) if side[0])
-        if step:
-            self._go_to(name, step.first_seq)
+        on_right = clicked and pointer.x() > self._view.viewport().width() // 2
+        sides = [(line.pair.a, self._sessions[0]), (line.pair.b, self._sessions[1])]
+        for step, session in reversed(sides) if on_right else sides:
+            if step:
+                self._go_to(session, step.first_seq)
+                return
 
     def _list(self) -> QListView:
         view = QListView()
@@ -213,26 +214,26 @@ class ComparePanel(PanelPage):
         return view
 
     def _lay_out(self) -> None:
-        head = QHBoxLayout()
-        head.setContentsMargins(20, 11, 20, 11)
-        head.addWidget(self._title)
-        head.addStretch(1)
-        head.addWidget(self._swap)
-        head.addWidget(self._export)
+        toolbar = QHBoxLayout()
+        toolbar.setContentsMargins(20, 11, 20, 11)
+        toolbar.addWidget(self._title)
+        toolbar.addStretch(1)
+        toolbar.addWidget(self._swap)
+        toolbar.addWidget(self._export)
         sides = QHBoxLayout()
         sides.setContentsMargins(0, 0, 0, 0)
         sides.setSpacing(0)
         for side in self.sides:
             sides.addWidget(side, 1)
-        whole = QVBoxLayout(self)
-        whole.setContentsMargins(0, 0, 0, 0)
-        whole.setSpacing(0)
-        whole.addLayout(head)
-        whole.addWidget(hairline())
-        whole.addLayout(sides)
-        whole.addWidget(hairline())
-        whole.addWidget(self._message)
-        whole.addWidget(self._view, 1)
+        page = QVBoxLayout(self)
+        page.setContentsMargins(0, 0, 0, 0)
+        page.setSpacing(0)
+        page.addLayout(toolbar)
+        page.addWidget(hairline())
+        page.addLayout(sides)
+        page.addWidget(hairline())
+        page.addWidget(self._message)
+        page.addWidget(self._view, 1)
 
 
 def _suffix(chosen: str) -> str:

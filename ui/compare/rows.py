@@ -20,6 +20,8 @@ Index = QModelIndex | QPersistentModelIndex
 TOP: Final = QModelIndex()
 EDGE: Final = 20
 ICON: Final = 16
+GAP: Final = 8  # between icon, verb, object and status
+MIN_OBJECT_WIDTH: Final = 16  # pixels; a narrower object is not painted
 MIDDLE: Final = 84  # width of the column with the step numbers
 TINT: Final = 0.10
 
@@ -29,13 +31,13 @@ class ComparisonModel(QAbstractListModel):
 
     def __init__(self, parent: QObject) -> None:
         super().__init__(parent)
-        self.found: Alignment | None = None
+        self.alignment: Alignment | None = None
         self._lines: Sequence[ComparisonLine] = ()
         self._opened: set[int] = set()
 
-    def show_alignment(self, found: Alignment | None) -> None:
+    def show_alignment(self, alignment: Alignment | None) -> None:
         self._opened.clear()
-        self.found = found
+        self.alignment = alignment
         self._arrange()
 
     def toggle(self, row: int) -> None:
@@ -54,7 +56,7 @@ class ComparisonModel(QAbstractListModel):
 
     def _arrange(self) -> None:
         self.beginResetModel()
-        self._lines = comparison_lines(self.found, self._opened) if self.found else ()
+        self._lines = comparison_lines(self.alignment, self._opened) if self.alignment else ()
         self.endResetModel()
 
     # Qt overrides
@@ -64,11 +66,9 @@ class ComparisonModel(QAbstractListModel):
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
         is_text_role = role in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.AccessibleTextRole)
-        return (
-            accessible_line_text(self._lines[index.row()], self.found)
-            if is_text_role and index.isValid() and self.found
-            else None
-        )
+        if not is_text_role or not index.isValid() or not self.alignment:
+            return None
+        return accessible_line_text(self._lines[index.row()], self.alignment)
 
 
 class ComparisonDelegate(QStyledItemDelegate):
@@ -85,69 +85,70 @@ class ComparisonDelegate(QStyledItemDelegate):
         return QSize(600, self.height())
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
-        found, line, place = self._model.found, self._model.line(index.row()), option.rect
-        if found is None:
+        alignment, line, rect = self._model.alignment, self._model.line(index.row()), option.rect
+        if alignment is None:
             return
         chosen = bool(option.state & QStyle.StateFlag.State_Selected)
         if line.pair is None:
-            self._paint_fold(painter, place, fold_text(line, found), line, chosen)
+            self._paint_fold(painter, rect, fold_text(line, alignment), line, chosen)
             return
         theme = self.look.theme
         if chosen:
-            draw_selection(painter, place, theme)
+            draw_selection(painter, rect, theme)
         elif not is_equal(line.pair):
-            token = theme.waiting if line.pair.a and line.pair.b else theme.failed
-            painter.fillRect(place, blend(token, theme.background, TINT))
-        middle = place.center().x()
+            color = theme.waiting if line.pair.a and line.pair.b else theme.failed
+            painter.fillRect(rect, blend(color, theme.background, TINT))
+        middle = rect.center().x()
         half = self.look.size(MIDDLE) // 2
-        left = QRect(place.left() + EDGE, place.top(), middle - half - place.left() - EDGE, place.height())
-        right = QRect(middle + half, place.top(), place.right() - EDGE - middle - half, place.height())
+        left = QRect(rect.left() + EDGE, rect.top(), middle - half - rect.left() - EDGE, rect.height())
+        right = QRect(middle + half, rect.top(), rect.right() - EDGE - middle - half, rect.height())
         self._paint_side(painter, left, line.pair.a)
         self._paint_side(painter, right, line.pair.b)
-        numbers = step_numbers(line.pair) if is_equal(line.pair) else f"{step_numbers(line.pair)}  ≠"
+        numbers = step_numbers(line.pair)
+        if not is_equal(line.pair):
+            numbers += "  ≠"
         painter.setFont(self.look.fonts.second)
         painter.setPen(theme.third if is_equal(line.pair) else theme.waiting)
-        painter.drawText(QRect(left.right(), place.top(), right.left() - left.right(), place.height()),
-                         Qt.AlignmentFlag.AlignCenter, numbers)  # fmt: skip
+        numbers_rect = QRect(left.right(), rect.top(), right.left() - left.right(), rect.height())
+        painter.drawText(numbers_rect, Qt.AlignmentFlag.AlignCenter, numbers)
 
-    def _paint_side(self, painter: QPainter, room: QRect, step: Step | None) -> None:
+    def _paint_side(self, painter: QPainter, rect: QRect, step: Step | None) -> None:
         look, theme, fonts = self.look, self.look.theme, self.look.fonts
         if step is None:
-            draw_line(painter, room, "—", fonts.text, theme.third)
+            draw_line(painter, rect, "—", fonts.text, theme.third)
             return
         size, kind = look.size(ICON), kind_style(step.kind)
-        glyph = pixmap(kind.icon, theme.color(kind.token), size, painter.device().devicePixelRatio())
-        top = room.center().y() - size // 2
-        painter.drawPixmap(room.left(), top, glyph)
-        right = room.right()
+        kind_icon = pixmap(kind.icon, theme.color(kind.token), size, painter.device().devicePixelRatio())
+        top = rect.center().y() - size // 2
+        painter.drawPixmap(rect.left(), top, kind_icon)
+        right = rect.right()
         if step.status != "done":
             status = status_style(step.status)
-            drawn = pixmap(status.icon, theme.color(status.token), size, painter.device().devicePixelRatio())
-            painter.drawPixmap(right - size, top, drawn)
-            right -= size + 8
-        place = QRect(room.left(), room.top(), right - room.left(), room.height())
-        right -= draw_right_aligned(painter, place, step_figure(step), fonts.second, theme.third) + 12
-        left = room.left() + size + 8
-        left += draw_line(
-            painter, QRect(left, room.top(), right - left, room.height()), step_verb(step), fonts.strong, theme.text
-        )
-        rest = QRect(left + 8, room.top(), right - left - 8, room.height())
-        if rest.width() > 16:
-            draw_line(painter, rest, step.object, fonts.mono, theme.second)
+            status_icon = pixmap(status.icon, theme.color(status.token), size, painter.device().devicePixelRatio())
+            painter.drawPixmap(right - size, top, status_icon)
+            right -= size + GAP
+        figure_rect = QRect(rect.left(), rect.top(), right - rect.left(), rect.height())
+        right -= draw_right_aligned(painter, figure_rect, step_figure(step), fonts.second, theme.third) + 12
+        left = rect.left() + size + GAP
+        verb_rect = QRect(left, rect.top(), right - left, rect.height())
+        left += draw_line(painter, verb_rect, step_verb(step), fonts.strong, theme.text)
+        object_rect = QRect(left + GAP, rect.top(), right - left - GAP, rect.height())
+        if object_rect.width() > MIN_OBJECT_WIDTH:
+            draw_line(painter, object_rect, step.object, fonts.mono, theme.second)
 
-    def _paint_fold(self, painter: QPainter, place: QRect, text: str, line: ComparisonLine, chosen: bool) -> None:
+    def _paint_fold(self, painter: QPainter, rect: QRect, text: str, line: ComparisonLine, chosen: bool) -> None:
         look, theme, font = self.look, self.look.theme, self.look.fonts.second
-        ink = theme.waiting if line.first else theme.second
+        color = theme.waiting if line.first else theme.second
         if chosen:
-            draw_selection(painter, place, theme)
+            draw_selection(painter, rect, theme)
         size = look.size(ICON) if line.steps else 0
         width = QFontMetrics(font).horizontalAdvance(text) + size + (6 if size else 0)
-        left, y = place.center().x() - width // 2, place.center().y()
-        painter.setPen(QPen(blend(ink, theme.background, 0.5), 1, Qt.PenStyle.DashLine))
-        painter.drawLine(place.left() + EDGE, y, left - 10, y)
-        painter.drawLine(left + width + 10, y, place.right() - EDGE, y)
+        left, y = rect.center().x() - width // 2, rect.center().y()
+        painter.setPen(QPen(blend(color, theme.background, 0.5), 1, Qt.PenStyle.DashLine))
+        painter.drawLine(rect.left() + EDGE, y, left - 10, y)
+        painter.drawLine(left + width + 10, y, rect.right() - EDGE, y)
         if size:
             arrow = "chevron-down" if line.open else "chevron-right"
-            painter.drawPixmap(left, y - size // 2, pixmap(arrow, ink, size, painter.device().devicePixelRatio()))
+            painter.drawPixmap(left, y - size // 2, pixmap(arrow, color, size, painter.device().devicePixelRatio()))
             left += size + 6
-        draw_line(painter, QRect(left, place.top(), width, place.height()), text, font, ink)
+        draw_line(painter, QRect(left, rect.top(), width, rect.height()), text, font, color)

@@ -7,13 +7,14 @@ from PySide6.QtCore import QCoreApplication
 from core.domain.clock import SECOND
 from core.domain.steps import Step, verb
 from core.timeline.run_alignment import AlignedPair, Alignment, RunTotals
+from core.timeline.used_knowledge import UsedKnowledge
 from ui.base.step_presentation import badges, plural, status_style, translate
 from ui.compare.lines import ComparisonLine, is_equal, totals_delta
 from ui.style.number_formats import amount, duration, money
 from ui.text.visible import visible
 
-NAMED: Final = 3
-LONGEST: Final = 70
+MAX_LISTED: Final = 3  # memories and skills listed for a side; the rest is counted
+MAX_MEMORY_LENGTH: Final = 70  # characters
 
 
 def tr(text: str) -> str:
@@ -27,37 +28,39 @@ def step_verb(step: Step) -> str:
 
 def step_figure(step: Step) -> str:
     """Return the figure at the right of a step: the changed lines, or else the duration."""
-    changed = [badge.text for badge in badges(step) if badge.text[:1] in "+−"]
-    return " ".join(changed) or duration(max(0, step.ended_at - step.started_at) if step.ended_at else 0)
+    line_counts = [badge.text for badge in badges(step) if badge.text[:1] in "+−"]
+    if line_counts:
+        return " ".join(line_counts)
+    return duration(max(0, step.ended_at - step.started_at) if step.ended_at else 0)
 
 
 def step_numbers(pair: AlignedPair) -> str:
     """Return the step number, or both numbers if they differ between the runs."""
-    left, right = (str(step.number) if step else "" for step in (pair.a, pair.b))
-    return left if left == right or not right else f"{left} · {right}" if left else right
+    numbers = [str(step.number) for step in (pair.a, pair.b) if step]
+    return " · ".join(dict.fromkeys(numbers))  # without a repeated number
 
 
-def fold_text(line: ComparisonLine, found: Alignment) -> str:
+def fold_text(line: ComparisonLine, alignment: Alignment) -> str:
     parts = []
     if line.steps:
         parts.append(tr("1 equal step") if line.steps == 1 else tr("{} equal steps").format(line.steps))
-    if line.first and found.first_difference is not None:
-        pair = found.pairs[found.first_difference]
+    if line.first and alignment.first_difference is not None:
+        pair = alignment.pairs[alignment.first_difference]
         parts.append(tr("first difference at step {}").format(step_numbers(pair)))
     return " · ".join(parts)
 
 
-def accessible_line_text(line: ComparisonLine, found: Alignment) -> str:
+def accessible_line_text(line: ComparisonLine, alignment: Alignment) -> str:
     """Return the text of a line for screen readers."""
     if line.pair is None:
-        return fold_text(line, found)
-    sides = [tr("left: {}").format(_side(line.pair.a)), tr("right: {}").format(_side(line.pair.b))]
+        return fold_text(line, alignment)
+    sides = [tr("left: {}").format(_step_text(line.pair.a)), tr("right: {}").format(_step_text(line.pair.b))]
     if is_equal(line.pair) and line.pair.a:
-        return tr("Step {number}, in both: {what}").format(number=step_numbers(line.pair), what=_side(line.pair.a))
+        return tr("Step {number}, in both: {what}").format(number=step_numbers(line.pair), what=_step_text(line.pair.a))
     return tr("Step {number}, different. {sides}").format(number=step_numbers(line.pair), sides=", ".join(sides))
 
 
-def _side(step: Step | None) -> str:
+def _step_text(step: Step | None) -> str:
     if step is None:
         return tr("nothing")
     parts = (
@@ -68,49 +71,57 @@ def _side(step: Step | None) -> str:
     return ", ".join(part for part in parts if part)
 
 
-def totals_line(one: RunTotals, *, priced: bool) -> str:
+def totals_line(totals: RunTotals, *, priced: bool) -> str:
     """Return the totals of a run, such as `61 steps · 2 failed · 9m 20s · 212k tok · $0.41`."""
     parts = [
-        plural(one.steps, "step", "steps"),
-        tr("{} failed").format(one.failed) if one.failed else "",
-        duration(round(one.seconds * SECOND)),
-        tr("{} tok").format(amount(one.tokens)) if one.tokens else "",
-        money(one.cost) if priced else "",
+        plural(totals.steps, "step", "steps"),
+        tr("{} failed").format(totals.failed) if totals.failed else "",
+        duration(round(totals.seconds * SECOND)),
+        tr("{} tok").format(amount(totals.tokens)) if totals.tokens else "",
+        money(totals.cost) if priced else "",
     ]
     return " · ".join(part for part in parts if part)
 
 
-def delta_line(found: Alignment, *, priced: bool) -> str:
-    """Return how the totals of the right run differ from those of the left one."""
-    more = totals_delta(found.a, found.b)
+def delta_line(alignment: Alignment, *, priced: bool) -> str:
+    """Return how the totals of the right run differ from those of the left totals."""
+    delta = totals_delta(alignment.a, alignment.b)
     parts = [
-        _signed(more.steps, plural(abs(more.steps), "step", "steps"), "{}"),
-        _signed(more.seconds, duration(round(abs(more.seconds) * SECOND)) or "0s", "{}"),
-        _signed(more.tokens, amount(abs(more.tokens)), tr("{} tok")),
-        _signed(more.cost, money(abs(more.cost)), "{}") if priced else tr("cost unknown"),
+        _sign(delta.steps) + plural(abs(delta.steps), "step", "steps"),
+        _sign(delta.seconds) + (duration(round(abs(delta.seconds) * SECOND)) or "0s"),
+        _sign(delta.tokens) + tr("{} tok").format(amount(abs(delta.tokens))),
+        _sign(delta.cost) + money(abs(delta.cost)) if priced else tr("cost unknown"),
     ]
     return " · ".join(parts)
 
 
-def learned_lines(found: Alignment) -> list[str]:
+def learned_lines(alignment: Alignment) -> list[str]:
     """Return one sentence for each side that used memories or skills which the other side did not use."""
-    left, right = found.used_a.without(found.used_b), found.used_b.without(found.used_a)
-    lines = []
-    for form, had in ((tr("Only the left session used {}."), left), (tr("Only the right session used {}."), right)):
-        parts = [tr("the memory “{}”").format(_short(text)) for text in had.memories.values()]
-        parts += [tr("the skill {name} {version}").format(name=n, version=v) for n, v in had.skills.items()]
-        if len(parts) > NAMED:
-            parts[NAMED - 1 :] = [tr("{} more memories and skills").format(len(parts) - NAMED + 1)]
-        if parts:
-            lines.append(form.format(tr(" and ").join(filter(None, (", ".join(parts[:-1]), parts[-1])))))
-    return lines
+    only_left = alignment.used_a.without(alignment.used_b)
+    only_right = alignment.used_b.without(alignment.used_a)
+    sentences = (
+        (tr("Only the left session used {}."), only_left),
+        (tr("Only the right session used {}."), only_right),
+    )
+    return [sentence.format(_knowledge_list(used)) for sentence, used in sentences if used.memories or used.skills]
+
+
+def _knowledge_list(used: UsedKnowledge) -> str:
+    """Return the first memories and skills as a list in prose, such as `the memory “…” and 2 more …`."""
+    parts = [tr("the memory “{}”").format(_short(text)) for text in used.memories.values()]
+    parts += [tr("the skill {name} {version}").format(name=name, version=v) for name, v in used.skills.items()]
+    if len(parts) > MAX_LISTED:
+        parts[MAX_LISTED - 1 :] = [tr("{} more memories and skills").format(len(parts) - MAX_LISTED + 1)]
+    *first, last = parts
+    return tr(" and ").join((", ".join(first), last)) if first else last
 
 
 def _short(text: str) -> str:
     text = visible(" ".join(text.split())).rstrip(".")
-    return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
+    return text if len(text) <= MAX_MEMORY_LENGTH else text[: MAX_MEMORY_LENGTH - 1] + "…"
 
 
-def _signed(more: float, words_: str, form: str) -> str:
-    sign = "+" if more > 0 else "−" if more < 0 else "±"
-    return sign + form.format(words_)
+def _sign(delta: float) -> str:
+    if delta == 0:
+        return "±"
+    return "+" if delta > 0 else "−"

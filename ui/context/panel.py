@@ -18,6 +18,11 @@ EDGE: Final = 20
 CHART: Final = 200
 ROW: Final = 31
 COMPACT_AT: Final = 80  # percent of the context window
+LIMIT_VISIBLE_FROM: Final = 4  # the compaction limit is painted once a request reaches a fourth of it
+HEADROOM: Final = 1.08  # the chart is this much higher than its largest request
+MAX_COMPACTIONS: Final = 40  # newest compactions that are marked
+LABEL_GAP: Final = 12  # pixels between the labels of two compactions
+SWATCH: Final = 10  # pixels; the square in the color of a category
 
 
 class ContextCategory(NamedTuple):
@@ -54,23 +59,23 @@ class ContextChart(ThemedWidget):
     def __init__(self, look: Look) -> None:
         super().__init__(look)
         self._requests: list[SentRequest] = []
-        self._past = SessionActivity()
+        self._activity = SessionActivity()
         self._hovered = -1
         self.setObjectName("context.chart")
         self.setMouseTracking(True)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
 
-    def show_past(self, past: SessionActivity) -> None:
-        self._past, self._requests = past, past.requests
+    def show_past(self, activity: SessionActivity) -> None:
+        self._activity, self._requests = activity, activity.requests
         if self._requests:
             text = translate("{} requests; the last one uses {} of {} tokens")
-            now = self._requests[-1]
-            self.setAccessibleName(text.format(len(self._requests), amount(now.total), amount(now.context_window)))
+            last = self._requests[-1]
+            self.setAccessibleName(text.format(len(self._requests), amount(last.total), amount(last.context_window)))
         self.update()
 
-    def _x(self, place: float) -> float:
-        room = self.width() - 2 * EDGE
-        return EDGE + room * place / max(1, len(self._requests) - 1)
+    def _x(self, request_index: float) -> float:
+        width = self.width() - 2 * EDGE
+        return EDGE + width * request_index / max(1, len(self._requests) - 1)
 
     # Qt overrides
 
@@ -83,38 +88,41 @@ class ContextChart(ThemedWidget):
         theme, font = self._look.theme, self._look.fonts.caption
         with QPainter(self) as painter:
             painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-            tall = QFontMetrics(font).height()
-            top, bottom = tall + 6, self.height() - tall - 8
+            line_height = QFontMetrics(font).height()
+            top, bottom = line_height + 6, self.height() - line_height - 8
             limit = self._requests[-1].context_window * COMPACT_AT // 100
-            max_tokens = max(max(sent.total for sent in self._requests), 1)
-            show_limit = bool(limit) and max_tokens * 4 > limit
-            high = max(max_tokens * 1.08, limit if show_limit else 0)
-            per_pixel = max(1, len(self._requests) // max(1, self.width()))
-            places = sorted({*range(0, len(self._requests), per_pixel), len(self._requests) - 1})
-            if len(places) == 1:
-                places = [0, 0]
-            floor = [0.0] * len(places)
+            max_tokens = max(1, *(request.total for request in self._requests))
+            show_limit = bool(limit) and max_tokens * LIMIT_VISIBLE_FROM > limit
+            scale_tokens = max(max_tokens * HEADROOM, limit if show_limit else 0)
             painter.setPen(Qt.PenStyle.NoPen)
-            for category in CATEGORIES:
-                roof = [
-                    low + self._requests[at].tokens.get(category.name, 0) for low, at in zip(floor, places, strict=True)
-                ]
-                if roof == floor:
-                    continue
-                xs = [self._x(at) for at in places]
-                xs[-1] = float(self.width() - EDGE)
-                points = [QPointF(x, bottom - (bottom - top) * y / high) for x, y in zip(xs, roof, strict=True)]
-                points += [
-                    QPointF(x, bottom - (bottom - top) * y / high) for x, y in zip(xs[::-1], floor[::-1], strict=True)
-                ]
-                painter.setBrush(blend(theme.color(category.color), theme.background, 0.78))
-                painter.drawPolygon(QPolygonF(points))
-                floor = roof
+            self._paint_areas(painter, top, bottom, scale_tokens)
             if show_limit:
-                self._paint_limit(painter, limit, top + round((bottom - top) * (1 - limit / high)))
+                self._paint_limit(painter, limit, top + round((bottom - top) * (1 - limit / scale_tokens)))
             self._paint_compactions(painter, top, bottom)
             if 0 <= self._hovered < len(self._requests):
                 painter.fillRect(QRectF(self._x(self._hovered) - 0.5, top, 1, bottom - top), theme.text)
+
+    def _paint_areas(self, painter: QPainter, top: int, bottom: int, scale_tokens: float) -> None:
+        """Paint the categories stacked on each other, with at most about one point per pixel."""
+        theme = self._look.theme
+        step = max(1, len(self._requests) // max(1, self.width()))
+        indices = sorted({*range(0, len(self._requests), step), len(self._requests) - 1})
+        if len(indices) == 1:
+            indices = [0, 0]
+        xs = [self._x(index) for index in indices]
+        xs[-1] = float(self.width() - EDGE)
+        tokens_below = [0.0] * len(indices)
+        lower_edge = [QPointF(x, bottom) for x in xs]
+        for category in CATEGORIES:
+            counts = [self._requests[index].tokens.get(category.name, 0) for index in indices]
+            if not any(counts):
+                continue
+            tokens_below = [below + count for below, count in zip(tokens_below, counts, strict=True)]
+            ys = [bottom - (bottom - top) * tokens / scale_tokens for tokens in tokens_below]
+            upper_edge = [QPointF(x, y) for x, y in zip(xs, ys, strict=True)]
+            painter.setBrush(blend(theme.color(category.color), theme.background, 0.78))
+            painter.drawPolygon(QPolygonF([*upper_edge, *reversed(lower_edge)]))
+            lower_edge = upper_edge
 
     def _paint_limit(self, painter: QPainter, limit: int, y: int) -> None:
         theme, font = self._look.theme, self._look.fonts.caption
@@ -127,30 +135,30 @@ class ContextChart(ThemedWidget):
     def _paint_compactions(self, painter: QPainter, top: int, bottom: int) -> None:
         theme, font = self._look.theme, self._look.fonts.caption
         metrics = QFontMetrics(font)
-        free = 0
-        for cliff in self._past.compactions[-40:]:
-            x = round(self._x(max(0.0, cliff.request_index - 0.5)))
+        label_from = 0  # where the next label may begin without touching the previous one
+        for compaction in self._activity.compactions[-MAX_COMPACTIONS:]:
+            x = round(self._x(max(0.0, compaction.request_index - 0.5)))
             painter.setPen(QPen(theme.third, 1, Qt.PenStyle.DotLine))
             painter.drawLine(x, top, x, bottom)
-            text = translate("compacted: {} → {}").format(amount(cliff.before), amount(cliff.after))
-            room = metrics.horizontalAdvance(text)
-            left = min(x + 4, self.width() - EDGE - room)
-            if left >= free:
-                draw_line(painter, QRect(left, bottom + 3, room + 2, metrics.height()), text, font, theme.second)
-                free = left + room + 12
+            text = translate("compacted: {} → {}").format(amount(compaction.before), amount(compaction.after))
+            width = metrics.horizontalAdvance(text)
+            left = min(x + 4, self.width() - EDGE - width)
+            if left >= label_from:
+                draw_line(painter, QRect(left, bottom + 3, width + 2, metrics.height()), text, font, theme.second)
+                label_from = left + width + LABEL_GAP
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        room = max(1, self.width() - 2 * EDGE)
-        place = round((event.position().x() - EDGE) / room * max(1, len(self._requests) - 1))
-        self._set_hovered(min(max(0, place), len(self._requests) - 1))
+        width = max(1, self.width() - 2 * EDGE)
+        index = round((event.position().x() - EDGE) / width * max(1, len(self._requests) - 1))
+        self._set_hovered(min(max(0, index), len(self._requests) - 1))
 
     def leaveEvent(self, event: object) -> None:
         self._set_hovered(-1)
 
-    def _set_hovered(self, place: int) -> None:
-        if place != self._hovered:
-            self._hovered = place
-            self.request_hovered.emit(place)
+    def _set_hovered(self, index: int) -> None:
+        if index != self._hovered:
+            self._hovered = index
+            self.request_hovered.emit(index)
             self.update()
 
 
@@ -159,45 +167,45 @@ class ContextTable(ThemedWidget):
 
     def __init__(self, look: Look) -> None:
         super().__init__(look)
-        self._lines: list[tuple[ContextCategory, int, float]] = []
+        self._rows: list[tuple[ContextCategory, int, float]] = []
         self.setObjectName("context.shares")
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
 
-    def show_request(self, sent: SentRequest) -> None:
-        whole = max(1, sent.total)
-        found = ((each, sent.tokens.get(each.name, 0)) for each in CATEGORIES)
-        self._lines = [(each, count, 100 * count / whole) for each, count in found if count]
-        accessible_parts = [f"{translate(each.label)} {count:,} ({share:.0f}%)" for each, count, share in self._lines]
+    def show_request(self, request: SentRequest) -> None:
+        total = max(1, request.total)
+        counts = ((category, request.tokens.get(category.name, 0)) for category in CATEGORIES)
+        self._rows = [(category, count, 100 * count / total) for category, count in counts if count]
+        accessible_parts = [
+            f"{translate(category.label)} {count:,} ({percent:.0f}%)" for category, count, percent in self._rows
+        ]
         self.setAccessibleName(", ".join(accessible_parts))
         self.updateGeometry()
         self.update()
 
     def sizeHint(self) -> QSize:
-        return QSize(300, self._look.size(ROW) * len(self._lines) + 1)
+        return QSize(300, self._look.size(ROW) * len(self._rows) + 1)
 
     def paintEvent(self, event: QPaintEvent) -> None:
         theme, fonts = self._look.theme, self._look.fonts
         with QPainter(self) as painter:
-            tall = self._look.size(ROW)
+            row_height = self._look.size(ROW)
             painter.fillRect(0, 0, self.width(), 1, theme.line)
             right = self.width() - EDGE
-            column = self._look.size(72)
-            for place, (category, count, share) in enumerate(self._lines):
-                box = QRect(0, place * tall, self.width(), tall)
+            percent_width = self._look.size(72)
+            for row, (category, count, percent) in enumerate(self._rows):
+                rect = QRect(0, row * row_height, self.width(), row_height)
                 painter.setRenderHint(QPainter.RenderHint.Antialiasing)
                 painter.setPen(Qt.PenStyle.NoPen)
                 painter.setBrush(blend(theme.color(category.color), theme.background, 0.9))
-                painter.drawRoundedRect(QRectF(EDGE, box.y() + (tall - 10) / 2, 10, 10), 3, 3)
-                draw_line(painter, box.adjusted(EDGE + 22, 0, 0, 0), translate(category.label), fonts.text, theme.text)
-                draw_right_aligned(
-                    painter,
-                    QRect(0, box.y(), right - column, tall),
-                    f"{count:,} {translate('tokens')}",
-                    fonts.text,
-                    theme.text,
-                )
-                draw_right_aligned(painter, QRect(0, box.y(), right, tall), f"{share:.0f}%", fonts.text, theme.third)
-                painter.fillRect(0, box.bottom(), self.width(), 1, theme.line)
+                painter.drawRoundedRect(QRectF(EDGE, rect.y() + (row_height - SWATCH) / 2, SWATCH, SWATCH), 3, 3)
+                label_rect = rect.adjusted(EDGE + SWATCH + 12, 0, 0, 0)
+                count_rect = QRect(0, rect.y(), right - percent_width, row_height)
+                percent_rect = QRect(0, rect.y(), right, row_height)
+                count_text = f"{count:,} {translate('tokens')}"
+                draw_line(painter, label_rect, translate(category.label), fonts.text, theme.text)
+                draw_right_aligned(painter, count_rect, count_text, fonts.text, theme.text)
+                draw_right_aligned(painter, percent_rect, f"{percent:.0f}%", fonts.text, theme.third)
+                painter.fillRect(0, rect.bottom(), self.width(), 1, theme.line)
 
 
 class ContextPanel(QWidget):
@@ -206,7 +214,7 @@ class ContextPanel(QWidget):
 
     def __init__(self, look: Look, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._past = SessionActivity()
+        self._activity = SessionActivity()
         self.setObjectName("context")
         self._title = label("", look.fonts.title, name="context.title")
         self._detail = label("", look.fonts.text, "second", name="context.told")
@@ -218,18 +226,18 @@ class ContextPanel(QWidget):
         self._chart = ContextChart(look)
         self._chart.request_hovered.connect(self._set_hovered)
         self._shares = ContextTable(look)
-        upper = QHBoxLayout()
-        upper.setContentsMargins(EDGE, 14, EDGE, 6)
-        upper.setSpacing(14)
-        upper.addWidget(self._title)
-        upper.addWidget(self._detail, 1)
-        upper.addWidget(self._resize_prompt)
-        upper.addWidget(self._compact)
-        inside = QWidget()
-        column = QVBoxLayout(inside)
+        header = QHBoxLayout()
+        header.setContentsMargins(EDGE, 14, EDGE, 6)
+        header.setSpacing(14)
+        header.addWidget(self._title)
+        header.addWidget(self._detail, 1)
+        header.addWidget(self._resize_prompt)
+        header.addWidget(self._compact)
+        content = QWidget()
+        column = QVBoxLayout(content)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(8)
-        column.addLayout(upper)
+        column.addLayout(header)
         column.addWidget(self._chart)
         column.addWidget(self._shares)
         column.addStretch(1)
@@ -237,8 +245,8 @@ class ContextPanel(QWidget):
         scroll.setAccessibleName(self.tr("Context"))
         scroll.setWidgetResizable(True)
         scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        scroll.setWidget(inside)
-        inside.setAutoFillBackground(False)
+        scroll.setWidget(content)
+        content.setAutoFillBackground(False)
         self._empty = QLabel()
         self._empty.setObjectName("context.empty")
         self._empty.setProperty("tone", "second")
@@ -251,17 +259,17 @@ class ContextPanel(QWidget):
         layout.addWidget(self._stack)
         self.setFocusProxy(self._compact)
 
-    def show_past(self, past: SessionActivity, *, loading: bool, running: bool) -> None:
+    def show_past(self, activity: SessionActivity, *, loading: bool, running: bool) -> None:
         """Show the requests of a session.
 
         `loading` is true while its events are being read, `running` while a run is active.
         """
-        self._past = past
-        self._chart.show_past(past)
-        nothing = self.tr("No requests sent yet.\nWhat fills the context window appears here.")
-        self._empty.setText(self.tr("Reading…") if loading else nothing)
-        self._stack.setCurrentIndex(0 if past.requests else 1)
-        self._compact.setEnabled(bool(past.requests))
+        self._activity = activity
+        self._chart.show_past(activity)
+        empty_text = self.tr("No requests sent yet.\nWhat fills the context window appears here.")
+        self._empty.setText(self.tr("Reading…") if loading else empty_text)
+        self._stack.setCurrentIndex(0 if activity.requests else 1)
+        self._compact.setEnabled(bool(activity.requests))
         self._compact.setToolTip(self.tr("Compacts the context before the next request") if running else "")
         self._set_hovered(-1)
 
@@ -272,28 +280,29 @@ class ContextPanel(QWidget):
         self._detail.setFont(look.fonts.text)
         self._empty.setFont(look.fonts.text)
 
-    def _set_hovered(self, place: int) -> None:
+    def _set_hovered(self, index: int) -> None:
         """Show the request under the pointer, or the last one."""
-        if not self._past.requests:
+        requests = self._activity.requests
+        if not requests:
             return
-        sent = self._past.requests[place] if 0 <= place < len(self._past.requests) else self._past.requests[-1]
-        of = self.tr(" of {}").format(amount(sent.context_window)) if sent.context_window else ""
-        self._title.setText(self.tr("{}{} tokens").format(amount(sent.total), of))
-        self._detail.setText(" · ".join(self._details(sent)))
+        request = requests[index] if 0 <= index < len(requests) else requests[-1]
+        window = self.tr(" of {}").format(amount(request.context_window)) if request.context_window else ""
+        self._title.setText(self.tr("{}{} tokens").format(amount(request.total), window))
+        self._detail.setText(" · ".join(self._details(request)))
         full, compact = self.tr("Use the full prompt"), self.tr("Use a compact prompt")
-        self._resize_prompt.setText(full if sent.compact else compact)
-        self._shares.show_request(sent)
+        self._resize_prompt.setText(full if request.compact else compact)
+        self._shares.show_request(request)
 
-    def _details(self, sent: SentRequest) -> list[str]:
+    def _details(self, request: SentRequest) -> list[str]:
         """Return the facts about a request that follow its number of tokens."""
-        found = [f"{100 * sent.total / sent.context_window:.0f}%"] if sent.context_window else []
-        found.append(self.tr("estimated, turn {}").format(sent.turn))
-        if sent.prefix:
-            prompt = self.tr("compact prompt {}") if sent.compact else self.tr("prompt and tools {}")
-            found.append(prompt.format(amount(sent.prefix)))
-        if sent.first_token_s:
-            found.append(self.tr("first token after {}").format(duration(round(sent.first_token_s * 1_000_000))))
-        return found
+        details = [f"{100 * request.total / request.context_window:.0f}%"] if request.context_window else []
+        details.append(self.tr("estimated, turn {}").format(request.turn))
+        if request.prefix:
+            prompt = self.tr("compact prompt {}") if request.compact else self.tr("prompt and tools {}")
+            details.append(prompt.format(amount(request.prefix)))
+        if request.first_token_s:
+            details.append(self.tr("first token after {}").format(duration(round(request.first_token_s * 1_000_000))))
+        return details
 
     def _choose_prompt_size(self) -> None:
-        self.prompt_size_chosen.emit("full" if self._past.requests[-1].compact else "compact")
+        self.prompt_size_chosen.emit("full" if self._activity.requests[-1].compact else "compact")

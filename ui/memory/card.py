@@ -67,12 +67,12 @@ class MemoryCard(QWidget):
             button.clicked.connect(partial(self.run_action, name))
             self._buttons[name] = button
             head.addWidget(button)
-        whole = QVBoxLayout(self)
-        whole.setContentsMargins(0, 0, 0, 0)
-        whole.setSpacing(0)
-        whole.addLayout(head)
-        whole.addWidget(hairline())
-        whole.addWidget(self._scroll, 1)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(0)
+        layout.addLayout(head)
+        layout.addWidget(hairline())
+        layout.addWidget(self._scroll, 1)
 
     @property
     def details(self) -> "MemoryDetails | None":
@@ -92,9 +92,9 @@ class MemoryCard(QWidget):
         if first:
             first.setFocus(Qt.FocusReason.TabFocusReason)
 
-    def show_memory(self, shown: "MemoryDetails") -> None:
-        self._shown = shown
-        memory = shown.listed.memory
+    def show_memory(self, details: "MemoryDetails") -> None:
+        self._shown = details
+        memory = details.listed.memory
         active = memory.status == "active"
         self._kind.setText(kind_label(memory.content.kind).capitalize())
         for name, button in self._buttons.items():
@@ -104,7 +104,7 @@ class MemoryCard(QWidget):
         title = tr("Unpin (P)") if memory.pinned else tr("Pin: always add to the context, never decay (P)")
         self._buttons["pin"].setToolTip(title)
         self._buttons["pin"].setAccessibleName(title)
-        self._fill(shown)
+        self._fill(details)
 
     def restyle(self, look: Look) -> None:
         self._look = look
@@ -116,11 +116,11 @@ class MemoryCard(QWidget):
         if self._shown:
             self._fill(self._shown)
 
-    def _fill(self, shown: "MemoryDetails") -> None:
+    def _fill(self, details: "MemoryDetails") -> None:
         """Rebuild the contents, because which parts are shown depends on the memory."""
-        memory, fonts = shown.listed.memory, self._look.fonts
-        inside = styled_frame("panel")
-        column = QVBoxLayout(inside)
+        memory, fonts = details.listed.memory, self._look.fonts
+        content = styled_frame("panel")
+        column = QVBoxLayout(content)
         column.setContentsMargins(SIDE, 14, SIDE, SIDE)
         column.setSpacing(10)
         text = label(visible(memory.content.text), fonts.title, name="memory.card.text", wrap=True)
@@ -129,37 +129,37 @@ class MemoryCard(QWidget):
         )
         column.addWidget(text)
         column.addWidget(hairline())
-        column.addLayout(self._properties(shown))
-        self._add_conflicts(column, shown.conflicts)
+        column.addLayout(self._properties(details))
+        self._add_conflicts(column, details.conflicts)
         column.addWidget(hairline())
         column.addWidget(self._heading(tr("Relevance over time")))
-        self._plot.show_relevance(shown.relevance_history, shown.forecast, KIND_COLORS[memory.content.kind])
+        self._plot.show_relevance(details.relevance_history, details.forecast, KIND_COLORS[memory.content.kind])
         column.addWidget(self._plot)
         column.addWidget(hairline())
-        self._add_uses(column, shown)
+        self._add_uses(column, details)
         column.addWidget(hairline())
         column.addWidget(self._heading(tr("Versions")))
-        self.versions.show_changes(shown.changes)
+        self.versions.show_changes(details.changes)
         column.addWidget(self.versions)
         column.addStretch(1)
-        self._replace_contents(inside)
+        self._replace_contents(content)
 
-    def _replace_contents(self, inside: QWidget) -> None:
-        """Replace the contents and delete the old widgets; widgets to reuse must already be children of `inside`."""
+    def _replace_contents(self, content: QWidget) -> None:
+        """Replace the contents and delete the old widgets; widgets to reuse must already be children of `content`."""
         top = self._scroll.verticalScrollBar().value()
         old: QWidget | None = self._scroll.takeWidget()
         if old is not None:
             old.deleteLater()
-        self._scroll.setWidget(inside)
+        self._scroll.setWidget(content)
         self._scroll.verticalScrollBar().setValue(top)
 
-    def _properties(self, shown: "MemoryDetails") -> QGridLayout:
-        memory, fonts = shown.listed.memory, self._look.fonts
+    def _properties(self, details: "MemoryDetails") -> QGridLayout:
+        memory, fonts = details.listed.memory, self._look.fonts
         grid = QGridLayout()
         grid.setHorizontalSpacing(14)
         grid.setVerticalSpacing(5)
         grid.setColumnStretch(1, 1)
-        for row, (name, text) in enumerate(self._property_texts(shown)):
+        for row, (name, text) in enumerate(self._property_texts(details)):
             grid.addWidget(label(name, fonts.second, "second"), row, 0, Qt.AlignmentFlag.AlignTop)
             grid.addWidget(label(visible(text), fonts.second, wrap=True), row, 1)
         learned = to_local_time(memory.created_at).strftime("%d %b %Y, %H:%M").lstrip("0")
@@ -175,8 +175,8 @@ class MemoryCard(QWidget):
             grid.addWidget(link, row + 1, 1)
         return grid
 
-    def _property_texts(self, shown: "MemoryDetails") -> list[tuple[str, str]]:
-        memory, listed = shown.listed.memory, shown.listed
+    def _property_texts(self, details: "MemoryDetails") -> list[tuple[str, str]]:
+        memory, listed = details.listed.memory, details.listed
         content = memory.content
         texts = [(field_label(name), text) for name, text in content.fields.items() if text]
         texts.append((tr("Applies to"), scope_text(memory, self._title_of)))
@@ -186,7 +186,7 @@ class MemoryCard(QWidget):
         evidence = tr("learned once") if memory.evidence == 1 else tr("learned {} times").format(memory.evidence)
         texts.append((tr("Confidence"), f"{round(content.confidence * 100)}% · {evidence}"))
         texts.append((tr("Author"), author_text(memory.author)))
-        texts.append((tr("Decays"), self._decay_text(shown)))
+        texts.append((tr("Decays"), self._decay_text(details)))
         if memory.status != "active":
             standing = tr("archived, not added to any context") if memory.status == "archived" else tr("forgotten")
             texts.append((tr("Status"), standing))
@@ -194,46 +194,46 @@ class MemoryCard(QWidget):
             texts.append((tr("Context"), content.context[:400]))
         return texts
 
-    def _decay_text(self, shown: "MemoryDetails") -> str:
-        memory = shown.listed.memory
+    def _decay_text(self, details: "MemoryDetails") -> str:
+        memory = details.listed.memory
         if memory.never_decays:
             return tr("never, because you pinned it") if memory.pinned else tr("never, because you wrote it")
-        days = next((days for days, strong in shown.forecast if strong < 0.3), 0)
+        days = next((days for days, relevance in details.forecast if relevance < 0.3), 0)
         if not days:
-            decayed = shown.listed.relevance < 0.3
+            decayed = details.listed.relevance < 0.3
             return tr("already decayed") if decayed else tr("not within a year")
         return tr("within {} days if unused").format(days)
 
-    def _add_conflicts(self, column: QVBoxLayout, links: Sequence[Memory]) -> None:
+    def _add_conflicts(self, column: QVBoxLayout, conflicting: Sequence[Memory]) -> None:
         """List the memories that contradict this one, if any, so that the user can edit or forget one of them."""
-        if not links:
+        if not conflicting:
             return
         column.addWidget(hairline())
         column.addWidget(self._heading(tr("Conflicts with")))
         hint = tr("These memories contradict this one. Edit or forget the ones that are wrong.")
         column.addWidget(label(hint, self._look.fonts.second, "waiting", wrap=True))
-        for one in links:
+        for memory in conflicting:
             link = LinkLine(
-                self._look, visible(one.content.text), name="memory.card.other", description=tr("Show this memory")
+                self._look, visible(memory.content.text), name="memory.card.other", description=tr("Show this memory")
             )
-            link.clicked.connect(partial(self.memory_requested.emit, one.id))
+            link.clicked.connect(partial(self.memory_requested.emit, memory.id))
             column.addWidget(link)
 
-    def _add_uses(self, column: QVBoxLayout, shown: "MemoryDetails") -> None:
+    def _add_uses(self, column: QVBoxLayout, details: "MemoryDetails") -> None:
         fonts = self._look.fonts
-        if not shown.uses:
+        if not details.uses:
             column.addWidget(self._heading(tr("Used in")))
             column.addWidget(label(tr("Not added to the context of any run yet."), fonts.second, "second", wrap=True))
             return
-        received = shown.outcomes_used.runs + shown.outcomes_unused.runs
-        heading = tr("Used in {} of {} runs that received it").format(shown.outcomes_used.runs, received)
+        received = details.outcomes_used.runs + details.outcomes_unused.runs
+        heading = tr("Used in {} of {} runs that received it").format(details.outcomes_used.runs, received)
         column.addWidget(self._heading(heading))
-        for share, name in ((shown.outcomes_used, tr("Used")), (shown.outcomes_unused, tr("Not used"))):
+        for share, name in ((details.outcomes_used, tr("Used")), (details.outcomes_unused, tr("Not used"))):
             column.addWidget(label(f"{name}: {_outcome_text(share)}", fonts.second, "second", wrap=True))
         runs = QVBoxLayout()
         runs.setSpacing(2)
         column.addLayout(runs)
-        for use in shown.uses[:MAX_USES]:
+        for use in details.uses[:MAX_USES]:
             title = visible(self._title_of(use.session)) or tr("a deleted session")
             how = "" if use.used else tr("not used")
             icon, token, rating_text = RATING_ICONS.get(use.run_rating, ("circle-ellipsis", "stopped", ""))
@@ -248,7 +248,7 @@ class MemoryCard(QWidget):
             )
             link.clicked.connect(partial(self.event_requested.emit, use.session, 0))
             runs.addWidget(link)
-        if (more := len(shown.uses) - MAX_USES) > 0:
+        if (more := len(details.uses) - MAX_USES) > 0:
             column.addWidget(label(tr("and {} older runs").format(f"{more:,}"), fonts.second, "third"))
 
     def _heading(self, text: str) -> QWidget:

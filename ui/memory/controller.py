@@ -54,20 +54,23 @@ class MemoryController(ProposalController):
     async def details(self, name: str) -> "MemoryDetails":
         return await self._bridge.ask(lambda engine: engine.memory.show(name))
 
-    async def add(self, written: MemoryInput) -> AddedMemory:
-        text, kind, reach, place, parts = written
+    async def add(self, entered: MemoryInput) -> AddedMemory:
+        text, kind, scope, scope_id, parts = entered
 
         async def add(engine: "Engine") -> AddedMemory:
-            kept = await engine.memory.add(text, kind, scope=reach, place=place, parts=parts)
-            return AddedMemory(kept.memory.id, 0 if kept.did == "created" else kept.memory.version, len(kept.conflicts))
+            saved = await engine.memory.add(text, kind, scope=scope, place=scope_id, parts=parts)
+            version = 0 if saved.did == "created" else saved.memory.version
+            return AddedMemory(saved.memory.id, version, len(saved.conflicts))
 
         return await self._bridge.ask(add)
 
-    async def edit(self, name: str, written: MemoryInput, base: int) -> int:
+    async def edit(self, name: str, entered: MemoryInput, base: int) -> int:
         """Edit a memory on top of version `base`, and return the number of the change."""
-        text, kind, reach, place, parts = written
+        text, kind, scope, scope_id, parts = entered
         edited = await self._bridge.ask(
-            lambda engine: engine.memory.edit(name, text, base=base, kind=kind, scope=reach, place=place, parts=parts)
+            lambda engine: engine.memory.edit(
+                name, text, base=base, kind=kind, scope=scope, place=scope_id, parts=parts
+            )
         )
         return edited.version
 
@@ -91,8 +94,8 @@ class MemoryController(ProposalController):
 
     async def undo(self, name: str, number: int) -> int:
         """Undo a change. Return the number of the undo, itself a change; 0 if nothing is left of the memory."""
-        left = await self._bridge.ask(lambda engine: engine.memory.undo(name, number))
-        return left.version if left else 0
+        undone = await self._bridge.ask(lambda engine: engine.memory.undo(name, number))
+        return undone.version if undone else 0
 
     async def forget_all(self, *, session: str = "", folder: str = "") -> "ForgetResult":
         """Forget what was learned from a session or, if no session is given, for a folder."""
@@ -112,19 +115,18 @@ class MemoryController(ProposalController):
 
         return await self._bridge.ask(act)
 
-    async def export(self, place: str) -> None:
+    async def export(self, target: str) -> None:
         async def act(engine: "Engine") -> None:
             text = await engine.memory.export(include_archived=True)
-            await asyncio.to_thread(Path(place).write_text, text, "utf-8")
+            await asyncio.to_thread(Path(target).write_text, text, "utf-8")
 
         await self._bridge.ask(act)
 
-    async def import_file(self, place: str) -> list[str]:
+    async def import_file(self, source: str) -> list[str]:
         """Import a file, and return the IDs of the new memories."""
 
         async def act(engine: "Engine") -> list[str]:
-            return [
-                one.memory.id for one in (await engine.memory.import_file(Path(place))).saved if one.did == "created"
-            ]
+            imported = await engine.memory.import_file(Path(source))
+            return [result.memory.id for result in imported.saved if result.did == "created"]
 
         return await self._bridge.ask(act)

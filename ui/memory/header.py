@@ -84,20 +84,20 @@ class MemoryHeader(QWidget):
     def choose_tab(self, tab: str) -> None:
         self.tabs.select(tab)
 
-    def choose_scope(self, place: str) -> None:
-        self._places.setCurrentIndex(max(0, self._places.findData(place)))
+    def choose_scope(self, scope: str) -> None:
+        self._places.setCurrentIndex(max(0, self._places.findData(scope)))
 
     def show_figures(self, listed: "Sequence[MemoryListing]", waiting: int, *, is_limited: bool) -> None:
-        active = sum(one.memory.status == "active" for one in listed)
-        low = sum(is_in_tab(one, LOW_RELEVANCE) for one in listed)
+        active = sum(listing.memory.status == "active" for listing in listed)
+        low = sum(is_in_tab(listing, LOW_RELEVANCE) for listing in listed)
         archived = len(listed) - active
         items = tr("1 memory") if active == 1 else tr("{} memories").format(f"{active:,}")
         parts = [items, tr("{} with low relevance").format(f"{low:,}"), tr("{} archived").format(f"{archived:,}")]
         if is_limited:
             parts.append(tr("showing the newest {}; search covers all").format(f"{len(listed):,}"))
-        used = [one.memory for one in listed if one.memory.usage.good_runs + one.memory.usage.bad_runs]
-        good = sum(one.usage.good_runs for one in used)
-        if rated := good + sum(one.usage.bad_runs for one in used):
+        used = [listing.memory for listing in listed if listing.memory.usage.good_runs + listing.memory.usage.bad_runs]
+        good = sum(listing.usage.good_runs for listing in used)
+        if rated := good + sum(listing.usage.bad_runs for listing in used):
             parts.append(tr("helped in {} of {} rated uses").format(f"{good:,}", f"{rated:,}"))
         self._figures.show_text(" · ".join(parts))
         text = tr("1 proposal to review") if waiting == 1 else tr("{} proposals to review").format(waiting)

@@ -29,11 +29,11 @@ class LinkLine(QPushButton):
         self.setCursor(Qt.CursorShape.PointingHandCursor)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
 
-    def set_text(self, words: str) -> None:
-        self._words = words
-        self.setText(words.replace("&", "&&"))  # an ampersand in untrusted text would define a keyboard shortcut
-        self.setAccessibleName(words)
-        self.setToolTip(tooltip_text(f"{words}\n{self._description}"))
+    def set_text(self, text: str) -> None:
+        self._words = text
+        self.setText(text.replace("&", "&&"))  # an ampersand in untrusted text would define a keyboard shortcut
+        self.setAccessibleName(text)
+        self.setToolTip(tooltip_text(f"{text}\n{self._description}"))
         self.updateGeometry()
 
     def restyle(self, look: Look) -> None:
@@ -55,11 +55,11 @@ class LinkLine(QPushButton):
         with QPainter(self) as painter:
             if self._icon:
                 size = look.size(ICON)
-                drawn = pixmap(self._icon, theme.color(self._token), size, self.devicePixelRatioF())
-                painter.drawPixmap(0, (self.height() - size) // 2, drawn)
-            room = QRect(self._left(), 0, self.width() - self._left(), self.height())
-            ink = theme.accent if self.underMouse() or not self._icon else theme.second
-            draw_line(painter, room, self._words, look.fonts.second, ink)
+                icon = pixmap(self._icon, theme.color(self._token), size, self.devicePixelRatioF())
+                painter.drawPixmap(0, (self.height() - size) // 2, icon)
+            text_rect = QRect(self._left(), 0, self.width() - self._left(), self.height())
+            color = theme.accent if self.underMouse() or not self._icon else theme.second
+            draw_line(painter, text_rect, self._words, look.fonts.second, color)
             if self.hasFocus():
                 draw_frame(painter, self.rect(), 4, None, theme.accent)
 

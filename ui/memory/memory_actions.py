@@ -25,7 +25,7 @@ class MemoryActionsHost(Protocol):
 
     look: Look
 
-    def refresh(self, wanted: str = "") -> None: ...
+    def refresh(self, memory_id: str = "") -> None: ...
 
     def scope_folders(self) -> Sequence[str]: ...
 
@@ -73,9 +73,9 @@ class MemoryActions:
         """Undo a change of a memory, given by its number."""
 
         async def send() -> None:
-            done = await self._controller.undo(memory.id, number)
-            self._page.refresh(memory.id if done else "")
-            self._show_toast(tr("Change {} undone.").format(number), partial(self._undo, memory.id, done))
+            change = await self._controller.undo(memory.id, number)
+            self._page.refresh(memory.id if change else "")
+            self._show_toast(tr("Change {} undone.").format(number), partial(self._undo, memory.id, change))
 
         self._start_task(send(), "undo a change of a memory")
 
@@ -113,10 +113,10 @@ class MemoryActions:
         dialog.fileSelected.connect(self.export)
         dialog.open()
 
-    def export(self, place: str) -> None:
+    def export(self, target: str) -> None:
         async def send() -> None:
-            await self._controller.export(place)
-            self._show_toast(tr("Exported the memories to {}.").format(place))
+            await self._controller.export(target)
+            self._show_toast(tr("Exported the memories to {}.").format(target))
 
         self._start_task(send(), "export memories")
 
@@ -128,49 +128,49 @@ class MemoryActions:
         dialog.fileSelected.connect(self.import_file)
         dialog.open()
 
-    def import_file(self, place: str) -> None:
+    def import_file(self, source: str) -> None:
         async def send() -> None:
-            new = await self._controller.import_file(place)
+            new = await self._controller.import_file(source)
             self._page.refresh(new[0] if new else "")
             text = tr("Imported 1 new memory.") if len(new) == 1 else tr("Imported {} new memories.")
             self._show_toast(text.format(len(new)), partial(self._undo_import, new) if new else None)
 
         self._start_task(send(), "import memories")
 
-    def resolve_proposal(self, proposal: Proposal, how: str, text: str | None, done: Callable[[], None]) -> None:
-        """Accept a proposal (with `text` if the user edited it) or reject it, then call `done`."""
+    def resolve_proposal(self, proposal: Proposal, how: str, text: str | None, on_resolved: Callable[[], None]) -> None:
+        """Accept a proposal (with `text` if the user edited it) or reject it, then call `on_resolved`."""
 
         async def send() -> None:
             await self._controller.resolve(proposal.id, how, text)
-            done()
+            on_resolved()
             self._page.refresh()  # shows the next proposal
             toast = tr("Proposal accepted.") if how == "keep" else tr("Proposal rejected.")
             self._show_toast(toast, partial(self._unsettle, proposal.id))
 
         self._start_task(send(), f"{how} a proposal")
 
-    def _add(self, written: object) -> None:
-        assert isinstance(written, MemoryInput)
-        entered = written
+    def _add(self, submitted: object) -> None:
+        assert isinstance(submitted, MemoryInput)
+        entered = submitted
 
         async def send() -> None:
             try:
-                name, again, others = await self._controller.add(entered)
+                name, version, conflicts = await self._controller.add(entered)
             except Problem as problem:
                 self.open_dialog(None, entered, str(problem))
                 return
             self._page.refresh(name)
-            text = tr("A memory with this text exists; its confidence was raised.") if again else tr("Memory added.")
-            if others:
+            text = tr("A memory with this text exists; its confidence was raised.") if version else tr("Memory added.")
+            if conflicts:
                 text = tr("Memory added. It contradicts another memory; review both.")
-            undo = partial(self._undo, name, again) if again else partial(self._do, "forget", name)
+            undo = partial(self._undo, name, version) if version else partial(self._do, "forget", name)
             self._show_toast(text, undo)
 
         self._start_task(send(), "add a memory")
 
-    def _edit(self, memory: Memory, written: object) -> None:
-        assert isinstance(written, MemoryInput)
-        entered = written
+    def _edit(self, memory: Memory, submitted: object) -> None:
+        assert isinstance(submitted, MemoryInput)
+        entered = submitted
 
         async def send() -> None:
             try:
@@ -203,8 +203,8 @@ class MemoryActions:
 
     def _undo(self, name: str, number: int) -> None:
         async def send() -> None:
-            left = await self._controller.undo(name, number)
-            self._page.refresh(name if left else "")
+            version = await self._controller.undo(name, number)
+            self._page.refresh(name if version else "")
 
         self._start_task(send(), "undo a change of a memory")
 

@@ -56,22 +56,22 @@ class MemoryDialog(QDialog):
         self._show_kind()
 
     def current_input(self) -> MemoryInput:
-        kind, (reach, place) = self._chosen(), self._reach.currentData()
+        kind, (scope, scope_id) = self._chosen(), self._reach.currentData()
         parts = {name: field.text().strip() for name, (_, field) in self._fields.items() if field.text().strip()}
         if kind in KINDS_WITH_FIELDS and self._by_fields():
-            return MemoryInput(sentence(kind, parts), kind, cast(MemoryScope, reach), place, parts)
+            return MemoryInput(sentence(kind, parts), kind, cast(MemoryScope, scope), scope_id, parts)
         same = self._memory is not None and self._memory.content.kind == kind
-        return MemoryInput(self._text.stripped_text(), kind, cast(MemoryScope, reach), place, None if same else {})
+        return MemoryInput(self._text.stripped_text(), kind, cast(MemoryScope, scope), scope_id, None if same else {})
 
-    def show_rejected(self, written: MemoryInput, why: str) -> None:
+    def show_rejected(self, rejected: MemoryInput, reason: str) -> None:
         """Show input that the engine rejected, and why, so that the user can correct it."""
-        self._kind.setCurrentIndex(max(0, self._kind.findData(written.kind)))
-        at = [self._reach.itemData(at) for at in range(self._reach.count())].index((written.scope, written.scope_id))
-        self._reach.setCurrentIndex(at)
-        self._text.setPlainText(written.text)
-        for name, text in (written.fields or {}).items():
+        self._kind.setCurrentIndex(max(0, self._kind.findData(rejected.kind)))
+        scopes = [self._reach.itemData(index) for index in range(self._reach.count())]
+        self._reach.setCurrentIndex(scopes.index((rejected.scope, rejected.scope_id)))
+        self._text.setPlainText(rejected.text)
+        for name, text in (rejected.fields or {}).items():
             self._fields[name][1].setText(text)
-        self._wrong.setText(why)
+        self._wrong.setText(reason)
         self._wrong.show()
 
     def _chosen(self) -> MemoryKind:
@@ -90,10 +90,10 @@ class MemoryDialog(QDialog):
         self._hint.setText(kind_description(kind))
         self._well.setVisible(not by_fields)
         for name, (title, field) in self._fields.items():
-            shown = by_fields and name in FIELDS[kind]
-            title.setVisible(shown)
-            field.setVisible(shown)
-            if not shown:
+            visible = by_fields and name in FIELDS[kind]
+            title.setVisible(visible)
+            field.setVisible(visible)
+            if not visible:
                 field.clear()
             elif self._memory and self._memory.content.kind == kind and not field.text():
                 field.setText(self._memory.content.fields.get(name, ""))
@@ -103,22 +103,22 @@ class MemoryDialog(QDialog):
         self.adjustSize()
 
     def _validate(self) -> None:
-        written = self.current_input()
-        long = len(written.text) > TEXT_LIMIT
+        entered = self.current_input()
+        too_long = len(entered.text) > TEXT_LIMIT
         error = tr("A memory can have at most {} characters. Create a skill for longer texts.").format(
             f"{TEXT_LIMIT:,}"
         )
-        self._wrong.setText(error if long else "")
-        self._wrong.setVisible(long)
-        needed = REQUIRED_FIELDS.get(written.kind, ()) if self._by_fields() else ()
-        complete = all((written.fields or {}).get(name) for name in needed) and bool(written.text)
-        self._yes.setEnabled(complete and not long)
+        self._wrong.setText(error if too_long else "")
+        self._wrong.setVisible(too_long)
+        needed = REQUIRED_FIELDS.get(entered.kind, ()) if self._by_fields() else ()
+        complete = all((entered.fields or {}).get(name) for name in needed) and bool(entered.text)
+        self._yes.setEnabled(complete and not too_long)
 
     def _submit(self) -> None:
         if self._yes.isEnabled():
-            written = self.current_input()
+            entered = self.current_input()
             self.accept()
-            self.submitted.emit(written)
+            self.submitted.emit(entered)
 
     def _fill(self, folders: Sequence[str]) -> None:
         memory = self._memory
@@ -171,12 +171,12 @@ class MemoryDialog(QDialog):
         self.setMinimumWidth(look.size(480))
 
     def _choice(self, name: str, title: str) -> DropDown:
-        made = DropDown()
-        made.setObjectName(name)
-        made.setAccessibleName(title)
-        made.setToolTip(title)
-        made.setFont(self._look.fonts.text)
-        return made
+        drop_down = DropDown()
+        drop_down.setObjectName(name)
+        drop_down.setAccessibleName(title)
+        drop_down.setToolTip(title)
+        drop_down.setFont(self._look.fonts.text)
+        return drop_down
 
 
 def _has_required_fields(kind: str, parts: Mapping[str, str]) -> bool:

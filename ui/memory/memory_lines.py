@@ -69,7 +69,7 @@ def is_in_tab(listed: "MemoryListing", tab: str) -> bool:
 
 def scope_folders(listed: "Sequence[MemoryListing]") -> list[str]:
     """Return the folders that at least one memory is limited to, sorted."""
-    return sorted({one.memory.content.scope_id for one in listed if one.memory.content.scope == "folder"})
+    return sorted({listing.memory.content.scope_id for listing in listed if listing.memory.content.scope == "folder"})
 
 
 def matches_scope(memory: Memory, scope_filter: str) -> bool:

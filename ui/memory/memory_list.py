@@ -48,31 +48,31 @@ class MemoryDelegate(ItemDelegate):
         return QSize(200, QFontMetrics(fonts.text).height() + QFontMetrics(fonts.second).height() + 13)
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: AnyIndex) -> None:
-        line, place, theme = index.data(ITEM_ROLE), QRect(option.rect), self.look.theme
+        line, rect, theme = index.data(ITEM_ROLE), QRect(option.rect), self.look.theme
         state, flags = option.state, QStyle.StateFlag
         if not isinstance(line, MemoryLine):
             return
         if line.key == self.shown_key:
-            draw_selection(painter, place, theme)
+            draw_selection(painter, rect, theme)
         elif state & flags.State_MouseOver:
-            painter.fillRect(place, blend(theme.selection, theme.background, 0.5))
-        painter.fillRect(place.left(), place.bottom(), place.width(), 1, theme.line)
+            painter.fillRect(rect, blend(theme.selection, theme.background, 0.5))
+        painter.fillRect(rect.left(), rect.bottom(), rect.width(), 1, theme.line)
         if self.keyboard_focus and state & flags.State_HasFocus:
-            draw_frame(painter, place.adjusted(3, 2, -3, -3), 6, None, theme.accent)
-        self._paint_line(painter, place.adjusted(self.look.size(INSET), 0, -self.look.size(INSET), -1), line)
+            draw_frame(painter, rect.adjusted(3, 2, -3, -3), 6, None, theme.accent)
+        self._paint_line(painter, rect.adjusted(self.look.size(INSET), 0, -self.look.size(INSET), -1), line)
 
-    def _paint_line(self, painter: QPainter, place: QRect, line: MemoryLine) -> None:
+    def _paint_line(self, painter: QPainter, rect: QRect, line: MemoryLine) -> None:
         look, theme, fonts = self.look, self.look.theme, self.look.fonts
         above, below = QFontMetrics(fonts.text).height(), QFontMetrics(fonts.second).height()
-        top = place.top() + (place.height() - above - below - 1) // 2
-        left, right = place.left(), place.right()
-        if place.width() >= look.size(NARROW_WIDTH):
-            ink = theme.color(KIND_COLORS.get(line.kind, "learned"))
-            self._paint_kind(painter, QRect(left, place.top(), look.size(KIND) - GAP, place.height()), line.title, ink)
+        top = rect.top() + (rect.height() - above - below - 1) // 2
+        left, right = rect.left(), rect.right()
+        if rect.width() >= look.size(NARROW_WIDTH):
+            color = theme.color(KIND_COLORS.get(line.kind, "learned"))
+            self._paint_kind(painter, QRect(left, rect.top(), look.size(KIND) - GAP, rect.height()), line.title, color)
             left += look.size(KIND)
-            right = self._paint_figures(painter, place, line, ink)
+            right = self._paint_figures(painter, rect, line, color)
         elif line.relevance >= 0:
-            box = QRect(place.left(), place.top(), place.width(), place.height())
+            box = QRect(rect.left(), rect.top(), rect.width(), rect.height())
             right -= draw_right_aligned(painter, box, _percent(line.relevance), fonts.second, theme.second) + GAP
         text = QRect(left, top, right - left, above)
         if line.chip:
@@ -89,15 +89,15 @@ class MemoryDelegate(ItemDelegate):
         draw_line(painter, text, line.text, fonts.text, theme.text)
         draw_line(painter, QRect(left, top + above + 1, right - left, below), line.subtitle, fonts.second, theme.third)
 
-    def _paint_kind(self, painter: QPainter, place: QRect, title: str, ink: QColor) -> None:
-        dot = QRect(place.left(), place.center().y() - 3, 8, 8)
-        draw_frame(painter, dot, 4, ink, None)
-        draw_line(painter, place.adjusted(14, 0, 0, 0), title, self.look.fonts.strong, ink)
+    def _paint_kind(self, painter: QPainter, rect: QRect, title: str, color: QColor) -> None:
+        dot = QRect(rect.left(), rect.center().y() - 3, 8, 8)
+        draw_frame(painter, dot, 4, color, None)
+        draw_line(painter, rect.adjusted(14, 0, 0, 0), title, self.look.fonts.strong, color)
 
-    def _paint_figures(self, painter: QPainter, place: QRect, line: MemoryLine, ink: QColor) -> int:
+    def _paint_figures(self, painter: QPainter, rect: QRect, line: MemoryLine, color: QColor) -> int:
         """Paint relevance, usage and day in columns from the right, and return where the columns begin."""
         look, theme, font = self.look, self.look.theme, self.look.fonts.second
-        box = QRect(place.right() - look.size(DAY_WIDTH) + 1, place.top(), look.size(DAY_WIDTH), place.height())
+        box = QRect(rect.right() - look.size(DAY_WIDTH) + 1, rect.top(), look.size(DAY_WIDTH), rect.height())
         draw_right_aligned(painter, box, line.day, font, theme.second)
         if line.relevance < 0:
             return box.left() - GAP
@@ -108,10 +108,10 @@ class MemoryDelegate(ItemDelegate):
         box.setWidth(look.size(PERCENT))
         draw_line(painter, box, _percent(line.relevance), font, theme.second)
         wide = look.size(BAR)
-        bar = QRect(box.left() - wide - 6, place.center().y() - 2, wide, 5)
+        bar = QRect(box.left() - wide - 6, rect.center().y() - 2, wide, 5)
         draw_frame(painter, bar, 2.5, theme.strong_line, None)
         if filled := round(wide * line.relevance):
-            draw_frame(painter, QRect(bar.left(), bar.top(), max(5, filled), 5), 2.5, ink, None)
+            draw_frame(painter, QRect(bar.left(), bar.top(), max(5, filled), 5), 2.5, color, None)
         return bar.left() - 2 * GAP
 
 
@@ -130,21 +130,21 @@ class MemoryList(ItemListView):
         self.setUniformItemSizes(True)
         self.selectionModel().currentChanged.connect(lambda index, _: self._choose(index))
 
-    def show_lines(self, lines: Sequence[MemoryLine], shown: str) -> None:
-        """Replace the lines, keeping the scroll position, and mark the line with the key `shown`."""
+    def show_lines(self, lines: Sequence[MemoryLine], open_key: str) -> None:
+        """Replace the lines, keeping the scroll position, and mark the line with the key `open_key`."""
         bar = self.verticalScrollBar().value()
         self._filling = True
         self.rows.show(lines)
-        self.mark_open(shown)
+        self.mark_open(open_key)
         self._filling = False
         self.verticalScrollBar().setValue(bar)
 
     def mark_open(self, key: str) -> None:
         """Mark the line that is open next to the list, and make it current."""
         self._painter.shown_key = key
-        place = self.rows.index_of(key)
-        if place != self.currentIndex():
-            self.setCurrentIndex(place)
+        index = self.rows.index_of(key)
+        if index != self.currentIndex():
+            self.setCurrentIndex(index)
         self.viewport().update()
 
     def current_key(self) -> str:

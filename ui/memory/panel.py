@@ -85,7 +85,7 @@ class MemoryPanel(PanelPage, LocalShortcuts):
         self._found: Sequence[MemoryListing] | None = None
         self._asked = ("", "", "")
         self._proposals: dict[str, Proposal] = {}
-        self._wanted, self._key, self._folded = "", "", False
+        self._id_to_open, self._key, self._folded = "", "", False
         self.controller = MemoryController(bridge)
         self.header = MemoryHeader(look)
         self.list = MemoryList(look)
@@ -104,12 +104,12 @@ class MemoryPanel(PanelPage, LocalShortcuts):
         if about and about[0] == PROPOSED:
             self.header.choose_tab(PROPOSED)
         elif about:
-            self._wanted = about[0]
+            self._id_to_open = about[0]
         self.refresh()
 
-    def refresh(self, wanted: str = "") -> None:
-        """Reload the page, and open the memory with the ID `wanted` if given."""
-        self._wanted = wanted or self._wanted
+    def refresh(self, memory_id: str = "") -> None:
+        """Reload the page, and open the memory with this ID if given."""
+        self._id_to_open = memory_id or self._id_to_open
 
         async def look() -> None:
             self.show_all(await self.controller.list_memories(), await self.controller.open_proposals())
@@ -120,17 +120,17 @@ class MemoryPanel(PanelPage, LocalShortcuts):
 
     def show_all(self, listed: "Sequence[MemoryListing]", proposals: Sequence[Proposal]) -> None:
         self._listed = listed
-        self._proposals = {one.id: one for one in proposals}
+        self._proposals = {item.id: item for item in proposals}
         self.header.show_figures(listed, len(proposals), is_limited=len(listed) >= MAX_LISTED)
         self.header.show_folders(scope_folders(listed))
-        if self._wanted and self._wanted in {one.memory.id for one in listed}:
-            self._reveal(self._wanted)
+        if self._id_to_open and self._id_to_open in {item.memory.id for item in listed}:
+            self._reveal(self._id_to_open)
         self.count_changed.emit()
-        self._arrange(keep=not self._wanted)
-        self._wanted = ""
+        self._arrange(keep=not self._id_to_open)
+        self._id_to_open = ""
 
-    def show_memory(self, shown: "MemoryDetails") -> None:
-        self.card.show_memory(shown)
+    def show_memory(self, details: "MemoryDetails") -> None:
+        self.card.show_memory(details)
         self._stack.setCurrentWidget(self.card)
 
     def show_proposal(self, proposal: Proposal, before: str | None) -> None:
@@ -153,9 +153,9 @@ class MemoryPanel(PanelPage, LocalShortcuts):
             return
 
         async def look() -> None:
-            shown = await self.controller.details(key)
+            details = await self.controller.details(key)
             if self._key == key:
-                self.show_memory(shown)
+                self.show_memory(details)
 
         self._start_task(look(), "open a memory")
 
@@ -182,25 +182,25 @@ class MemoryPanel(PanelPage, LocalShortcuts):
 
     def _reveal(self, name: str) -> None:
         """Switch to a tab that contains a memory, unless the current one does."""
-        one = next(each for each in self._listed if each.memory.id == name)
-        if not is_in_tab(one, self.header.tab) or not matches_scope(one.memory, self.header.scope_filter):
+        listing = next(each for each in self._listed if each.memory.id == name)
+        if not is_in_tab(listing, self.header.tab) or not matches_scope(listing.memory, self.header.scope_filter):
             self.header.choose_scope("")
-            self.header.choose_tab(ALL if one.memory.status == "active" else ARCHIVED)
+            self.header.choose_tab(ALL if listing.memory.status == "active" else ARCHIVED)
 
     def _lines(self) -> list[MemoryLine]:
         tab, at = self.header.tab, self._clock()
         if tab == PROPOSED:
-            return [proposal_line(one, self._title_of, at) for one in self._proposals.values()]
+            return [proposal_line(item, self._title_of, at) for item in self._proposals.values()]
         query = self.header.search.text().strip().casefold()
-        found = self._listed
+        listings = self._listed
         if query:  # literal matches are shown at once, and stay on top when the search results arrive
-            literal = [one for one in found if query in one.memory.content.text.casefold()]
-            found = literal if tab == ARCHIVED or self._found is None else _merge(literal, self._found)
-        place = self.header.scope_filter
+            literal = [item for item in listings if query in item.memory.content.text.casefold()]
+            listings = literal if tab == ARCHIVED or self._found is None else _merge(literal, self._found)
+        scope = self.header.scope_filter
         return [
-            memory_line(one, self._title_of, at)
-            for one in found
-            if is_in_tab(one, tab) and matches_scope(one.memory, place)
+            memory_line(item, self._title_of, at)
+            for item in listings
+            if is_in_tab(item, tab) and matches_scope(item.memory, scope)
         ]
 
     def _arrange(self, *, keep: bool = True) -> None:
@@ -211,7 +211,7 @@ class MemoryPanel(PanelPage, LocalShortcuts):
         """
         lines = self._lines()
         keys = [each.key for each in lines]
-        selected = self._key if keep else self._wanted
+        selected = self._key if keep else self._id_to_open
         before, self._asked = (
             self._asked,
             (self.header.tab, self.header.scope_filter, self.header.search.text().strip()),
@@ -252,9 +252,9 @@ class MemoryPanel(PanelPage, LocalShortcuts):
             return
 
         async def look() -> None:
-            found = await self.controller.search(query)
+            results = await self.controller.search(query)
             if self.header.search.text().strip() == query:
-                self._found = found
+                self._found = results
                 self._arrange()
 
         self._start_task(look(), "search the memories")
@@ -321,8 +321,8 @@ class MemoryPanel(PanelPage, LocalShortcuts):
         self._empty = label("", self.look.fonts.text, "second", name="memory.empty", wrap=True)
         self._empty.setAlignment(Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignHCenter)
         self._empty.setContentsMargins(40, 60, 40, 0)
-        left = QWidget()
-        column = QVBoxLayout(left)
+        list_side = QWidget()
+        column = QVBoxLayout(list_side)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
         column.addWidget(self.header)
@@ -338,9 +338,9 @@ class MemoryPanel(PanelPage, LocalShortcuts):
         beside.setContentsMargins(0, 0, 0, 0)
         beside.addWidget(self._stack)
         side.setMinimumWidth(self.look.size(280))
-        whole = QVBoxLayout(self)
-        whole.setContentsMargins(0, 0, 0, 0)
-        whole.addWidget(horizontal_splitter(left, side, (900, self.look.size(SIDE)), stretch_index=0))
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.addWidget(horizontal_splitter(list_side, side, (900, self.look.size(SIDE)), stretch_index=0))
 
     def _connect(self) -> None:
         head = self.header
@@ -361,7 +361,7 @@ class MemoryPanel(PanelPage, LocalShortcuts):
             "Ctrl+F": head.search.setFocus,
             "Ctrl+Shift+N": self.memory_actions.open_dialog,
             "F6": self._next_part,
-            **{f"Alt+{place + 1}": partial(head.tabs.select_index, place) for place in range(9)},
+            **{f"Alt+{index + 1}": partial(head.tabs.select_index, index) for index in range(9)},
         }
 
     def _take_back(self, number: int) -> None:
@@ -404,4 +404,4 @@ class MemoryPanel(PanelPage, LocalShortcuts):
 
 def _merge(first: Iterable["MemoryListing"], second: Iterable["MemoryListing"]) -> list["MemoryListing"]:
     """Concatenate the lists. An ID in both keeps its position in the first, with the value in the second."""
-    return list({one.memory.id: one for one in (*first, *second)}.values())
+    return list({listing.memory.id: listing for listing in (*first, *second)}.values())

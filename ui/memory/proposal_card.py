@@ -76,13 +76,13 @@ class MemoryProposalCard(QWidget):
         self._text.show()
         self._lines.setVisible(changes)
         if changes:
-            found = diff_texts(wrap_for_diff(before or ""), wrap_for_diff(proposal.text))
-            self._lines.show_diff(found, side_by_side=False, can_revert=False)
+            diff = diff_texts(wrap_for_diff(before or ""), wrap_for_diff(proposal.text))
+            self._lines.show_diff(diff, side_by_side=False, can_revert=False)
             self._lines.setFixedHeight(diff_height(self._look, self._lines))
         self._well.hide()
         self._reason.setText(tr("Reason: {}").format(visible(proposal.reason)))
         self._reason.setVisible(bool(proposal.reason))
-        reasons = "\n".join(visible(one) for one in proposal_reasons(proposal))
+        reasons = "\n".join(visible(reason) for reason in proposal_reasons(proposal))
         self._warning.setText(reasons)
         self._warning.setVisible(bool(reasons))
         self._keep.set_tone("" if reasons else "primary")
@@ -125,10 +125,10 @@ class MemoryProposalCard(QWidget):
     def restyle(self, look: Look) -> None:
         self._look = look
         fonts = look.fonts
-        for words, font in ((self._title, fonts.bold), (self._text, fonts.title), (self._reason, fonts.text)):
-            words.setFont(font)
-        for words in (self._warning, self._consequence):
-            words.setFont(fonts.second)
+        for text_label, font in ((self._title, fonts.bold), (self._text, fonts.title), (self._reason, fonts.text)):
+            text_label.setFont(font)
+        for text_label in (self._warning, self._consequence):
+            text_label.setFont(fonts.second)
         self._field.apply_font(fonts.text)
         for part in (self._keep, self._edit, self._reject, self._source):
             part.restyle(look)
@@ -136,8 +136,8 @@ class MemoryProposalCard(QWidget):
         self._lines.setFixedHeight(diff_height(look, self._lines))
 
     def _validate(self) -> None:
-        words = self._field.stripped_text()
-        self._keep.setEnabled(not self.editing or 0 < len(words) <= TEXT_LIMIT)
+        text = self._field.stripped_text()
+        self._keep.setEnabled(not self.editing or 0 < len(text) <= TEXT_LIMIT)
 
     def _source_words(self, proposal: Proposal) -> str:
         title = visible(self._title_of(proposal.session)) if proposal.session else ""

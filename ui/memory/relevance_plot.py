@@ -23,19 +23,19 @@ class RelevancePlot(QWidget):
     def __init__(self, look: Look, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._look = look
-        self._past: Sequence[Point] = ()
-        self._ahead: Sequence[Point] = ()
-        self._ink = "thinking"
+        self._history: Sequence[Point] = ()
+        self._forecast: Sequence[Point] = ()
+        self._color_token = "thinking"
         self.setObjectName("memory.strength")
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
 
-    def show_relevance(self, past: Sequence[Point], ahead: Sequence[tuple[int, float]], ink: str) -> None:
-        """Show relevance from 0 to 1: `past` over times in microseconds up to now, `ahead` over days from now."""
-        now = past[-1][0] if past else 0
-        self._past, self._ink = past, ink
-        self._ahead = [(now + days * DAY, strong) for days, strong in ahead if days <= FORECAST_LIMIT_DAYS]
-        points = [tr("{}% now").format(round(past[-1][1] * 100))] if past else []
-        points += [tr("{1}% in {0} days").format(days, round(strong * 100)) for days, strong in ahead if days]
+    def show_relevance(self, history: Sequence[Point], forecast: Sequence[tuple[int, float]], color_token: str) -> None:
+        """Show relevance from 0 to 1: `history` over times in microseconds up to now, `forecast` over days from now."""
+        now = history[-1][0] if history else 0
+        self._history, self._color_token = history, color_token
+        self._forecast = [(now + days * DAY, relevance) for days, relevance in forecast if days <= FORECAST_LIMIT_DAYS]
+        points = [tr("{}% now").format(round(history[-1][1] * 100))] if history else []
+        points += [tr("{1}% in {0} days").format(days, round(relevance * 100)) for days, relevance in forecast if days]
         text = tr("Relevance: {}").format(", ".join(points))
         self.setAccessibleName(text)
         self.setToolTip(text)
@@ -52,7 +52,7 @@ class RelevancePlot(QWidget):
         return QSize(200, self._look.size(HEIGHT))
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        points = [*self._past, *self._ahead]
+        points = [*self._history, *self._forecast]
         theme = self._look.theme
         with QPainter(self) as painter:
             painter.fillRect(0, self.height() - 1, self.width(), 1, theme.strong_line)
@@ -61,14 +61,14 @@ class RelevancePlot(QWidget):
             first, last = points[0][0], max(points[-1][0], points[0][0] + 1)
             painter.setRenderHint(QPainter.RenderHint.Antialiasing)
 
-            def at(point: Point) -> QPointF:
+            def to_pixels(point: Point) -> QPointF:
                 x = 1 + (point[0] - first) / (last - first) * (self.width() - 2)
                 return QPointF(x, 3 + (1 - point[1]) * (self.height() - 8))
 
-            color = theme.color(self._ink)
-            self._stroke(painter, [at(one) for one in self._past], color, Qt.PenStyle.SolidLine)
-            ahead = [at(one) for one in (*self._past[-1:], *self._ahead)]
-            self._stroke(painter, ahead, theme.third, Qt.PenStyle.DashLine)
+            color = theme.color(self._color_token)
+            self._stroke(painter, [to_pixels(point) for point in self._history], color, Qt.PenStyle.SolidLine)
+            forecast = [to_pixels(point) for point in (*self._history[-1:], *self._forecast)]
+            self._stroke(painter, forecast, theme.third, Qt.PenStyle.DashLine)
 
     def _stroke(self, painter: QPainter, points: list[QPointF], color: QColor, style: Qt.PenStyle) -> None:
         painter.setPen(QPen(color, 2 if style == Qt.PenStyle.SolidLine else 1, style))

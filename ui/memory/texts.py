@@ -72,16 +72,16 @@ def scope_text(memory: Memory, title_of: TitleOf) -> str:
     return _scope_text(memory.content.scope, memory.content.scope_id, title_of)
 
 
-def _scope_text(scope: str, place: str, title_of: TitleOf) -> str:
+def _scope_text(scope: str, scope_id: str, title_of: TitleOf) -> str:
     match scope:
         case "everywhere":
             return tr("every folder")
         case "folder":
-            return folder_label(place)
+            return folder_label(scope_id)
         case "agent":
-            return tr("the agent {}").format(visible(place))
+            return tr("the agent {}").format(visible(scope_id))
         case _:
-            return tr("the session {}").format(visible(title_of(place) or place))
+            return tr("the session {}").format(visible(title_of(scope_id) or scope_id))
 
 
 def author_text(author: MemoryAuthor) -> str:
@@ -180,7 +180,7 @@ def acceptance_text(proposal: Proposal, title_of: TitleOf) -> str:
 def proposed_kind(proposal: Proposal) -> MemoryKind | None:
     """Return the kind of the memory that a proposal would create; None if it changes an existing one."""
     kind = _proposal_details(proposal).get("kind", "")
-    return next((one for one in MEMORY_KINDS if one == kind), None)
+    return next((memory_kind for memory_kind in MEMORY_KINDS if memory_kind == kind), None)
 
 
 def _proposal_details(proposal: Proposal) -> dict[str, object]:

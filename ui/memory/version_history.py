@@ -57,8 +57,8 @@ class VersionHistory(QWidget):
     @property
     def selected_number(self) -> int:
         """The number of the selected change; 0 for none."""
-        place = self._list.currentRow()
-        return self._changes[-1 - place].number if 0 <= place < len(self._changes) else 0
+        row = self._list.currentRow()
+        return self._changes[-1 - row].number if 0 <= row < len(self._changes) else 0
 
     def show_changes(self, changes: Sequence[MemoryChange]) -> None:
         """Show the changes, which are sorted oldest first."""
@@ -67,7 +67,7 @@ class VersionHistory(QWidget):
         for change in reversed(changes):
             day = to_local_time(change.at).strftime("%d %b %Y").lstrip("0")
             self._list.addItem(QListWidgetItem(f"{change_text(change)} · {day}"))
-        self._fit()
+        self._update_list_height()
         self._list.setCurrentRow(0)
         self._show()
 
@@ -77,19 +77,19 @@ class VersionHistory(QWidget):
         self._why.setFont(look.fonts.second)
         self._lines.restyle(look)
         self._undo.restyle(look)
-        self._fit()
+        self._update_list_height()
 
-    def _fit(self) -> None:
-        tall = max(1, self._list.sizeHintForRow(0)) if self._changes else 1
-        self._list.setFixedHeight(tall * min(VISIBLE_ROWS, len(self._changes)) + 4)
+    def _update_list_height(self) -> None:
+        row_height = max(1, self._list.sizeHintForRow(0)) if self._changes else 1
+        self._list.setFixedHeight(row_height * min(VISIBLE_ROWS, len(self._changes)) + 4)
 
     def _show(self) -> None:
-        change = next((one for one in self._changes if one.number == self.selected_number), None)
+        change = next((candidate for candidate in self._changes if candidate.number == self.selected_number), None)
         after = change.content.text if change and change.content else ""
         before = ""
-        for one in self._changes:
-            if change and one.number < change.number and one.content:
-                before = one.content.text
+        for candidate in self._changes:
+            if change and candidate.number < change.number and candidate.content:
+                before = candidate.content.text
         differs = bool(after and before and after != before)
         self._lines.setVisible(differs)
         if differs:
@@ -99,5 +99,5 @@ class VersionHistory(QWidget):
         why = visible(change.reason) if change else ""
         self._why.setText(why)
         self._why.setVisible(bool(why))
-        undone = {one.undoes for one in self._changes if one.action == "undone"}
+        undone = {candidate.undoes for candidate in self._changes if candidate.action == "undone"}
         self._undo.setVisible(bool(change) and self.selected_number > 1 and self.selected_number not in undone)

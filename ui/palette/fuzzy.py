@@ -2,7 +2,10 @@
 
 from typing import Final, NamedTuple
 
-START, NEXT, FAR, LATE = 12, 8, 1, 40
+WORD_START_SCORE = 12  # for a word that begins where a word of the text begins, and again if the text begins there
+CHARACTER_SCORE = 8  # for each character of an unbroken match
+GAP_PENALTY = 1  # for each character that neither continues the match nor begins a word
+MAX_OFFSET = 40  # positions beyond this count no further against a match inside a word
 BREAKS: Final = frozenset(" /-_.:")
 
 
@@ -15,64 +18,75 @@ class FuzzyMatch(NamedTuple):
 
 def fuzzy_match(typed: str, text: str) -> FuzzyMatch | None:
     """Match the typed words, in any order, against a text; return None if a character is missing."""
-    total, places = 0, set[int]()
-    low = text.lower() if len(text.lower()) == len(text) else text  # same length, so positions hold
+    score, positions = 0, set[int]()
+    lowered = text.lower() if len(text.lower()) == len(text) else text  # same length, so positions hold
     for word in typed.lower().split():
-        found = _word(word, low)
-        if found is None:
+        match = _match_word(word, lowered)
+        if match is None:
             return None
-        total += found.score
-        places.update(found.positions)
-    return FuzzyMatch(total - len(text) // 8, tuple(sorted(places)))
+        score += match.score
+        positions.update(match.positions)
+    return FuzzyMatch(score - len(text) // 8, tuple(sorted(positions)))  # shorter texts rank higher
 
 
-def _word(word: str, text: str) -> FuzzyMatch | None:
-    whole = _at_start_of_word(word, text)
-    if whole >= 0:
-        places = tuple(range(whole, whole + len(word)))
-        ends = START // 2 if _ends(text, whole + len(word)) else 0
-        return FuzzyMatch(START + NEXT * len(word) + (START if whole == 0 else 0) + ends, places)
-    inside = text.find(word)
-    if inside >= 0:
-        return FuzzyMatch(NEXT * len(word) - min(inside, LATE) // 4, tuple(range(inside, inside + len(word))))
-    return _scattered(word, text)
+def _match_word(word: str, text: str) -> FuzzyMatch | None:
+    """Match one typed word: at the start of a word if possible, else inside one, else as scattered characters."""
+    start = _find_at_word_start(word, text)
+    if start >= 0:
+        end = start + len(word)
+        score = WORD_START_SCORE + CHARACTER_SCORE * len(word)
+        if start == 0:
+            score += WORD_START_SCORE
+        if _is_word_end(text, end):
+            score += WORD_START_SCORE // 2
+        return FuzzyMatch(score, tuple(range(start, end)))
+    start = text.find(word)
+    if start >= 0:
+        score = CHARACTER_SCORE * len(word) - min(start, MAX_OFFSET) // 4
+        return FuzzyMatch(score, tuple(range(start, start + len(word))))
+    return _match_scattered(word, text)
 
 
-def _at_start_of_word(word: str, text: str) -> int:
+def _find_at_word_start(word: str, text: str) -> int:
     """Return the position of a word of the text that begins with `word`, preferably equals it; -1 if there is none."""
-    starts, place = list[int](), text.find(word)
-    while place >= 0:
-        if place == 0 or text[place - 1] in BREAKS:
-            starts.append(place)
-        place = text.find(word, place + 1)
-    return next((start for start in starts if _ends(text, start + len(word))), starts[0] if starts else -1)
+    first = -1
+    position = text.find(word)
+    while position >= 0:
+        if position == 0 or text[position - 1] in BREAKS:
+            if _is_word_end(text, position + len(word)):
+                return position
+            if first < 0:
+                first = position
+        position = text.find(word, position + 1)
+    return first
 
 
-def _ends(text: str, place: int) -> bool:
-    return not text[place : place + 1].isalnum()
+def _is_word_end(text: str, position: int) -> bool:
+    return not text[position : position + 1].isalnum()
 
 
-def _scattered(word: str, text: str) -> FuzzyMatch | None:
-    places: list[int] = []
+def _match_scattered(word: str, text: str) -> FuzzyMatch | None:
+    """Match the characters of a word in order, with any characters between them."""
+    positions: list[int] = []
     score = 0
-    for letter in word:
-        before = places[-1] if places else -1
-        place = _next(letter, text, before + 1)
-        if place < 0:
+    for character in word:
+        previous = positions[-1] if positions else -1
+        position = _find_character(character, text, previous + 1)
+        if position < 0:
             return None
-        if place == 0 or text[place - 1] in BREAKS:
-            score += START // 2
-        elif place == before + 1:
-            score += NEXT // 2
+        if position == 0 or text[position - 1] in BREAKS:
+            score += WORD_START_SCORE // 2
+        elif position == previous + 1:
+            score += CHARACTER_SCORE // 2
         else:
-            score -= FAR
-        places.append(place)
-    return FuzzyMatch(score, tuple(places))
+            score -= GAP_PENALTY
+        positions.append(position)
+    return FuzzyMatch(score, tuple(positions))
 
 
-def _next(letter: str, text: str, start: int) -> int:
+def _find_character(character: str, text: str, start: int) -> int:
     """Return the next position of a character, preferring the start of a word; -1 if there is none."""
-    place = first = text.find(letter, start)
-    while place > 0 and text[place - 1] not in BREAKS:
-        place = text.find(letter, place + 1)
-    return place if place >= 0 else first
+    position = first = text.find(character, start)
+    while position > 0 and text[position - 1] not in BREAKS:
+        position = text.find(character, position + 1)
+    return position if position >= 0 else first

@@ -24,9 +24,16 @@ from ui.widgets.labels import ENTER_KEYS, label
 from ui.widgets.paint import chip_width, draw_chip, draw_line, draw_selection
 
 WIDTH: Final = 600
-TOP: Final = 72
+TOP: Final = 72  # pixels from the top of the window; less in a low window
+WINDOW_MARGIN: Final = 16  # pixels that stay free around the palette
 ROWS: Final = 11
+ROW_PADDING: Final = 14
+EDGE: Final = 16
+RIGHT_EDGE: Final = 14
 ICON: Final = 16
+GAP: Final = 10  # between icon, text, detail and shortcut
+MIN_TEXT_WIDTH: Final = 8  # a narrower part of the text is not painted
+MIN_DETAIL_WIDTH: Final = 24
 KEEP_RECENT: Final = 8
 Index = QModelIndex | QPersistentModelIndex
 TOP_INDEX: Final = QModelIndex()
@@ -38,26 +45,28 @@ class PaletteModel(QAbstractListModel):
 
     def __init__(self, parent: QObject) -> None:
         super().__init__(parent)
-        self.found: list[PaletteMatch] = []
+        self.matches: list[PaletteMatch] = []
 
-    def show_found(self, found: list[PaletteMatch]) -> None:
+    def show_matches(self, matches: list[PaletteMatch]) -> None:
         self.beginResetModel()
-        self.found = found
+        self.matches = matches
         self.endResetModel()
 
     def rowCount(self, parent: Index = TOP_INDEX) -> int:
-        return 0 if parent.isValid() else len(self.found)
+        return 0 if parent.isValid() else len(self.matches)
 
     def flags(self, index: Index) -> Qt.ItemFlag:
         if not index.isValid():
             return Qt.ItemFlag.NoItemFlags
-        usual = Qt.ItemFlag.ItemIsSelectable | Qt.ItemFlag.ItemNeverHasChildren
-        return usual | Qt.ItemFlag.ItemIsEnabled if self.found[index.row()].entry.enabled else usual
+        flags = Qt.ItemFlag.ItemIsSelectable | Qt.ItemFlag.ItemNeverHasChildren
+        if self.matches[index.row()].entry.enabled:
+            flags |= Qt.ItemFlag.ItemIsEnabled
+        return flags
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
         if not index.isValid():
             return None
-        entry = self.found[index.row()].entry
+        entry = self.matches[index.row()].entry
         if role == Qt.ItemDataRole.DisplayRole:
             return entry.text
         if role == Qt.ItemDataRole.AccessibleTextRole:
@@ -73,47 +82,48 @@ class PaletteDelegate(QStyledItemDelegate):
         self.look, self._model = look, model
 
     def height(self) -> int:
-        return QFontMetrics(self.look.fonts.text).height() + 14
+        return QFontMetrics(self.look.fonts.text).height() + ROW_PADDING
 
     def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:
         return QSize(200, self.height())
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
-        found, theme = self._model.found[index.row()], self.look.theme
-        entry, place = found.entry, option.rect
+        match, theme = self._model.matches[index.row()], self.look.theme
+        entry, rect = match.entry, option.rect
         if option.state & QStyle.StateFlag.State_Selected:
-            draw_selection(painter, place.adjusted(6, 0, -6, 0), theme, 6)
+            draw_selection(painter, rect.adjusted(6, 0, -6, 0), theme, 6)
         size = self.look.size(ICON)
         if entry.icon:
-            ink = theme.color(entry.token) if entry.enabled else theme.third
-            glyph = pixmap(entry.icon, ink, size, painter.device().devicePixelRatio())
-            painter.drawPixmap(place.left() + 16, place.center().y() - size // 2, glyph)
-        right = place.right() - 14
+            color = theme.color(entry.token) if entry.enabled else theme.third
+            icon = pixmap(entry.icon, color, size, painter.device().devicePixelRatio())
+            painter.drawPixmap(rect.left() + EDGE, rect.center().y() - size // 2, icon)
+        right = rect.right() - RIGHT_EDGE
         if entry.keys:
-            right -= self._paint_keys(painter, place, right, entry.keys) + 10
-        left = place.left() + 16 + size + 10
-        self._paint_words(painter, QRect(left, place.top(), right - left, place.height()), found)
+            right -= self._paint_shortcut(painter, rect, right, entry.keys) + GAP
+        left = rect.left() + EDGE + size + GAP
+        self._paint_text(painter, QRect(left, rect.top(), right - left, rect.height()), match)
 
-    def _paint_keys(self, painter: QPainter, place: QRect, right: int, keys: str) -> int:
+    def _paint_shortcut(self, painter: QPainter, rect: QRect, right: int, keys: str) -> int:
         fonts, theme = self.look.fonts, self.look.theme
         width, height = chip_width(keys, fonts.caption), QFontMetrics(fonts.caption).height() + 4
-        chip = QRect(right - width, place.center().y() - height // 2, width, height)
+        chip = QRect(right - width, rect.center().y() - height // 2, width, height)
         draw_chip(painter, chip, keys, fonts.caption, theme.second, theme.strong_line)
         return width
 
-    def _paint_words(self, painter: QPainter, place: QRect, found: PaletteMatch) -> None:
+    def _paint_text(self, painter: QPainter, rect: QRect, match: PaletteMatch) -> None:
+        """Paint the text with its matching characters highlighted, then the detail if there is space for it."""
         fonts, theme = self.look.fonts, self.look.theme
-        ink = theme.text if found.entry.enabled else theme.third
-        strong = set(found.positions)
-        left = place.left()
-        for part, hit in _pieces(found.entry.text, strong):
-            room = QRect(left, place.top(), place.right() - left, place.height())
-            if room.width() <= 8:
+        text_color = theme.text if match.entry.enabled else theme.third
+        left = rect.left()
+        for text, is_match in _split_by_match(match.entry.text, set(match.positions)):
+            text_rect = QRect(left, rect.top(), rect.right() - left, rect.height())
+            if text_rect.width() <= MIN_TEXT_WIDTH:
                 return
-            left += draw_line(painter, room, part, fonts.bold if hit else fonts.text, theme.accent if hit else ink)
-        rest = QRect(left + 10, place.top(), place.right() - left - 10, place.height())
-        if found.entry.detail and rest.width() > 24:
-            draw_line(painter, rest, found.entry.detail, fonts.second, theme.third)
+            font, color = (fonts.bold, theme.accent) if is_match else (fonts.text, text_color)
+            left += draw_line(painter, text_rect, text, font, color)
+        detail_rect = QRect(left + GAP, rect.top(), rect.right() - left - GAP, rect.height())
+        if match.entry.detail and detail_rect.width() > MIN_DETAIL_WIDTH:
+            draw_line(painter, detail_rect, match.entry.detail, fonts.second, theme.third)
 
 
 class Palette(QFrame):
@@ -124,8 +134,8 @@ class Palette(QFrame):
         self._look, self._parent = look, parent
         self._entries: Sequence[PaletteEntry] = ()
         self._recent: Sequence[str] = ()
-        self._act: Callable[[str], object] = lambda _: None
-        self._before: QWidget | None = None
+        self._on_chosen: Callable[[str], object] = lambda _: None
+        self._previous_focus: QWidget | None = None
         self._pointer = QCursor.pos()
         self.setObjectName("palette")
         self.setAccessibleName(self.tr("Commands"))
@@ -135,146 +145,152 @@ class Palette(QFrame):
         self._field.setFont(look.fonts.text)
         self._field.installEventFilter(self)
         self._model = PaletteModel(self)
-        self._rows = PaletteDelegate(look, self._model)
+        self._delegate = PaletteDelegate(look, self._model)
         self._list = QListView()
         self._list.setObjectName("palette.list")
         self._list.setModel(self._model)
-        self._list.setItemDelegate(self._rows)
+        self._list.setItemDelegate(self._delegate)
         self._list.setUniformItemSizes(True)
         self._list.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self._list.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
         self._list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self._list.setMouseTracking(True)
-        self._none = label(self.tr("No matches. Try a shorter search."), look.fonts.text, "second", name="palette.none")
-        self._none.setContentsMargins(16, 8, 16, 8)
+        self._no_matches = label(
+            self.tr("No matches. Try a shorter search."), look.fonts.text, "second", name="palette.none"
+        )
+        self._no_matches.setContentsMargins(16, 8, 16, 8)
         column = QVBoxLayout(self)
         column.setContentsMargins(8, 8, 8, 8)
         column.setSpacing(6)
         column.addWidget(self._field)
-        column.addWidget(self._none)
+        column.addWidget(self._no_matches)
         column.addWidget(self._list)
-        self._field.textChanged.connect(self._sort)
+        self._field.textChanged.connect(self._update_matches)
         self._list.clicked.connect(lambda _: self._choose())
         self._list.entered.connect(self._point_at)
         parent.installEventFilter(self)
         self.hide()
 
     def open_with(
-        self, entries: Sequence[PaletteEntry], hint: str, act: Callable[[str], object], recent: Sequence[str] = ()
+        self, entries: Sequence[PaletteEntry], hint: str, on_chosen: Callable[[str], object], recent: Sequence[str] = ()
     ) -> None:
-        """Show these entries, or close the palette if it already shows them; `act` is called with the chosen ID."""
+        """Show these entries, or close the palette if it already shows them; `on_chosen` receives the chosen ID."""
         if self.isVisible() and self._field.placeholderText() == hint:
             self.dismiss()
             return
         if not self.isVisible():
-            self._before = self.window().focusWidget()
-        self._entries, self._recent, self._act = entries, recent, act
+            self._previous_focus = self.window().focusWidget()
+        self._entries, self._recent, self._on_chosen = entries, recent, on_chosen
         self._field.setPlaceholderText(hint)
         self._field.setAccessibleName(hint)
         self._list.setAccessibleName(hint)
         self._field.clear()
-        self._sort()
+        self._update_matches()
         self.show()
         self.raise_()
         self._field.setFocus(Qt.FocusReason.ShortcutFocusReason)
 
     def dismiss(self) -> None:
         """Hide the palette after restoring the previous focus; otherwise Qt would pass it to a neighboring widget."""
-        before, self._before = self._before, None
-        if before is not None and before.isVisible():
-            before.setFocus(Qt.FocusReason.OtherFocusReason)
+        previous, self._previous_focus = self._previous_focus, None
+        if previous is not None and previous.isVisible():
+            previous.setFocus(Qt.FocusReason.OtherFocusReason)
         else:
             self._field.clearFocus()
         self.hide()
 
     def restyle(self, look: Look) -> None:
-        self._look = self._rows.look = look
+        self._look = self._delegate.look = look
         self._field.setFont(look.fonts.text)
-        self._none.setFont(look.fonts.text)
-        self._fit()
+        self._no_matches.setFont(look.fonts.text)
+        self._update_geometry()
 
     def _point_at(self, index: QModelIndex) -> None:
         """Select the entry under the pointer if the pointer has moved, but not if only the list has changed."""
         if QCursor.pos() != self._pointer:
             self._list.setCurrentIndex(index)
 
-    def _sort(self) -> None:
+    def _update_matches(self) -> None:
         self._pointer = QCursor.pos()
-        self._model.show_found(rank_entries(self._entries, self._field.text(), self._recent))
-        first = next((n for n, found in enumerate(self._model.found) if found.entry.enabled), -1)
+        self._model.show_matches(rank_entries(self._entries, self._field.text(), self._recent))
+        first = next((row for row, match in enumerate(self._model.matches) if match.entry.enabled), -1)
         self._list.setCurrentIndex(self._model.index(first))
-        self._none.setVisible(not self._model.found)
-        self._list.setVisible(bool(self._model.found))
-        self._fit()
+        self._no_matches.setVisible(not self._model.matches)
+        self._list.setVisible(bool(self._model.matches))
+        self._update_geometry()
 
     def _choose(self) -> None:
         index = self._list.currentIndex()
-        if not index.isValid() or not self._model.found[index.row()].entry.enabled:
+        if not index.isValid() or not self._model.matches[index.row()].entry.enabled:
             return
-        name, act = self._model.found[index.row()].entry.id, self._act
+        entry_id, on_chosen = self._model.matches[index.row()].entry.id, self._on_chosen
         self.dismiss()
-        act(name)
+        on_chosen(entry_id)
 
-    def _fit(self) -> None:
+    def _update_geometry(self) -> None:
         area = self._parent.rect()
-        width = min(self._look.size(WIDTH), area.width() - 32)
-        shown = min(max(1, len(self._model.found)), ROWS)
-        self._list.setFixedHeight(shown * self._rows.height() + 4)
-        height = min(self.sizeHint().height(), area.height() - TOP - 16)
+        width = min(self._look.size(WIDTH), area.width() - 2 * WINDOW_MARGIN)
+        visible_rows = min(max(1, len(self._model.matches)), ROWS)
+        self._list.setFixedHeight(visible_rows * self._delegate.height() + 4)  # 4 pixels for the frame of the list
+        height = min(self.sizeHint().height(), area.height() - TOP - WINDOW_MARGIN)
         self.setGeometry((area.width() - width) // 2, min(TOP, area.height() // 8), width, height)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         if watched is self._field and isinstance(event, QKeyEvent) and event.type() == QEvent.Type.KeyPress:
-            return self._key(event)
+            return self._handle_key(event)
         if watched is self._field and event.type() == QEvent.Type.FocusOut and self.isVisible():
-            self._leave_when_elsewhere()
+            self._hide_if_focus_left()
         if watched is self._parent and event.type() == QEvent.Type.Resize and self.isVisible():
-            self._fit()
+            self._update_geometry()
         return False
 
-    def _leave_when_elsewhere(self) -> None:
+    def _hide_if_focus_left(self) -> None:
         focused: QWidget | None = self.window().focusWidget()
         if focused is not None and focused is not self and not self.isAncestorOf(focused):
             self.hide()
 
-    def _key(self, event: QKeyEvent) -> bool:
+    def _handle_key(self, event: QKeyEvent) -> bool:
         if event.key() == Qt.Key.Key_Escape:
             self.dismiss()
         elif event.key() in ENTER_KEYS:
             self._choose()
         elif event.key() in MOVES:
-            self._move(event.key())
+            self._move_selection(event.key())
         else:
             return False
         return True
 
-    def _move(self, key: int) -> None:
-        """Move the selection, wrapping around and skipping unavailable entries."""
+    def _move_selection(self, key: int) -> None:
+        """Move the selection, skipping unavailable entries; only single steps wrap around."""
         self._pointer = QCursor.pos()
         steps = {Qt.Key.Key_Up: -1, Qt.Key.Key_Down: 1, Qt.Key.Key_PageUp: -ROWS + 1, Qt.Key.Key_PageDown: ROWS - 1}
-        can = [n for n, found in enumerate(self._model.found) if found.entry.enabled]
-        if not can:
+        enabled_rows = [row for row, match in enumerate(self._model.matches) if match.entry.enabled]
+        if not enabled_rows:
             return
-        now = self._list.currentIndex().row()
-        place = can.index(now) if now in can else 0
+        current_row = self._list.currentIndex().row()
+        position = enabled_rows.index(current_row) if current_row in enabled_rows else 0
         step = steps[Qt.Key(key)]
-        target = (place + step) % len(can) if abs(step) == 1 else min(max(place + step, 0), len(can) - 1)
-        self._list.setCurrentIndex(self._model.index(can[target]))
-
-
-def _pieces(text: str, strong: set[int]) -> list[tuple[str, bool]]:
-    """Split the text into parts, alternately matching and not, as pairs of text and whether it matches."""
-    pieces: list[tuple[str, bool]] = []
-    for place, letter in enumerate(text):
-        hit = place in strong
-        if pieces and pieces[-1][1] == hit:
-            pieces[-1] = (pieces[-1][0] + letter, hit)
+        target = position + step
+        if abs(step) == 1:
+            target %= len(enabled_rows)
         else:
-            pieces.append((letter, hit))
-    return pieces
+            target = min(max(target, 0), len(enabled_rows) - 1)
+        self._list.setCurrentIndex(self._model.index(enabled_rows[target]))
+
+
+def _split_by_match(text: str, positions: set[int]) -> list[tuple[str, bool]]:
+    """Split the text into parts, alternately matching and not, as pairs of text and whether it matches."""
+    parts: list[tuple[str, bool]] = []
+    for position, character in enumerate(text):
+        is_match = position in positions
+        if parts and parts[-1][1] == is_match:
+            parts[-1] = (parts[-1][0] + character, is_match)
+        else:
+            parts.append((character, is_match))
+    return parts
 
 
 def native_shortcut(keys: str) -> str:
     """Return a shortcut in the notation of the platform."""
-    written = QKeySequence(keys).toString(QKeySequence.SequenceFormat.NativeText)
-    return written.replace("Return", "Enter")  # as the key is labeled
+    native_text = QKeySequence(keys).toString(QKeySequence.SequenceFormat.NativeText)
+    return native_text.replace("Return", "Enter")  # as the key is labeled

@@ -2,8 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
-from ui.palette.fuzzy import NEXT, fuzzy_match
+from ui.palette.fuzzy import CHARACTER_SCORE, fuzzy_match
+
+RECENT_BONUS: Final = 6  # score of the entry used last; one less for each entry used since
+UNAVAILABLE_PENALTY: Final = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,20 +35,21 @@ def rank_entries(
     entries: Sequence[PaletteEntry], typed: str, recent: Sequence[str] = (), limit: int = 200
 ) -> list[PaletteMatch]:
     """Return up to `limit` matching entries, best first; without typed text, recently used ones come first."""
-    ages = {name: age for age, name in enumerate(recent)}
+    ages = {entry_id: age for age, entry_id in enumerate(recent)}
     if not typed.strip():
-        first = sorted((entry for entry in entries if entry.id in ages), key=lambda entry: ages[entry.id])
-        rest = [entry for entry in entries if entry.id not in ages]
-        return [PaletteMatch(entry) for entry in [*first, *rest][:limit]]
-    scored: list[tuple[int, int, PaletteMatch]] = []
-    for place, entry in enumerate(entries):
-        fit = fuzzy_match(typed, f"{entry.text} {entry.detail}".rstrip())
-        if fit is None:
+        ranked = sorted(entries, key=lambda entry: ages.get(entry.id, len(recent)))
+        return [PaletteMatch(entry) for entry in ranked[:limit]]
+    scored: list[tuple[int, PaletteMatch]] = []
+    for entry in entries:
+        match = fuzzy_match(typed, f"{entry.text} {entry.detail}".rstrip())
+        if match is None:
             continue
-        quiet = sum(
-            p >= len(entry.text) for p in fit.positions
-        )  # matches in the detail rank below matches in the title
-        # A small bonus for recently used entries, and a penalty for unavailable ones.
-        score = fit.score - NEXT * quiet + max(0, 6 - ages.get(entry.id, 6)) - (0 if entry.enabled else 8)
-        scored.append((-score, place, PaletteMatch(entry, tuple(p for p in fit.positions if p < len(entry.text)))))
-    return [found for _, _, found in sorted(scored, key=lambda each: each[:2])[:limit]]
+        title_positions = tuple(position for position in match.positions if position < len(entry.text))
+        detail_matches = len(match.positions) - len(title_positions)
+        score = match.score - CHARACTER_SCORE * detail_matches  # matches in the title rank higher
+        score += max(0, RECENT_BONUS - ages.get(entry.id, RECENT_BONUS))
+        if not entry.enabled:
+            score -= UNAVAILABLE_PENALTY
+        scored.append((score, PaletteMatch(entry, title_positions)))
+    scored.sort(key=lambda item: item[0], reverse=True)  # stable: equal scores stay in the order of the entries
+    return [match for _, match in scored[:limit]]

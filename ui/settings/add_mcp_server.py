@@ -93,24 +93,24 @@ class AddMcpServerDialog(QDialog):
             part.setVisible(not pasted)
         self._allow_http.setVisible(not pasted and is_unencrypted(source))
         self._error.hide()
-        found: tuple[ImportedMcpServer, ...] = ()
+        servers: tuple[ImportedMcpServer, ...] = ()
         if source and (pasted or self._name.text().strip()):
             try:
-                found = self._parse()
+                servers = self._parse()
             except Problem as problem:
                 self._show_error(f"{problem.details.message} {problem.details.cause}")
-        self._read.setText(allow_breaks("\n".join(map(self._summary, found))))
-        self._read.setVisible(bool(found))
-        self._add.setEnabled(bool(found))
+        self._read.setText(allow_breaks("\n".join(map(self._summary, servers))))
+        self._read.setVisible(bool(servers))
+        self._add.setEnabled(bool(servers))
         grow_to_fit(self)
 
-    def _summary(self, one: ImportedMcpServer) -> str:
-        keys = ", ".join((*one.secrets, *one.missing_secrets))
+    def _summary(self, imported: ImportedMcpServer) -> str:
+        keys = ", ".join((*imported.secrets, *imported.missing_secrets))
         in_keyring = self.tr(" · saved in the keyring: {}").format(visible(keys)) if keys else ""
-        return f"{one.server.name}: {server_location(one.server)}{in_keyring}"
+        return f"{imported.server.name}: {server_location(imported.server)}{in_keyring}"
 
-    def _show_error(self, words: str) -> None:
-        self._error.setText(allow_breaks(visible(words)))
+    def _show_error(self, text: str) -> None:
+        self._error.setText(allow_breaks(visible(text)))
         self._error.show()
         grow_to_fit(self)
 
@@ -162,19 +162,19 @@ class AddMcpServerDialog(QDialog):
 
 def _with_hint(look: Look, field: QWidget, hint: str) -> QWidget:
     """Return the field with a hint below it, if there is one."""
-    made = QWidget()
-    column = QVBoxLayout(made)
+    container = QWidget()
+    column = QVBoxLayout(container)
     column.setContentsMargins(0, 0, 0, 0)
     column.setSpacing(3)
     column.addWidget(field)
     if hint:
         column.addWidget(label(hint, look.fonts.second, "second", wrap=True))
-    return made
+    return container
 
 
 def _well(field: TextField) -> QWidget:
-    made = styled_frame("field")
-    inside = QVBoxLayout(made)
-    inside.setContentsMargins(8, 6, 8, 6)
-    inside.addWidget(field)
-    return made
+    frame = styled_frame("field")
+    column = QVBoxLayout(frame)
+    column.setContentsMargins(8, 6, 8, 6)
+    column.addWidget(field)
+    return frame

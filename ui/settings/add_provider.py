@@ -74,12 +74,12 @@ class AddProviderDialog(QDialog):
         grow_to_fit(self)
 
     def _text_field(self, name: str, accessible_name: str, hint: str) -> QLineEdit:
-        made = QLineEdit()
-        made.setObjectName(f"add_server.{name}")
-        made.setAccessibleName(accessible_name)
-        made.setPlaceholderText(hint)
-        made.setFont(self._look.fonts.text)
-        return made
+        field = QLineEdit()
+        field.setObjectName(f"add_server.{name}")
+        field.setAccessibleName(accessible_name)
+        field.setPlaceholderText(hint)
+        field.setFont(self._look.fonts.text)
+        return field
 
     def _update_state(self) -> None:
         self._add.setEnabled(bool(self._name.text().strip() and self._url.text().strip()))

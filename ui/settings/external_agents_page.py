@@ -54,28 +54,32 @@ class ExternalAgentsPage(QWidget):
         self._add.clicked.connect(self._emit_added)
         self.show_agents((), ())
 
-    def show_agents(self, agents: Sequence["ExternalAgentSettings"], found: Sequence["ExternalAgentSettings"]) -> None:
+    def show_agents(
+        self, agents: Sequence["ExternalAgentSettings"], detected: Sequence["ExternalAgentSettings"]
+    ) -> None:
         """Show the added agents, and others that were found on this computer."""
         self._results.clear()
         while (item := self._list.takeAt(0)) is not None:
             if widget := item.widget():
                 widget.hide()
                 widget.deleteLater()
-        if not agents and not found:
-            none = _tr("No external agents added, and no known agent was found on this computer.")
-            self._list.addWidget(label(none, self._look.fonts.text, "second", name="settings.agents.none", wrap=True))
+        if not agents and not detected:
+            empty_text = _tr("No external agents added, and no known agent was found on this computer.")
+            self._list.addWidget(
+                label(empty_text, self._look.fonts.text, "second", name="settings.agents.none", wrap=True)
+            )
         for agent in agents:
             self._list.addWidget(self._row(agent, added=True))
-        for agent in found:
+        for agent in detected:
             self._list.addWidget(self._row(agent, added=False))
 
-    def show_result(self, name: str, words: str, tone: str) -> None:
+    def show_result(self, name: str, text: str, tone: str) -> None:
         """Show the progress or result of a test."""
-        self._outcomes[name] = words, tone
+        self._outcomes[name] = text, tone
         if result := self._results.get(name):
-            result.setText(allow_breaks(words))
+            result.setText(allow_breaks(text))
             set_style_properties(result, tone=tone)
-            result.setVisible(bool(words))
+            result.setVisible(bool(text))
 
     def clear(self) -> None:
         """Clear the fields after the agent was added."""
@@ -83,37 +87,37 @@ class ExternalAgentsPage(QWidget):
         self._command.clear()
 
     def _row(self, agent: "ExternalAgentSettings", *, added: bool) -> QWidget:
-        look, made = self._look, styled_frame("well")
-        made.setObjectName(f"settings.agent.{agent.name}")
+        look, frame = self._look, styled_frame("well")
+        frame.setObjectName(f"settings.agent.{agent.name}")
         command = shlex.join(agent.argv())
-        row = QHBoxLayout(made)
+        row = QHBoxLayout(frame)
         row.setContentsMargins(12, 8, 8, 8)
         row.setSpacing(8)
-        words = QVBoxLayout()
-        words.setSpacing(2)
-        words.addWidget(label(agent.name, look.fonts.strong, wrap=True))
-        words.addWidget(label(visible(command), look.fonts.mono, "second", wrap=True))
+        texts = QVBoxLayout()
+        texts.setSpacing(2)
+        texts.addWidget(label(agent.name, look.fonts.strong, wrap=True))
+        texts.addWidget(label(visible(command), look.fonts.mono, "second", wrap=True))
         outcome, tone = self._outcomes.get(agent.name, ("", "second"))
         result = label(outcome, look.fonts.second, tone, name=f"settings.agent.{agent.name}.result", wrap=True)
         result.setVisible(bool(outcome))
         self._results[agent.name] = result
-        words.addWidget(result)
-        row.addLayout(words, 1)
+        texts.addWidget(result)
+        row.addLayout(texts, 1)
         actions = (("test", _tr("Test")), ("remove", _tr("Remove"))) if added else (("add", _tr("Add")),)
         for word, text in actions:
             button = Button(look, text, name=f"settings.agent.{agent.name}.{word}")
             button.setAccessibleName(f"{text} {agent.name}")
             button.clicked.connect(lambda _=False, word=word: self.action_requested.emit(word, agent.name, command))
             row.addWidget(button, 0, Qt.AlignmentFlag.AlignTop)
-        return made
+        return frame
 
     def _text_field(self, name: str, accessible_name: str, hint: str) -> QLineEdit:
-        made = QLineEdit()
-        made.setObjectName(f"settings.agents.{name}")
-        made.setAccessibleName(accessible_name)
-        made.setPlaceholderText(hint)
-        made.setFont(self._look.fonts.text)
-        return made
+        field = QLineEdit()
+        field.setObjectName(f"settings.agents.{name}")
+        field.setAccessibleName(accessible_name)
+        field.setPlaceholderText(hint)
+        field.setFont(self._look.fonts.text)
+        return field
 
     def _follow(self) -> None:
         self._add.setEnabled(bool(self._name.text().strip() and self._command.text().strip()))

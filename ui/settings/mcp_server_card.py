@@ -45,10 +45,10 @@ class McpServerCard(QFrame):
         column.setSpacing(4)
         column.addLayout(self._head())
         column.addWidget(label(server_location(row.server), look.fonts.mono, "second", wrap=True))
-        words, tone = state_text(row)
-        column.addWidget(label(words, look.fonts.second, tone, name=f"settings.tool.{self._name}.state", wrap=True))
-        for given in row.server.variables:
-            column.addLayout(self._value(given.name, given.value))
+        state, tone = state_text(row)
+        column.addWidget(label(state, look.fonts.second, tone, name=f"settings.tool.{self._name}.state", wrap=True))
+        for variable in row.server.variables:
+            column.addLayout(self._value(variable.name, variable.value))
         if outcome and outcome[0]:
             column.addWidget(
                 label(
@@ -62,10 +62,10 @@ class McpServerCard(QFrame):
         if outcome and outcome[1] == "waiting":  # the tools changed and the user can accept them
             button = self._button(_tr("Accept changed tools"), "accept", _tr("Accept the changed tools of {}"))
             column.addWidget(button, 0, Qt.AlignmentFlag.AlignLeft)
-        shown = row.server.tools if expanded else row.server.tools[:MAX_COLLAPSED_TOOLS]
-        for tool in shown:
+        visible_tools = row.server.tools if expanded else row.server.tools[:MAX_COLLAPSED_TOOLS]
+        for tool in visible_tools:
             column.addWidget(self._tool(tool))
-        if len(shown) < len(row.server.tools):
+        if len(visible_tools) < len(row.server.tools):
             more = self._button(
                 _tr("Show all {} tools").format(len(row.server.tools)), "whole", _tr("Show all tools of {}")
             )
@@ -92,9 +92,11 @@ class McpServerCard(QFrame):
     def _value(self, name: str, value: str) -> QHBoxLayout:
         row = QHBoxLayout()
         is_missing = name in self._row.missing_secrets
-        where = value or (_tr("not set") if is_missing else _tr("in the keyring"))
+        source = value or (_tr("not set") if is_missing else _tr("in the keyring"))
         row.addWidget(
-            label(f"{visible(name)}: {visible(where)}", self._look.fonts.second, "waiting" if is_missing else "second"),
+            label(
+                f"{visible(name)}: {visible(source)}", self._look.fonts.second, "waiting" if is_missing else "second"
+            ),
             1,
         )
         if not value:
@@ -108,30 +110,36 @@ class McpServerCard(QFrame):
     def _tool(self, tool: "McpToolSettings") -> QWidget:
         from core.mcp.tool_definition import tool_rejection
 
-        made = QWidget()
-        row = QVBoxLayout(made)
+        container = QWidget()
+        row = QVBoxLayout(container)
         row.setContentsMargins(0, 2, 0, 0)
         row.setSpacing(0)
         box = CheckBox(self._look, visible(tool.name), name=f"settings.tool.{self._name}.of.{tool.name}")
         box.setFont(self._look.fonts.mono)
-        why = tool_rejection(tool)
-        box.setChecked(tool.enabled and not why)
-        box.setEnabled(self._row.server.enabled and not why)
+        reason = tool_rejection(tool)
+        box.setChecked(tool.enabled and not reason)
+        box.setEnabled(self._row.server.enabled and not reason)
         box.toggled.connect(lambda now: self._on_action("on" if now else "off", self._name, tool.name))
         row.addWidget(box)
-        words = " ".join(visible(tool.description).split())
-        about = _tr("Not offered: {}").format(why) if why else words if len(words) <= 200 else f"{words[:199]}…"
+        description = " ".join(visible(tool.description).split())
+        about = (
+            _tr("Not offered: {}").format(reason)
+            if reason
+            else description
+            if len(description) <= 200
+            else f"{description[:199]}…"
+        )
         if about:
-            note = label(about, self._look.fonts.second, "failed" if why else "second", wrap=True)
+            note = label(about, self._look.fonts.second, "failed" if reason else "second", wrap=True)
             note.setContentsMargins(self._look.size(24), 0, 0, 0)
             row.addWidget(note)
-        return made
+        return container
 
     def _button(self, text: str, action: str, accessible_name: str) -> Button:
-        made = Button(self._look, text, name=f"settings.tool.{self._name}.{action}")
-        made.setAccessibleName(accessible_name.format(self._name))
-        made.clicked.connect(lambda: self._on_action(action, self._name, ""))
-        return made
+        button = Button(self._look, text, name=f"settings.tool.{self._name}.{action}")
+        button.setAccessibleName(accessible_name.format(self._name))
+        button.clicked.connect(lambda: self._on_action(action, self._name, ""))
+        return button
 
 
 def server_location(server: "McpServerSettings") -> str:
@@ -148,13 +156,13 @@ def state_text(row: "McpServerRow") -> OutcomeText:
         return _tr("It cannot be used until you set {}.").format(", ".join(row.missing_secrets)), "waiting"
     if state.error:
         return visible(str(state.error)), "failed"
-    words = {
+    texts = {
         "open": _tr("Running"),
         "starting": _tr("Starting…"),
         "ready": _tr("Ready: starts when an agent calls one of its tools."),
         "failed": _tr("Failed"),
     }
-    return words[state.health], "done" if state.health == "open" else "second"
+    return texts[state.health], "done" if state.health == "open" else "second"
 
 
 def outcome_text(result: "McpTestResult") -> OutcomeText:

@@ -41,17 +41,17 @@ class McpServersPage(QWidget):
         column.addWidget(label(text, look.fonts.second, "second", wrap=True))
         head = QHBoxLayout()
         head.addStretch(1)
-        for word, words in (("look", _tr("Refresh")), ("add", _tr("Add MCP server…"))):
-            button = Button(look, words, name=f"settings.tools.{word}")
-            button.clicked.connect(lambda _=False, word=word: self.action_requested.emit(word, "", ""))
+        for action, button_text in (("look", _tr("Refresh")), ("add", _tr("Add MCP server…"))):
+            button = Button(look, button_text, name=f"settings.tools.{action}")
+            button.clicked.connect(lambda _=False, action=action: self.action_requested.emit(action, "", ""))
             head.addWidget(button)
         column.addLayout(head)
         self._shown = ReplaceableContent()
         column.addWidget(self._shown)
         self._fill()
 
-    def show_servers(self, found: "McpOverview") -> None:
-        self.overview = found
+    def show_servers(self, overview: "McpOverview") -> None:
+        self.overview = overview
         self._fill()
 
     def show_outcome(self, server: str, outcome: OutcomeText) -> None:
@@ -65,62 +65,64 @@ class McpServersPage(QWidget):
         return self._outcomes
 
     def _fill(self) -> None:
-        made = QWidget()
-        column = QVBoxLayout(made)
+        content = QWidget()
+        column = QVBoxLayout(content)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(8)
         if self.overview is None:
             column.addWidget(self._words(_tr("Looking for MCP servers…"), "looking"))
         else:
             self._fill_servers(column, self.overview)
-        self._shown.replace_content(made)
+        self._shown.replace_content(content)
 
-    def _fill_servers(self, column: QVBoxLayout, found: "McpOverview") -> None:
-        if not found.rows:
+    def _fill_servers(self, column: QVBoxLayout, overview: "McpOverview") -> None:
+        if not overview.rows:
             text = _tr("No MCP servers yet. Add one by its command, its URL, or the JSON configuration of another app.")
             column.addWidget(self._words(text, "none"))
-        for row in found.rows:
+        for row in overview.rows:
             name = row.server.name
             card = McpServerCard(
                 self._look, row, self._do_action, self._outcomes.get(name), expanded=name in self._expanded
             )
             column.addWidget(card)
-        if found.project:
+        if overview.project:
             column.addWidget(label(_tr("Found in trusted folders"), self._look.fonts.bold))
-        for one in found.project:
-            column.addWidget(self._found_server(one))
-        for error in found.errors:
+        for project_server in overview.project:
+            column.addWidget(self._found_server(project_server))
+        for error in overview.errors:
             column.addWidget(self._words(f"{error.message} {error.cause}", tone="failed"))
 
-    def _found_server(self, one: "ProjectMcpServer") -> QWidget:
-        look, made, name = self._look, styled_frame("well"), one.server.name
-        row = QHBoxLayout(made)
+    def _found_server(self, project_server: "ProjectMcpServer") -> QWidget:
+        look, frame, name = self._look, styled_frame("well"), project_server.server.name
+        row = QHBoxLayout(frame)
         row.setContentsMargins(12, 8, 8, 8)
-        words = QVBoxLayout()
-        words.setSpacing(1)
-        words.addWidget(label(visible(name), look.fonts.strong, wrap=True))
-        words.addWidget(label(server_location(one.server), look.fonts.mono, "second", wrap=True))
-        keys = _tr(" · receives {}").format(", ".join(one.secrets)) if one.secrets else ""
+        texts = QVBoxLayout()
+        texts.setSpacing(1)
+        texts.addWidget(label(visible(name), look.fonts.strong, wrap=True))
+        texts.addWidget(label(server_location(project_server.server), look.fonts.mono, "second", wrap=True))
+        keys = _tr(" · receives {}").format(", ".join(project_server.secrets)) if project_server.secrets else ""
         outcome, tone = self._outcomes.get(name, ("", "second"))
-        words.addWidget(label(f"{visible(one.folder)}{visible(keys)}", look.fonts.second, "second", wrap=True))
+        texts.addWidget(
+            label(f"{visible(project_server.folder)}{visible(keys)}", look.fonts.second, "second", wrap=True)
+        )
         if outcome:
-            words.addWidget(label(outcome, look.fonts.second, tone, name=f"settings.brought.{name}.said", wrap=True))
-        row.addLayout(words, 1)
+            texts.addWidget(label(outcome, look.fonts.second, tone, name=f"settings.brought.{name}.said", wrap=True))
+        row.addLayout(texts, 1)
         button = Button(look, _tr("Add server"), name=f"settings.brought.{name}.add")
-        button.setAccessibleName(_tr("Add {name} from {folder}").format(name=name, folder=one.folder))
-        button.clicked.connect(lambda: self.action_requested.emit("bring", name, one.folder))
+        button.setAccessibleName(_tr("Add {name} from {folder}").format(name=name, folder=project_server.folder))
+        button.clicked.connect(lambda: self.action_requested.emit("bring", name, project_server.folder))
         row.addWidget(button, 0, Qt.AlignmentFlag.AlignTop)
-        return made
+        return frame
 
     def _words(self, text: str, name: str = "", tone: str = "second") -> QWidget:
         return label(text, self._look.fonts.second, tone, name=f"settings.tools.{name}" if name else "", wrap=True)
 
-    def _do_action(self, word: str, server: str, of: str) -> None:
-        if word == "whole":
+    def _do_action(self, action: str, server: str, folder: str) -> None:
+        if action == "whole":
             self._expanded.add(server)
             self._fill()
         else:
-            self.action_requested.emit(word, server, of)
+            self.action_requested.emit(action, server, folder)
 
 
 def _tr(text: str) -> str:

@@ -60,10 +60,10 @@ class ProviderCard(QFrame):
         state = label(_state(row), look.fonts.second, "failed" if row.error else "second", wrap=True)
         state.setObjectName(f"settings.server.{row.name}.state")
         column.addWidget(state)
-        shown = row.models if expanded else row.models[:MAX_COLLAPSED_MODELS]
-        for model in shown:
+        visible_models = row.models if expanded else row.models[:MAX_COLLAPSED_MODELS]
+        for model in visible_models:
             column.addWidget(self._model(model))
-        if len(shown) < len(row.models):
+        if len(visible_models) < len(row.models):
             more = _tr("Show all {} models").format(f"{len(row.models):,}")
             button = self._button(more, "whole", row.name, _tr("Show all models of {}").format(row.title))
             column.addWidget(button, 0, Qt.AlignmentFlag.AlignLeft)
@@ -77,10 +77,10 @@ class ProviderCard(QFrame):
 
     def _head(self) -> QHBoxLayout:
         row, fonts = self._row, self._look.fonts
-        words = QVBoxLayout()
-        words.setSpacing(1)
-        words.addWidget(label(visible(row.title or row.name), fonts.strong, wrap=True))
-        words.addWidget(
+        texts = QVBoxLayout()
+        texts.setSpacing(1)
+        texts.addWidget(label(visible(row.title or row.name), fonts.strong, wrap=True))
+        texts.addWidget(
             label(
                 f"{visible(row.url)} · {API_FORMAT_NAMES.get(row.api_format, row.api_format)}",
                 fonts.second,
@@ -88,12 +88,12 @@ class ProviderCard(QFrame):
                 wrap=True,
             )
         )
-        words.addWidget(
+        texts.addWidget(
             label(api_key_text(row), fonts.second, "second", name=f"settings.server.{row.name}.key", wrap=True)
         )
         head = QHBoxLayout()
         head.setSpacing(6)
-        head.addLayout(words, 1)
+        head.addLayout(texts, 1)
         buttons = [
             ("give", _tr("Change API key…") if row.key_from else _tr("Set API key…"), _tr("Set the API key of {}"))
         ]
@@ -108,18 +108,18 @@ class ProviderCard(QFrame):
         return head
 
     def _model(self, model: "ModelRow") -> QWidget:
-        made = QWidget()
-        column = QVBoxLayout(made)
+        container = QWidget()
+        column = QVBoxLayout(container)
         column.setContentsMargins(0, 4, 0, 0)
         column.setSpacing(1)
         line = QHBoxLayout()
         line.setSpacing(6)
-        words = QVBoxLayout()
-        words.setSpacing(0)
+        texts = QVBoxLayout()
+        texts.setSpacing(0)
         short = visible(model.name.partition("/")[2] or model.name)
-        words.addWidget(label(short, self._look.fonts.mono, wrap=True))
-        words.addWidget(label(model_figures(model), self._look.fonts.second, "second", wrap=True))
-        line.addLayout(words, 1)
+        texts.addWidget(label(short, self._look.fonts.mono, wrap=True))
+        texts.addWidget(label(model_figures(model), self._look.fonts.second, "second", wrap=True))
+        line.addLayout(texts, 1)
         if model.name == self._chosen:
             line.addWidget(label(_tr("default for new sessions"), self._look.fonts.second, "done"))
         else:
@@ -139,13 +139,13 @@ class ProviderCard(QFrame):
         result.setObjectName(f"settings.model.{model.name}.result")
         column.addWidget(result)
         self.show_test(model.name, self._outcomes.get(model.name, ("", "")))
-        return made
+        return container
 
     def _button(self, text: str, action: str, name: str, accessible_name: str) -> Button:
-        made = Button(self._look, text, name=f"settings.{action}.{name}")
-        made.setAccessibleName(accessible_name)
-        made.clicked.connect(lambda: self._on_action(action, name))
-        return made
+        button = Button(self._look, text, name=f"settings.{action}.{name}")
+        button.setAccessibleName(accessible_name)
+        button.clicked.connect(lambda: self._on_action(action, name))
+        return button
 
 
 def api_key_text(row: "ProviderRow") -> str:
@@ -190,8 +190,8 @@ def outcome_text(trial: "ModelCheck") -> OutcomeText:
     streams = {True: _tr("streams"), False: _tr("does not stream"), None: _tr("streaming could not be tested")}
     tools = {True: _tr("supports tool calls"), False: _tr("no tool calls"), None: _tr("tool calls could not be tested")}
     why = f" ({visible(str(trial.tools_error))})" if trial.tools_error else ""
-    whole = _tr("complete after {:.2f} s").format(trial.total_s or 0.0)
-    outcome = ", ".join((first, whole, streams[trial.streams], tools[trial.tools]))
+    total = _tr("complete after {:.2f} s").format(trial.total_s or 0.0)
+    outcome = ", ".join((first, total, streams[trial.streams], tools[trial.tools]))
     return _tr("The model replied: {}.").format(outcome + why), "done" if trial.streams and trial.tools else "waiting"
 
 

@@ -50,8 +50,8 @@ class ProvidersSection(QWidget):
         column.addWidget(self._shown)
         self._fill()
 
-    def show_providers(self, found: "ProvidersOverview") -> None:
-        self.overview = found
+    def show_providers(self, overview: "ProvidersOverview") -> None:
+        self.overview = overview
         self._fill()
 
     def show_test(self, model: str, outcome: OutcomeText) -> None:
@@ -72,8 +72,8 @@ class ProvidersSection(QWidget):
         return self.overview.providers if self.overview else ()
 
     def _fill(self) -> None:
-        made = QWidget()
-        column = QVBoxLayout(made)
+        content = QWidget()
+        column = QVBoxLayout(content)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(8)
         self._cards = []
@@ -81,31 +81,31 @@ class ProvidersSection(QWidget):
             column.addWidget(self._words(_tr("Looking for providers…"), "looking"))
         else:
             self._fill_servers(column, self.overview)
-        self._shown.replace_content(made)
+        self._shown.replace_content(content)
 
-    def _fill_servers(self, column: QVBoxLayout, found: "ProvidersOverview") -> None:
-        used = [row for row in found.providers if is_in_use(row)]
-        if not any(row.models for row in used):
+    def _fill_servers(self, column: QVBoxLayout, overview: "ProvidersOverview") -> None:
+        in_use = [row for row in overview.providers if is_in_use(row)]
+        if not any(row.models for row in in_use):
             text = _tr(
                 "No model is set up yet. Start a local server such as Ollama and select Refresh, set the API key of a "
                 "provider below, or add a provider."
             )
             column.addWidget(self._words(text, "none"))
-        for row in used:
+        for row in in_use:
             card = ProviderCard(
-                self._look, row, self._do_action, self._outcomes, found.model, expanded=row.name in self._expanded
+                self._look, row, self._do_action, self._outcomes, overview.model, expanded=row.name in self._expanded
             )
             self._cards.append(card)
             column.addWidget(card)
-        others = [row for row in found.providers if row not in used]
-        without_key = [row for row in others if row.needs_key]
+        unused = [row for row in overview.providers if row not in in_use]
+        without_key = [row for row in unused if row.needs_key]
         if without_key:
             column.addWidget(label(_tr("Available with an API key"), self._look.fonts.bold))
         for row in without_key:
             column.addLayout(self._row_without_key(row))
-        if off := ", ".join(f"{row.title} ({row.url})" for row in others if not row.needs_key):
+        if off := ", ".join(f"{row.title} ({row.url})" for row in unused if not row.needs_key):
             column.addWidget(self._words(_tr("Not running on this computer: {}").format(off), "off"))
-        self._fill_notes(column, found)
+        self._fill_notes(column, overview)
 
     def _row_without_key(self, row: "ProviderRow") -> QHBoxLayout:
         line = QHBoxLayout()
@@ -120,19 +120,19 @@ class ProvidersSection(QWidget):
         line.addWidget(button)
         return line
 
-    def _fill_notes(self, column: QVBoxLayout, found: "ProvidersOverview") -> None:
-        error = found.keyring_error
+    def _fill_notes(self, column: QVBoxLayout, overview: "ProvidersOverview") -> None:
+        error = overview.keyring_error
         if error:
             column.addWidget(self._words(str(error), "keyring", "waiting"))
         text = _tr("Prices are those the provider reports, or else from the price table of {date} ({source}).")
-        column.addWidget(self._words(text.format(date=found.prices_date, source=found.prices_source), "prices"))
-        if found.unused_proxy:
+        column.addWidget(self._words(text.format(date=overview.prices_date, source=overview.prices_source), "prices"))
+        if overview.unused_proxy:
             line = QHBoxLayout()
-            offered = visible(found.unused_proxy)
+            offered = visible(overview.unused_proxy)
             line.addWidget(self._words(_tr("The proxy {} is set in the environment but not used.").format(offered)), 1)
             button = Button(self._look, _tr("Use this proxy"), name="settings.models.proxy")
             button.setAccessibleName(_tr("Use the proxy {}").format(offered))
-            button.clicked.connect(lambda: self._do_action("proxy", found.unused_proxy))
+            button.clicked.connect(lambda: self._do_action("proxy", overview.unused_proxy))
             line.addWidget(button)
             column.addLayout(line)
 

@@ -75,45 +75,45 @@ class RulesPage(QWidget):
 
     revoke_requested = Signal(str)
 
-    def __init__(self, look: Look, words: RuleTexts, rules: Sequence[PermissionRule] | None, why: str = "") -> None:
+    def __init__(self, look: Look, texts: RuleTexts, rules: Sequence[PermissionRule] | None, error: str = "") -> None:
         super().__init__()
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(8)
-        if words.description:
-            column.addWidget(label(words.description, look.fonts.second, "second", wrap=True))
+        if texts.description:
+            column.addWidget(label(texts.description, look.fonts.second, "second", wrap=True))
         if rules is None:
             column.addWidget(
-                label(why, look.fonts.text, "failed", name=f"settings.{words.row_name}s.trouble", wrap=True)
+                label(error, look.fonts.text, "failed", name=f"settings.{texts.row_name}s.trouble", wrap=True)
             )
         elif not rules:
-            name = f"settings.{words.row_name}s.none"
-            column.addWidget(label(words.empty_text, look.fonts.text, "second", name=name, wrap=True))
+            name = f"settings.{texts.row_name}s.none"
+            column.addWidget(label(texts.empty_text, look.fonts.text, "second", name=name, wrap=True))
         for rule in rules or ():
-            column.addWidget(self._row(look, words, rule))
+            column.addWidget(self._row(look, texts, rule))
 
-    def _row(self, look: Look, words: RuleTexts, rule: PermissionRule) -> QWidget:
-        made = styled_frame("well")
-        row = QHBoxLayout(made)
+    def _row(self, look: Look, texts: RuleTexts, rule: PermissionRule) -> QWidget:
+        frame = styled_frame("well")
+        row = QHBoxLayout(frame)
         row.setContentsMargins(12, 8, 8, 8)
         column = QVBoxLayout()
         column.setSpacing(2)
         text, under, tone = _lines(rule)
-        column.addWidget(label(text, look.fonts.mono, name=f"settings.{words.row_name}.{rule.id}", wrap=True))
+        column.addWidget(label(text, look.fonts.mono, name=f"settings.{texts.row_name}.{rule.id}", wrap=True))
         column.addWidget(label(under, look.fonts.second, tone, wrap=True))
-        button = Button(look, words.button_text, name=f"settings.{words.button_name}.{rule.id}")
-        button.setAccessibleName(words.button_accessible_name.format(text))
+        button = Button(look, texts.button_text, name=f"settings.{texts.button_name}.{rule.id}")
+        button.setAccessibleName(texts.button_accessible_name.format(text))
         button.clicked.connect(lambda: self.revoke_requested.emit(rule.id))
         row.addLayout(column, 1)
         row.addWidget(button, 0, Qt.AlignmentFlag.AlignTop)
-        return made
+        return frame
 
 
 def _lines(rule: PermissionRule) -> tuple[str, str, str]:
     """Return the two lines of text for a rule, and the tone (color) of the second line."""
     if not is_folder_trust(rule):
-        where = _tr("in {}").format(visible(rule.scope_id)) if rule.scope_id else _tr("everywhere")
-        return visible(rule.description), where, "second"
+        scope = _tr("in {}").format(visible(rule.scope_id)) if rule.scope_id else _tr("everywhere")
+        return visible(rule.description), scope, "second"
     trusted = rule.effect == "allow"
     return visible(rule.scope_id), _tr("Trusted") if trusted else _tr("Not trusted"), "done" if trusted else "second"
 
@@ -147,8 +147,8 @@ class DataPage(QWidget):
         column.addWidget(label(_tr("Backups"), look.fonts.bold))
         text = _tr("Made on each day of use, and before each change of the data format. The last 7 are kept.")
         none = _tr("No backups yet.")
-        words = text if state.backups else f"{text} {none}"
-        column.addWidget(label(words, look.fonts.second, "second", name="settings.data.backups", wrap=True))
+        explanation = text if state.backups else f"{text} {none}"
+        column.addWidget(label(explanation, look.fonts.second, "second", name="settings.data.backups", wrap=True))
         for name in state.backups:
             column.addWidget(self._backup(name))
         if state.largest:
@@ -175,8 +175,8 @@ class DataPage(QWidget):
         return row
 
     def _backup(self, name: str) -> QWidget:
-        look, made = self._look, styled_frame("well")
-        row = QHBoxLayout(made)
+        look, frame = self._look, styled_frame("well")
+        row = QHBoxLayout(frame)
         row.setContentsMargins(12, 4, 8, 4)
         day, _, before = name.partition("-before-")
         text = _tr("{day}, before a format change").format(day=day) if before else day
@@ -185,24 +185,24 @@ class DataPage(QWidget):
         button.setAccessibleName(_tr("Restore the backup of {}").format(text))
         button.clicked.connect(lambda: self.action_requested.emit("restore", name))
         row.addWidget(button)
-        return made
+        return frame
 
     def _row(self, weight: SessionSize) -> QWidget:
-        look, made = self._look, styled_frame("well")
-        row = QHBoxLayout(made)
+        look, frame = self._look, styled_frame("well")
+        row = QHBoxLayout(frame)
         row.setContentsMargins(12, 8, 8, 8)
-        words = QVBoxLayout()
-        words.setSpacing(2)
-        words.addWidget(label(visible(first_line(weight.title)), look.fonts.strong, wrap=True))
-        why = _tr("{events}; mostly {kinds}").format(events=_events(weight.events), kinds=_largest_kinds(weight))
-        words.addWidget(label(why, look.fonts.second, "second", wrap=True))
-        row.addLayout(words, 1)
+        texts = QVBoxLayout()
+        texts.setSpacing(2)
+        texts.addWidget(label(visible(first_line(weight.title)), look.fonts.strong, wrap=True))
+        reason = _tr("{events}; mostly {kinds}").format(events=_events(weight.events), kinds=_largest_kinds(weight))
+        texts.addWidget(label(reason, look.fonts.second, "second", wrap=True))
+        row.addLayout(texts, 1)
         row.addWidget(label(size(weight.size), look.fonts.text), 0, Qt.AlignmentFlag.AlignTop)
         button = Button(look, _tr("Open session"), name=f"settings.weight.{weight.session}", tone="quiet")
         button.setAccessibleName(_tr("Open the session {}").format(weight.title))
         button.clicked.connect(lambda: self.session_requested.emit(weight.session))
         row.addWidget(button, 0, Qt.AlignmentFlag.AlignTop)
-        return made
+        return frame
 
 
 def _sessions(count: int) -> str:

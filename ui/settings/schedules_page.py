@@ -61,49 +61,49 @@ class SchedulesPage(QWidget):
         self._update_state()
         self.show_schedules(())
 
-    def show_schedules(self, found: Sequence[Schedule]) -> None:
+    def show_schedules(self, schedules: Sequence[Schedule]) -> None:
         while (item := self._rows.takeAt(0)) is not None:
             if old := item.widget():
                 old.hide()
                 old.deleteLater()
-        if not found:
-            none = _tr("No schedules yet.")
-            self._rows.addWidget(label(none, self._look.fonts.text, "second", name="settings.schedules.none"))
-        for each in found:
-            self._rows.addWidget(self._row(each))
+        if not schedules:
+            empty_text = _tr("No schedules yet.")
+            self._rows.addWidget(label(empty_text, self._look.fonts.text, "second", name="settings.schedules.none"))
+        for schedule in schedules:
+            self._rows.addWidget(self._row(schedule))
 
     def clear(self) -> None:
         """Clear the form after a schedule was added, except for the folder, which is likely to be used again."""
         self._task.clear()
         self._at.clear()
 
-    def _row(self, each: Schedule) -> QWidget:
-        look, made = self._look, styled_frame("well")
-        row = QHBoxLayout(made)
+    def _row(self, schedule: Schedule) -> QWidget:
+        look, frame = self._look, styled_frame("well")
+        row = QHBoxLayout(frame)
         row.setContentsMargins(12, 8, 8, 8)
-        words = QVBoxLayout()
-        words.setSpacing(2)
-        title = visible(first_line(each.task))
-        words.addWidget(label(title, look.fonts.strong, name=f"settings.schedule.{each.id}", wrap=True))
-        where = _tr("{when}, in a worktree of {folder}") if each.worktree else _tr("{when}, in {folder}")
-        text = where.format(when=describe_schedule(each), folder=visible(each.folder))
-        words.addWidget(label(text, look.fonts.second, "second", wrap=True))
-        if each.missed_count:
-            passed = _tr("Missed times without a session: {}").format(each.missed_count)
-            words.addWidget(label(passed, look.fonts.second, "second", wrap=True))
-        if each.error:
-            words.addWidget(label(visible(each.error), look.fonts.second, "failed", wrap=True))
-        row.addLayout(words, 1)
-        if each.last_session:
-            last = Button(look, _tr("Open last session"), name=f"settings.schedule.{each.id}.session", tone="quiet")
+        texts = QVBoxLayout()
+        texts.setSpacing(2)
+        title = visible(first_line(schedule.task))
+        texts.addWidget(label(title, look.fonts.strong, name=f"settings.schedule.{schedule.id}", wrap=True))
+        template = _tr("{when}, in a worktree of {folder}") if schedule.worktree else _tr("{when}, in {folder}")
+        text = template.format(when=describe_schedule(schedule), folder=visible(schedule.folder))
+        texts.addWidget(label(text, look.fonts.second, "second", wrap=True))
+        if schedule.missed_count:
+            passed = _tr("Missed times without a session: {}").format(schedule.missed_count)
+            texts.addWidget(label(passed, look.fonts.second, "second", wrap=True))
+        if schedule.error:
+            texts.addWidget(label(visible(schedule.error), look.fonts.second, "failed", wrap=True))
+        row.addLayout(texts, 1)
+        if schedule.last_session:
+            last = Button(look, _tr("Open last session"), name=f"settings.schedule.{schedule.id}.session", tone="quiet")
             last.setAccessibleName(_tr("Open the last session of {}").format(title))
-            last.clicked.connect(lambda: self.session_requested.emit(each.last_session))
+            last.clicked.connect(lambda: self.session_requested.emit(schedule.last_session))
             row.addWidget(last, 0, Qt.AlignmentFlag.AlignTop)
-        button = Button(look, _tr("Remove"), name=f"settings.schedule.{each.id}.remove")
+        button = Button(look, _tr("Remove"), name=f"settings.schedule.{schedule.id}.remove")
         button.setAccessibleName(_tr("Remove the schedule {}").format(title))
-        button.clicked.connect(lambda: self.removed.emit(each.id))
+        button.clicked.connect(lambda: self.removed.emit(schedule.id))
         row.addWidget(button, 0, Qt.AlignmentFlag.AlignTop)
-        return made
+        return frame
 
     def _emit_added(self) -> None:
         if self._add.isEnabled():
@@ -121,21 +121,21 @@ class SchedulesPage(QWidget):
             self, _tr("Choose a folder"), self._folder.text(), self._folder.setText, name="settings.schedules.folders"
         )
 
-    def _text_field(self, name: str, words: str) -> QLineEdit:
-        made = QLineEdit()
-        made.setObjectName(f"settings.schedules.{name}")
-        made.setAccessibleName(words)
-        made.setPlaceholderText(words)
-        made.setFont(self._look.fonts.text)
-        return made
+    def _text_field(self, name: str, title: str) -> QLineEdit:
+        field = QLineEdit()
+        field.setObjectName(f"settings.schedules.{name}")
+        field.setAccessibleName(title)
+        field.setPlaceholderText(title)
+        field.setFont(self._look.fonts.text)
+        return field
 
     def _combo_box(self, name: str, options: Sequence[tuple[str, str]]) -> QComboBox:
-        made = DropDown()
-        made.setObjectName(f"settings.schedules.{name}")
-        made.setFont(self._look.fonts.text)
-        made.setMinimumHeight(self._look.size(28))
-        made.addItems([_tr(words) for _, words in options])
-        return made
+        combo_box = DropDown()
+        combo_box.setObjectName(f"settings.schedules.{name}")
+        combo_box.setFont(self._look.fonts.text)
+        combo_box.setMinimumHeight(self._look.size(28))
+        combo_box.addItems([_tr(text) for _, text in options])
+        return combo_box
 
     def _lay_out(self) -> None:
         fonts = self._look.fonts
@@ -151,16 +151,16 @@ class SchedulesPage(QWidget):
         choose = Button(self._look, _tr("Choose…"), name="settings.schedules.choose")
         choose.setAccessibleName(_tr("Choose a folder"))
         choose.clicked.connect(self._choose_folder)
-        place = QHBoxLayout()
-        place.addWidget(self._folder, 1)
-        place.addWidget(choose)
+        folder_row = QHBoxLayout()
+        folder_row.addWidget(self._folder, 1)
+        folder_row.addWidget(choose)
         form = QFormLayout()
-        rows = ((_tr("Task"), self._task), (_tr("Folder"), place), (_tr("First time"), self._at),
+        rows = ((_tr("Task"), self._task), (_tr("Folder"), folder_row), (_tr("First time"), self._at),
                 (_tr("Repeat"), self._interval), (_tr("If a time is missed"), self._missed))  # fmt: skip
-        for words, field in rows:
-            form.addRow(label(words, fonts.text), field)
-        for words, combo in ((_tr("Repeat"), self._interval), (_tr("If a time is missed"), self._missed)):
-            combo.setAccessibleName(words)
+        for title, field in rows:
+            form.addRow(label(title, fonts.text), field)
+        for title, combo in ((_tr("Repeat"), self._interval), (_tr("If a time is missed"), self._missed)):
+            combo.setAccessibleName(title)
         column.addLayout(form)
         column.addWidget(self._add, 0, Qt.AlignmentFlag.AlignRight)
         column.addLayout(self._rows)

@@ -47,16 +47,16 @@ class SearchKeySection(QWidget):
         for button in (self._give, self._forget):
             button.setEnabled(keyed)
         if chosen is None:
-            words = self.tr(
+            text = self.tr(
                 "Agents cannot search the web. Choose a search engine to let them; a search needs the same approval as "
                 "fetching a page."
             )
         elif keyed:
-            words = self.tr(
-                "{engine} needs an API key: set it here, or in the environment variable {variable}."
-            ).format(engine=chosen.title, variable=chosen.variable)
+            text = self.tr("{engine} needs an API key: set it here, or in the environment variable {variable}.").format(
+                engine=chosen.title, variable=chosen.variable
+            )
         else:
-            words = self.tr("{engine} needs no API key. Its settings must allow responses in JSON.").format(
+            text = self.tr("{engine} needs no API key. Its settings must allow responses in JSON.").format(
                 engine=chosen.title
             )
-        self._words.setText(words)
+        self._words.setText(text)

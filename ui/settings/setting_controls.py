@@ -47,17 +47,17 @@ WITHOUT_CONTROL = frozenset({"providers", "prices", "mcp_servers", "external_age
 
 def settings_with_control() -> list[tuple[str, SettingInfo]]:
     """Return names and descriptions of the settings that have a control, in the order of the schema."""
-    return [(one.name, one.metadata["about"]) for one in fields_of(Settings) if one.name not in WITHOUT_CONTROL]
+    return [(field.name, field.metadata["about"]) for field in fields_of(Settings) if field.name not in WITHOUT_CONTROL]
 
 
 def create_control(look: Look, name: str, about: SettingInfo, value: Any, on_change: OnChange) -> QWidget:
     """Return the control for a setting, showing `value`; `on_change` is called with each new value."""
-    made = _control(look, name, about, value, on_change)
-    made.setObjectName(f"settings.{name}")
-    made.setAccessibleName(_tr(about.label))
-    made.setAccessibleDescription(_tr(about.help))
-    made.setFont(look.fonts.text)
-    return made
+    control = _control(look, name, about, value, on_change)
+    control.setObjectName(f"settings.{name}")
+    control.setAccessibleName(_tr(about.label))
+    control.setAccessibleDescription(_tr(about.help))
+    control.setFont(look.fonts.text)
+    return control
 
 
 @cache
@@ -86,7 +86,7 @@ def _control(look: Look, name: str, about: SettingInfo, value: Any, on_change: O
 
 def _folder(look: Look, name: str, about: SettingInfo, value: str, on_change: OnChange) -> QWidget:
     """Return a text field with a button that opens the desktop's folder dialog."""
-    made, line = QWidget(), _line(value, on_change)
+    container, line = QWidget(), _line(value, on_change)
     line.setObjectName(f"settings.{name}.path")
     line.setAccessibleName(_tr(about.label))
     line.setAccessibleDescription(_tr(about.help))
@@ -98,52 +98,52 @@ def _folder(look: Look, name: str, about: SettingInfo, value: str, on_change: On
         line.setText(path)
         _report_change(line, on_change)
 
-    ask = partial(open_folder_picker, made, _tr(about.label), name=f"settings.{name}.folders")
+    ask = partial(open_folder_picker, container, _tr(about.label), name=f"settings.{name}.folders")
     choose.clicked.connect(lambda: ask(line.text(), take))
     line.setMinimumWidth(look.size(60))  # so that the field and its button are together as wide as the other fields
     line.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
-    row = QHBoxLayout(made)
+    row = QHBoxLayout(container)
     row.setContentsMargins(0, 0, 0, 0)
     row.addWidget(line, 1)
     row.addWidget(choose)
-    made.setFocusProxy(line)
-    return made
+    container.setFocusProxy(line)
+    return container
 
 
 def _choice(options: tuple[str, ...], value: str, on_change: OnChange) -> QComboBox:
-    made = DropDown()
+    combo_box = DropDown()
     for option in options:
-        made.addItem(_tr(OPTION_LABELS.get(option, option)), option)
-    made.setCurrentIndex(options.index(value) if value in options else 0)
-    made.activated.connect(lambda place: on_change(options[place]))
-    return made
+        combo_box.addItem(_tr(OPTION_LABELS.get(option, option)), option)
+    combo_box.setCurrentIndex(options.index(value) if value in options else 0)
+    combo_box.activated.connect(lambda index: on_change(options[index]))
+    return combo_box
 
 
 def _switch(look: Look, value: bool, on_change: OnChange) -> QCheckBox:
-    made = CheckBox(look, _tr("On"))
-    made.setChecked(value)
-    made.toggled.connect(on_change)
-    return made
+    check_box = CheckBox(look, _tr("On"))
+    check_box.setChecked(value)
+    check_box.toggled.connect(on_change)
+    return check_box
 
 
 def _number(kind: type, about: SettingInfo, value: float, on_change: OnChange) -> QDoubleSpinBox:
-    made = NumberField()
-    made.setDecimals(0 if kind is int else 2)
-    made.setRange(0 if about.low is None else about.low, 1e12 if about.high is None else about.high)
-    made.setSingleStep(10 if about.unit == "%" else 1)
-    made.setSuffix(f" {about.unit}" if about.unit else "")
-    made.setGroupSeparatorShown(True)
-    made.setKeyboardTracking(False)  # report only finished numbers
-    made.setValue(value)
-    made.valueChanged.connect(lambda new: on_change(kind(new)))
-    return made
+    spin_box = NumberField()
+    spin_box.setDecimals(0 if kind is int else 2)
+    spin_box.setRange(0 if about.low is None else about.low, 1e12 if about.high is None else about.high)
+    spin_box.setSingleStep(10 if about.unit == "%" else 1)
+    spin_box.setSuffix(f" {about.unit}" if about.unit else "")
+    spin_box.setGroupSeparatorShown(True)
+    spin_box.setKeyboardTracking(False)  # report only finished numbers
+    spin_box.setValue(value)
+    spin_box.valueChanged.connect(lambda new: on_change(kind(new)))
+    return spin_box
 
 
 def _line(value: str, on_change: OnChange) -> QLineEdit:
-    made = QLineEdit(value)
-    made.editingFinished.connect(lambda: _report_change(made, on_change))
-    made.setProperty("reported", value)
-    return made
+    line_edit = QLineEdit(value)
+    line_edit.editingFinished.connect(lambda: _report_change(line_edit, on_change))
+    line_edit.setProperty("reported", value)
+    return line_edit
 
 
 def _report_change(field: QLineEdit, on_change: OnChange) -> None:
@@ -154,8 +154,8 @@ def _report_change(field: QLineEdit, on_change: OnChange) -> None:
 
 def _tiers(look: Look, value: Tiers, on_change: OnChange) -> QWidget:
     """Return three fields with model names, one per tier; the first model of a tier that works is used."""
-    made = QWidget()
-    form = QFormLayout(made)
+    container = QWidget()
+    form = QFormLayout(container)
     form.setContentsMargins(0, 0, 0, 0)
     form.setHorizontalSpacing(12)
     lines: dict[str, QLineEdit] = {}
@@ -164,15 +164,15 @@ def _tiers(look: Look, value: Tiers, on_change: OnChange) -> QWidget:
         small, mid, frontier = (_names(lines[tier].text()) for tier in ("small", "mid", "frontier"))
         on_change(replace(value, small=small, mid=mid, frontier=frontier))
 
-    for tier, words in (("small", _tr("Small")), ("mid", _tr("Mid")), ("frontier", _tr("Frontier"))):
+    for tier, title in (("small", _tr("Small")), ("mid", _tr("Mid")), ("frontier", _tr("Frontier"))):
         lines[tier] = _line(", ".join(getattr(value, tier)), report)
         lines[tier].setObjectName(f"settings.tiers.{tier}")
-        lines[tier].setAccessibleName(words)
+        lines[tier].setAccessibleName(title)
         lines[tier].setPlaceholderText(_tr("PROVIDER/MODEL, …"))
         lines[tier].setFont(look.fonts.text)
         lines[tier].setMinimumWidth(look.size(FIELD_WIDTH))
-        form.addRow(words, lines[tier])
-    return made
+        form.addRow(title, lines[tier])
+    return container
 
 
 def _names(text: str) -> tuple[str, ...]:

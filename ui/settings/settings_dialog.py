@@ -66,9 +66,9 @@ class SettingsDialog(QDialog):
     provider_action_requested = Signal(str, str)  # an action, and the provider or model
     mcp_action_requested = Signal(str, str, str)  # an action, the MCP server, and one of its tools or keys, or a folder
 
-    def __init__(self, look: Look, shown: SettingsSnapshot, parent: QWidget | None = None) -> None:
+    def __init__(self, look: Look, snapshot: SettingsSnapshot, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._look, self._shown = look, shown
+        self._look, self._shown = look, snapshot
         self._contents = self._all_contents()
         self._built: dict[str, SettingsPage] = {}
         self._data: DataState | None = None
@@ -117,22 +117,22 @@ class SettingsDialog(QDialog):
         return self._section(SCHEDULES, SchedulesPage)
 
     def show_page(self, title: str) -> None:
-        found = self._pages.findItems(title, Qt.MatchFlag.MatchExactly)
-        if found:
-            self._pages.setCurrentItem(found[0])
+        items = self._pages.findItems(title, Qt.MatchFlag.MatchExactly)
+        if items:
+            self._pages.setCurrentItem(items[0])
 
-    def refresh(self, shown: SettingsSnapshot) -> None:
+    def refresh(self, snapshot: SettingsSnapshot) -> None:
         """Show new data on the pages that have been built."""
-        self._shown = shown
+        self._shown = snapshot
         for page in self._built.values():
-            page.show_fields(shown.settings)
+            page.show_fields(snapshot.settings)
         if MODELS in self._built:
             self.offer_models(self.providers.model_names())
         self._rebuild(WEB, RULES, FOLDERS)
 
-    def remember(self, shown: SettingsSnapshot) -> None:
+    def remember(self, snapshot: SettingsSnapshot) -> None:
         """Remember new data that the pages already show."""
-        self._shown = shown
+        self._shown = snapshot
 
     def show_value(self, name: str, value: str) -> None:
         """Update a text field whose setting was changed outside of the dialog."""
@@ -143,32 +143,32 @@ class SettingsDialog(QDialog):
     def offer_models(self, names: Sequence[str]) -> None:
         """Offer these names as completions in the model field."""
         if field := self.findChild(QLineEdit, "settings.model"):
-            known = QCompleter(list(names), field)
-            known.setCaseSensitivity(Qt.CaseSensitivity.CaseInsensitive)
-            known.setFilterMode(Qt.MatchFlag.MatchContains)
-            field.setCompleter(known)
+            completer = QCompleter(list(names), field)
+            completer.setCaseSensitivity(Qt.CaseSensitivity.CaseInsensitive)
+            completer.setFilterMode(Qt.MatchFlag.MatchContains)
+            field.setCompleter(completer)
 
     def show_data(self, state: DataState) -> None:
         """Show the figures of the Data page, which arrive later because counting them can take a while."""
         self._data = state
         self._rebuild(DATA)
 
-    def show_message(self, words: str) -> None:
+    def show_message(self, text: str) -> None:
         """Show in the footer what an action has done."""
-        self._show_in_footer(words, "third")
+        self._show_in_footer(text, "third")
 
     def show_error(self, error: ErrorDetails) -> None:
         """Show an error in the footer."""
         self._show_in_footer(str(error), "failed")
 
-    def _show_in_footer(self, words: str, tone: str) -> None:
-        self._footer.setText(allow_breaks(words))
+    def _show_in_footer(self, text: str, tone: str) -> None:
+        self._footer.setText(allow_breaks(text))
         set_style_properties(self._footer, tone=tone)
-        announce(self, words)
+        announce(self, text)
 
-    def _show_row(self, place: int) -> None:
+    def _show_row(self, row: int) -> None:
         """Show a page, building it when it is first opened."""
-        contents = list(self._contents.values())[place]
+        contents = list(self._contents.values())[row]
         self._page(contents.title)
         self._stack.setCurrentIndex(list(self._built).index(contents.title))
         if contents.section:
@@ -176,10 +176,10 @@ class SettingsDialog(QDialog):
 
     def _page(self, title: str) -> SettingsPage:
         if title not in self._built:
-            made = self._built[title] = SettingsPage(self._look, self._contents[title], self._shown.settings)
-            made.changed.connect(self.changed)
-            made.filter(self._search_words())
-            self._stack.addWidget(FittingScrollArea(made))
+            page = self._built[title] = SettingsPage(self._look, self._contents[title], self._shown.settings)
+            page.changed.connect(self.changed)
+            page.filter(self._search_words())
+            self._stack.addWidget(FittingScrollArea(page))
         return self._built[title]
 
     def _section(self, title: str, kind: type[P]) -> P:
@@ -199,13 +199,13 @@ class SettingsDialog(QDialog):
 
     def _filter(self) -> None:
         """Show only settings that match every word, and hide pages without a match."""
-        typed, first = self._search_words(), -1
+        words, first = self._search_words(), -1
         for number, contents in enumerate(self._contents.values()):
-            found = contents.matches(typed)
-            self._pages.item(number).setHidden(not found)
-            first = number if found and first < 0 else first
+            is_match = contents.matches(words)
+            self._pages.item(number).setHidden(not is_match)
+            first = number if is_match and first < 0 else first
         for page in self._built.values():
-            page.filter(typed)
+            page.filter(words)
         if first >= 0 and self._pages.currentItem().isHidden():
             self._pages.setCurrentRow(first)
         self._none.setVisible(first < 0)
@@ -241,47 +241,47 @@ class SettingsDialog(QDialog):
         }
 
     def _build_models(self) -> QWidget:
-        made = ProvidersSection(self._look)
-        made.action_requested.connect(self.provider_action_requested)
-        return made
+        section = ProvidersSection(self._look)
+        section.action_requested.connect(self.provider_action_requested)
+        return section
 
     def _build_web(self) -> QWidget:
-        made = SearchKeySection(self._look, self._shown.settings.search_engine)
-        made.action_requested.connect(self.provider_action_requested)
-        self.changed.connect(made.follow_setting)
-        return made
+        section = SearchKeySection(self._look, self._shown.settings.search_engine)
+        section.action_requested.connect(self.provider_action_requested)
+        self.changed.connect(section.follow_setting)
+        return section
 
     def _build_tools(self) -> QWidget:
-        made = McpServersPage(self._look)
-        made.action_requested.connect(self.mcp_action_requested)
-        return made
+        page = McpServersPage(self._look)
+        page.action_requested.connect(self.mcp_action_requested)
+        return page
 
     def _build_agents(self) -> QWidget:
-        made = ExternalAgentsPage(self._look)
-        made.action_requested.connect(self.agent_action_requested)
-        return made
+        page = ExternalAgentsPage(self._look)
+        page.action_requested.connect(self.agent_action_requested)
+        return page
 
     def _build_rules(self, *, of_folder: bool) -> QWidget:
-        known = self._shown.rules
-        rules = None if known is None else [rule for rule in known if is_folder_trust(rule) == of_folder]
-        made = RulesPage(self._look, rule_texts(folder_trust=of_folder), rules, self._shown.error)
-        made.revoke_requested.connect(self.revoke_requested)
-        return made
+        all_rules = self._shown.rules
+        rules = None if all_rules is None else [rule for rule in all_rules if is_folder_trust(rule) == of_folder]
+        page = RulesPage(self._look, rule_texts(folder_trust=of_folder), rules, self._shown.error)
+        page.revoke_requested.connect(self.revoke_requested)
+        return page
 
     def _build_schedules(self) -> QWidget:
-        made = SchedulesPage(self._look)
-        made.added.connect(self.schedule_added)
-        made.removed.connect(self.schedule_removed)
-        made.session_requested.connect(self.session_requested)
-        return made
+        page = SchedulesPage(self._look)
+        page.added.connect(self.schedule_added)
+        page.removed.connect(self.schedule_removed)
+        page.session_requested.connect(self.session_requested)
+        return page
 
     def _build_data(self) -> QWidget:
         if self._data is None:
             return label(self.tr("Counting…"), self._look.fonts.text, "second", name="settings.data.counting")
-        made = DataPage(self._look, self._data)
-        made.action_requested.connect(self.data_action_requested)
-        made.session_requested.connect(self.session_requested)
-        return made
+        page = DataPage(self._look, self._data)
+        page.action_requested.connect(self.data_action_requested)
+        page.session_requested.connect(self.session_requested)
+        return page
 
     def _load_providers(self) -> None:
         if self.providers.overview is None:  # read only when this page is opened, because it accesses the keyring
@@ -296,13 +296,13 @@ class SettingsDialog(QDialog):
             self.data_action_requested.emit("count", "")
 
     def _lay_out(self) -> None:
-        left = QVBoxLayout()
-        left.setContentsMargins(0, 9, 0, 9)
-        left.setSpacing(8)
-        left.addWidget(self._search)
-        left.addWidget(self._pages, 1)
+        side_column = QVBoxLayout()
+        side_column.setContentsMargins(0, 9, 0, 9)
+        side_column.setSpacing(8)
+        side_column.addWidget(self._search)
+        side_column.addWidget(self._pages, 1)
         side = QWidget()
-        side.setLayout(left)
+        side.setLayout(side_column)
         side.setFixedWidth(self._look.size(PAGES_WIDTH))
         middle = QHBoxLayout()
         middle.addWidget(side)

@@ -65,7 +65,7 @@ class PageContents(NamedTuple):
 
     def matches(self, typed: Sequence[str]) -> bool:
         rows = [_words(name, about) for name, about in self.fields]
-        return any(all(word in words for word in typed) for words in [*rows, self.section_keywords()])
+        return any(all(word in keywords for word in typed) for keywords in [*rows, self.section_keywords()])
 
     def section_keywords(self) -> str:
         return f"{self.title} {self.section.keywords if self.section else ''}".casefold()
@@ -97,15 +97,15 @@ class SettingsPage(QWidget):
     def show_fields(self, settings: Settings) -> None:
         """Rebuild the fields with the values of these settings."""
         self._rows.clear()
-        made = QWidget()
-        column = QVBoxLayout(made)
+        content = QWidget()
+        column = QVBoxLayout(content)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(12)
         for name, about in self._contents.fields:
             row = self._row(name, about, getattr(settings, name))
             column.addWidget(row)
             self._rows.append((_words(name, about), row))
-        self._fields.replace_content(made)
+        self._fields.replace_content(content)
 
     def rebuild_section(self) -> None:
         """Rebuild the custom section with current data."""
@@ -114,24 +114,24 @@ class SettingsPage(QWidget):
 
     def filter(self, typed: Sequence[str]) -> None:
         """Show only fields and sections that match every word."""
-        for words, row in self._rows:
-            row.setVisible(all(word in words for word in typed))
-        words = self._contents.section_keywords()
-        self._part.setVisible(self._contents.section is not None and all(word in words for word in typed))
+        for keywords, row in self._rows:
+            row.setVisible(all(word in keywords for word in typed))
+        keywords = self._contents.section_keywords()
+        self._part.setVisible(self._contents.section is not None and all(word in keywords for word in typed))
         self._fields.setVisible(any(not row.isHidden() for _, row in self._rows))
 
     def _row(self, name: str, about: SettingInfo, value: object) -> QWidget:
-        made, fonts = QWidget(), self._look.fonts
-        row = QHBoxLayout(made)
+        container, fonts = QWidget(), self._look.fonts
+        row = QHBoxLayout(container)
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(16)
-        words = QVBoxLayout()
-        words.setSpacing(1)
-        words.addWidget(label(self.tr(about.label), fonts.strong, wrap=True))
-        words.addWidget(label(self.tr(about.help), fonts.second, "second", wrap=True))
-        words.addStretch(1)
+        texts = QVBoxLayout()
+        texts.setSpacing(1)
+        texts.addWidget(label(self.tr(about.label), fonts.strong, wrap=True))
+        texts.addWidget(label(self.tr(about.help), fonts.second, "second", wrap=True))
+        texts.addStretch(1)
         field = create_control(self._look, name, about, value, lambda new: self.changed.emit(name, new))
         field.setMinimumWidth(self._look.size(FIELD_WIDTH))
-        row.addLayout(words, 1)
+        row.addLayout(texts, 1)
         row.addWidget(field, 0, Qt.AlignmentFlag.AlignTop)
-        return made
+        return container

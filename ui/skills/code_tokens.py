@@ -102,30 +102,30 @@ def _stretches(line: str, language: CodeLanguage, opened: str) -> tuple[list[Syn
     """Split a line into code, multi-line strings and a trailing comment. Also return the delimiter that stays open."""
     if language is PLAIN:
         return [], ""
-    found: list[SyntaxSpan] = []
+    spans: list[SyntaxSpan] = []
     at = begin = 0
     while begin < len(line):
         if opened:
             close = line.find(opened, at)
             end = len(line) if close < 0 else close + len(opened)
-            found.append(SyntaxSpan(begin, end - begin, "string"))
+            spans.append(SyntaxSpan(begin, end - begin, "string"))
             if close < 0:
-                return found, opened
+                return spans, opened
             at, begin, opened = end, end, ""
             continue
-        place, opened = _next_open(line, language, at)
-        comment = _comment(line, language, at, place)
+        string_start, opened = _next_open(line, language, at)
+        comment = _comment(line, language, at, string_start)
         if comment >= 0:
-            return [*found, SyntaxSpan(at, comment - at, "code"), SyntaxSpan(comment, len(line) - comment, "quiet")], ""
-        found.append(SyntaxSpan(at, place - at, "code"))
-        begin, at = place, place + len(opened)
-    return found, opened
+            return [*spans, SyntaxSpan(at, comment - at, "code"), SyntaxSpan(comment, len(line) - comment, "quiet")], ""
+        spans.append(SyntaxSpan(at, string_start - at, "code"))
+        begin, at = string_start, string_start + len(opened)
+    return spans, opened
 
 
 def _next_open(line: str, language: CodeLanguage, at: int) -> tuple[int, str]:
     """Return where the next multi-line string begins, and its delimiter."""
-    places = [(line.find(quote, at), quote) for quote in language.quotes]
-    return min(((place, quote) for place, quote in places if place >= 0), default=(len(line), ""))
+    positions = [(line.find(quote, at), quote) for quote in language.quotes]
+    return min(((position, quote) for position, quote in positions if position >= 0), default=(len(line), ""))
 
 
 def _comment(line: str, language: CodeLanguage, start: int, end: int) -> int:
@@ -136,7 +136,7 @@ def _comment(line: str, language: CodeLanguage, start: int, end: int) -> int:
     quoted = [(part.start(), part.end()) for part in TOKEN.finditer(line, start, end) if part["string"]]
     while at >= 0:
         free = at == 0 or language.comment != "#" or line[at - 1] in " \t;("
-        if free and not any(one < at < other for one, other in quoted):
+        if free and not any(begin < at < stop for begin, stop in quoted):
             return at
         at = line.find(language.comment, at + 1, end)
     return -1

@@ -62,18 +62,18 @@ class CompareTab(QWidget):
     @property
     def version(self) -> int:
         """The version on the left."""
-        place = self._slider.value()
-        return self._versions[-1 - place].number if place < len(self._versions) else CURRENT_TEXT
+        index = self._slider.value()
+        return self._versions[-1 - index].number if index < len(self._versions) else CURRENT_TEXT
 
     def show_versions(self, versions: Sequence[SkillVersion]) -> None:
         """List the versions, which are sorted newest first, and keep the selection if possible."""
         followed = not self._versions or self.version == self._versions[0].number
-        kept = CURRENT_TEXT if followed else self.version
+        selected = CURRENT_TEXT if followed else self.version
         self._filling, self._versions = True, versions
         self._slider.setRange(0, max(0, len(versions) - 1))
         self._slider.setEnabled(len(versions) > 1)
         numbers = [version.number for version in reversed(versions)]
-        self._slider.setValue(numbers.index(kept) if kept in numbers else len(numbers) - 1)
+        self._slider.setValue(numbers.index(selected) if selected in numbers else len(numbers) - 1)
         other = self._with.currentData() or CURRENT_TEXT
         self._with.clear()
         self._with.addItem(self.tr("Current text"), CURRENT_TEXT)
@@ -97,12 +97,12 @@ class CompareTab(QWidget):
         self._request()
 
     def show_files(self, files: Sequence[SkillFileDiff]) -> None:
-        kept = self._file.currentText()
+        selected = self._file.currentText()
         self._filling, self._files = True, files
         self._file.clear()
         for each in files:
             self._file.addItem(each.path)
-        self._file.setCurrentIndex(max(0, self._file.findText(kept)))
+        self._file.setCurrentIndex(max(0, self._file.findText(selected)))
         self._file.setVisible(len(files) > 1)
         self._filling = False
         self._show()
@@ -125,29 +125,29 @@ class CompareTab(QWidget):
     def _show(self) -> None:
         if self._filling:
             return
-        place = self._file.currentIndex()
-        shown = self._files[place] if 0 <= place < len(self._files) else None
-        made = diff_texts(shown.before or "", shown.after or "") if shown and shown.text else TextDiff((), (), ())
-        self._lines.show_diff(made, side_by_side=self._beside.isChecked(), can_revert=False)
-        self._lines.setVisible(bool(made.blocks))
-        self._empty.setVisible(not made.blocks)
-        self._empty.setText(self._empty_text(shown))
-        figures = f"+{made.added} −{made.removed}" if made.blocks else ""
+        index = self._file.currentIndex()
+        file = self._files[index] if 0 <= index < len(self._files) else None
+        diff = diff_texts(file.before or "", file.after or "") if file and file.text else TextDiff((), (), ())
+        self._lines.show_diff(diff, side_by_side=self._beside.isChecked(), can_revert=False)
+        self._lines.setVisible(bool(diff.blocks))
+        self._empty.setVisible(not diff.blocks)
+        self._empty.setText(self._empty_text(file))
+        figures = f"+{diff.added} −{diff.removed}" if diff.blocks else ""
         self._figures.setText(figures)
-        self._figures.setAccessibleName(self.tr("{} lines added, {} removed").format(made.added, made.removed))
+        self._figures.setAccessibleName(self.tr("{} lines added, {} removed").format(diff.added, diff.removed))
 
-    def _empty_text(self, shown: SkillFileDiff | None) -> str:
+    def _empty_text(self, file: SkillFileDiff | None) -> str:
         if not self._versions:
             return self.tr("There are no versions yet. Saving creates the first one.")
-        if shown is not None and not shown.text:
+        if file is not None and not file.text:
             return self.tr("This is a binary file. The two versions differ.")
-        if shown is not None and (shown.before is None or shown.after is None):
+        if file is not None and (file.before is None or file.after is None):
             return self.tr("The file is empty.")
         return self.tr("There are no differences.")
 
     def _version_text(self) -> str:
-        found = next((each for each in self._versions if each.number == self.version), None)
-        if found is None:
+        version = next((candidate for candidate in self._versions if candidate.number == self.version), None)
+        if version is None:
             return ""
         by = {
             "user": self.tr("you"),
@@ -156,18 +156,18 @@ class CompareTab(QWidget):
             "import": self.tr("an import"),
             "disk": self.tr("a change on disk"),
             "builtin": self.tr("Journeyman"),
-        }.get(found.author, found.author)
-        when = f"{to_local_time(found.created_at):%d %b %Y %H:%M}"
-        text = self.tr("Version {} of {} by {}").format(found.number, when, by)
-        return f"{text}: {visible(found.reason)}" if found.reason else text
+        }.get(version.author, version.author)
+        when = f"{to_local_time(version.created_at):%d %b %Y %H:%M}"
+        text = self.tr("Version {} of {} by {}").format(version.number, when, by)
+        return f"{text}: {visible(version.reason)}" if version.reason else text
 
     def _box(self, name: str, title: str) -> QComboBox:
-        made = DropDown()
-        made.setObjectName(name)
-        made.setAccessibleName(title)
-        made.setFont(self._look.fonts.text)
-        made.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
-        return made
+        combo_box = DropDown()
+        combo_box.setObjectName(name)
+        combo_box.setAccessibleName(title)
+        combo_box.setFont(self._look.fonts.text)
+        combo_box.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
+        return combo_box
 
     def _lay_out(self) -> None:
         first = QHBoxLayout()

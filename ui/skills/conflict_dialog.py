@@ -38,8 +38,8 @@ class SaveConflictDialog(QDialog):
             "Version {} was saved by {} after you started editing. Neither that version nor your text is lost."
         )
         instructions = self._instructions(len(clashes))
-        shown = QWidget()
-        inner = QVBoxLayout(shown)
+        content = QWidget()
+        inner = QVBoxLayout(content)
         inner.setContentsMargins(0, 0, 8, 0)
         inner.setSpacing(10)
         for number in clashes:
@@ -48,7 +48,7 @@ class SaveConflictDialog(QDialog):
         scroll = QScrollArea()
         scroll.setObjectName("skill.moved.clashes")
         scroll.setWidgetResizable(True)
-        scroll.setWidget(shown)
+        scroll.setWidget(content)
         scroll.setVisible(bool(clashes))
         column = QVBoxLayout(self)
         column.setContentsMargins(20, 16, 20, 16)

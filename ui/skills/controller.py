@@ -80,8 +80,8 @@ class SkillsController(ProposalController):
     ) -> Sequence[SkillFileDiff]:
         """Return the files that differ between two versions; `after` 0 means the saved state with `changes` applied."""
         key = edit.key
-        found = await self._bridge.ask(lambda engine: engine.skills.diff(key, before, after))
-        by_path = {each.path: each for each in found}
+        diffs = await self._bridge.ask(lambda engine: engine.skills.diff(key, before, after))
+        by_path = {each.path: each for each in diffs}
         for path, body in changes.items():
             old = by_path.pop(path, None)
             was = old.before if old else await self._text(key, path, before)
@@ -121,18 +121,18 @@ class SkillsController(ProposalController):
     async def usage(self, key: str) -> Sequence[SkillUse]:
         return await self._bridge.ask(lambda engine: engine.skills.usage(key))
 
-    async def preview_import(self, place: str) -> Sequence[ImportedSkill]:
+    async def preview_import(self, source: str) -> Sequence[ImportedSkill]:
         """Return the skills that an import would add."""
-        path = Path(place)
+        path = Path(source)
         return await self._bridge.ask(lambda engine: engine.skills.preview_import(path))
 
-    async def import_skills(self, place: str, names: Sequence[str]) -> Sequence[ImportedSkill]:
-        path = Path(place)
+    async def import_skills(self, source: str, names: Sequence[str]) -> Sequence[ImportedSkill]:
+        path = Path(source)
         imported = await self._bridge.ask(lambda engine: engine.skills.import_skills(path, names))
         return [each for each in imported if each.version]
 
-    async def export(self, key: str, place: str) -> None:
-        path = Path(place)
+    async def export(self, key: str, target: str) -> None:
+        path = Path(target)
         await self._bridge.ask(lambda engine: engine.skills.export(key, path))
 
     async def _text(self, key: str, path: str, version: int) -> str | None:

@@ -29,32 +29,32 @@ class SkillDrafts:
     def save(self, draft: SkillDraft) -> None:
         """Write a draft atomically. Raise OSError if that fails."""
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        place = self._place(draft.key)
+        draft_file = self._draft_file(draft.key)
         binary = {path: body for path, body in draft.contents.items() if isinstance(body, bytes)}
         names = {path: _hash(body) for path, body in binary.items()}
         for path, body in binary.items():
-            if not (file := _binary_file(place, names[path])).exists():
+            if not (file := _binary_file(draft_file, names[path])).exists():
                 _write(file, body)
         texts = {path: body for path, body in draft.contents.items() if not isinstance(body, bytes)}
         plain = {"key": draft.key, "base": draft.base, "texts": texts, "binary": names}
-        _write(place, json.dumps(plain).encode())
-        _delete_binaries(place, except_for=set(names.values()))
+        _write(draft_file, json.dumps(plain).encode())
+        _delete_binaries(draft_file, except_for=set(names.values()))
 
     def delete(self, key: str) -> None:
-        place = self._place(key)
-        place.unlink(missing_ok=True)
-        _delete_binaries(place)
+        draft_file = self._draft_file(key)
+        draft_file.unlink(missing_ok=True)
+        _delete_binaries(draft_file)
 
     def load(self, key: str) -> SkillDraft | None:
         """Return the draft of a skill; None if there is none or it cannot be read."""
-        return _read(self._place(key))
+        return _read(self._draft_file(key))
 
     def keys(self) -> frozenset[str]:
         """Return the keys of the skills that have a draft."""
-        found = (_read(file) for file in self._folder.glob("*.json")) if self._folder.is_dir() else ()
-        return frozenset(draft.key for draft in found if draft)
+        drafts = (_read(file) for file in self._folder.glob("*.json")) if self._folder.is_dir() else ()
+        return frozenset(draft.key for draft in drafts if draft)
 
-    def _place(self, key: str) -> Path:
+    def _draft_file(self, key: str) -> Path:
         return self._folder / f"{hashlib.sha256(key.encode('utf-8', 'surrogatepass')).hexdigest()[:32]}.json"
 
 
@@ -81,14 +81,14 @@ def _hash(body: bytes) -> str:
     return hashlib.sha256(body).hexdigest()
 
 
-def _binary_file(place: Path, name: str) -> Path:
-    return place.with_name(f"{place.stem}-{name[:64].replace('/', '')}.bin")
+def _binary_file(draft_file: Path, name: str) -> Path:
+    return draft_file.with_name(f"{draft_file.stem}-{name[:64].replace('/', '')}.bin")
 
 
-def _delete_binaries(place: Path, except_for: Collection[str] = ()) -> None:
-    kept = {_binary_file(place, name) for name in except_for}
-    for file in place.parent.glob(f"{place.stem}-*.bin"):
-        if file not in kept:
+def _delete_binaries(draft_file: Path, except_for: Collection[str] = ()) -> None:
+    needed = {_binary_file(draft_file, name) for name in except_for}
+    for file in draft_file.parent.glob(f"{draft_file.stem}-*.bin"):
+        if file not in needed:
             file.unlink(missing_ok=True)
 
 

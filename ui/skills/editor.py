@@ -99,8 +99,8 @@ class SkillEditor(LocalShortcuts):
         self.source.go_to_line(next((line for line in lines if line > current), lines[0]))
         self.source.setFocus()
 
-    def show_preview(self, shown: bool) -> None:
-        self.preview.setVisible(shown)
+    def show_preview(self, visible: bool) -> None:
+        self.preview.setVisible(visible)
 
     def set_wrap(self, on: bool) -> None:
         self.source.set_wrap(on)

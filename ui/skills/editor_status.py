@@ -48,15 +48,15 @@ class EditorStatusBar(QWidget):
     def show_findings(self, marks: Sequence[FindingMark], sizes: SkillSizes | None) -> None:
         """Show the findings and the sizes. `sizes` is None for a file that is not a SKILL.md."""
         errors = sum(mark.level == "error" for mark in marks)
-        others = len(marks) - errors
+        warnings = len(marks) - errors
         parts = [
             (self.tr("1 error") if errors == 1 else self.tr("{} errors").format(errors)) if errors else "",
-            (self.tr("1 warning") if others == 1 else self.tr("{} warnings").format(others)) if others else "",
+            (self.tr("1 warning") if warnings == 1 else self.tr("{} warnings").format(warnings)) if warnings else "",
         ]
         text = " · ".join(part for part in parts if part) or self.tr("Valid skill")
         self._found.setVisible(sizes is not None)
         self._found.setText(text)
-        self._found.set_icon_name("circle-x" if errors else "triangle-alert" if others else "circle-check")
+        self._found.set_icon_name("circle-x" if errors else "triangle-alert" if warnings else "circle-check")
         self._found.setAccessibleName(text)
         self._found.setToolTip(
             "\n".join(mark.text for mark in marks[:12]) or self.tr("The skill has no errors or warnings.")

@@ -72,9 +72,9 @@ class FindBar(QWidget):
         hits, cursor = self._search.matches, self._field.textCursor()
         if not hits:
             return
-        place = self._search.index_at(cursor.selectionStart())
-        is_current = place < len(hits) and hits[place].position == cursor.selectionStart() and cursor.hasSelection()
-        number = place - 1 if by < 0 else place + (1 if is_current else 0)
+        index = self._search.index_at(cursor.selectionStart())
+        is_current = index < len(hits) and hits[index].position == cursor.selectionStart() and cursor.hasSelection()
+        number = index - 1 if by < 0 else index + (1 if is_current else 0)
         select_match(self._field, hits[number % len(hits)])
         self._update_count()
 
@@ -115,17 +115,17 @@ class FindBar(QWidget):
         self._search.start(self._query())
         hits = self._search.matches
         if hits and not self._selected_hit():
-            place = self._search.index_at(self._start)
-            select_match(self._field, hits[place % len(hits)])
+            index = self._search.index_at(self._start)
+            select_match(self._field, hits[index % len(hits)])
         self._update_count()
 
     def _selected_hit(self) -> TextMatch | None:
         cursor, hits = self._field.textCursor(), self._search.matches
-        place = self._search.index_at(cursor.selectionStart())
-        if place < len(hits) and (hits[place].position, hits[place].length) == (
+        index = self._search.index_at(cursor.selectionStart())
+        if index < len(hits) and (hits[index].position, hits[index].length) == (
             cursor.selectionStart(), cursor.selectionEnd() - cursor.selectionStart()
         ):  # fmt: skip
-            return hits[place]
+            return hits[index]
         return None
 
     def _update_count(self) -> None:
@@ -150,18 +150,18 @@ class FindBar(QWidget):
 
     def _mark(self) -> None:
         """Highlight the MAX_HIGHLIGHTED matches nearest to the cursor."""
-        place = self._search.index_at(self._field.textCursor().position())
-        highlighted = self._search.matches[max(0, place - MAX_HIGHLIGHTED // 2) : place + MAX_HIGHLIGHTED // 2]
+        index = self._search.index_at(self._field.textCursor().position())
+        highlighted = self._search.matches[max(0, index - MAX_HIGHLIGHTED // 2) : index + MAX_HIGHLIGHTED // 2]
         theme = self._look.theme
-        marked = []
+        selections = []
         for hit in highlighted:
-            made = QTextEdit.ExtraSelection()
-            made.cursor = self._field.textCursor()
-            made.cursor.setPosition(hit.position)
-            made.cursor.setPosition(hit.position + hit.length, made.cursor.MoveMode.KeepAnchor)
-            made.format.setBackground(blend(theme.waiting, theme.background, 0.28))
-            marked.append(made)
-        self._field.highlight_matches(marked)
+            selection = QTextEdit.ExtraSelection()
+            selection.cursor = self._field.textCursor()
+            selection.cursor.setPosition(hit.position)
+            selection.cursor.setPosition(hit.position + hit.length, selection.cursor.MoveMode.KeepAnchor)
+            selection.format.setBackground(blend(theme.waiting, theme.background, 0.28))
+            selections.append(selection)
+        self._field.highlight_matches(selections)
 
     def _lay_out(self) -> None:
         grid = QGridLayout(self)
@@ -179,37 +179,37 @@ class FindBar(QWidget):
         grid.setColumnStretch(7, 1)
         order = (self._words, self._with, self._case, self._whole, self._pattern, self._previous, self._next)
         chain = (*order, self._one, self._all, self._close)
-        for one, other in pairwise(chain):
-            QWidget.setTabOrder(one, other)
+        for previous, following in pairwise(chain):
+            QWidget.setTabOrder(previous, following)
 
     def _line(self, name: str, title: str) -> QLineEdit:
-        made = QLineEdit()
-        made.setObjectName(name)
-        made.setPlaceholderText(title)
-        made.setAccessibleName(title)
-        made.setFont(self._look.fonts.mono)
-        made.setMinimumWidth(self._look.size(160))
-        made.installEventFilter(self)
-        return made
+        field = QLineEdit()
+        field.setObjectName(name)
+        field.setPlaceholderText(title)
+        field.setAccessibleName(title)
+        field.setFont(self._look.fonts.mono)
+        field.setMinimumWidth(self._look.size(160))
+        field.installEventFilter(self)
+        return field
 
-    def _tool(self, name: str, picture: str, title: str) -> QToolButton:
-        made = QToolButton()
-        made.setObjectName(name)
-        made.setIcon(icon(picture, self._look.theme.second))
-        made.setToolTip(title)
-        made.setAccessibleName(title)
-        return made
+    def _tool(self, name: str, icon_name: str, title: str) -> QToolButton:
+        button = QToolButton()
+        button.setObjectName(name)
+        button.setIcon(icon(icon_name, self._look.theme.second))
+        button.setToolTip(title)
+        button.setAccessibleName(title)
+        return button
 
     def _toggle(self, name: str, text: str, title: str, keys: str) -> QToolButton:
-        made = QToolButton()
-        made.setObjectName(name)
-        made.setText(text)
-        made.setCheckable(True)
-        made.setFont(self._look.fonts.mono)
-        made.setToolTip(title)
-        made.setAccessibleName(title)
-        made.setShortcut(keys)
-        return made
+        button = QToolButton()
+        button.setObjectName(name)
+        button.setText(text)
+        button.setCheckable(True)
+        button.setFont(self._look.fonts.mono)
+        button.setToolTip(title)
+        button.setAccessibleName(title)
+        button.setShortcut(keys)
+        return button
 
     # Qt overrides
 

@@ -60,9 +60,9 @@ class EditorGutter(QWidget):
                 line = QRect(0, box.y(), self.width() - 12, box.height())
                 if number in self.changed:
                     painter.fillRect(QRect(self.width() - BAR - 3, box.y(), BAR, box.height()), theme.accent)
-                ink = theme.second if number == current else theme.third
+                color = theme.second if number == current else theme.third
                 first = QRect(line.x(), line.y(), line.width(), field.line_height())
-                draw_right_aligned(painter, first, str(number + 1), fonts.mono, ink)
+                draw_right_aligned(painter, first, str(number + 1), fonts.mono, color)
                 if number in self.added:
                     draw_line(painter, first.adjusted(8, 0, 0, 0), "+", fonts.mono, theme.done)
                 elif level := self.levels.get(number):

@@ -136,12 +136,12 @@ class SkillHeader(QWidget):
             self._versions.hide()
 
     def _button(self, name: str, text: str, tone: str = "", icon: str = "") -> Button:
-        made = Button(self._look, text, name=f"skill.{name}", tone=tone, icon=icon)
-        made.clicked.connect(lambda: self.action_requested.emit(name))
-        return made
+        button = Button(self._look, text, name=f"skill.{name}", tone=tone, icon=icon)
+        button.clicked.connect(lambda: self.action_requested.emit(name))
+        return button
 
 
 def _underlined(look: Look) -> QFont:
-    made = QFont(look.fonts.second)
-    made.setUnderline(True)
-    return made
+    font = QFont(look.fonts.second)
+    font.setUnderline(True)
+    return font

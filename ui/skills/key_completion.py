@@ -60,15 +60,15 @@ class FrontMatterCompletion(QListWidget):
             self.hide()
             return
         used = self._used()
-        found = [
+        matches = [
             (key, text) for key, text in self.key_descriptions().items() if key.startswith(typed) and key not in used
         ]
         self.clear()
-        for key, text in found:
+        for key, text in matches:
             item = QListWidgetItem(f"{key}   {text}")
             item.setData(VALUE, key)
             self.addItem(item)
-        if not found or not self._field.hasFocus():
+        if not matches or not self._field.hasFocus():
             self.hide()
             return
         self.setCurrentRow(0)
@@ -90,13 +90,13 @@ class FrontMatterCompletion(QListWidget):
 
     def _used(self) -> set[str]:
         block = self._field.document().firstBlock().next()
-        found: set[str] = set()
+        used: set[str] = set()
         current = self._field.textCursor().block()
         while block.isValid() and block.text().rstrip() != "---":
             if block != current:
-                found.add(block.text().partition(":")[0])
+                used.add(block.text().partition(":")[0])
             block = block.next()
-        return found
+        return used
 
     def _take(self) -> None:
         item, typed = self.currentItem(), self._typed()

@@ -56,9 +56,9 @@ def next_state(line: str, state: LineState) -> LineState:
         case "front":
             return BODY if line.rstrip() in {"---", "..."} else state
         case "fence":
-            found = FENCE.match(line)
+            match = FENCE.match(line)
             closes = (
-                found and found["fence"].startswith(state.open_delimiter) and not line[found.end("fence") :].strip()
+                match and match["fence"].startswith(state.open_delimiter) and not line[match.end("fence") :].strip()
             )
             return (
                 BODY
@@ -90,10 +90,10 @@ def line_spans(line: str, state: LineState) -> list[SyntaxSpan]:
 
 
 def _after_body(line: str) -> LineState:
-    found = FENCE.match(line)
-    if not found or ("`" in found["fence"] and "`" in line[found.end("fence") :]):
+    match = FENCE.match(line)
+    if not match or ("`" in match["fence"] and "`" in line[match.end("fence") :]):
         return BODY
-    return LineState("fence", found["fence"][:FENCE_LIMIT], LANGUAGE_OF_NAME.get(found["info"].casefold(), "plain"))
+    return LineState("fence", match["fence"][:FENCE_LIMIT], LANGUAGE_OF_NAME.get(match["info"].casefold(), "plain"))
 
 
 def _entry(line: str) -> Iterator[SyntaxSpan]:
@@ -102,11 +102,11 @@ def _entry(line: str) -> Iterator[SyntaxSpan]:
     if comment := COMMENT.search(line):
         end = comment.start(1)
         yield SyntaxSpan(end, len(line) - end, "quiet")
-    if found := ENTRY.match(line):
-        yield SyntaxSpan(found.start("key"), len(found["key"]), "key")
-        yield SyntaxSpan(found.start("colon"), len(found["colon"]), "quiet")
-        if found.end() < end:
-            yield SyntaxSpan(found.end(), end - found.end(), "value")
+    if match := ENTRY.match(line):
+        yield SyntaxSpan(match.start("key"), len(match["key"]), "key")
+        yield SyntaxSpan(match.start("colon"), len(match["colon"]), "quiet")
+        if match.end() < end:
+            yield SyntaxSpan(match.end(), end - match.end(), "value")
     elif end:
         yield SyntaxSpan(0, end, "value")
 
@@ -119,11 +119,11 @@ def _markdown(line: str) -> Iterator[SyntaxSpan]:
         yield SyntaxSpan(0, len(line), "heading")
         return
     begins = 0
-    if found := LINE_PREFIX.match(line):
-        begins = found.end()
+    if match := LINE_PREFIX.match(line):
+        begins = match.end()
         yield SyntaxSpan(0, begins, "mark")
-    elif found := QUOTE.match(line):
-        begins = found.end()
+    elif match := QUOTE.match(line):
+        begins = match.end()
         yield SyntaxSpan(0, begins, "quiet")
     for part in INLINE.finditer(line, begins):
         if part["skip"]:
@@ -133,7 +133,7 @@ def _markdown(line: str) -> Iterator[SyntaxSpan]:
             yield SyntaxSpan(part.start("address"), len(part["address"]), "quiet")
             continue
         kind = part.lastgroup or ""
-        named = next((name for name in ("code", "comment", "strong", "em", "bare") if part[name]), kind)
+        group = next((name for name in ("code", "comment", "strong", "em", "bare") if part[name]), kind)
         yield SyntaxSpan(
-            part.start(), part.end() - part.start(), {"comment": "quiet", "bare": "link"}.get(named, named)
+            part.start(), part.end() - part.start(), {"comment": "quiet", "bare": "link"}.get(group, group)
         )

@@ -61,20 +61,20 @@ def group_skills(
 
     `archive_open` means that the group of archived skills is expanded.
     """
-    found: list[SkillListItem] = []
+    items: list[SkillListItem] = []
     waiting = [each for each in proposed if _holds(query, each.target, each.source)]
     if waiting:
-        found += [SkillGroupHeading(PROPOSED, _tr("Proposed"), len(waiting)), *waiting]
+        items += [SkillGroupHeading(PROPOSED, _tr("Proposed"), len(waiting)), *waiting]
     groups: dict[str, list[SkillRow]] = {key: [] for key in GROUP_ORDER}
     for row in sorted(rows, key=lambda row: (not row.pinned, row.name, row.key)):
         if _holds(query, row.name, row.description):
             groups[ARCHIVED if row.state == "archived" else row.source].append(row)
     for key, members in groups.items():
         if members:
-            shown = key != ARCHIVED or archive_open or bool(query)
-            found.append(SkillGroupHeading(key, _title(key, folder), len(members) if key == ARCHIVED else 0, shown))
-            found += [SkillItem(row, row.key in unsaved) for row in members if shown]
-    return found
+            expanded = key != ARCHIVED or archive_open or bool(query)
+            items.append(SkillGroupHeading(key, _title(key, folder), len(members) if key == ARCHIVED else 0, expanded))
+            items += [SkillItem(row, row.key in unsaved) for row in members if expanded]
+    return items
 
 
 def second_line(row: SkillRow) -> str:
@@ -157,9 +157,9 @@ def _place(row: SkillRow) -> str:
     return next(("/".join(parts[at : at + 2]) for at in range(len(parts) - 1) if parts[at + 1] == "skills"), row.path)
 
 
-def _holds(words: str, *texts: str) -> bool:
+def _holds(query: str, *texts: str) -> bool:
     text = " ".join(texts).casefold()
-    return all(word in text for word in words.casefold().split())
+    return all(word in text for word in query.casefold().split())
 
 
 def _tr(text: str) -> str:

@@ -80,11 +80,11 @@ class SkillListPane(QFrame):
         return self._proposed
 
     def update_list(self) -> None:
-        words = self._search.text()
+        query = self._search.text()
         items = group_skills(
             self._rows,
             self._proposed,
-            query=words,
+            query=query,
             folder=self._folder,
             unsaved=self._unsaved,
             archive_open=self._opened,
@@ -93,7 +93,7 @@ class SkillListPane(QFrame):
         self._none.setVisible(not items)
         self._none.setText(
             self.tr("No matching skills.")
-            if words
+            if query
             else self.tr("There are no skills yet. Create one with +, or drop a folder or zip file here.")
         )
 
@@ -114,14 +114,14 @@ class SkillListPane(QFrame):
         self._opened = not self._opened
         self.update_list()
 
-    def _tool(self, name: str, picture: str, title: str) -> QToolButton:
-        made = QToolButton()
-        made.setObjectName(name)
-        made.setProperty("tone", "framed")
-        made.setIcon(icon(picture, self._look.theme.second))
-        made.setToolTip(title)
-        made.setAccessibleName(title)
-        return made
+    def _tool(self, name: str, icon_name: str, title: str) -> QToolButton:
+        button = QToolButton()
+        button.setObjectName(name)
+        button.setProperty("tone", "framed")
+        button.setIcon(icon(icon_name, self._look.theme.second))
+        button.setToolTip(title)
+        button.setAccessibleName(title)
+        return button
 
     # Qt overrides
 

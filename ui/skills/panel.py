@@ -59,7 +59,7 @@ class SkillsPanel(PanelPage, LocalShortcuts):
         self._selection, self._reading, self._state = selection, reader, state
         self._start_with, self._show_event = start_with, show_event
         self._opening = ""
-        self._wanted, self._folded, self._saving, self._write = "", False, False, False
+        self._key_or_name_to_open, self._folded, self._saving, self._write = "", False, False, False
         self.controller = SkillsController(bridge)
         self.edits = EditStore(state.folder)
         self.list_pane = SkillListPane(look)
@@ -82,16 +82,16 @@ class SkillsPanel(PanelPage, LocalShortcuts):
 
     def activate(self, about: tuple[str, ...]) -> None:
         if about:
-            self._wanted = about[0]
+            self._key_or_name_to_open = about[0]
         session = self._reading.reader.session(self._selection.session) if self._reading.reader else None
         self.controller.folder = session.folder if session else ""
         self.edits.find_drafts()
         self.list_pane.show_unsaved(self.edits.unsaved_keys())
         self.refresh()
 
-    def refresh(self, wanted: str = "", *, focus_text: bool = False) -> None:
-        """Reload the list, and open the skill with the key or name `wanted`; with `focus_text`, focus its text."""
-        self._wanted = wanted or self._wanted
+    def refresh(self, key_or_name: str = "", *, focus_text: bool = False) -> None:
+        """Reload the list, and open the skill with this key or name; with `focus_text`, focus its text."""
+        self._key_or_name_to_open = key_or_name or self._key_or_name_to_open
         self._write = self._write or focus_text
 
         async def look() -> None:
@@ -103,21 +103,25 @@ class SkillsPanel(PanelPage, LocalShortcuts):
     def show_rows(self, rows: Sequence[SkillRow], proposed: Sequence[ProposalItem]) -> None:
         self.list_pane.show_rows(rows, proposed, self.controller.folder)
         self.count_changed.emit()
-        if self.proposal_review.has(self.proposal_review.open_id) and not self._wanted:
+        if self.proposal_review.has(self.proposal_review.open_id) and not self._key_or_name_to_open:
             return
         selected = self.view.skill.row.key if self.view.skill else ""
-        known = {row.key: row for row in rows}
-        named = {row.name: row.key for row in reversed(rows)}
-        key = self._wanted if self._wanted in known else named.get(self._wanted, "")
-        key = key or (selected if selected in known else self._state.text("skill"))
-        key = key if key in known else next(iter(known), "")
-        if key == self._wanted or named.get(self._wanted) == key:
-            self._wanted = ""
+        rows_by_key = {row.key: row for row in rows}
+        keys_by_name = {row.name: row.key for row in reversed(rows)}
+        key = (
+            self._key_or_name_to_open
+            if self._key_or_name_to_open in rows_by_key
+            else keys_by_name.get(self._key_or_name_to_open, "")
+        )
+        key = key or (selected if selected in rows_by_key else self._state.text("skill"))
+        key = key if key in rows_by_key else next(iter(rows_by_key), "")
+        if key == self._key_or_name_to_open or keys_by_name.get(self._key_or_name_to_open) == key:
+            self._key_or_name_to_open = ""
         self._stack.setCurrentWidget(self.view if key else self._empty)
-        if key and (key != selected or (self.view.skill and known[key].digest != self.view.skill.row.digest)):
+        if key and (key != selected or (self.view.skill and rows_by_key[key].digest != self.view.skill.row.digest)):
             self.open(key)
         elif key and self.view.skill:
-            self.view.update_row(known[key])
+            self.view.update_row(rows_by_key[key])
 
     def open(self, key: str) -> None:
         """Open a skill, with its unsaved changes, or a proposal."""
@@ -159,9 +163,9 @@ class SkillsPanel(PanelPage, LocalShortcuts):
             return
 
         async def look() -> None:
-            found = await self.controller.check(text, work.paths(), name)
+            check_result = await self.controller.check(text, work.paths(), name)
             if self.view.edit is work:
-                self.view.show_findings(found.findings, found.sizes)
+                self.view.show_findings(check_result.findings, check_result.sizes)
 
         self._start_task(look(), "check a skill")
 
@@ -193,13 +197,13 @@ class SkillsPanel(PanelPage, LocalShortcuts):
         async def send() -> None:
             self._saving = True
             try:
-                done = await self.controller.save(work.key, text, changes, work.base)
+                outcome = await self.controller.save(work.key, text, changes, work.base)
             finally:
                 self._saving = False
-            if isinstance(done, SkillSaveConflict):
-                self._ask_to_merge(done, text)
+            if isinstance(outcome, SkillSaveConflict):
+                self._ask_to_merge(outcome, text)
             else:
-                self._settle(done, work, {**changes, SKILL_FILE: text})
+                self._settle(outcome, work, {**changes, SKILL_FILE: text})
 
         self._start_task(send(), "save a skill")
 
@@ -212,9 +216,9 @@ class SkillsPanel(PanelPage, LocalShortcuts):
         try:
             self.edits.save_draft(work)
         except OSError as error:
-            what = self.tr("Your unsaved changes could not be written to disk, and a crash would lose them.")
+            summary = self.tr("Your unsaved changes could not be written to disk, and a crash would lose them.")
             self._show_error(
-                ErrorDetails(what, f"{error.strerror or error}.", self.tr("Save the skill, or free up disk space."))
+                ErrorDetails(summary, f"{error.strerror or error}.", self.tr("Save the skill, or free up disk space."))
             )
         self.list_pane.show_unsaved(self.edits.unsaved_keys())
 
@@ -276,14 +280,14 @@ class SkillsPanel(PanelPage, LocalShortcuts):
 
             self._start_task(look(), "load the uses of a skill")
 
-    def _settle(self, done: SkillSaved, work: EditedSkill, saved: dict[str, FileContents]) -> None:
-        self.edits.mark_saved(work, done, saved)
+    def _settle(self, result: SkillSaved, work: EditedSkill, saved: dict[str, FileContents]) -> None:
+        self.edits.mark_saved(work, result, saved)
         self.save_draft()
         self.view.update_save_state()
-        text = self.tr("No changes since version {}.") if done.unchanged else self.tr("Saved as version {}.")
-        self._show_toast(text.format(done.version))
-        self.open(done.key)
-        self.refresh(done.key)
+        text = self.tr("No changes since version {}.") if result.unchanged else self.tr("Saved as version {}.")
+        self._show_toast(text.format(result.version))
+        self.open(result.key)
+        self.refresh(result.key)
 
     def _ask_to_merge(self, moved: SkillSaveConflict, mine: str) -> None:
         dialog = SaveConflictDialog(self._look, moved, mine, moved.latest.author, self)
@@ -355,18 +359,23 @@ class SkillsPanel(PanelPage, LocalShortcuts):
             "Ctrl+S": self.save,
             "Ctrl+Shift+N": self._actions.ask_new,
             "F6": self._next_part,
-            **{f"Alt+{place + 1}": partial(view.tabs.select_index, place) for place in range(5)},
+            **{f"Alt+{index + 1}": partial(view.tabs.select_index, index) for index in range(5)},
         }
 
     def _next_part(self) -> None:
         """Move the focus to the next visible part: list, editor, preview or other tab, then the list again."""
         parts: list[QWidget] = [self.list_pane.list, self.view.editor.source, self.view.editor.preview]
         parts += [self.view.compare, self.view.files, self.view.usage]
-        shown = [part for part in parts if part.isVisible()]
-        here = next(
-            (at for at, part in enumerate(shown) if part.hasFocus() or part.isAncestorOf(self.focusWidget())), -1
+        visible_parts = [part for part in parts if part.isVisible()]
+        current = next(
+            (
+                index
+                for index, part in enumerate(visible_parts)
+                if part.hasFocus() or part.isAncestorOf(self.focusWidget())
+            ),
+            -1,
         )
-        shown[(here + 1) % len(shown)].setFocus(Qt.FocusReason.TabFocusReason)
+        visible_parts[(current + 1) % len(visible_parts)].setFocus(Qt.FocusReason.TabFocusReason)
 
     def restyle(self, look: Look) -> None:
         self._look = look

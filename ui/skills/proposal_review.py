@@ -23,7 +23,7 @@ class ProposalReviewHost(Protocol):
     view: SkillView
     edits: EditStore
 
-    def refresh(self, wanted: str = "") -> None: ...
+    def refresh(self, key_or_name: str = "") -> None: ...
 
     def open(self, key: str) -> None: ...
 
@@ -95,10 +95,10 @@ class ProposalReview:
             edited = view.editor.text()
 
         async def send() -> None:
-            done = await self._controller.resolve(proposal.id, how, edited)
+            resolved = await self._controller.resolve(proposal.id, how, edited)
             self.open_id = ""
             self._page.edits.delete_draft(f"{PROPOSAL_PREFIX}{proposal.id}")
-            self._page.refresh(done.result.partition(" ")[0] if how == "keep" else "")
+            self._page.refresh(resolved.result.partition(" ")[0] if how == "keep" else "")
             text = (
                 self._tr("Accepted the proposal for {}.")
                 if how == "keep"

@@ -28,7 +28,7 @@ class SkillActionsHost(Protocol):
     view: SkillView
     edits: EditStore
 
-    def refresh(self, wanted: str = "", *, focus_text: bool = False) -> None: ...
+    def refresh(self, key_or_name: str = "", *, focus_text: bool = False) -> None: ...
 
     def open(self, key: str) -> None: ...
 
@@ -111,13 +111,13 @@ class SkillActions:
         key, before = opened.row.key, opened.row.version
 
         async def send() -> None:
-            done = await self._controller.restore(key, version)
-            if isinstance(done, SkillSaveConflict):
+            result = await self._controller.restore(key, version)
+            if isinstance(result, SkillSaveConflict):
                 self._show_toast(
                     self._tr("Not restored: another version was saved at the same time. Check it and try again.")
                 )
             else:
-                text = self._tr("Restored version {} as version {}.").format(version, done.version)
+                text = self._tr("Restored version {} as version {}.").format(version, result.version)
                 self._show_toast(text, (lambda: self.restore(before)) if before != version else None)
             self._page.edits.unload(key)
             self._page.open(key)
@@ -134,20 +134,20 @@ class SkillActions:
         dialog.fileSelected.connect(self.preview_import)
         dialog.open()
 
-    def preview_import(self, place: str) -> None:
+    def preview_import(self, source: str) -> None:
         """Show which skills an import would add, and import them if the user confirms."""
 
         async def look() -> None:
-            found = await self._controller.preview_import(place)
-            dialog = SkillImportDialog(self._look, Path(place).name, found, self._parent)
-            dialog.confirmed.connect(lambda names: self._import(place, names))
+            skills = await self._controller.preview_import(source)
+            dialog = SkillImportDialog(self._look, Path(source).name, skills, self._parent)
+            dialog.confirmed.connect(lambda names: self._import(source, names))
             dialog.open()
 
         self._start_task(look(), "preview an import of skills")
 
-    def add_file(self, place: str) -> None:
+    def add_file(self, source: str) -> None:
         """Add a file from disk to the skill, in the folder for its kind."""
-        path = Path(place)
+        path = Path(source)
         try:
             if path.stat().st_size > FILE_LIMIT:
                 why = self._tr("The limit for a file of a skill is {} MB.").format(FILE_LIMIT >> 20)
@@ -179,13 +179,13 @@ class SkillActions:
         dialog.setDefaultSuffix("zip")
         dialog.selectFile(f"{row.name}.zip")
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        dialog.fileSelected.connect(lambda place: self.export(row, place))
+        dialog.fileSelected.connect(lambda target: self.export(row, target))
         dialog.open()
 
-    def export(self, row: SkillRow, place: str) -> None:
+    def export(self, row: SkillRow, target: str) -> None:
         async def send() -> None:
-            await self._controller.export(row.key, place)
-            self._show_toast(self._tr("Exported {} to {}.").format(row.name, place))
+            await self._controller.export(row.key, target)
+            self._show_toast(self._tr("Exported {} to {}.").format(row.name, target))
 
         self._start_task(send(), "export a skill")
 
@@ -193,12 +193,14 @@ class SkillActions:
         """Show the full address and let the user confirm before a link is opened."""
         LinkDialog(self._look, address, self._parent).open()
 
-    def _import(self, place: str, names: Sequence[str]) -> None:
+    def _import(self, source: str, names: Sequence[str]) -> None:
         async def send() -> None:
-            done: Sequence[ImportedSkill] = await self._controller.import_skills(place, names)
-            named = ", ".join(each.name for each in done)
-            self._show_toast(self._tr("Imported: {}.").format(named) if done else self._tr("No skills were imported."))
-            self._page.refresh(done[0].key if done else "")
+            imported: Sequence[ImportedSkill] = await self._controller.import_skills(source, names)
+            imported_names = ", ".join(each.name for each in imported)
+            self._show_toast(
+                self._tr("Imported: {}.").format(imported_names) if imported else self._tr("No skills were imported.")
+            )
+            self._page.refresh(imported[0].key if imported else "")
 
         self._start_task(send(), "import skills")
 

@@ -22,7 +22,9 @@ class SkillImportDialog(QDialog):
 
     confirmed = Signal(object)
 
-    def __init__(self, look: Look, place: str, found: Sequence[ImportedSkill], parent: QWidget | None = None) -> None:
+    def __init__(
+        self, look: Look, source_name: str, skills: Sequence[ImportedSkill], parent: QWidget | None = None
+    ) -> None:
         super().__init__(parent)
         self._look = look
         self._ticks: dict[str, CheckBox] = {}
@@ -30,20 +32,20 @@ class SkillImportDialog(QDialog):
         self.setWindowTitle(self.tr("Import skills"))
         self.setAccessibleName(self.windowTitle())
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        text = self.tr("1 skill in {}.") if len(found) == 1 else self.tr("{} skills in {{}}.").format(len(found))
-        rest = self.tr(
+        text = self.tr("1 skill in {}.") if len(skills) == 1 else self.tr("{} skills in {{}}.").format(len(skills))
+        hint = self.tr(
             "Imported skills are copied to your library. Import only skills that you trust: agents follow them."
         )
-        shown = QWidget()
-        inner = QVBoxLayout(shown)
+        content = QWidget()
+        inner = QVBoxLayout(content)
         inner.setContentsMargins(0, 0, 8, 0)
         inner.setSpacing(8)
-        for each in found:
-            inner.addWidget(self._card(each))
+        for skill in skills:
+            inner.addWidget(self._card(skill))
         inner.addStretch(1)
         scroll = QScrollArea()
         scroll.setWidgetResizable(True)
-        scroll.setWidget(shown)
+        scroll.setWidget(content)
         cancel = Button(look, self.tr("Cancel"), name="skill.import.cancel")
         self._yes = Button(look, "", name="skill.import.yes", tone="primary")
         cancel.clicked.connect(self.reject)
@@ -52,10 +54,10 @@ class SkillImportDialog(QDialog):
         column.setContentsMargins(20, 16, 20, 16)
         column.setSpacing(10)
         column.addWidget(label(self.windowTitle(), look.fonts.title))
-        column.addWidget(label(f"{text.format(visible(place))} {rest}", look.fonts.text, "second", wrap=True))
+        column.addWidget(label(f"{text.format(visible(source_name))} {hint}", look.fonts.text, "second", wrap=True))
         column.addWidget(scroll, 1)
         column.addLayout(button_row(cancel, self._yes))
-        self.resize(look.size(600), look.size(min(560, 220 + 90 * len(found))))
+        self.resize(look.size(600), look.size(min(560, 220 + 90 * len(skills))))
         self._update()
         cancel.setFocus()
 
@@ -102,6 +104,6 @@ class SkillImportDialog(QDialog):
         self._yes.setEnabled(count > 0)
 
     def _agree(self) -> None:
-        wanted = self.selected()
+        selected = self.selected()
         self.accept()
-        self.confirmed.emit(wanted)
+        self.confirmed.emit(selected)

@@ -84,8 +84,8 @@ class SkillDelegate(ItemDelegate):
         return QSize(200, QFontMetrics(fonts.strong).height() + QFontMetrics(fonts.second).height() + 15)
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: AnyIndex) -> None:
-        item, place, theme = index.data(ITEM_ROLE), QRect(option.rect), self.look.theme
-        ground = place.adjusted(MARGIN, 0, -MARGIN, 0)
+        item, rect, theme = index.data(ITEM_ROLE), QRect(option.rect), self.look.theme
+        ground = rect.adjusted(MARGIN, 0, -MARGIN, 0)
         state, flags = option.state, QStyle.StateFlag
         if not isinstance(item, SkillGroupHeading):
             if item_key(item) == self.shown_key:
@@ -96,26 +96,26 @@ class SkillDelegate(ItemDelegate):
             draw_frame(painter, ground, 6, None, theme.accent)
         match item:
             case SkillGroupHeading():
-                self._heading(painter, place, item)
+                self._heading(painter, rect, item)
             case ProposalItem():
                 details = " · ".join(part for part in (item.action, item.source) if part)
-                self._line(painter, place, item.target, details, (self.tr("review"), "learned"), ())
+                self._line(painter, rect, item.target, details, (self.tr("review"), "learned"), ())
             case SkillItem():
                 row = item.row
                 marks = [name for name, on in (("pin", row.pinned), ("pencil", item.unsaved)) if on]
                 self._line(
-                    painter, place, row.name, second_line(row), state_chip(row), marks, quiet=row.state != "enabled"
+                    painter, rect, row.name, second_line(row), state_chip(row), marks, quiet=row.state != "enabled"
                 )
             case _:
                 pass
 
-    def _heading(self, painter: QPainter, place: QRect, heading: SkillGroupHeading) -> None:
+    def _heading(self, painter: QPainter, rect: QRect, heading: SkillGroupHeading) -> None:
         theme, font = self.look.theme, self.look.fonts.label
-        box = place.adjusted(14, 6, -MARGIN - INSET, 0)
+        box = rect.adjusted(14, 6, -MARGIN - INSET, 0)
         if heading.foldable:
             size, name = self.look.size(SMALL), "chevron-down" if heading.is_open else "chevron-right"
-            drawn = pixmap(name, theme.third, size, painter.device().devicePixelRatio())
-            painter.drawPixmap(QPoint(box.left() - 2, box.center().y() - size // 2 + 1), drawn)
+            arrow = pixmap(name, theme.third, size, painter.device().devicePixelRatio())
+            painter.drawPixmap(QPoint(box.left() - 2, box.center().y() - size // 2 + 1), arrow)
             box.setLeft(box.left() + size + 2)
         count = draw_right_aligned(painter, box, str(heading.count), font, theme.learned) + 8 if heading.count else 0
         draw_line(painter, box.adjusted(0, 0, -count, 0), heading.title, font, theme.third)
@@ -123,7 +123,7 @@ class SkillDelegate(ItemDelegate):
     def _line(
         self,
         painter: QPainter,
-        place: QRect,
+        rect: QRect,
         title: str,
         subtitle: str,
         word: tuple[str, str],
@@ -133,13 +133,13 @@ class SkillDelegate(ItemDelegate):
     ) -> None:
         theme, fonts = self.look.theme, self.look.fonts
         above, below = QFontMetrics(fonts.strong).height(), QFontMetrics(fonts.second).height()
-        top = place.top() + (place.height() - above - below - 1) // 2
+        top = rect.top() + (rect.height() - above - below - 1) // 2
         size, ratio = self.look.size(ICON), painter.device().devicePixelRatio()
         painter.drawPixmap(
-            QPoint(place.left() + MARGIN + INSET, top + (above - size) // 2),
+            QPoint(rect.left() + MARGIN + INSET, top + (above - size) // 2),
             pixmap("wrench", theme.third if quiet else theme.second, size, ratio),
         )
-        left, right = place.left() + LEFT + size - ICON, place.right() - MARGIN - INSET
+        left, right = rect.left() + LEFT + size - ICON, rect.right() - MARGIN - INSET
         if word[0]:
             wide = chip_width(word[0], fonts.caption)
             box = QRect(right - wide, top, wide, above)
@@ -150,10 +150,10 @@ class SkillDelegate(ItemDelegate):
             drawn = pixmap(mark, theme.second, side, ratio)
             painter.drawPixmap(QPoint(right - side, top + (above - side) // 2), drawn)
             right -= side + 6
-        ink = theme.second if quiet else theme.text
-        draw_line(painter, QRect(left, top, right - left, above), title, fonts.strong, ink)
-        under = QRect(left, top + above + 1, place.right() - MARGIN - INSET - left, below)
-        draw_line(painter, under, subtitle, fonts.second, theme.third)
+        color = theme.second if quiet else theme.text
+        draw_line(painter, QRect(left, top, right - left, above), title, fonts.strong, color)
+        subtitle_rect = QRect(left, top + above + 1, rect.right() - MARGIN - INSET - left, below)
+        draw_line(painter, subtitle_rect, subtitle, fonts.second, theme.third)
 
 
 class SkillList(ItemListView):
@@ -169,20 +169,20 @@ class SkillList(ItemListView):
         self.clicked.connect(self._choose)
 
     def show_items(self, items: Sequence[SkillListItem]) -> None:
-        kept = item_key(self.rows.item(self.currentIndex()))
+        current_key = item_key(self.rows.item(self.currentIndex()))
         bar = self.verticalScrollBar().value()
         self.rows.show(items)
-        place = self.rows.index_of(kept or self._painter.shown_key)
-        if place.isValid():
-            self.setCurrentIndex(place)
+        index = self.rows.index_of(current_key or self._painter.shown_key)
+        if index.isValid():
+            self.setCurrentIndex(index)
         self.verticalScrollBar().setValue(bar)
 
     def mark_open(self, key: str) -> None:
         """Mark the item that is open next to the list, and make it current."""
         self._painter.shown_key = key
-        place = self.rows.index_of(key)
-        if place.isValid():
-            self.setCurrentIndex(place)
+        index = self.rows.index_of(key)
+        if index.isValid():
+            self.setCurrentIndex(index)
         self.viewport().update()
 
     def current(self) -> SkillListItem | None:

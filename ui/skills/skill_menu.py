@@ -10,22 +10,22 @@ MenuEntry = tuple[str, str]  # the name of an action, and its label
 def menu_entries(row: SkillRow) -> list[MenuEntry]:
     """Return the entries as action names and labels; an empty entry is a separator."""
     in_library = row.source == "library"
-    found: list[MenuEntry] = []
+    entries: list[MenuEntry] = []
     if row.state in ("untrusted", "changed"):
-        found.append(("trust", _tr("Trust this skill")))
+        entries.append(("trust", _tr("Trust this skill")))
     if row.state == "archived":
         return [("bring", _tr("Restore")), ("export", _tr("Export…"))]
     if in_library:
-        found.append(("rename", _tr("Rename…")))
-    found.append(("unpin", _tr("Unpin")) if row.pinned else ("pin", _tr("Pin")))
-    found.append(("enable", _tr("Enable")) if row.state == "disabled" else ("disable", _tr("Disable")))
-    found.append(("copy", _tr("Copy…")))
+        entries.append(("rename", _tr("Rename…")))
+    entries.append(("unpin", _tr("Unpin")) if row.pinned else ("pin", _tr("Pin")))
+    entries.append(("enable", _tr("Enable")) if row.state == "disabled" else ("disable", _tr("Disable")))
+    entries.append(("copy", _tr("Copy…")))
     if row.use_count:
-        found.append(("without", _tr("Repeat its last run without this skill…")))
-    found.append(("export", _tr("Export…")))
+        entries.append(("without", _tr("Repeat its last run without this skill…")))
+    entries.append(("export", _tr("Export…")))
     if in_library:
-        found += [("", ""), ("archive", _tr("Archive"))]
-    return found
+        entries += [("", ""), ("archive", _tr("Archive"))]
+    return entries
 
 
 def _tr(text: str) -> str:

@@ -69,12 +69,14 @@ class SkillNotice(AccentFrame):
         )
         parts = [self.tr("Location: {}.").format(visible(row.path)) if row.path else ""]
         runs = [visible(file.path) for file in files if file.executable or file.path.startswith("scripts/")]
-        others = len(files) - len(runs) - 1
+        other_files = len(files) - len(runs) - 1
         if runs:
             more = self.tr(" and {} more").format(len(runs) - MAX_LISTED) if len(runs) > MAX_LISTED else ""
             parts.append(self.tr("Scripts: {}{}.").format(", ".join(runs[:MAX_LISTED]), more))
-        if others > 0:
-            parts.append(self.tr("1 other file.") if others == 1 else self.tr("{} other files.").format(others))
+        if other_files > 0:
+            parts.append(
+                self.tr("1 other file.") if other_files == 1 else self.tr("{} other files.").format(other_files)
+            )
         serious = [finding for finding in findings if finding.level != "note"]
         parts += [
             self.tr("Line {}: {}").format(finding.line, visible(finding.message)) for finding in serious[:MAX_LISTED]

@@ -71,8 +71,8 @@ class SkillPreview(QTextBrowser):
         same, self._line = line == self._line, line
         if same or not self.isVisible() or self._stale:
             return
-        shown = self._shown
-        if shown.is_partial and not shown.first_line <= line < shown.first_line + shown.text.count("\n"):
+        rendered = self._shown
+        if rendered.is_partial and not rendered.first_line <= line < rendered.first_line + rendered.text.count("\n"):
             self._stale = True
             self._soon.start()
             return
@@ -82,9 +82,9 @@ class SkillPreview(QTextBrowser):
         """Render the text now, without waiting for the timer."""
         self._soon.stop()
         self._stale = False
-        shown = self._shown = preview_slice(self._text, self._line)
+        rendered = self._shown = preview_slice(self._text, self._line)
         bar = self.verticalScrollBar().value()
-        self._places = render_with_positions(self.document(), shown.text, self._look)
+        self._places = render_with_positions(self.document(), rendered.text, self._look)
         self.verticalScrollBar().setValue(bar)
         self._scroll_to_cursor()
 
@@ -132,8 +132,10 @@ class SkillPreview(QTextBrowser):
             top, bottom = self._edges(block)
             with QPainter(self.viewport()) as painter:
                 y = round(top) - self.verticalScrollBar().value()
-                place = self.viewport().rect()
-                painter.fillRect(place.right() - BAR, y, BAR, max(8, round(bottom - top) - 4), self._look.theme.accent)
+                viewport_rect = self.viewport().rect()
+                painter.fillRect(
+                    viewport_rect.right() - BAR, y, BAR, max(8, round(bottom - top) - 4), self._look.theme.accent
+                )
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)

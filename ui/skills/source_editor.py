@@ -134,44 +134,46 @@ class SourceEditor(LineTextEdit):
         """Update the backgrounds and underlines: added lines, current line, findings, search matches and brackets."""
         theme = self._look.theme
         tint = blend(theme.done, theme.background, 0.14)
-        made = [self._whole_line(line, tint, wrapped=True) for line in self._tinted[:MAX_ADDED_LINES]]
+        selections = [self._whole_line(line, tint, wrapped=True) for line in self._tinted[:MAX_ADDED_LINES]]
         if not self.isReadOnly() and not self.textCursor().hasSelection():
-            made.append(self._whole_line(self.textCursor().blockNumber(), blend(theme.text, theme.background, 0.05)))
-        made += [self._wave(mark) for mark in self._marks[:MAX_UNDERLINES] if mark.line]
-        made += self._hits
+            selections.append(
+                self._whole_line(self.textCursor().blockNumber(), blend(theme.text, theme.background, 0.05))
+            )
+        selections += [self._wave(mark) for mark in self._marks[:MAX_UNDERLINES] if mark.line]
+        selections += self._hits
         if pair := typing_aids.bracket_pair(self.textCursor()):
-            made += [self._bracket(place) for place in pair]
-        self.setExtraSelections(made)
+            selections += [self._bracket(position) for position in pair]
+        self.setExtraSelections(selections)
 
     def _whole_line(self, line: int, color: QColor, *, wrapped: bool = False) -> QTextEdit.ExtraSelection:
-        made = QTextEdit.ExtraSelection()
-        made.cursor = QTextCursor(self.document().findBlockByNumber(line))
+        selection = QTextEdit.ExtraSelection()
+        selection.cursor = QTextCursor(self.document().findBlockByNumber(line))
         if wrapped:  # select the line break too, so that the background extends to the right edge
-            made.cursor.movePosition(QTextCursor.MoveOperation.NextBlock, QTextCursor.MoveMode.KeepAnchor)
-        made.format.setBackground(color)
-        made.format.setProperty(QTextCharFormat.Property.FullWidthSelection, True)
-        return made
+            selection.cursor.movePosition(QTextCursor.MoveOperation.NextBlock, QTextCursor.MoveMode.KeepAnchor)
+        selection.format.setBackground(color)
+        selection.format.setProperty(QTextCharFormat.Property.FullWidthSelection, True)
+        return selection
 
     def _wave(self, mark: FindingMark) -> QTextEdit.ExtraSelection:
-        made = QTextEdit.ExtraSelection()
+        selection = QTextEdit.ExtraSelection()
         block = self.document().findBlockByNumber(mark.line - 1)
         cursor = QTextCursor(block)
         cursor.setPosition(block.position() + len(block.text()) - len(block.text().lstrip()))
         cursor.movePosition(QTextCursor.MoveOperation.EndOfBlock, QTextCursor.MoveMode.KeepAnchor)
-        made.cursor = cursor
-        made.format.setUnderlineStyle(QTextCharFormat.UnderlineStyle.WaveUnderline)
+        selection.cursor = cursor
+        selection.format.setUnderlineStyle(QTextCharFormat.UnderlineStyle.WaveUnderline)
         theme = self._look.theme
-        made.format.setUnderlineColor(theme.failed if mark.level == "error" else theme.waiting)
-        return made
+        selection.format.setUnderlineColor(theme.failed if mark.level == "error" else theme.waiting)
+        return selection
 
-    def _bracket(self, place: int) -> QTextEdit.ExtraSelection:
-        made = QTextEdit.ExtraSelection()
+    def _bracket(self, position: int) -> QTextEdit.ExtraSelection:
+        selection = QTextEdit.ExtraSelection()
         cursor = QTextCursor(self.document())
-        cursor.setPosition(place)
+        cursor.setPosition(position)
         cursor.movePosition(QTextCursor.MoveOperation.Right, QTextCursor.MoveMode.KeepAnchor)
-        made.cursor = cursor
-        made.format.setBackground(blend(self._look.theme.accent, self._look.theme.background, 0.3))
-        return made
+        selection.cursor = cursor
+        selection.format.setBackground(blend(self._look.theme.accent, self._look.theme.background, 0.3))
+        return selection
 
     def _make_room(self) -> None:
         self.setViewportMargins(self._margin.needed_width(), 0, 0, 0)
@@ -187,8 +189,8 @@ class SourceEditor(LineTextEdit):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        place = self.contentsRect()
-        self._margin.setGeometry(place.x(), place.y(), self._margin.needed_width(), place.height())
+        rect = self.contentsRect()
+        self._margin.setGeometry(rect.x(), rect.y(), self._margin.needed_width(), rect.height())
 
     def paintEvent(self, event: QPaintEvent) -> None:
         self.highlighter.highlight_visible()
@@ -209,7 +211,7 @@ class SourceEditor(LineTextEdit):
         plain = not event.modifiers() & ~(SHIFT | Qt.KeyboardModifier.KeypadModifier)
         if not plain:
             return False
-        done = True
+        handled = True
         if key in ENTER_KEYS and not event.modifiers() & SHIFT:
             typing_aids.insert_line_break(
                 cursor,
@@ -220,23 +222,23 @@ class SourceEditor(LineTextEdit):
         elif key == Qt.Key.Key_Backtab:
             typing_aids.outdent(cursor)
         elif key == Qt.Key.Key_Backspace:
-            done = typing_aids.delete_empty_pair(cursor)
+            handled = typing_aids.delete_empty_pair(cursor)
         elif len(event.text()) == 1:
-            done = typing_aids.type_character(cursor, event.text())
+            handled = typing_aids.type_character(cursor, event.text())
         else:
-            done = False
-        if done:
+            handled = False
+        if handled:
             self.setTextCursor(cursor)
-        return done
+        return handled
 
 
-def _common_prefix(one: str, other: str) -> int:
+def _common_prefix(first: str, second: str) -> int:
     """Return the length of the common prefix."""
-    length = min(len(one), len(other))
+    length = min(len(first), len(second))
     low, high = 0, length
     while low < high:
         middle = (low + high + 1) // 2
-        if one[low:middle] == other[low:middle]:
+        if first[low:middle] == second[low:middle]:
             low = middle
         else:
             high = middle - 1

@@ -163,11 +163,11 @@ class SyntaxHighlighter(QObject):
         text = block.text()
         ranges = []
         for span in line_spans(text[:MAX_LINE], entry):
-            if made := self._format(span):
+            if char_format := self._format(span):
                 part = QTextLayout.FormatRange()
                 # Qt counts UTF-16 code units: two for a character outside the Basic Multilingual Plane.
                 part.start, part.length = _units(text, span)
-                part.format = made
+                part.format = char_format
                 ranges.append(part)
         stored = block.userState()
         if stored >= 0:
@@ -191,13 +191,13 @@ def _units(text: str, span: SyntaxSpan) -> tuple[int, int]:
 
 
 def _formats(look: Look) -> dict[str, QTextCharFormat]:
-    made: dict[str, QTextCharFormat] = {}
+    formats: dict[str, QTextCharFormat] = {}
     for kind, token in COLOR_TOKENS.items():
-        made[kind] = QTextCharFormat()
-        made[kind].setForeground(look.theme.color(token))
-    made["heading"].setFontWeight(QFont.Weight.Bold)
-    made["strong"] = QTextCharFormat()
-    made["strong"].setFontWeight(QFont.Weight.Bold)
-    made["em"] = QTextCharFormat()
-    made["em"].setFontItalic(True)
-    return made
+        formats[kind] = QTextCharFormat()
+        formats[kind].setForeground(look.theme.color(token))
+    formats["heading"].setFontWeight(QFont.Weight.Bold)
+    formats["strong"] = QTextCharFormat()
+    formats["strong"].setFontWeight(QFont.Weight.Bold)
+    formats["em"] = QTextCharFormat()
+    formats["em"].setFontItalic(True)
+    return formats

@@ -30,10 +30,10 @@ class SearchQuery(NamedTuple):
         text = self.text if self.is_regex else QRegularExpression.escape(self.text)
         text = rf"\b(?:{text})\b" if self.whole_words else text
         options = QRegularExpression.PatternOption
-        made = options.UseUnicodePropertiesOption | (
+        flags = options.UseUnicodePropertiesOption | (
             options.NoPatternOption if self.match_case else options.CaseInsensitiveOption
         )
-        return QRegularExpression(f"(*LIMIT_MATCH={MATCH_LIMIT}){text}", made)
+        return QRegularExpression(f"(*LIMIT_MATCH={MATCH_LIMIT}){text}", flags)
 
 
 class TextMatch(NamedTuple):
@@ -76,25 +76,25 @@ class TextSearch(QObject):
         self.matches = []
         self.changed.emit()
 
-    def index_at(self, place: int) -> int:
+    def index_at(self, position: int) -> int:
         """Return the index of the first match at or after a position; the number of matches if there is none."""
-        return bisect_left(self.matches, (place,))
+        return bisect_left(self.matches, (position,))
 
     def replacement(self, hit: TextMatch, template: str) -> str:
         """Return the replacement for a match; in the template for a regular expression, \\1 and $1 stand for groups."""
         if not self._query.is_regex:
             return template
         match = self._regex.match(self._field.document().findBlockByNumber(hit.line).text(), hit.column)
-        return GROUP_REFERENCE.sub(lambda found: _group(found, match), template)
+        return GROUP_REFERENCE.sub(lambda reference: _group(reference, match), template)
 
     def replace_in_text(self, template: str) -> str:
         """Return the whole text with every match replaced."""
         lines = self._field.toPlainText().split("\n")
         for hit in reversed(self.matches):
             line = _to_utf16(lines[hit.line])
-            made = self.replacement(hit, template)
+            replacement = self.replacement(hit, template)
             lines[hit.line] = (
-                _from_utf16(line[: 2 * hit.column]) + made + _from_utf16(line[2 * (hit.column + hit.length) :])
+                _from_utf16(line[: 2 * hit.column]) + replacement + _from_utf16(line[2 * (hit.column + hit.length) :])
             )
         return "\n".join(lines)
 
@@ -128,16 +128,16 @@ class TextSearch(QObject):
         column, text = 0, text[:LINE_LIMIT]
         size = len(text) if text.isascii() else len(_to_utf16(text)) // 2
         while column <= size and len(self.matches) < MAX_MATCHES:
-            found = self._regex.match(text, column)
-            if not found.isValid():
+            match = self._regex.match(text, column)
+            if not match.isValid():
                 self.error = self.tr("This pattern takes too long. Use a simpler one.")
                 return
-            if not found.hasMatch():
+            if not match.hasMatch():
                 return
-            length = found.capturedLength()
+            length = match.capturedLength()
             if length:
-                self.matches.append(TextMatch(start + found.capturedStart(), length, self._line, found.capturedStart()))
-            column = found.capturedEnd() + (0 if length else 1)
+                self.matches.append(TextMatch(start + match.capturedStart(), length, self._line, match.capturedStart()))
+            column = match.capturedEnd() + (0 if length else 1)
 
 
 def select_match(field: QPlainTextEdit, hit: TextMatch) -> None:
@@ -149,8 +149,8 @@ def select_match(field: QPlainTextEdit, hit: TextMatch) -> None:
     field.ensureCursorVisible()
 
 
-def _group(found: "re.Match[str]", match: QRegularExpressionMatch) -> str:
-    char = found[1] or found[2]
+def _group(reference: "re.Match[str]", match: QRegularExpressionMatch) -> str:
+    char = reference[1] or reference[2]
     return {"n": "\n", "t": "\t", "\\": "\\"}.get(char) or match.captured(int(char))
 
 

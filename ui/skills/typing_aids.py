@@ -16,11 +16,11 @@ MAX_BRACKET_LINE: Final = 4_000  # characters; in longer lines, brackets are not
 def insert_line_break(cursor: QTextCursor, *, continue_lists: bool) -> None:
     """Insert a line break and keep the indentation. In a list, begin the next item; an empty item ends the list."""
     line, at = _place(cursor)
-    found = LIST_ITEM.match(line) if continue_lists else None
+    item = LIST_ITEM.match(line) if continue_lists else None
     cursor.beginEditBlock()
-    if found and not cursor.hasSelection() and at >= found.end():
-        if line[found.end() :].strip():
-            cursor.insertText("\n" + _next_item(found))
+    if item and not cursor.hasSelection() and at >= item.end():
+        if line[item.end() :].strip():
+            cursor.insertText("\n" + _next_item(item))
         else:
             cursor.movePosition(QTextCursor.MoveOperation.StartOfBlock)
             cursor.movePosition(QTextCursor.MoveOperation.EndOfBlock, QTextCursor.MoveMode.KeepAnchor)
@@ -31,9 +31,9 @@ def insert_line_break(cursor: QTextCursor, *, continue_lists: bool) -> None:
     cursor.endEditBlock()
 
 
-def _next_item(found: "re.Match[str]") -> str:
-    mark = found[2] or f"{int(found[3]) + 1}{found[4]}"
-    return f"{found[1]}{mark}{found[5]}{'[ ] ' if found[6] else ''}"
+def _next_item(item: "re.Match[str]") -> str:
+    mark = item[2] or f"{int(item[3]) + 1}{item[4]}"
+    return f"{item[1]}{mark}{item[5]}{'[ ] ' if item[6] else ''}"
 
 
 def type_character(cursor: QTextCursor, char: str) -> bool:
@@ -50,12 +50,12 @@ def type_character(cursor: QTextCursor, char: str) -> bool:
         cursor.setPosition(start + 1 + len(selected.encode("utf-16-le")) // 2, QTextCursor.MoveMode.KeepAnchor)
         return True
     line, at = _place(cursor)
-    here, before = line[at : at + 1], line[at - 1 : at] if at else ""
-    if char in CLOSING and here == char:
+    following, previous = line[at : at + 1], line[at - 1 : at] if at else ""
+    if char in CLOSING and following == char:
         cursor.movePosition(QTextCursor.MoveOperation.Right)
         return True
-    free = not here or here in " \t)]},.;:"
-    if char in PAIRS and free and not (char in '"`' and (before.isalnum() or before == char)):
+    free = not following or following in " \t)]},.;:"
+    if char in PAIRS and free and not (char in '"`' and (previous.isalnum() or previous == char)):
         cursor.insertText(char + PAIRS[char])
         cursor.movePosition(QTextCursor.MoveOperation.Left)
         return True
@@ -109,26 +109,26 @@ def bracket_pair(cursor: QTextCursor) -> tuple[int, int] | None:
     line, start, at = cursor.block().text(), cursor.block().position(), cursor.positionInBlock()
     if not line.isascii() or len(line) > MAX_BRACKET_LINE:
         return None  # with characters outside the BMP, Qt positions (UTF-16 code units) differ from string indexes
-    for place in (at - 1, at):
-        char = line[place] if 0 <= place < len(line) else " "
+    for index in (at - 1, at):
+        char = line[index] if 0 <= index < len(line) else " "
         if char in "([{":
-            other = _counterpart(line, place, char, PAIRS[char], 1)
+            other = _counterpart(line, index, char, PAIRS[char], 1)
         elif char in ")]}":
-            other = _counterpart(line, place, char, {end: begin for begin, end in PAIRS.items()}[char], -1)
+            other = _counterpart(line, index, char, {end: begin for begin, end in PAIRS.items()}[char], -1)
         else:
             continue
         if other >= 0:
-            return start + place, start + other
+            return start + index, start + other
     return None
 
 
-def _counterpart(line: str, place: int, char: str, other: str, step: int) -> int:
+def _counterpart(line: str, index: int, char: str, other: str, step: int) -> int:
     depth = 0
-    while 0 <= place < len(line):
-        depth += (line[place] == char) - (line[place] == other)
+    while 0 <= index < len(line):
+        depth += (line[index] == char) - (line[index] == other)
         if depth == 0:
-            return place
-        place += step
+            return index
+        index += step
     return -1
 
 

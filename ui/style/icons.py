@@ -32,9 +32,9 @@ STATUS_ICONS: Final = MappingProxyType(
 def pixmap(name: str, color: QColor, size: int, ratio: float = 1.0) -> QPixmap:
     """Return an icon of `size` logical pixels, rendered for the device pixel ratio `ratio`."""
     key = f"lucide:{name}:{color.rgba():08x}:{size}:{ratio:.3f}"
-    kept = QPixmap()
-    if QPixmapCache.find(key, kept):
-        return kept
+    cached = QPixmap()
+    if QPixmapCache.find(key, cached):
+        return cached
     drawn = _draw(name, color, size, ratio)
     QPixmapCache.insert(key, drawn)
     return drawn
@@ -43,10 +43,10 @@ def pixmap(name: str, color: QColor, size: int, ratio: float = 1.0) -> QPixmap:
 def icon(name: str, color: QColor, size: int = 16) -> QIcon:
     """Return a QIcon with a pixmap for each device pixel ratio in use."""
     ratios = {screen.devicePixelRatio() for screen in QGuiApplication.screens()} | {1.0, 2.0}
-    made = QIcon()
+    result = QIcon()
     for ratio in sorted(ratios):
-        made.addPixmap(pixmap(name, color, size, ratio))
-    return made
+        result.addPixmap(pixmap(name, color, size, ratio))
+    return result
 
 
 def set_icon(button: QAbstractButton, name: str, color: QColor, size: int) -> None:

@@ -89,10 +89,10 @@ class Theme:
     network: QColor
 
     def color(self, token: str) -> QColor:
-        found = getattr(self, token)
-        if not isinstance(found, QColor):
+        color = getattr(self, token)
+        if not isinstance(color, QColor):
             raise KeyError(token)
-        return found
+        return color
 
     def kind(self, kind: str) -> QColor:
         """Return the color of a step kind; unknown kinds have the color of secondary text."""
@@ -190,7 +190,7 @@ def set_style_properties(widget: QWidget, **properties: object) -> None:
 def style_sheet(theme: Theme) -> str:
     """Return `theme.qss` with each `{token}` replaced by the color of the theme."""
     source = (RESOURCES / "theme.qss").read_text(encoding="utf-8")
-    return re.sub(r"\{(\w+)\}", lambda place: theme.color(place[1]).name(), source)
+    return re.sub(r"\{(\w+)\}", lambda match: theme.color(match[1]).name(), source)
 
 
 def palette(theme: Theme) -> QPalette:
@@ -218,21 +218,21 @@ def palette(theme: Theme) -> QPalette:
         roles.Dark: theme.strong_line,
         roles.Shadow: theme.strong_line,
     }
-    made = QPalette()
+    result = QPalette()
     for role, color in colors.items():
-        made.setColor(role, color)
+        result.setColor(role, color)
     for role in (roles.WindowText, roles.Text, roles.ButtonText):
-        made.setColor(QPalette.ColorGroup.Disabled, role, theme.third)
-    return made
+        result.setColor(QPalette.ColorGroup.Disabled, role, theme.third)
+    return result
 
 
 def blend(over: QColor, under: QColor, share: float) -> QColor:
     """Return `over` blended onto `under` with opacity `share` (0 to 1), as for the background of badges."""
-    rest = 1.0 - share
+    under_share = 1.0 - share
     return QColor(
-        round(over.red() * share + under.red() * rest),
-        round(over.green() * share + under.green() * rest),
-        round(over.blue() * share + under.blue() * rest),
+        round(over.red() * share + under.red() * under_share),
+        round(over.green() * share + under.green() * under_share),
+        round(over.blue() * share + under.blue() * under_share),
     )
 
 

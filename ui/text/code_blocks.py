@@ -4,7 +4,7 @@ from PySide6.QtCore import QRect
 from PySide6.QtGui import QPainter, QPen, QTextCursor, QTextDocument, QTextFrame
 
 from ui.style.theme import Look
-from ui.text.document_formats import BOX_ABOVE, BOX_BELOW, CODE_FRAME
+from ui.text.document_formats import CODE_BOTTOM_MARGIN, CODE_FRAME, CODE_TOP_MARGIN
 
 
 def code_frames(document: QTextDocument) -> list[QTextFrame]:
@@ -25,6 +25,6 @@ def draw_code_frames(painter: QPainter, document: QTextDocument, look: Look, wit
     painter.setPen(QPen(theme.strong_line, 1))
     painter.setBrush(theme.panel if theme.dark else theme.background)
     for frame in code_frames(document):
-        box = layout.frameBoundingRect(frame).adjusted(0.5, BOX_ABOVE + 0.5, -0.5, -BOX_BELOW - 0.5)
+        box = layout.frameBoundingRect(frame).adjusted(0.5, CODE_TOP_MARGIN + 0.5, -0.5, -CODE_BOTTOM_MARGIN - 0.5)
         if box.intersects(within):
             painter.drawRoundedRect(box, 7, 7)

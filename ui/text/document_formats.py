@@ -24,12 +24,21 @@ from ui.text.task_items import OPEN
 CODE_FRAME: Final = QTextFormat.Property.UserProperty.value + 1
 LINE_SPACING: Final = 136.0
 INDENT: Final = 20
-BOX_ABOVE: Final = 2
-BOX_BELOW: Final = 10
+TEXT_GROWTH: Final = 1  # pixels that document text is larger than the text of widgets
+CODE_TOP_MARGIN: Final = 2
+CODE_BOTTOM_MARGIN: Final = 10
 MARKER_GAP: Final = 250  # percent; the width of the space between a bullet and its text
-BOX_PADDING: Final = 10
-HEADING_GROWTH: Final = (4, 2, 1)
-COLUMNS: Final = {"text-align:right": Qt.AlignmentFlag.AlignRight, "text-align:center": Qt.AlignmentFlag.AlignHCenter}
+CODE_PADDING: Final = 10
+HEADING_GROWTH: Final = (4, 2)  # pixels that headings of levels 1 and 2 are larger than text
+PARAGRAPH_SPACING: Final = 8
+HEADING_SPACING: Final = 4  # below a heading, which belongs to the text under it
+ITEM_SPACING: Final = 2  # between the items of a tight list
+RULE_TOP_MARGIN: Final = 6
+RULE_BOTTOM_MARGIN: Final = 14
+ALIGNMENTS: Final = {
+    "text-align:right": Qt.AlignmentFlag.AlignRight,
+    "text-align:center": Qt.AlignmentFlag.AlignHCenter,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,136 +50,139 @@ class DocumentFormats:
     marker: QTextCharFormat
     quoted: QTextCharFormat
     code: QTextCharFormat
-    nothing: QTextCharFormat
+    invisible: QTextCharFormat
     gap: QTextBlockFormat
     code_line: QTextBlockFormat
     rule: QTextBlockFormat
     table: QTextTableFormat
 
     @classmethod
-    def of(cls, look: Look) -> Self:
+    def for_look(cls, look: Look) -> Self:
         theme = look.theme
-        plain = _characters(_grown(look.fonts.text, 1))
+        plain = _character_format(_enlarged(look.fonts.text, TEXT_GROWTH))
         plain.setForeground(theme.text)
-        apart = QFont(plain.font())
-        apart.setStretch(MARKER_GAP)  # Qt separates a bullet from its text by one space of this font
+        marker_font = QFont(plain.font())
+        marker_font.setStretch(MARKER_GAP)  # Qt separates a bullet from its text by one space of this font
         marker = QTextCharFormat(plain)
-        marker.setFont(apart)
+        marker.setFont(marker_font)
         quoted = QTextCharFormat(plain)
         quoted.setForeground(theme.second)
-        code = _characters(look.fonts.mono)
+        code = _character_format(look.fonts.mono)
         code.setForeground(theme.text)
-        tiny = QFont(look.fonts.text)
-        tiny.setPixelSize(1)
+        tiny_font = QFont(look.fonts.text)
+        tiny_font.setPixelSize(1)
+        invisible = _character_format(tiny_font)
         gap = QTextBlockFormat()
         gap.setLineHeight(1, QTextBlockFormat.LineHeightTypes.FixedHeight.value)
         code_line = QTextBlockFormat()
         code_line.setLineHeight(2, QTextBlockFormat.LineHeightTypes.LineDistanceHeight.value)
         rule = QTextBlockFormat()
         rule.setLineHeight(1, QTextBlockFormat.LineHeightTypes.FixedHeight.value)
-        rule.setProperty(QTextFormat.Property.BlockTrailingHorizontalRulerWidth, _whole_width())
+        full_width = QTextLength(QTextLength.Type.PercentageLength, 100)
+        rule.setProperty(QTextFormat.Property.BlockTrailingHorizontalRulerWidth, full_width)
         rule.setProperty(QTextFormat.Property.BackgroundBrush, QBrush(theme.line))
-        rule.setBottomMargin(14)
-        rule.setTopMargin(6)
-        return cls(look, plain, marker, quoted, code, _characters(tiny), gap, code_line, rule, _table(look))
+        rule.setBottomMargin(RULE_BOTTOM_MARGIN)
+        rule.setTopMargin(RULE_TOP_MARGIN)
+        return cls(look, plain, marker, quoted, code, invisible, gap, code_line, rule, _table_format(look))
 
-    def block(
-        self, *, heading: int, depth: int, in_item: bool, tight: bool, quotes: int, boxed: bool
+    def block_format(
+        self, *, heading: int, depth: int, in_item: bool, tight: bool, quotes: int, checkbox: bool
     ) -> QTextBlockFormat:
-        made = QTextBlockFormat()
-        made.setLineHeight(LINE_SPACING, QTextBlockFormat.LineHeightTypes.ProportionalHeight.value)
-        made.setBottomMargin(2 if tight else 4 if heading else 8)
-        made.setTopMargin(8 if heading else 0)
-        made.setHeadingLevel(heading)
-        made.setLeftMargin((quotes + (depth if in_item else 0)) * self.look.size(INDENT))
-        if boxed:  # hang the check box to the left of the text, like a bullet
-            made.setTextIndent(-QFontMetricsF(self.plain.font()).horizontalAdvance(OPEN))
-        return made
+        block_format = QTextBlockFormat()
+        block_format.setLineHeight(LINE_SPACING, QTextBlockFormat.LineHeightTypes.ProportionalHeight.value)
+        block_format.setTopMargin(PARAGRAPH_SPACING if heading else 0)
+        if tight:
+            block_format.setBottomMargin(ITEM_SPACING)
+        else:
+            block_format.setBottomMargin(HEADING_SPACING if heading else PARAGRAPH_SPACING)
+        block_format.setHeadingLevel(heading)
+        indents = quotes + (depth if in_item else 0)
+        block_format.setLeftMargin(indents * self.look.size(INDENT))
+        if checkbox:  # hang the check box to the left of the text, like a bullet
+            block_format.setTextIndent(-QFontMetricsF(self.plain.font()).horizontalAdvance(OPEN))
+        return block_format
 
-    def cell(self, style: str) -> QTextBlockFormat:
+    def cell_format(self, style: str) -> QTextBlockFormat:
         """Return the format of a table cell; `style` is the parser's CSS text alignment of the column."""
-        made = QTextBlockFormat()
-        if side := COLUMNS.get(style):
-            made.setAlignment(side)
-        return made
+        block_format = QTextBlockFormat()
+        if alignment := ALIGNMENTS.get(style):
+            block_format.setAlignment(alignment)
+        return block_format
 
-    def heading(self, level: int) -> QTextCharFormat:
-        made = QTextCharFormat(self.plain)
+    def heading_format(self, level: int) -> QTextCharFormat:
         growth = HEADING_GROWTH[level - 1] if level <= len(HEADING_GROWTH) else 0
-        font = _grown(self.look.fonts.text, 1 + (growth if level < 3 else 0))
+        font = _enlarged(self.look.fonts.text, TEXT_GROWTH + growth)
         font.setWeight(QFont.Weight.DemiBold)
-        made.setFont(font)
-        return made
+        char_format = QTextCharFormat(self.plain)
+        char_format.setFont(font)
+        return char_format
 
-    def marked(self, base: QTextCharFormat, marks: Sequence[str], address: str) -> QTextCharFormat:
+    def inline_format(self, base: QTextCharFormat, marks: Sequence[str], address: str) -> QTextCharFormat:
         """Return `base` with strong, em, s, code, image and link formatting applied."""
         if not marks and not address:
             return base
         theme = self.look.theme
-        made = QTextCharFormat(base)
+        char_format = QTextCharFormat(base)
         if "strong" in marks:
-            made.setFontWeight(QFont.Weight.DemiBold)
+            char_format.setFontWeight(QFont.Weight.DemiBold)
         if "em" in marks:
-            made.setFontItalic(True)
+            char_format.setFontItalic(True)
         if "s" in marks:
-            made.setFontStrikeOut(True)
+            char_format.setFontStrikeOut(True)
         if "code" in marks:
-            made.setFont(self.code.font())
-            made.setBackground(theme.raised if theme.dark else theme.panel)
+            char_format.setFont(self.code.font())
+            char_format.setBackground(theme.raised if theme.dark else theme.panel)
         if "image" in marks:
-            made.setForeground(theme.second)
-            made.setBackground(theme.panel)
+            char_format.setForeground(theme.second)
+            char_format.setBackground(theme.panel)
         if address:
-            made.setAnchor(True)
-            made.setAnchorHref(address)
-            made.setForeground(theme.accent)
-            made.setFontUnderline(True)
-        return made
+            char_format.setAnchor(True)
+            char_format.setAnchorHref(address)
+            char_format.setForeground(theme.accent)
+            char_format.setFontUnderline(True)
+        return char_format
 
-    def list(self, ordered: bool, start: int, depth: int) -> QTextListFormat:
+    def list_format(self, ordered: bool, start: int, depth: int) -> QTextListFormat:
         styles = QTextListFormat.Style
-        made = QTextListFormat()
-        made.setStyle(styles.ListDecimal if ordered else styles.ListCircle if depth == 2 else styles.ListDisc)
-        made.setIndent(depth)
+        bullet = styles.ListCircle if depth == 2 else styles.ListDisc
+        list_format = QTextListFormat()
+        list_format.setStyle(styles.ListDecimal if ordered else bullet)
+        list_format.setIndent(depth)
         if ordered:
-            made.setStart(start)
-        return made
+            list_format.setStart(start)
+        return list_format
 
-    def code_frame(self, depth: int) -> QTextFrameFormat:
-        made = QTextFrameFormat()
-        made.setPadding(BOX_PADDING)  # the widget paints the frame, because Qt's own has square corners
-        made.setTopMargin(BOX_ABOVE)
-        made.setBottomMargin(BOX_BELOW)
-        made.setLeftMargin(depth * self.look.size(INDENT))
-        made.setProperty(CODE_FRAME, True)
-        return made
-
-
-def _characters(font: QFont) -> QTextCharFormat:
-    made = QTextCharFormat()
-    made.setFont(font)
-    return made
+    def code_frame_format(self, depth: int) -> QTextFrameFormat:
+        frame_format = QTextFrameFormat()
+        frame_format.setPadding(CODE_PADDING)  # the widget paints the frame, because Qt's own has square corners
+        frame_format.setTopMargin(CODE_TOP_MARGIN)
+        frame_format.setBottomMargin(CODE_BOTTOM_MARGIN)
+        frame_format.setLeftMargin(depth * self.look.size(INDENT))
+        frame_format.setProperty(CODE_FRAME, True)
+        return frame_format
 
 
-def _grown(font: QFont, pixels: int) -> QFont:
-    made = QFont(font)
-    made.setPixelSize(font.pixelSize() + pixels)
-    return made
+def _character_format(font: QFont) -> QTextCharFormat:
+    char_format = QTextCharFormat()
+    char_format.setFont(font)
+    return char_format
 
 
-def _whole_width() -> QTextLength:
-    return QTextLength(QTextLength.Type.PercentageLength, 100)
+def _enlarged(font: QFont, pixels: int) -> QFont:
+    enlarged = QFont(font)
+    enlarged.setPixelSize(font.pixelSize() + pixels)
+    return enlarged
 
 
-def _table(look: Look) -> QTextTableFormat:
-    made = QTextTableFormat()
-    made.setBorder(1)
-    made.setBorderCollapse(True)
-    made.setBorderStyle(QTextFrameFormat.BorderStyle.BorderStyle_Solid)
-    made.setBorderBrush(look.theme.line)
-    made.setCellPadding(6)
-    made.setCellSpacing(0)
-    made.setTopMargin(2)
-    made.setBottomMargin(10)
-    made.setHeaderRowCount(1)
-    return made
+def _table_format(look: Look) -> QTextTableFormat:
+    table_format = QTextTableFormat()
+    table_format.setBorder(1)
+    table_format.setBorderCollapse(True)
+    table_format.setBorderStyle(QTextFrameFormat.BorderStyle.BorderStyle_Solid)
+    table_format.setBorderBrush(look.theme.line)
+    table_format.setCellPadding(6)
+    table_format.setCellSpacing(0)
+    table_format.setTopMargin(2)
+    table_format.setBottomMargin(10)
+    table_format.setHeaderRowCount(1)
+    return table_format

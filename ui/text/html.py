@@ -25,28 +25,28 @@ def markdown_to_html(text: str) -> str:
 def _renderer() -> "MarkdownIt":
     from markdown_it import MarkdownIt  # takes 33 ms and is needed for exports only
 
-    made = MarkdownIt("commonmark", {"html": False, "maxNesting": NESTING}).enable(["table", "strikethrough"])
-    made.disable("image")
-    made.validateLink = _fit  # type: ignore[method-assign]
-    made.add_render_rule("link_open", _link)
-    made.add_render_rule("text", _text)
-    return made
+    renderer = MarkdownIt("commonmark", {"html": False, "maxNesting": NESTING}).enable(["table", "strikethrough"])
+    renderer.disable("image")
+    renderer.validateLink = _is_allowed_link  # type: ignore[method-assign]
+    renderer.add_render_rule("link_open", _link)
+    renderer.add_render_rule("text", _text)
+    return renderer
 
 
-def _fit(url: str) -> bool:
+def _is_allowed_link(url: str) -> bool:
     try:
         return urlsplit(url).scheme.lower() in SCHEMES and not url.startswith("//")
     except ValueError:
         return False
 
 
-def _text(_renderer: Any, tokens: Any, place: int, _options: Any, _env: Any) -> str:
+def _text(_renderer: Any, tokens: Any, index: int, _options: Any, _env: Any) -> str:
     """Render text; the parser may have decoded hidden characters from entities such as `&#x202e;`."""
-    return escape(visible(tokens[place].content))
+    return escape(visible(tokens[index].content))
 
 
-def _link(renderer: Any, tokens: Any, place: int, options: Any, env: Any) -> str:
+def _link(renderer: Any, tokens: Any, index: int, options: Any, env: Any) -> str:
     """Render a link that does not send a referrer."""
-    tokens[place].attrSet("rel", "noopener noreferrer nofollow")
-    rendered: str = renderer.renderToken(tokens, place, options, env)
+    tokens[index].attrSet("rel", "noopener noreferrer nofollow")
+    rendered: str = renderer.renderToken(tokens, index, options, env)
     return rendered

@@ -39,8 +39,8 @@ class MarkdownStream:
         self._document = document
         self._look = look
         self._text = ""
-        self._kept = 0
-        self._place = _Position()
+        self._settled_length = 0  # characters of the text whose blocks are final
+        self._settled_end = _Position()
         self._code: _OpenCode | None = None
         document.setUndoRedoEnabled(False)
         document.setIndentWidth(look.size(INDENT))
@@ -48,31 +48,31 @@ class MarkdownStream:
 
     def write(self, text: str) -> int:
         """Show `text`; return the document position from which the contents may have changed."""
-        if text == self._text and self._kept:
+        if text == self._text and self._settled_length:
             return self._document.characterCount() - 1
         if self._code and (grown := self._code.grow(self._text, text)):
             self._text = text
             return grown
         self._code = None
-        if not text.startswith(self._text[: self._kept]) or not self._kept:
+        if not text.startswith(self._text[: self._settled_length]) or not self._settled_length:
             self._clear()
         self._text = text
-        tail, changed = text[self._kept :], self._place.position
+        tail, changed = text[self._settled_length :], self._settled_end.position
         blocks = _blocks(tail)
         all_at_once = QTextCursor(self._document)  # one edit block, because Qt lays out after each edit
         all_at_once.beginEditBlock()
-        writer = _Writer(self._document, DocumentFormats.of(self._look), self._place)
+        writer = _Writer(self._document, DocumentFormats.for_look(self._look), self._settled_end)
         for block in blocks[:-1]:
             writer.write(block)
         if len(blocks) > 1 and len(text) <= TEXT_LIMIT:
             last = _offset(tail, blocks[-1].line)
             # An incomplete first line of a block may still turn out to continue the block above it.
             if "\n" in tail[last:] or tail[:last].endswith("\n\n"):
-                self._kept += last
-                self._place = writer.place()
+                self._settled_length += last
+                self._settled_end = writer.position()
         if blocks:
             writer.write(blocks[-1])
-            self._code = _OpenCode.of(blocks[-1], text, self._document)
+            self._code = _OpenCode.from_block(blocks[-1], text, self._document)
         all_at_once.endEditBlock()
         return changed
 
@@ -91,8 +91,8 @@ class MarkdownStream:
 
     def _clear(self) -> None:
         self._document.clear()
-        self._kept = 0
-        self._place = _Position()
+        self._settled_length = 0
+        self._settled_end = _Position()
         self._code = None
 
 
@@ -104,15 +104,17 @@ def render(document: QTextDocument, text: str, look: Look) -> None:
 def render_with_positions(document: QTextDocument, text: str, look: Look) -> list[tuple[int, int]]:
     """Render `text`; return the source line and the document position of each top-level block."""
     render(document, "", look)
-    writer, places = _Writer(document, DocumentFormats.of(look), _Position()), []
+    writer = _Writer(document, DocumentFormats.for_look(look), _Position())
+    positions: list[tuple[int, int]] = []
     all_at_once = QTextCursor(document)
     all_at_once.beginEditBlock()
     for block in _blocks(text):
-        at = writer.place()
-        places.append((block.line, at.position + (not at.fresh)))
+        start = writer.position()
+        # Unless an empty paragraph is there already, the block begins after the separator that is inserted first.
+        positions.append((block.line, start.position + (not start.fresh)))
         writer.write(block)
     all_at_once.endEditBlock()
-    return places
+    return positions
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +133,7 @@ class _OpenCode:
     frame: QTextFrame
 
     @classmethod
-    def of(cls, block: "_Block", text: str, document: QTextDocument) -> "_OpenCode | None":
+    def from_block(cls, block: "_Block", text: str, document: QTextDocument) -> "_OpenCode | None":
         token = block.tokens[0]
         last_line = text[text.rfind("\n") + 1 :]
         if token.type != "fence" or not token.content.strip() or token.markup in last_line or len(text) > TEXT_LIMIT:
@@ -144,16 +146,18 @@ class _OpenCode:
         """Append the new text and return its position; 0 if it could end the block, so that it must be parsed."""
         if not after.startswith(before):
             return 0
-        new, line = after[len(before) :], before[before.rfind("\n") + 1 :]
-        plain = visible(new) == new and cut_lines(line + new) == line + new
-        if self.fence[0] * 2 in line + new or not plain or len(after) > TEXT_LIMIT:
+        new = after[len(before) :]
+        last_lines = before[before.rfind("\n") + 1 :] + new
+        if self.fence[0] * 2 in last_lines or len(after) > TEXT_LIMIT:
             return 0
-        shown = before[len(before.rstrip("\n")) :] + new  # trailing line breaks are appended only when text follows
-        held = len(shown) - len(shown.rstrip("\n"))
-        end = self.frame.lastCursorPosition()
-        place = end.position()
-        end.insertText(shown[: len(shown) - held])
-        return place
+        if visible(new) != new or cut_lines(last_lines) != last_lines:
+            return 0
+        # Trailing line breaks are appended only when text follows.
+        pending_breaks = before[len(before.rstrip("\n")) :]
+        cursor = self.frame.lastCursorPosition()
+        position = cursor.position()
+        cursor.insertText((pending_breaks + new).rstrip("\n"))
+        return position
 
 
 @dataclass(slots=True)
@@ -169,10 +173,10 @@ def parser() -> "MarkdownIt":
     # Imported here, because it takes 33 ms and the window's first paint shows no Markdown.
     from markdown_it import MarkdownIt
 
-    made = MarkdownIt("commonmark", {"html": False, "maxNesting": NESTING_LIMIT}).enable(["table", "strikethrough"])
+    markdown = MarkdownIt("commonmark", {"html": False, "maxNesting": NESTING_LIMIT}).enable(["table", "strikethrough"])
     # Accept all addresses here: otherwise links with a refused scheme would be shown as Markdown source.
-    made.validateLink = lambda url: True  # type: ignore[method-assign]
-    return made
+    markdown.validateLink = lambda url: True  # type: ignore[method-assign]
+    return markdown
 
 
 def preload_parser() -> None:
@@ -185,20 +189,20 @@ def _blocks(text: str) -> list[_Block]:
     if len(text) > TEXT_LIMIT or text.count("\n") > LINE_COUNT_LIMIT:
         text = "\n".join(text[:TEXT_LIMIT].split("\n", LINE_COUNT_LIMIT)[:LINE_COUNT_LIMIT])
         text += "\n\n… " + QCoreApplication.translate("markdown", "The rest is shown in the step pane, under Output.")
-    reader = parser()
+    markdown = parser()
     tokens: list[Token] = []
     env: dict[str, Any] = {}
     source = cut_lines(visible(text).replace("\0", "\ufffd"))
-    reader.block.parse(source, reader, env, tokens)
+    markdown.block.parse(source, markdown, env, tokens)
     blocks: list[_Block] = []
-    until = perf_counter() + INLINE_BUDGET_S
+    deadline = perf_counter() + INLINE_BUDGET_S
     for token in tokens:
         if token.level == 0 and token.nesting >= 0:
             blocks.append(_Block(token.map[0] if token.map else 0))
         if token.type == "inline":
             token.children = []
-            if len(token.content) <= INLINE_LIMIT and perf_counter() < until:
-                reader.inline.parse(token.content, reader, env, token.children)
+            if len(token.content) <= INLINE_LIMIT and perf_counter() < deadline:
+                markdown.inline.parse(token.content, markdown, env, token.children)
         blocks[-1].tokens.append(token)
     mark_task_items(tokens)
     return blocks
@@ -206,10 +210,10 @@ def _blocks(text: str) -> list[_Block]:
 
 def _offset(text: str, line: int) -> int:
     """Return the offset at which a line begins."""
-    at = 0
+    offset = 0
     for _ in range(line):
-        at = text.index("\n", at) + 1
-    return at
+        offset = text.index("\n", offset) + 1
+    return offset
 
 
 def visible_entities(text: str) -> str:
@@ -220,18 +224,18 @@ def visible_entities(text: str) -> str:
 class _Writer:
     """Removes everything after a start position of a document, then appends tokens."""
 
-    def __init__(self, document: QTextDocument, ink: DocumentFormats, place: _Position) -> None:
-        self._ink = ink
-        self._fresh = place.fresh
+    def __init__(self, document: QTextDocument, formats: DocumentFormats, start: _Position) -> None:
+        self._formats = formats
+        self._fresh = start.fresh
         self._cursor = QTextCursor(document)
-        self._cursor.setPosition(place.position)
+        self._cursor.setPosition(start.position)
         self._cursor.movePosition(QTextCursor.MoveOperation.End, QTextCursor.MoveMode.KeepAnchor)
         self._cursor.removeSelectedText()
         self._lists: list[_OpenList] = []
         self._quotes = 0
         self._heading = 0
 
-    def place(self) -> _Position:
+    def position(self) -> _Position:
         return _Position(self._cursor.position(), self._fresh)
 
     def write(self, block: _Block) -> None:
@@ -268,62 +272,70 @@ class _Writer:
         self._cursor.endEditBlock()
 
     def _paragraph(self, *, heading: int = 0, tight: bool = False) -> None:
-        pending_list = self._lists[-1] if self._lists and self._lists[-1].waits else None
-        boxed = pending_list is not None and pending_list.boxed
-        in_item = bool(self._lists) and (pending_list is None or boxed)
-        depth, quotes = len(self._lists), self._quotes
-        made = self._ink.block(heading=heading, depth=depth, in_item=in_item, tight=tight, quotes=quotes, boxed=boxed)
-        plain = self._ink.plain
+        pending_list = self._lists[-1] if self._lists and self._lists[-1].item_pending else None
+        task_item = pending_list is not None and pending_list.task_item
+        in_item = bool(self._lists) and (pending_list is None or task_item)
+        depth = len(self._lists)
+        block_format = self._formats.block_format(
+            heading=heading, depth=depth, in_item=in_item, tight=tight, quotes=self._quotes, checkbox=task_item
+        )
+        plain = self._formats.plain
         if self._fresh:
-            self._cursor.setBlockFormat(made)
+            self._cursor.setBlockFormat(block_format)
             self._cursor.setBlockCharFormat(plain)
         else:
-            self._cursor.insertBlock(made, plain)
+            self._cursor.insertBlock(block_format, plain)
         self._fresh = False
         self._heading = heading
-        if pending_list and not boxed:
-            pending_list.join(self._cursor, self._ink, depth)
+        if pending_list and not task_item:
+            pending_list.join(self._cursor, self._formats, depth)
         elif (enclosing := self._cursor.currentList()) is not None:
             enclosing.remove(self._cursor.block())
-            self._cursor.setBlockFormat(made)
+            self._cursor.setBlockFormat(block_format)
         if pending_list:
-            pending_list.waits = False
+            pending_list.item_pending = False
 
     def _item(self, first: str, *, task: bool) -> None:
-        self._lists[-1].waits, self._lists[-1].boxed = True, task and not self._lists[-1].ordered
+        self._lists[-1].item_pending, self._lists[-1].task_item = True, task and not self._lists[-1].ordered
         if first not in {"paragraph_open", "heading_open"}:
             self._paragraph(tight=True)
 
     def _inline(self, token: "Token") -> None:
-        ink, heading = self._ink, self._heading
-        base = ink.heading(heading) if heading else ink.quoted if self._quotes else ink.plain
+        formats = self._formats
+        if self._heading:
+            base = formats.heading_format(self._heading)
+        else:
+            base = formats.quoted if self._quotes else formats.plain
         if not token.children:
-            shown = token.content[:PARAGRAPH_LIMIT] + (" …" if len(token.content) > PARAGRAPH_LIMIT else "")
-            self._cursor.insertText(shown.replace("\n", "\u2028"), base)
+            text = token.content[:PARAGRAPH_LIMIT]
+            if len(token.content) > PARAGRAPH_LIMIT:
+                text += " …"
+            self._cursor.insertText(text.replace("\n", "\u2028"), base)
             return
         marks: list[str] = []
         address = refused = ""
         for child in token.children:
             match child.type:
                 case "text" | "text_special":
-                    self._cursor.insertText(visible_entities(child.content), ink.marked(base, marks, address))
+                    self._cursor.insertText(
+                        visible_entities(child.content), formats.inline_format(base, marks, address)
+                    )
                 case "softbreak":
-                    self._cursor.insertText(" ", ink.marked(base, marks, address))
+                    self._cursor.insertText(" ", formats.inline_format(base, marks, address))
                 case "hardbreak":
                     self._cursor.insertText("\u2028", base)
                 case "code_inline":
-                    self._cursor.insertText(child.content, ink.marked(base, [*marks, "code"], address))
+                    self._cursor.insertText(child.content, formats.inline_format(base, [*marks, "code"], address))
                 case "image":
-                    self._cursor.insertText(
-                        f"[{visible_entities(child.content) or 'image'}]", ink.marked(base, ["image"], "")
-                    )
+                    description = visible_entities(child.content) or "image"
+                    self._cursor.insertText(f"[{description}]", formats.inline_format(base, ["image"], ""))
                 case "link_open":
                     href = str(child.attrGet("href") or "")
                     address = href if href.lower().startswith(SCHEMES) else ""
                     refused = "" if address else href
                 case "link_close":
                     if refused:
-                        self._cursor.insertText(f" ({refused})", ink.quoted)
+                        self._cursor.insertText(f" ({refused})", formats.quoted)
                     address = refused = ""
                 case _ if child.nesting == 1:
                     marks.append(child.tag)
@@ -333,73 +345,73 @@ class _Writer:
     def _code(self, content: str) -> None:
         if self._fresh:
             # Makes the empty paragraph that Qt keeps before a frame invisible.
-            self._cursor.setBlockFormat(self._ink.gap)
-            self._cursor.setBlockCharFormat(self._ink.nothing)
-        self._cursor.insertFrame(self._ink.code_frame(len(self._lists) + self._quotes))
-        self._cursor.setBlockFormat(self._ink.code_line)
-        self._cursor.setBlockCharFormat(self._ink.code)
-        self._cursor.insertText(content.rstrip("\n"), self._ink.code)
-        self._leave()
+            self._cursor.setBlockFormat(self._formats.gap)
+            self._cursor.setBlockCharFormat(self._formats.invisible)
+        self._cursor.insertFrame(self._formats.code_frame_format(len(self._lists) + self._quotes))
+        self._cursor.setBlockFormat(self._formats.code_line)
+        self._cursor.setBlockCharFormat(self._formats.code)
+        self._cursor.insertText(content.rstrip("\n"), self._formats.code)
+        self._move_to_end()
 
     def _rule(self) -> None:
         self._paragraph()
-        self._cursor.setBlockFormat(self._ink.rule)
-        self._cursor.insertText("\u00a0", self._ink.nothing)
+        self._cursor.setBlockFormat(self._formats.rule)
+        self._cursor.insertText("\u00a0", self._formats.invisible)
 
     def _table(self, tokens: "list[Token]", index: int) -> int:
         """Write the table that opens at token `index`; return the index of its closing token."""
-        close = next(at for at in range(index, len(tokens)) if tokens[at].type == "table_close")
+        close = next(n for n in range(index, len(tokens)) if tokens[n].type == "table_close")
         rows = sum(token.type == "tr_open" for token in tokens[index:close])
         columns = sum(token.type == "th_open" for token in tokens[index:close])
-        shown = max(2, CELL_LIMIT // max(1, columns))
         if columns > CELL_LIMIT // 2:
             return close
+        visible_rows = max(2, CELL_LIMIT // max(1, columns))
         if self._fresh:
-            self._cursor.setBlockFormat(self._ink.gap)
-            self._cursor.setBlockCharFormat(self._ink.nothing)
-        made = self._cursor.insertTable(min(rows, shown), columns, self._ink.table)
+            self._cursor.setBlockFormat(self._formats.gap)
+            self._cursor.setBlockCharFormat(self._formats.invisible)
+        table = self._cursor.insertTable(min(rows, visible_rows), columns, self._formats.table)
         row, column, head, style = -1, 0, False, ""
         for token in tokens[index:close]:
             if token.type == "tr_open":
                 row, column = row + 1, 0
             elif token.type in {"th_open", "td_open"}:
                 head, style = token.type == "th_open", str(token.attrGet("style") or "")
-            elif token.type == "inline" and row < shown and column < columns:
-                self._cursor = made.cellAt(row, column).firstCursorPosition()
-                self._cursor.setBlockFormat(self._ink.cell(style))
+            elif token.type == "inline" and row < visible_rows and column < columns:
+                self._cursor = table.cellAt(row, column).firstCursorPosition()
+                self._cursor.setBlockFormat(self._formats.cell_format(style))
                 self._heading = 4 if head else 0
                 self._inline(token)
                 column += 1
         self._heading = 0
-        self._leave()
-        if rows > shown:
+        self._move_to_end()
+        if rows > visible_rows:
             self._paragraph()
-            more = QCoreApplication.translate("markdown", "… {} more rows").format(rows - shown)
-            self._cursor.insertText(more, self._ink.quoted)
+            more = QCoreApplication.translate("markdown", "… {} more rows").format(rows - visible_rows)
+            self._cursor.insertText(more, self._formats.quoted)
         return close
 
-    def _leave(self) -> None:
+    def _move_to_end(self) -> None:
         """Move the cursor behind a frame or table, into the empty paragraph that Qt keeps there."""
         self._cursor.movePosition(QTextCursor.MoveOperation.End)
-        self._cursor.setBlockFormat(self._ink.gap)
-        self._cursor.setBlockCharFormat(self._ink.nothing)
+        self._cursor.setBlockFormat(self._formats.gap)
+        self._cursor.setBlockCharFormat(self._formats.invisible)
         self._fresh = True
 
 
 @dataclass(slots=True)
 class _OpenList:
-    """A list being written; `waits` means that the current item has no paragraph yet."""
+    """A list being written; `item_pending` means that the current item has no paragraph yet."""
 
     ordered: bool
     start: int
-    waits: bool = False
-    boxed: bool = False
-    made: Any = None
+    item_pending: bool = False
+    task_item: bool = False
+    text_list: Any = None
 
-    def join(self, cursor: QTextCursor, ink: DocumentFormats, depth: int) -> None:
-        if self.made is None:
-            self.made = cursor.createList(ink.list(self.ordered, self.start, depth))
+    def join(self, cursor: QTextCursor, formats: DocumentFormats, depth: int) -> None:
+        if self.text_list is None:
+            self.text_list = cursor.createList(formats.list_format(self.ordered, self.start, depth))
         else:
-            self.made.add(cursor.block())
+            self.text_list.add(cursor.block())
         if not self.ordered:
-            cursor.setBlockCharFormat(ink.marker)
+            cursor.setBlockCharFormat(formats.marker)

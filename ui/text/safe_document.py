@@ -10,6 +10,6 @@ class SafeDocument(QTextDocument):
     """A document that returns an empty image for every resource. If it returned None, Qt would open local files."""
 
     def loadResource(self, type: int, name: QUrl | str) -> Any:
-        nothing = QImage(1, 1, QImage.Format.Format_ARGB32)
-        nothing.fill(QColor(0, 0, 0, 0))
-        return nothing
+        transparent = QImage(1, 1, QImage.Format.Format_ARGB32)
+        transparent.fill(QColor(0, 0, 0, 0))
+        return transparent

@@ -14,17 +14,18 @@ _TASK: Final = re.compile(r"\[([ xX])\][ \t]")
 
 def mark_task_items(tokens: "Sequence[Token]") -> None:
     """Put a check box character into the text of each task item and set `task` in the meta of its opening token."""
-    for item, paragraph, words in zip(tokens, tokens[1:], tokens[2:], strict=False):
-        if item.type == "list_item_open" and paragraph.type == "paragraph_open" and _draw_box(words):
+    for item, paragraph, inline in zip(tokens, tokens[1:], tokens[2:], strict=False):
+        if item.type == "list_item_open" and paragraph.type == "paragraph_open" and _add_checkbox(inline):
             item.meta["task"] = True
 
 
-def _draw_box(words: "Token") -> bool:
-    found = _TASK.match(words.content)
-    first = words.children[0] if words.children else words
-    if not found or not first.content.startswith(found[0]):  # `[x]` is part of a link
+def _add_checkbox(inline: "Token") -> bool:
+    """Replace `[ ]` or `[x]` at the start of the text by a check box; return whether there was one."""
+    match = _TASK.match(inline.content)
+    first = inline.children[0] if inline.children else inline
+    if not match or not first.content.startswith(match[0]):  # `[x]` is part of a link
         return False
-    box = OPEN if found[1] == " " else DONE
-    for token in {id(words): words, id(first): first}.values():
-        token.content = box + token.content[found.end() :].lstrip()
+    box = OPEN if match[1] == " " else DONE
+    for token in {id(inline): inline, id(first): first}.values():
+        token.content = box + token.content[match.end() :].lstrip()
     return True

@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QFrame, QTextBrowser, QTextEdit, QToolButton, QWid
 from ui.style.icons import icon
 from ui.style.theme import Look, blend
 from ui.text.code_blocks import code_frames, code_text, draw_code_frames
-from ui.text.document_formats import BOX_PADDING
+from ui.text.document_formats import CODE_PADDING
 from ui.text.markdown import MarkdownStream
 from ui.text.safe_document import SafeDocument
 
@@ -70,7 +70,7 @@ class ReplyText(QTextBrowser):
         changed = self._flow.write(text)
         layout.blockSignals(blocked)
         top = layout.blockBoundingRect(self.document().findBlock(changed)).top() if changed else 0.0
-        above = max(0, round(top) - BOX_PADDING)
+        above = max(0, round(top) - CODE_PADDING)
         self.viewport().update(0, above, self.viewport().width(), self.viewport().height() - above)
 
     @property

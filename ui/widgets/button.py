@@ -98,47 +98,47 @@ class Button(QPushButton):
                 option.state &= ~QStyle.StateFlag.State_HasFocus
             self.style().drawControl(QStyle.ControlElement.CE_PushButton, option, painter, self)
             if self._tone == "primary" and option.state & QStyle.StateFlag.State_HasFocus:
-                draw_frame(painter, self.rect().adjusted(2, 2, -2, -2), 4, None, self._ink())
+                draw_frame(painter, self.rect().adjusted(2, 2, -2, -2), 4, None, self._text_color())
             painter.setRenderHint(QPainter.RenderHint.Antialiasing)
             self._paint_content(painter)
 
     def _paint_content(self, painter: QPainter) -> None:
-        look, ink = self._look, self._ink()
+        look, color = self._look, self._text_color()
         content = self._content_width(hint=self._shows_hint())
         left, over = max(0.0, (self.width() - content) / 2), max(0.0, content - self.width())
         middle = self.height() / 2
         if self._icon:
             size = look.size(ICON)
-            drawn = pixmap(self._icon, ink, size, self.devicePixelRatioF())
+            drawn = pixmap(self._icon, color, size, self.devicePixelRatioF())
             painter.drawPixmap(QPointF(round(left), round(middle - size / 2)), drawn)
             left += size + (GAP if self.text() and not self._short else 0)
         if self.text() and not self._short:
             metrics = QFontMetrics(look.fonts.strong)
             width = metrics.horizontalAdvance(self.text()) - over
-            shown = metrics.elidedText(self.text(), Qt.TextElideMode.ElideRight, int(width) + 1)
+            text = metrics.elidedText(self.text(), Qt.TextElideMode.ElideRight, int(width) + 1)
             painter.setFont(look.fonts.strong)
-            painter.setPen(ink)
+            painter.setPen(color)
             rect = QRectF(left, 0, width + 1, self.height())
-            painter.drawText(rect, Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft, shown)
+            painter.drawText(rect, Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft, text)
             left += width + GAP
         if self._shows_hint():
-            self._paint_hint(painter, left, middle, ink)
+            self._paint_hint(painter, left, middle, color)
         if self._opens:
             size = look.size(ARROW)
-            drawn = pixmap("chevron-down", ink, size, self.devicePixelRatioF())
+            drawn = pixmap("chevron-down", color, size, self.devicePixelRatioF())
             painter.drawPixmap(QPointF(round(left), round(middle - size / 2)), drawn)
 
-    def _paint_hint(self, painter: QPainter, left: float, middle: float, ink: QColor) -> None:
+    def _paint_hint(self, painter: QPainter, left: float, middle: float, color: QColor) -> None:
         font = self._look.fonts.caption
         metrics = QFontMetrics(font)
         height = metrics.height() + 3
         chip = QRectF(
             round(left) + 0.5, round(middle - height / 2) + 0.5, metrics.horizontalAdvance(self._hint) + 10, height
         )
-        painter.setPen(QPen(blend(ink, self._fill(), 0.35), 1))
+        painter.setPen(QPen(blend(color, self._fill(), 0.35), 1))
         painter.drawRoundedRect(chip, 4, 4)
         painter.setFont(font)
-        painter.setPen(ink)
+        painter.setPen(color)
         painter.drawText(chip, Qt.AlignmentFlag.AlignCenter, self._hint)
 
     def _shows_hint(self) -> bool:
@@ -158,7 +158,7 @@ class Button(QPushButton):
             parts.append(self._look.size(ARROW))
         return sum(parts) + GAP * (len(parts) - 1)
 
-    def _ink(self) -> QColor:
+    def _text_color(self) -> QColor:
         theme = self._look.theme
         if not self.isEnabled():
             return theme.third

@@ -36,8 +36,8 @@ class CheckBox(QCheckBox):
             painter.setBrush(theme.accent if on else theme.background)
             painter.drawRoundedRect(QRectF(box).adjusted(0.5, 0.5, -0.5, -0.5), 3, 3)
             if self.isChecked():
-                ink = theme.on_accent if on else theme.third
-                painter.drawPixmap(box.topLeft(), pixmap("check", ink, box.width(), self.devicePixelRatioF()))
+                color = theme.on_accent if on else theme.third
+                painter.drawPixmap(box.topLeft(), pixmap("check", color, box.width(), self.devicePixelRatioF()))
             if focused:
                 draw_frame(painter, text_rect.adjusted(-4, 0, 0, 0), 4, None, theme.accent)
             option.rect = text_rect

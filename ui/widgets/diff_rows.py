@@ -61,12 +61,12 @@ class DiffTableModel(QAbstractTableModel):
 
     def hunk_positions(self) -> list[int]:
         """Return the position at which each hunk starts."""
-        found: dict[int, int] = {}
+        positions: dict[int, int] = {}
         for position in range(len(self._pairs)):
             row = self.row(position) or self.row(position, 1)
             if row and row.hunk >= 0:
-                found.setdefault(row.hunk, position)
-        return list(found.values())
+                positions.setdefault(row.hunk, position)
+        return list(positions.values())
 
     def longest_line(self) -> int:
         """Return the number of characters of the longest line, at most `LINE_LIMIT`."""
@@ -100,15 +100,15 @@ def unchanged_lines_text(lines: int) -> str:
 
 def _paired(rows: list[DiffRow]) -> list[tuple[DiffRow | None, DiffRow | None]]:
     """Pair the lines for the side-by-side view: removed lines next to the lines that replace them."""
-    found: list[tuple[DiffRow | None, DiffRow | None]] = []
+    pairs: list[tuple[DiffRow | None, DiffRow | None]] = []
     removed: list[DiffRow] = []
     added: list[DiffRow] = []
 
     def flush() -> None:
         for position in range(max(len(removed), len(added))):
-            one = removed[position] if position < len(removed) else None
-            other = added[position] if position < len(added) else None
-            found.append((one, other))
+            left = removed[position] if position < len(removed) else None
+            right = added[position] if position < len(added) else None
+            pairs.append((left, right))
         removed.clear()
         added.clear()
 
@@ -121,9 +121,9 @@ def _paired(rows: list[DiffRow]) -> list[tuple[DiffRow | None, DiffRow | None]]:
             added.append(row)
         else:
             flush()
-            found.append((row, row))
+            pairs.append((row, row))
     flush()
-    return found
+    return pairs
 
 
 class DiffLineDelegate(QStyledItemDelegate):
@@ -163,9 +163,9 @@ class DiffLineDelegate(QStyledItemDelegate):
         draw_right_aligned(
             painter, QRect(box.x(), box.y(), self._number() - 8, box.height()), str(number), fonts.mono, theme.third
         )
-        ink: QColor = tints.get(row.sign, theme.third)
+        color: QColor = tints.get(row.sign, theme.third)
         sign = QRect(box.x() + self._number() + 2, box.y(), SIGN_WIDTH, box.height())
-        draw_line(painter, sign, SIGNS.get(row.sign, ""), fonts.mono, ink)
+        draw_line(painter, sign, SIGNS.get(row.sign, ""), fonts.mono, color)
         text = visible(row.text.rstrip("\r\n")[:LINE_LIMIT]).expandtabs(4)
         line = box.adjusted(self._number() + SIGN_WIDTH, 0, 0, 0)
         painter.setPen(theme.text)

@@ -63,14 +63,14 @@ class DiffView(QTableView):
 
     def go_to_hunk(self, by: int) -> None:
         """Select the next hunk (`by` > 0) or the previous one."""
-        heads = self._rows.hunk_positions()
-        if not heads:
+        positions = self._rows.hunk_positions()
+        if not positions:
             return
         index = self.currentIndex()
-        here = index.row() if index.isValid() else -1
-        later = [position for position in heads if position > here]
-        earlier = [position for position in heads if position < here]
-        position = (later[0] if later else heads[-1]) if by > 0 else (earlier[-1] if earlier else heads[0])
+        current_row = index.row() if index.isValid() else -1
+        later = [position for position in positions if position > current_row]
+        earlier = [position for position in positions if position < current_row]
+        position = (later[0] if later else positions[-1]) if by > 0 else (earlier[-1] if earlier else positions[0])
         self.selectRow(position)
         self.setCurrentIndex(self._rows.index(position, 0))
         self.scrollTo(self._rows.index(position, 0), QAbstractItemView.ScrollHint.PositionAtTop)

@@ -26,7 +26,7 @@ class DropDown(QComboBox):
     def paintEvent(self, event: QPaintEvent) -> None:
         group = QPalette.ColorGroup.Active if self.isEnabled() else QPalette.ColorGroup.Disabled
         roles, palette = QPalette.ColorRole, self.palette()
-        ink = palette.color(group, roles.ButtonText)
+        color = palette.color(group, roles.ButtonText)
         edge = palette.color(roles.Link if self.hasFocus() else roles.Dark)
         with QPainter(self) as painter:
             draw_frame(painter, self.rect(), 6, palette.color(roles.Button), edge)
@@ -34,5 +34,5 @@ class DropDown(QComboBox):
             left = self.width() - PADDING - ARROW_SIZE
             painter.drawPixmap(left, (self.height() - ARROW_SIZE) // 2, arrow)
             draw_line(
-                painter, QRect(PADDING, 0, left - 2 * PADDING, self.height()), self.currentText(), self.font(), ink
+                painter, QRect(PADDING, 0, left - 2 * PADDING, self.height()), self.currentText(), self.font(), color
             )

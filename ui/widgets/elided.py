@@ -38,6 +38,6 @@ class ElidedLabel(QLabel):
         return QSize(24, QFontMetrics(self.font()).height())
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        ink = self.palette().color(self.foregroundRole())
+        color = self.palette().color(self.foregroundRole())
         with QPainter(self) as painter:
-            draw_line(painter, self.contentsRect(), self._line, self.font(), ink)
+            draw_line(painter, self.contentsRect(), self._line, self.font(), color)

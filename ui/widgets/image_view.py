@@ -39,10 +39,10 @@ def decode_image(body: bytes) -> tuple[QImage, QSize]:
     reader = _reader(buffer)
     if reader is None:
         return QImage(), QSize()
-    whole = reader.size()
-    if max(whole.width(), whole.height()) > MAX_SIDE:
-        reader.setScaledSize(whole.scaled(MAX_SIDE, MAX_SIDE, Qt.AspectRatioMode.KeepAspectRatio))
-    return reader.read(), whole
+    original_size = reader.size()
+    if max(original_size.width(), original_size.height()) > MAX_SIDE:
+        reader.setScaledSize(original_size.scaled(MAX_SIDE, MAX_SIDE, Qt.AspectRatioMode.KeepAspectRatio))
+    return reader.read(), original_size
 
 
 def _reader(buffer: QBuffer) -> QImageReader | None:
@@ -62,8 +62,8 @@ class ImageView(QWidget):
     def __init__(self, look: Look, body: bytes, name: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._look = look
-        self._image, whole = decode_image(body)
-        measured = f"{whole.width()} × {whole.height()} · " if self.is_valid() else ""
+        self._image, original_size = decode_image(body)
+        measured = f"{original_size.width()} × {original_size.height()} · " if self.is_valid() else ""
         self._line = f"{name} · {measured}{size(len(body))}" if name else f"{measured}{size(len(body))}"
         self.setObjectName("picture")
         self.setAccessibleName(self._line)
@@ -124,16 +124,16 @@ class ImageListView(QScrollArea):
 
     def show_images(self, bodies: list[tuple[str, bytes]]) -> None:
         self._bodies = bodies
-        inside = QWidget()
-        column = QVBoxLayout(inside)
+        content = QWidget()
+        column = QVBoxLayout(content)
         column.setContentsMargins(20, 16, 20, 16)
         column.setSpacing(8)
         for name, body in bodies:
             column.addWidget(label(name, self._look.fonts.label, "second"))
             column.addWidget(ImageView(self._look, body, ""))
         column.addStretch(1)
-        self.setWidget(inside)
-        inside.setAutoFillBackground(False)
+        self.setWidget(content)
+        content.setAutoFillBackground(False)
 
     def restyle(self, look: Look) -> None:
         self._look = look

@@ -12,20 +12,20 @@ ENTER_KEYS: Final = frozenset({Qt.Key.Key_Return, Qt.Key.Key_Enter})
 
 def label(text: str, font: QFont, tone: str = "", *, name: str = "", wrap: bool = False) -> QLabel:
     """Return a label that shows its text literally, never as markup."""
-    made = QLabel()
-    made.setTextFormat(Qt.TextFormat.PlainText)
-    made.setFont(font)
-    made.setText(allow_breaks(text) if wrap else text)
-    made.setWordWrap(wrap)
+    widget = QLabel()
+    widget.setTextFormat(Qt.TextFormat.PlainText)
+    widget.setFont(font)
+    widget.setText(allow_breaks(text) if wrap else text)
+    widget.setWordWrap(wrap)
     if tone:
-        made.setProperty("tone", tone)
+        widget.setProperty("tone", tone)
     if name:
-        made.setObjectName(name)
+        widget.setObjectName(name)
     if wrap:
         policy = QSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
         policy.setHeightForWidth(True)
-        made.setSizePolicy(policy)
-    return made
+        widget.setSizePolicy(policy)
+    return widget
 
 
 def allow_breaks(text: str) -> str:
@@ -35,15 +35,15 @@ def allow_breaks(text: str) -> str:
 
 def styled_frame(kind: str, parent: QWidget | None = None) -> QFrame:
     """Return a frame styled by the style sheet; `kind` is panel, card, well, field, input or line."""
-    made = QFrame(parent)
-    made.setProperty("surface", kind)
-    return made
+    frame = QFrame(parent)
+    frame.setProperty("surface", kind)
+    return frame
 
 
 def hairline() -> QFrame:
-    made = styled_frame("line")
-    made.setFixedHeight(1)
-    return made
+    frame = styled_frame("line")
+    frame.setFixedHeight(1)
+    return frame
 
 
 class TextField(QPlainTextEdit):
@@ -81,12 +81,12 @@ class TextField(QPlainTextEdit):
 
     def fit_height(self) -> None:
         """Set the height to that of the text, up to `max_lines` lines; scroll beyond that."""
-        needed = round(self.document().size().height())
-        shown = max(self._min_lines, min(needed, self._lines))
-        over = needed > self._lines
-        policy = Qt.ScrollBarPolicy.ScrollBarAsNeeded if over else Qt.ScrollBarPolicy.ScrollBarAlwaysOff
+        text_lines = round(self.document().size().height())
+        visible_lines = max(self._min_lines, min(text_lines, self._lines))
+        overflows = text_lines > self._lines
+        policy = Qt.ScrollBarPolicy.ScrollBarAsNeeded if overflows else Qt.ScrollBarPolicy.ScrollBarAlwaysOff
         self.setVerticalScrollBarPolicy(policy)
-        self.setFixedHeight(self.fontMetrics().lineSpacing() * shown + 2)
+        self.setFixedHeight(self.fontMetrics().lineSpacing() * visible_lines + 2)
 
     def sizeHint(self) -> QSize:
         return QSize(240, self.height())

@@ -22,9 +22,9 @@ class NumberField(QDoubleSpinBox):
 
     def textFromValue(self, value: float) -> str:
         """Format without trailing zeros: 300, not 300.00."""
-        whole = super().textFromValue(value)
+        text = super().textFromValue(value)
         point = self.locale().decimalPoint()
-        return whole.rstrip("0").rstrip(point) if point in whole else whole
+        return text.rstrip("0").rstrip(point) if point in text else text
 
     def paintEvent(self, event: QPaintEvent) -> None:
         palette, roles = self.palette(), QPalette.ColorRole

@@ -12,26 +12,26 @@ LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
 RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
 
 
-def draw_line(painter: QPainter, rect: QRect, text: str, font: QFont, ink: QColor) -> int:
+def draw_line(painter: QPainter, rect: QRect, text: str, font: QFont, color: QColor) -> int:
     """Paint one line of text, elided to fit; return its width.
 
     Untrusted text is safe here and in the functions below: control and bidirectional characters are made visible.
     """
     metrics = QFontMetrics(font)
-    shown = metrics.elidedText(visible(text), Qt.TextElideMode.ElideRight, rect.width())
+    elided = metrics.elidedText(visible(text), Qt.TextElideMode.ElideRight, rect.width())
     painter.setFont(font)
-    painter.setPen(ink)
-    painter.drawText(rect, LEFT | Qt.TextFlag.TextSingleLine, shown)
-    return metrics.horizontalAdvance(shown)
+    painter.setPen(color)
+    painter.drawText(rect, LEFT | Qt.TextFlag.TextSingleLine, elided)
+    return metrics.horizontalAdvance(elided)
 
 
-def draw_right_aligned(painter: QPainter, rect: QRect, text: str, font: QFont, ink: QColor) -> int:
+def draw_right_aligned(painter: QPainter, rect: QRect, text: str, font: QFont, color: QColor) -> int:
     """Paint right-aligned text that is never elided, such as a time or a cost; return its width."""
-    shown = visible(text)
+    visible_text = visible(text)
     painter.setFont(font)
-    painter.setPen(ink)
-    painter.drawText(rect, RIGHT | Qt.TextFlag.TextSingleLine, shown)
-    return QFontMetrics(font).horizontalAdvance(shown)
+    painter.setPen(color)
+    painter.drawText(rect, RIGHT | Qt.TextFlag.TextSingleLine, visible_text)
+    return QFontMetrics(font).horizontalAdvance(visible_text)
 
 
 def draw_frame(painter: QPainter, rect: QRect, radius: float, fill: QColor | None, edge: QColor | None) -> None:
@@ -55,9 +55,9 @@ def wrapped_height(text: str, font: QFont, width: int) -> int:
     return ceil(_block(text, font, width).boundingRect().height())
 
 
-def draw_wrapped(painter: QPainter, rect: QRect, text: str, font: QFont, ink: QColor) -> None:
+def draw_wrapped(painter: QPainter, rect: QRect, text: str, font: QFont, color: QColor) -> None:
     """Paint wrapped text; words longer than a line are broken."""
-    painter.setPen(ink)
+    painter.setPen(color)
     _block(text, font, rect.width()).draw(painter, QPointF(rect.topLeft()))
 
 
@@ -80,9 +80,9 @@ def chip_width(text: str, font: QFont) -> int:
     return QFontMetrics(font).horizontalAdvance(visible(text)) + 12
 
 
-def draw_chip(painter: QPainter, rect: QRect, text: str, font: QFont, ink: QColor, edge: QColor) -> None:
+def draw_chip(painter: QPainter, rect: QRect, text: str, font: QFont, color: QColor, edge: QColor) -> None:
     """Paint text in a thin frame, such as a badge, a number or a key."""
     draw_frame(painter, rect, 4, None, edge)
     painter.setFont(font)
-    painter.setPen(ink)
+    painter.setPen(color)
     painter.drawText(rect, Qt.AlignmentFlag.AlignCenter | Qt.TextFlag.TextSingleLine, visible(text))

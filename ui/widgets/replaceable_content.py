@@ -22,5 +22,5 @@ class ReplaceableContent(QWidget):
         self._shown.deleteLater()
         self._shown = content
         content.show()
-        if focused and (again := content.findChild(QWidget, focused)):
-            again.setFocus(Qt.FocusReason.OtherFocusReason)
+        if focused and (same_field := content.findChild(QWidget, focused)):
+            same_field.setFocus(Qt.FocusReason.OtherFocusReason)

@@ -41,10 +41,10 @@ class RerunWithout(NamedTuple):
 
     def confirm(self, item: str, uses: Iterable[RunReference], look: Look, over: QWidget) -> None:
         """Ask whether to repeat the newest of these runs without `item`; a run costs tokens and changes files."""
-        found = next(((row, use.run) for use in uses if (row := self.reader.session(use.session))), None)
-        if found is None:
+        newest = next(((row, use.run) for use in uses if (row := self.reader.session(use.session))), None)
+        if newest is None:
             return
-        row, run = found
+        row, run = newest
         title = visible(row.title)
         text = _tr("“{}” runs again in {} without this item, with the current files. Then both runs are compared.")
         text = text.format(title if len(title) <= TITLE else f"{title[: TITLE - 1]}…", visible(row.folder))

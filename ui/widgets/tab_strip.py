@@ -61,9 +61,9 @@ class FigureTabBar(QTabBar):
             for index in range(self.count()):
                 box = self.tabRect(index)
                 chosen = index == self.currentIndex()
-                ink = theme.text if chosen or (self.underMouse() and box.contains(under)) else theme.second
+                color = theme.text if chosen or (self.underMouse() and box.contains(under)) else theme.second
                 text_width = draw_line(
-                    painter, box.adjusted(self._padding, 0, 0, -2), self.tabText(index), fonts.strong, ink
+                    painter, box.adjusted(self._padding, 0, 0, -2), self.tabText(index), fonts.strong, color
                 )
                 if chosen:
                     painter.fillRect(box.x(), box.bottom() - 1, box.width(), 2, theme.accent)
@@ -77,12 +77,12 @@ class FigureTabBar(QTabBar):
     def _paint_figures(self, painter: QPainter, box: QRect, x: int, figures: list[TabFigure], width: int) -> None:
         theme, font = self.look.theme, self.look.fonts.caption
         metrics = QFontMetrics(font)
-        tall = metrics.height() + 4
-        frame = QRect(x, box.y() + (box.height() - 2 - tall) // 2, width, tall)
+        height = metrics.height() + 4
+        frame = QRect(x, box.y() + (box.height() - 2 - height) // 2, width, height)
         draw_frame(painter, frame, 4, theme.raised, theme.strong_line)
         x += 6
         for text, token in figures:
-            x += draw_line(painter, QRect(x, frame.y(), width, tall), text, font, theme.color(token)) + 4
+            x += draw_line(painter, QRect(x, frame.y(), width, height), text, font, theme.color(token)) + 4
 
 
 class TabStrip(QWidget):
