@@ -28,7 +28,7 @@ async def _list(context: Invocation) -> None:
     reach, place = _scope(context) if typed.folder or typed.agent else ("", "")
     session = context.engine.session(typed.session).id if typed.session else ""
     found = await context.engine.memory.list_memories(
-        kind=typed.kind or None, status=standing, session=session, scope=reach, place=place, limit=typed.limit or -1
+        kind=typed.kind or None, status=standing, session=session, scope=reach, scope_id=place, limit=typed.limit or -1
     )
     _tell(context, found, "No memories. Add one: journeyman memory add 'The user likes short answers.'")
 
@@ -43,7 +43,9 @@ async def _add(context: Invocation) -> None:
     typed = context.args
     parts = {name: getattr(typed, name) for name in ("when", "do", "what", "why", "instead") if getattr(typed, name)}
     reach, place = _scope(context)
-    kept = await context.engine.memory.add(typed.text, typed.kind or "knowledge", scope=reach, place=place, parts=parts)
+    kept = await context.engine.memory.add(
+        typed.text, typed.kind or "knowledge", scope=reach, scope_id=place, parts=parts
+    )
     _tell_kept(context, kept)
 
 
@@ -91,7 +93,7 @@ async def _edit(context: Invocation) -> None:
     if not (typed.text or typed.kind or reach):
         raise Problem("There is nothing to change.", "", "Give a new TEXT, --kind, or a scope such as --folder.")
     edited = await context.engine.memory.edit(
-        typed.memory, typed.text or "", base=typed.base, kind=typed.kind or None, scope=reach, place=place
+        typed.memory, typed.text or "", base=typed.base, kind=typed.kind or None, scope=reach, scope_id=place
     )
     _say(context, "Changed", edited)
 
@@ -181,7 +183,7 @@ async def _export(context: Invocation) -> None:
 async def _import(context: Invocation) -> None:
     reach, place = _scope(context)
     for name in context.args.files:
-        found = await context.engine.memory.import_file(context.folder / name, scope=reach, place=place)
+        found = await context.engine.memory.import_file(context.folder / name, scope=reach, scope_id=place)
         new, waiting = sum(kept.did == "created" for kept in found.saved), len(found.proposed)
         asked = f" {plural(waiting, 'proposal')} to decide on: journeyman proposals." if waiting else ""
         context.out.write(f"{name}: {new} new, {len(found.saved) - new} already known.{asked}")

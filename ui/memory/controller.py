@@ -58,7 +58,7 @@ class MemoryController(ProposalController):
         text, kind, reach, place, parts = written
 
         async def add(engine: "Engine") -> AddedMemory:
-            kept = await engine.memory.add(text, kind, scope=reach, place=place, parts=parts)
+            kept = await engine.memory.add(text, kind, scope=reach, scope_id=place, parts=parts)
             return AddedMemory(kept.memory.id, 0 if kept.did == "created" else kept.memory.version, len(kept.conflicts))
 
         return await self._bridge.ask(add)
@@ -67,7 +67,9 @@ class MemoryController(ProposalController):
         """Edit a memory on top of version `base`, and return the number of the change."""
         text, kind, reach, place, parts = written
         edited = await self._bridge.ask(
-            lambda engine: engine.memory.edit(name, text, base=base, kind=kind, scope=reach, place=place, parts=parts)
+            lambda engine: engine.memory.edit(
+                name, text, base=base, kind=kind, scope=reach, scope_id=place, parts=parts
+            )
         )
         return edited.version
 

@@ -30,8 +30,8 @@ def parse_grants(allow: tuple[str, ...], run: str) -> RunGrants:
         name, colon, pattern = text.partition(":")
         tool = tool_named(name.strip())
         if tool is None:
-            what = f"There is no tool {name!r} to allow."
-            raise Problem(what, "", f"The tools are: {', '.join(sorted(TOOLS))}.")
+            message = f"There is no tool {name!r} to allow."
+            raise Problem(message, "", f"The tools are: {', '.join(sorted(TOOLS))}.")
         if not colon:
             tools.add(tool.name)
             continue
