@@ -16,8 +16,8 @@ from core.domain.permissions import (
 from core.domain.problems import Problem
 from core.domain.rules import PermissionRule
 from core.domain.text import Text
+from core.engine.policy.grants import rules_from_approval
 from core.engine.policy.imported_sessions import refuse_imported
-from core.engine.policy.policy import rules_from_approval
 from core.engine.state.unresolved_calls import UNFINISHED
 from core.store.journal import Journal
 from core.store.reader import Reader

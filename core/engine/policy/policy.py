@@ -21,7 +21,6 @@ from core.domain.permissions import (
     NeedsApproval,
     PermissionRequest,
     PolicyDecision,
-    RuleScope,
     SandboxLevel,
     canonical_json,
     fingerprint,
@@ -37,7 +36,6 @@ from core.domain.rules import (
     allows_part,
     applies,
     may_match,
-    new_rule,
     suggest_patterns,
 )
 from core.domain.sensitive_paths import is_hidden_from_commands, is_protected, is_secret, names_secret
@@ -481,35 +479,3 @@ def _default_reason(call: ProposedCall, mode: Mode, context: PolicyContext) -> s
         return "No saved rule allows this command, so it needs your approval."
     activity = {"read": "reading", "write": "changes to files", "network": "the network"}[call.access]
     return f"Mode {mode} requires approval for {activity}."
-
-
-def rules_from_approval(
-    request: PermissionRequest,
-    scope: RuleScope,
-    patterns: Sequence[str],
-    run: str,
-    new_id: Callable[[], str],
-    created_at: int,
-) -> list[PermissionRule]:
-    """Return the rules to save for an approval. Raise Problem for a pattern that the request did not offer."""
-    if scope == "once":
-        return []
-    if not request.reversible or not set(patterns) <= set(request.patterns) or not patterns:
-        raise Problem("This approval cannot be saved as a rule.", "The request does not offer it.", "Allow it once.")
-    scope_id = {"run": run, "folder": request.cwd, "always": ""}[scope]
-    subject = RULE_SUBJECTS[request.access]  # type: ignore[index]  # `access` is a key of RULE_SUBJECTS
-    session = request.id.removesuffix(f"-{request.call_id}-may")
-    return [
-        new_rule(
-            new_id(),
-            "allow",
-            request.tool,
-            subject,
-            pattern,
-            scope=scope,
-            scope_id=scope_id,
-            created_at=created_at,
-            session=session,
-        )
-        for pattern in patterns
-    ]
