@@ -28,7 +28,7 @@ async def _list(context: Invocation) -> None:
     scope, scope_id = _scope(context) if args.folder or args.agent else ("", "")
     session = context.engine.session(args.session).id if args.session else ""
     memories = await context.engine.memory.list_memories(
-        kind=args.kind or None, status=status, session=session, scope=scope, place=scope_id, limit=args.limit or -1
+        kind=args.kind or None, status=status, session=session, scope=scope, scope_id=scope_id, limit=args.limit or -1
     )
     _print_memories(context, memories, "No memories. Add one: journeyman memory add 'The user likes short answers.'")
 
@@ -44,7 +44,7 @@ async def _add(context: Invocation) -> None:
     parts = {name: getattr(args, name) for name in ("when", "do", "what", "why", "instead") if getattr(args, name)}
     scope, scope_id = _scope(context)
     memories, kind = context.engine.memory, args.kind
-    result = await memories.add(args.text, kind or "knowledge", scope=scope, place=scope_id, parts=parts)
+    result = await memories.add(args.text, kind or "knowledge", scope=scope, scope_id=scope_id, parts=parts)
     _print_saved(context, result)
 
 
@@ -96,7 +96,7 @@ async def _edit(context: Invocation) -> None:
     if not (args.text or args.kind or scope):
         raise Problem("There is nothing to change.", "", "Give a new TEXT, --kind, or a scope such as --folder.")
     edited = await context.engine.memory.edit(
-        args.memory, args.text or "", base=args.base, kind=args.kind or None, scope=scope, place=scope_id
+        args.memory, args.text or "", base=args.base, kind=args.kind or None, scope=scope, scope_id=scope_id
     )
     _print_change(context, "Changed", edited)
 
@@ -186,7 +186,7 @@ async def _export(context: Invocation) -> None:
 async def _import(context: Invocation) -> None:
     scope, scope_id = _scope(context)
     for name in context.args.files:
-        result = await context.engine.memory.import_file(context.folder / name, scope=scope, place=scope_id)
+        result = await context.engine.memory.import_file(context.folder / name, scope=scope, scope_id=scope_id)
         new, proposed = sum(saved.did == "created" for saved in result.saved), len(result.proposed)
         proposals_text = f" {plural(proposed, 'proposal')} to decide on: journeyman proposals." if proposed else ""
         context.out.write(f"{name}: {new} new, {len(result.saved) - new} already known.{proposals_text}")

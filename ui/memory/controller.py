@@ -58,7 +58,7 @@ class MemoryController(ProposalController):
         text, kind, scope, scope_id, parts = entered
 
         async def add(engine: "Engine") -> AddedMemory:
-            saved = await engine.memory.add(text, kind, scope=scope, place=scope_id, parts=parts)
+            saved = await engine.memory.add(text, kind, scope=scope, scope_id=scope_id, parts=parts)
             version = 0 if saved.did == "created" else saved.memory.version
             return AddedMemory(saved.memory.id, version, len(saved.conflicts))
 
@@ -69,7 +69,7 @@ class MemoryController(ProposalController):
         text, kind, scope, scope_id, parts = entered
         edited = await self._bridge.ask(
             lambda engine: engine.memory.edit(
-                name, text, base=base, kind=kind, scope=scope, place=scope_id, parts=parts
+                name, text, base=base, kind=kind, scope=scope, scope_id=scope_id, parts=parts
             )
         )
         return edited.version

@@ -190,25 +190,31 @@ class Engine(Maintenance, UserDecisions):
         return await probe_sandbox(self._opened.path.parent)
 
     async def start(
-        self, task: str, folder: Path, began: RunStarted, *why: SessionEvent, worktree: bool = False, name: str = ""
+        self, task: str, folder: Path, began: RunStarted, *origin: SessionEvent, worktree: bool = False, name: str = ""
     ) -> str:
         """Create a session, start its first run as described by `began`, and return the session's ID.
 
-        `why` are events that record what started the session, such as a schedule. With `worktree` the session works in
-        a new git worktree. `name` is the ID of the session; if empty, a new ID is generated.
+        `origin` are events that record what started the session, such as a schedule. With `worktree` the session works
+        in a new git worktree. `name` is the ID of the session; if empty, a new ID is generated.
         """
         if not task.strip():
             raise Problem("There is no task.", "The message is empty.", "Describe the task.")
-        place = check_workspace(folder)
-        refuse_unsafe_folder(place, self._opened.path.parent)
+        workspace = check_workspace(folder)
+        refuse_unsafe_folder(workspace, self._opened.path.parent)
         self.mcp_servers.require_known(began.allow)
         if worktree:
             self._runs.check_start(began)
-            return await self.worktrees.start(task, place, lambda to, made: self.start(task, to, began, *why, *made))
+            return await self.worktrees.start(
+                task, workspace, lambda path, events: self.start(task, path, began, *origin, *events)
+            )
         began = replace(began, boundary=began.boundary or new_boundary())
-        sent = await self.mcp_servers.expand_mentions(await self._expand(task, place, began.mode), began.boundary)
-        began = replace(began, untrusted_sources=(*began.untrusted_sources, *sent.untrusted_sources))
-        return await self._runs.open(SessionCreated(name, str(place), initial_title(task)), sent.text, began, *why)
+        message = await self.mcp_servers.expand_mentions(
+            await self._expand(task, workspace, began.mode), began.boundary
+        )
+        began = replace(began, untrusted_sources=(*began.untrusted_sources, *message.untrusted_sources))
+        return await self._runs.open(
+            SessionCreated(name, str(workspace), initial_title(task)), message.text, began, *origin
+        )
 
     async def send_message(
         self, session: str, text: str, *, now: bool = False, files: Sequence[tuple[str, str, bytes]] = ()
@@ -234,21 +240,23 @@ class Engine(Maintenance, UserDecisions):
         """
         refuse_imported(self.session(session))
         conversation = await self._runs.conversation(self.session(session).id)
-        sent = await self.mcp_servers.expand_mentions(
+        message = await self.mcp_servers.expand_mentions(
             text, next_run_start(conversation).boundary or fallback_boundary(session)
         )
-        fresh = [source for source in sent.untrusted_sources if source not in conversation.permissions.untrusted]
-        if fresh:
-            await self._journal.append(session, *(UntrustedContentRead("", source) for source in fresh))
-        return sent.text
+        new_sources = [
+            source for source in message.untrusted_sources if source not in conversation.permissions.untrusted
+        ]
+        if new_sources:
+            await self._journal.append(session, *(UntrustedContentRead("", source) for source in new_sources))
+        return message.text
 
     async def _expand(self, text: str, folder: Path, mode: Mode) -> str:
         """Expand a custom slash command or the name of a skill; return any other text unchanged."""
         if not text.startswith("/"):
             return text
-        obeys = self._followed(folder, mode)
-        said = await asyncio.to_thread(expand_command, text, self._opened.path.parent, folder, obeys)
-        return said if said != text else await self.skills.expand(text, folder, mode)
+        follows = self._followed(folder, mode)
+        expanded = await asyncio.to_thread(expand_command, text, self._opened.path.parent, folder, follows)
+        return expanded if expanded != text else await self.skills.expand(text, folder, mode)
 
     async def choose_model(
         self, session: str, model: str, *, effort: str = "", max_output: int = 0, temperature: float | None = None

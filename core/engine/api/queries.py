@@ -39,11 +39,11 @@ class Queries:
 
     def session(self, name: str) -> SessionRow:
         """Return a session by its ID or an unambiguous prefix. Raise Problem if there is no such session."""
-        found = self._reader.sessions_starting_with(name)
-        if len(found) != 1 or not name:
-            why = f"{len(found)} sessions start with this." if found else ""
+        rows = self._reader.sessions_starting_with(name)
+        if len(rows) != 1 or not name:
+            why = f"{len(rows)} sessions start with this." if rows else ""
             raise Problem(f"There is no session {name!r}.", why, "List them with `journeyman sessions`.")
-        return found[0]
+        return rows[0]
 
     async def search(self, text: str, limit: int = 100) -> list[SearchHit]:
         """Search the text of all sessions, in a thread with its own connection so that runs are not blocked."""
@@ -77,8 +77,8 @@ class Queries:
 
     async def branch(self, folder: str) -> str:
         """Return the git branch checked out in a folder, or "". In a worktree, " · worktree" is appended."""
-        found = await asyncio.to_thread(current_branch, Path(folder))
-        return f"{found} · worktree" if found and is_worktree(Path(folder)) else found
+        branch = await asyncio.to_thread(current_branch, Path(folder))
+        return f"{branch} · worktree" if branch and is_worktree(Path(folder)) else branch
 
     def slash_commands(self, folder: Path) -> dict[str, SlashCommand]:
         """Return the custom slash commands available in this folder, by name."""

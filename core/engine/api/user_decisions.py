@@ -99,10 +99,10 @@ class UserDecisions(Queries):
 
         The decision is stored as a rule, which `revoke` removes.
         """
-        place = check_workspace(folder)
-        await save_trust(self._book, str(place), trusted, await asyncio.to_thread(find_instructions, place), by)
+        workspace = check_workspace(folder)
+        await save_trust(self._book, str(workspace), trusted, await asyncio.to_thread(find_instructions, workspace), by)
         if not trusted:
-            await self.skills.distrust_folder(place)
+            await self.skills.distrust_folder(workspace)
 
     async def untrusted_files(self, folder: Path) -> tuple[UnreviewedFile, ...]:
         """Return the files that runs wrote after reading untrusted content, and the user has not reviewed."""

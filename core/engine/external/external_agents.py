@@ -32,9 +32,9 @@ class ExternalAgentTestResult:
 class ExternalAgents:
     """Manages the external agents in the settings."""
 
-    def __init__(self, settings: SettingsFile, guests: AgentPool, journal: Journal) -> None:
+    def __init__(self, settings: SettingsFile, pool: AgentPool, journal: Journal) -> None:
         self._settings = settings
-        self._guests = guests
+        self._pool = pool
         self._journal = journal
 
     def list(self) -> tuple[ExternalAgentSettings, ...]:
@@ -42,30 +42,30 @@ class ExternalAgents:
 
     def model_names(self) -> tuple[str, ...]:
         """Return the model names that select an external agent instead of a model: `agent/` and the agent's name."""
-        return tuple(f"{AGENT_PREFIX}{one.name}" for one in self.list())
+        return tuple(f"{AGENT_PREFIX}{agent.name}" for agent in self.list())
 
     async def find_installed(self) -> tuple[ExternalAgentSettings, ...]:
         """Return known agents that are installed on this computer and not added yet."""
-        there = {one.argv() for one in self.list()}
-        return tuple(one for one in await asyncio.to_thread(installed_agents) if one.argv() not in there)
+        added = {agent.argv() for agent in self.list()}
+        return tuple(agent for agent in await asyncio.to_thread(installed_agents) if agent.argv() not in added)
 
     def add(self, name: str, command: str) -> ExternalAgentSettings:
         """Add an agent, or replace the command of the agent with this name."""
-        words = agent_from_command(command)
-        agent = ExternalAgentSettings(name=name, command=words.command, args=words.args)
-        others = tuple(one for one in self.list() if one.name != name)
+        parsed = agent_from_command(command)
+        agent = ExternalAgentSettings(name=name, command=parsed.command, args=parsed.args)
+        others = tuple(other for other in self.list() if other.name != name)
         self._settings.change(external_agents=(*others, agent))
         return agent
 
     def remove(self, name: str) -> None:
         self._known(name)
-        self._settings.change(external_agents=tuple(one for one in self.list() if one.name != name))
+        self._settings.change(external_agents=tuple(agent for agent in self.list() if agent.name != name))
 
     async def test(self, name: str) -> ExternalAgentTestResult:
         """Start the agent, initialize the connection, open a session and stop it. No model is called."""
         agent = self._known(name)
         try:
-            connection = await self._guests.connect_for_test(agent)
+            connection = await self._pool.connect_for_test(agent)
         except Problem as problem:
             return ExternalAgentTestResult(name, error=problem.details)
         await connection.close()
@@ -73,32 +73,35 @@ class ExternalAgents:
 
     async def session_settings(self, session: str) -> tuple[ExternalAgentSetting, ...]:
         """Return the settings that a session's agent offers, with their current values."""
-        if held := self._guests.get(session):
-            return held.settings
-        found: tuple[ExternalAgentSetting, ...] = ()
+        if connection := self._pool.get(session):
+            return connection.settings
+        settings: tuple[ExternalAgentSetting, ...] = ()
         async for entry in self._journal.read(session):
             if isinstance(entry.event, ExternalAgentStarted):
-                found = entry.event.settings
+                settings = entry.event.settings
             elif isinstance(entry.event, ExternalAgentSettingChanged):
-                found = with_setting(found, entry.event.setting_id, entry.event.value) or found
-        return found
+                settings = with_setting(settings, entry.event.setting_id, entry.event.value) or settings
+        return settings
 
     async def change_setting(self, session: str, name: str, value: str) -> None:
         """Change a setting of a session's agent. Raise Problem unless its process is running."""
-        held = self._guests.get(session)
-        if held is None:
+        connection = self._pool.get(session)
+        if connection is None:
             raise Problem("The agent is not running.", "", "Send it a message first, then change the setting.")
-        found = next((one for one in held.settings if one.id == name), None)
-        if found is None or value not in {one.value for one in found.options}:
-            known = "; ".join(f"{one.id}: {', '.join(each.value for each in one.options)}" for one in held.settings)
-            do = f"Available: {known}." if known else "This agent has no settings."
+        setting = next((setting for setting in connection.settings if setting.id == name), None)
+        if setting is None or value not in {option.value for option in setting.options}:
+            available = "; ".join(
+                f"{setting.id}: {', '.join(option.value for option in setting.options)}"
+                for setting in connection.settings
+            )
+            do = f"Available: {available}." if available else "This agent has no settings."
             raise Problem(f"The agent has no setting {name} with the value {value}.", "", do)
-        await held.change_setting(found, value)
-        if (changed := with_setting(held.settings, name, value)) is not None:
-            held.settings = changed
+        await connection.change_setting(setting, value)
+        if (changed := with_setting(connection.settings, name, value)) is not None:
+            connection.settings = changed
         await self._journal.append(session, ExternalAgentSettingChanged(name, value))
 
     def _known(self, name: str) -> ExternalAgentSettings:
-        if found := next((one for one in self.list() if one.name == name), None):
-            return found
+        if match := next((agent for agent in self.list() if agent.name == name), None):
+            return match
         raise Problem(f"There is no agent {name!r}.", "", "List them with `journeyman agents`.")

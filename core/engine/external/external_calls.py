@@ -64,32 +64,32 @@ class ExternalCall:
     started: bool = False
     allowed: bool = False
 
-    def update(self, told: ToolCallUpdate) -> None:
+    def update(self, update: ToolCallUpdate) -> None:
         """Copy the fields that the update sets. Fields that are None in the update keep their values."""
-        for each in fields(told):
-            value = getattr(told, each.name)
+        for field in fields(update):
+            value = getattr(update, field.name)
             if value is not None:
-                setattr(self, each.name, value)
+                setattr(self, field.name, value)
 
     def files(self) -> tuple[str, ...]:
         """Return the paths of the call's diffs, then its other paths, without duplicates."""
-        return tuple(dict.fromkeys((*(one.path for one in self.diffs), *self.paths)))
+        return tuple(dict.fromkeys((*(diff.path for diff in self.diffs), *self.paths)))
 
     def command(self) -> str:
         """Return the shell command that the call runs; empty if unknown."""
-        given = self.input.get("command", self.input.get("cmd")) if isinstance(self.input, dict) else None
-        if isinstance(given, list):
-            given = " ".join(map(str, given))
-        return given if isinstance(given, str) else ""
+        command = self.input.get("command", self.input.get("cmd")) if isinstance(self.input, dict) else None
+        if isinstance(command, list):
+            command = " ".join(map(str, command))
+        return command if isinstance(command, str) else ""
 
     def arguments(self) -> dict[str, Any]:
         """Return the arguments to record and show. If the agent sent none, return the title and the paths instead."""
-        given = (
+        arguments = (
             dict(self.input) if isinstance(self.input, dict) else {} if self.input is None else {"input": self.input}
         )
-        if not given:
-            given = {"title": self.title, **({"paths": list(self.paths)} if self.paths else {})}
-        return given
+        if not arguments:
+            arguments = {"title": self.title, **({"paths": list(self.paths)} if self.paths else {})}
+        return arguments
 
     def target(self, folder: Path) -> str:
         """Return what the call acts on, as its row in the timeline shows it."""
@@ -131,14 +131,14 @@ class ExternalCalls:
                 await self._run.record(self._reply((), usage, stop, cost))
             self._run.live_updates.publish(LiveUpdate(self._run.session, ended=True))
 
-    async def update_call(self, told: ToolCallUpdate) -> ExternalCall:
+    async def update_call(self, update: ToolCallUpdate) -> ExternalCall:
         """Apply an update to its call, creating the call if its ID is new or belonged to a finished call."""
-        call = self.open_calls.get(told.id)
+        call = self.open_calls.get(update.id)
         if call is None:
             if len(self.open_calls) >= MAX_OPEN_CALLS:
                 await self.finish(next(iter(self.open_calls.values())), NO_RESULT, failed=True)
-            call = self.open_calls[told.id] = ExternalCall(told.id)
-        call.update(told)
+            call = self.open_calls[update.id] = ExternalCall(update.id)
+        call.update(update)
         if call.status in ("completed", "failed"):
             await self.finish(call)
             if not self.open_calls:
@@ -151,10 +151,10 @@ class ExternalCalls:
         """Record a new call under an ID that Journeyman generates, together with the buffered reply text."""
         async with self._turn:
             name = call_id(self._run.conversation.total_turns + 1, 1)
-            asked = ToolCall(name, tool, Text(json.dumps(arguments, ensure_ascii=False, default=str)))
-            await self._run.record(self._reply((asked,)))
+            call = ToolCall(name, tool, Text(json.dumps(arguments, ensure_ascii=False, default=str)))
+            await self._run.record(self._reply((call,)))
             self._run.live_updates.publish(LiveUpdate(self._run.session, ended=True))
-        return asked
+        return call
 
     async def recorded_id(self, call: ExternalCall) -> str:
         """Return the call's ID in the event log, recording the call if that has not happened yet."""
@@ -179,9 +179,9 @@ class ExternalCalls:
         await self.start(call)
         events: list[SessionEvent] = []
         blobs: dict[str, bytes] = {}
-        lost: tuple[str, ...] = ()
+        unsaved: tuple[str, ...] = ()
         if call.kind not in READ_ONLY_KINDS:
-            events, blobs, lost = await self._files.changes_since_snapshot(call.call_id)
+            events, blobs, unsaved = await self._files.changes_since_snapshot(call.call_id)
         if (
             call.kind == "fetch"
             and (source := source_label(ContentSource("web", first_line(call.title))))
@@ -190,12 +190,12 @@ class ExternalCalls:
             events.insert(0, UntrustedContentRead(call.call_id, source))
         if source := self._untrusted_files_label(call):
             events.insert(0, UntrustedContentRead(call.call_id, source))
-        seen = {event.path for event in events if isinstance(event, FileChanged)}
-        text = instead or self._output(call, seen)
-        if lost:
-            text += f"\n[also changed, but not saved, so it cannot be reverted: {', '.join(lost)}]"
+        changed_paths = {event.path for event in events if isinstance(event, FileChanged)}
+        text = instead or self._output(call, changed_paths)
+        if unsaved:
+            text += f"\n[also changed, but not saved, so it cannot be reverted: {', '.join(unsaved)}]"
         failed = failed or call.status == "failed"
-        returned = ToolReturned(call.call_id, Text(text), failed, exit_code(call.output), unrestorable=lost)
+        returned = ToolReturned(call.call_id, Text(text), failed, exit_code(call.output), unrestorable=unsaved)
         await self._run.record(*events, returned, blobs=blobs)
 
     def _untrusted_files_label(self, call: ExternalCall) -> str:
@@ -221,12 +221,14 @@ class ExternalCalls:
             return
         self._plan = plan.entries
         items = [{"text": text, "status": status if status in SIGNS else "pending"} for text, status in plan.entries]
-        done = sum(item["status"] == "completed" for item in items)
+        completed = sum(item["status"] == "completed" for item in items)
         now = next((item["text"] for item in items if item["status"] == "in_progress"), "")
-        row = f"{done} of {len(items)} done" + (f": {now}" if now else "")
-        shown = "\n".join(f"[{SIGNS[item['status']]}] {item['text']}" for item in items)
+        title = f"{completed} of {len(items)} done" + (f": {now}" if now else "")
+        checklist = "\n".join(f"[{SIGNS[item['status']]}] {item['text']}" for item in items)
         name = (await self.record_call("todo", {"items": items})).id
-        await self._run.record(CallStarted(name, "todo", "todo", first_line(row)), ToolReturned(name, Text(shown)))
+        await self._run.record(
+            CallStarted(name, "todo", "todo", first_line(title)), ToolReturned(name, Text(checklist))
+        )
 
     async def interrupt(self, why: str) -> None:
         """Record the partial reply of an interrupted turn and fail the calls that are open."""
@@ -261,15 +263,15 @@ class ExternalCalls:
     def _reply(
         self, calls: tuple[ToolCall, ...], usage: Usage | None = None, stop: str = "", cost: float | None = None
     ) -> Replied:
-        said, thought = "".join(self._reply_pieces), "".join(self._thought_pieces)
+        reply_text, reasoning_text = "".join(self._reply_pieces), "".join(self._thought_pieces)
         self._clear_buffer()
-        return Replied(Text(said), Text(thought), calls, usage or Usage(), stop, cost=cost)
+        return Replied(Text(reply_text), Text(reasoning_text), calls, usage or Usage(), stop, cost=cost)
 
-    def _output(self, call: ExternalCall, seen: set[str]) -> str:
+    def _output(self, call: ExternalCall, changed_paths: set[str]) -> str:
         """Return the call's text, its terminal output, and its diffs except those of the files in `seen`."""
         folder = self._run.tool_context.folder
         parts = [call.text, *(self.terminal_outputs.get(name, "") for name in call.terminals)]
-        parts += [unified_diff(one) for one in call.diffs if relative_path(one.path, folder) not in seen]
+        parts += [unified_diff(diff) for diff in call.diffs if relative_path(diff.path, folder) not in changed_paths]
         return "\n".join(filter(None, parts)) or plain_output(call.output)
 
 
@@ -277,20 +279,20 @@ def relative_path(path: str, folder: Path) -> str:
     """Return the path relative to the folder, or unchanged if it is outside."""
     for root in (folder, Path(realpath(folder))):
         try:
-            found = relpath(root / path, root)
+            relative = relpath(root / path, root)
         except ValueError:  # The path is on another drive.
             continue
-        if not found.startswith(".."):
-            return found
+        if not relative.startswith(".."):
+            return relative
     return path
 
 
-def unified_diff(one: AgentFileDiff) -> str:
+def unified_diff(diff: AgentFileDiff) -> str:
     """Return a unified diff. If both versions together exceed 20,000 lines, return only the new line count."""
-    before, after = (one.before or "").splitlines(), one.after.splitlines()
+    before, after = (diff.before or "").splitlines(), diff.after.splitlines()
     if len(before) + len(after) > 20_000:
-        return f"[{one.path}: {len(after):,} lines]"
-    return "\n".join(difflib.unified_diff(before, after, one.path, one.path, lineterm="", n=2))
+        return f"[{diff.path}: {len(after):,} lines]"
+    return "\n".join(difflib.unified_diff(before, after, diff.path, diff.path, lineterm="", n=2))
 
 
 def plain_output(output: Any) -> str:

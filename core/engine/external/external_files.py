@@ -37,17 +37,17 @@ class ExternalFileChanges:
     async def changes_since_snapshot(self, call: str) -> tuple[list[SessionEvent], dict[str, bytes], tuple[str, ...]]:
         """Return the changes since the last snapshot: events of this call, contents by blob hash, and unsaved files."""
         async with self._turn:
-            altered, missed = await run_to_completion(self._scan.changes_since)
+            changes, unreadable = await run_to_completion(self._scan.changes_since)
             blobs: dict[str, bytes] = {}
             events: list[SessionEvent] = [
-                file_changed_event(call, FileChange(one.path, one.before, one.after, one.modes), blobs)
-                for one in altered
-                if self._recorded.get(one.path) != ("" if one.after is None else blob_hash(one.after))
+                file_changed_event(call, FileChange(change.path, change.before, change.after, change.modes), blobs)
+                for change in changes
+                if self._recorded.get(change.path) != ("" if change.after is None else blob_hash(change.after))
             ]
             self._recorded.clear()
-        return events, blobs, summarized_paths(missed.unrecorded)
+        return events, blobs, summarized_paths(unreadable.unrecorded)
 
-    def _on_event(self, told: JournalUpdate) -> None:
-        event = told.entry.event
-        if told.entry.session == self._session and isinstance(event, FileChanged):
+    def _on_event(self, update: JournalUpdate) -> None:
+        event = update.entry.event
+        if update.entry.session == self._session and isinstance(event, FileChanged):
             self._recorded[event.path] = event.after

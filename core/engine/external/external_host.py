@@ -64,12 +64,12 @@ class ExternalAgentHost:
         self._calls = calls
         self._on_update = on_update
         self._terminals: dict[str, AgentTerminal] = {}
-        self._judge: PolicyEvaluator = run.evaluate
+        self._evaluate: PolicyEvaluator = run.evaluate
         run.evaluate = self._check_own_call
 
     async def close(self) -> None:
         """Kill the commands started in this turn and restore the permission check of the run."""
-        self._run.evaluate = self._judge
+        self._run.evaluate = self._evaluate
         for terminal in self._terminals.values():
             terminal.background.running.kill("ended with the agent's turn")
         self._terminals.clear()
@@ -97,17 +97,17 @@ class ExternalAgentHost:
     # Permission requests
 
     async def _request_permission(self, params: Params) -> Params:
-        told = parse_call(params["toolCall"])
+        update = parse_call(params["toolCall"])
         options = _options(params["options"])
-        if told is None or not options:
+        if update is None or not options:
             raise RpcError(-32602, "A permission request needs a tool call and options.")
-        call = await self._calls.update_call(replace(told, status=None))
+        call = await self._calls.update_call(replace(update, status=None))
         name = await self._calls.recorded_id(call)
         try:
-            given = await self._decide(call, name, options)
+            decision = await self._decide(call, name, options)
         except asyncio.CancelledError:  # The turn was interrupted. ACP defines an outcome for this case.
             return CANCELLED
-        chosen = _chosen(given, options)
+        chosen = _chosen(decision, options)
         call.allowed = chosen is not None and chosen.allows
         return {"outcome": {"outcome": "selected", "optionId": chosen.id}} if chosen else CANCELLED
 
@@ -141,10 +141,12 @@ class ExternalAgentHost:
         mode = run.conversation.start.mode if run.conversation.start else "ask"
         if mode == "plan" and call.kind not in READ_ONLY_KINDS - {"fetch"}:
             return Denied(PLAN_MODE_REFUSAL)
-        verdicts = [await self._judge(run, tool, name, given) for tool, given in self._equivalent_calls(call)]
-        if denied := next((one for one in verdicts if isinstance(one, Denied)), None):
+        verdicts = [
+            await self._evaluate(run, tool, name, arguments) for tool, arguments in self._equivalent_calls(call)
+        ]
+        if denied := next((verdict for verdict in verdicts if isinstance(verdict, Denied)), None):
             return denied
-        allowed = [one for one in verdicts if isinstance(one, Allowed)]
+        allowed = [verdict for verdict in verdicts if isinstance(verdict, Allowed)]
         if verdicts and len(allowed) == len(verdicts) and call.kind != "execute":
             return allowed[0]
         return NeedsApproval(self._request(call, name, options), self._arguments(call))
@@ -162,9 +164,9 @@ class ExternalAgentHost:
 
     def _request(self, call: ExternalCall, name: str, options: tuple[PermissionOption, ...]) -> PermissionRequest:
         run, arguments = self._run, self._arguments(call)
-        folder, taint = str(run.tool_context.folder), tuple(sorted(run.conversation.permissions.untrusted))
-        touches = ACCESS_BY_KIND.get(call.kind, "")
-        who = run.model_name.partition("/")[2]
+        folder, untrusted_sources = str(run.tool_context.folder), tuple(sorted(run.conversation.permissions.untrusted))
+        access = ACCESS_BY_KIND.get(call.kind, "")
+        agent_name = run.model_name.partition("/")[2]
         return PermissionRequest(
             permission_id(run.session, name),
             name,
@@ -172,20 +174,20 @@ class ExternalAgentHost:
             call.target(run.tool_context.folder),
             folder,
             "none",
-            fingerprint(call.kind, arguments, folder, "none", taint),
-            REQUEST_REASON.format(who),
-            access=touches,
-            untrusted_sources=taint,
+            fingerprint(call.kind, arguments, folder, "none", untrusted_sources),
+            REQUEST_REASON.format(agent_name),
+            access=access,
+            untrusted_sources=untrusted_sources,
             options=options,
         )
 
     def _arguments(self, call: ExternalCall) -> str:
         folder, arguments = self._run.tool_context.folder, call.arguments()
         if call.diffs:
-            names = {relative_path(one.path, folder): one for one in call.diffs}
-            given = {name: value for name, value in arguments.items() if value not in call.files()}
-            changes = [{"path": name, "old": one.before or "", "new": one.after} for name, one in names.items()]
-            return canonical_json({**given, "changes": changes})
+            diffs = {relative_path(diff.path, folder): diff for diff in call.diffs}
+            other_arguments = {name: value for name, value in arguments.items() if value not in call.files()}
+            changes = [{"path": name, "old": diff.before or "", "new": diff.after} for name, diff in diffs.items()]
+            return canonical_json({**other_arguments, "changes": changes})
         title = {"title": call.title} if call.title and call.title != call.command() else {}
         return canonical_json({**title, **arguments})
 
@@ -220,18 +222,20 @@ class ExternalAgentHost:
         """
         call = await self._calls.record_call(tool, arguments)
         await handle_call(self._run, call)
-        result = next((one for one in reversed(self._run.conversation.messages) if one.call_id == call.id), None)
+        result = next(
+            (message for message in reversed(self._run.conversation.messages) if message.call_id == call.id), None
+        )
         if result is None or result.failed:
             raise Problem(self._run.full_text(result.text) if result else "The call was not executed.")
         return call.id
 
     async def _check_own_call(self, run: RunContext, tool: Tool, call: str, parameters: Any) -> PolicyDecision | None:
         """Check a call made for the agent. Allow it if the user has just approved the agent's own call for it."""
-        verdict = await self._judge(run, tool, call, parameters)
+        verdict = await self._evaluate(run, tool, call, parameters)
         if isinstance(verdict, NeedsApproval):
-            for one in self._calls.open_calls.values():
-                if one.allowed and self._covers(one, tool, parameters):
-                    return Allowed(f"you allowed it: {visible(one.title)}")
+            for agent_call in self._calls.open_calls.values():
+                if agent_call.allowed and self._covers(agent_call, tool, parameters):
+                    return Allowed(f"you allowed it: {visible(agent_call.title)}")
         return verdict
 
     def _covers(self, call: ExternalCall, tool: Tool, parameters: Any) -> bool:
@@ -243,11 +247,11 @@ class ExternalAgentHost:
     # Commands
 
     async def _create_terminal(self, params: Params) -> Params:
-        words = [str(params["command"]), *map(str, params.get("args") or ())]
-        command = words[0] if len(words) == 1 else shlex.join(words)
-        given = [f"{one['name']}={one['value']}" for one in params.get("env") or ()]
-        if given:
-            command = f"env {shlex.join(given)} {command}"
+        argv = [str(params["command"]), *map(str, params.get("args") or ())]
+        command = argv[0] if len(argv) == 1 else shlex.join(argv)
+        assignments = [f"{variable['name']}={variable['value']}" for variable in params.get("env") or ()]
+        if assignments:
+            command = f"env {shlex.join(assignments)} {command}"
         cwd = relative_path(str(params.get("cwd") or "."), self._run.tool_context.folder)
         if Path(cwd).is_absolute():
             do = "Use a folder inside it."
@@ -261,16 +265,16 @@ class ExternalAgentHost:
     async def _terminal_output(self, params: Params) -> Params:
         terminal = self._terminal(params)
         running = terminal.background.running
-        output, done = running.output(), running.finished
+        output, result = running.output(), running.finished
         self._calls.terminal_outputs[terminal.call] = output
-        exit = {"exitStatus": {"exitCode": done.exit_code}} if done else {}
+        exit = {"exitStatus": {"exitCode": result.exit_code}} if result else {}
         return {"output": output, "truncated": False, **exit}
 
     async def _wait_for_exit(self, params: Params) -> Params:
         terminal = self._terminal(params)
-        done = await terminal.background.running.wait()
-        self._calls.terminal_outputs[terminal.call] = done.output
-        return {"exitCode": done.exit_code}
+        result = await terminal.background.running.wait()
+        self._calls.terminal_outputs[terminal.call] = result.output
+        return {"exitCode": result.exit_code}
 
     async def _kill(self, params: Params) -> Params:
         self._terminal(params).background.running.kill("ended by the agent")
@@ -288,31 +292,31 @@ async def answer_from_before_restart(run: RunContext, call: str) -> str:
     Wait for the answer if the request is still open. Return an empty string if the call had no request.
     """
     name = permission_id(run.session, call)
-    asked = run.conversation.permissions.requests.get(name)
-    if asked is None:
+    request = run.conversation.permissions.requests.get(name)
+    if request is None:
         return ""
 
     async def unchanged() -> PolicyDecision:
-        return NeedsApproval(asked, "")
+        return NeedsApproval(request, "")
 
-    chosen = _chosen(await await_approval(run, name, None, unchanged), asked.options)
+    chosen = _chosen(await await_approval(run, name, None, unchanged), request.options)
     return chosen.name if chosen else "no"
 
 
-def _options(told: Any) -> tuple[PermissionOption, ...]:
+def _options(items: Any) -> tuple[PermissionOption, ...]:
     """Parse the options of a permission request, with the agent's labels."""
-    found = []
-    for one in told[:MAX_OPTIONS]:
-        kind = str(one.get("kind", ""))
-        name = visible(str(one.get("name") or one["optionId"]))[:200]
-        found.append(PermissionOption(str(one["optionId"]), name, kind.startswith("allow"), kind.endswith("always")))
-    return tuple(found)
+    options = []
+    for item in items[:MAX_OPTIONS]:
+        kind = str(item.get("kind", ""))
+        name = visible(str(item.get("name") or item["optionId"]))[:200]
+        options.append(PermissionOption(str(item["optionId"]), name, kind.startswith("allow"), kind.endswith("always")))
+    return tuple(options)
 
 
-def _chosen(given: PermissionDecided, options: tuple[PermissionOption, ...]) -> PermissionOption | None:
+def _chosen(decision: PermissionDecided, options: tuple[PermissionOption, ...]) -> PermissionOption | None:
     """Return the option that the user chose, or the narrowest option with the same effect, or None if none fits."""
-    if named := next((one for one in options if one.id == given.option_id), None):
-        return named
-    fitting = [one for one in options if one.allows is given.allowed]
-    once = [one for one in fitting if not one.persistent]
-    return next(iter(once or ([] if given.allowed else fitting)), None)
+    if match := next((option for option in options if option.id == decision.option_id), None):
+        return match
+    fitting = [option for option in options if option.allows is decision.allowed]
+    once = [option for option in fitting if not option.persistent]
+    return next(iter(once or ([] if decision.allowed else fitting)), None)

@@ -43,31 +43,31 @@ LIMIT_REASONS = {
 }
 
 
-async def run_external_agent(run: RunContext, guests: AgentPool) -> RunEnded | RunPaused:
+async def run_external_agent(run: RunContext, pool: AgentPool) -> RunEnded | RunPaused:
     """Run until no message is queued, a limit is reached or the agent fails.
 
     If the run fails or is stopped, the agent's process is ended. Otherwise the process is kept for the next run.
     """
-    guest = ExternalRun(run, guests)
-    kept = False
+    agent_run = ExternalRun(run, pool)
+    keep_process = False
     try:
-        ended = await guest.run()
-        kept = not (isinstance(ended, RunEnded) and ended.status == "failed")
-        return ended
+        end = await agent_run.run()
+        keep_process = not (isinstance(end, RunEnded) and end.status == "failed")
+        return end
     finally:
-        guest.close()
-        if kept:
-            guests.mark_idle(run.session)
+        agent_run.close()
+        if keep_process:
+            pool.mark_idle(run.session)
         else:
-            await guests.end(run.session)
+            await pool.end(run.session)
 
 
 class ExternalRun:
     """One run of an external agent."""
 
-    def __init__(self, run: RunContext, guests: AgentPool) -> None:
+    def __init__(self, run: RunContext, pool: AgentPool) -> None:
         self._run = run
-        self._guests = guests
+        self._pool = pool
         self._files = ExternalFileChanges(run)
         self._calls = ExternalCalls(run, self._files)
         self._unknown_updates = 0
@@ -107,13 +107,13 @@ class ExternalRun:
         """Fail the calls that were open when Journeyman exited, and tell the agent what the user answered to each."""
         run = self._run
         for name, call in list(run.conversation.pending.items()):
-            said = await answer_from_before_restart(run, name)
-            note = f" The user was asked about it and answered: {said}." if said else ""
+            answer = await answer_from_before_restart(run, name)
+            note = f" The user was asked about it and answered: {answer}." if answer else ""
             await run.record(ToolReturned(name, Text(f"{UNKNOWN_RESULT}{note}"), failed=True))
-            what = run.conversation.started.get(name, "") or run.full_text(call.arguments)[:500]
-            again = " Repeat it if it is still needed." if run.resolution != "skip" else " Do not repeat it."
-            told = f"{UNKNOWN_RESULT[1:-1]} The call was: {what}.{note}{again}"
-            await run.record(HarnessMessage(Text(f"[{told}]"), "an open call was resolved"))
+            description = run.conversation.started.get(name, "") or run.full_text(call.arguments)[:500]
+            hint = " Repeat it if it is still needed." if run.resolution != "skip" else " Do not repeat it."
+            text = f"{UNKNOWN_RESULT[1:-1]} The call was: {description}.{note}{hint}"
+            await run.record(HarnessMessage(Text(f"[{text}]"), "an open call was resolved"))
 
     async def _turn(self) -> RunEnded | None:
         """Send the queued messages and record updates until the turn ends. Return an event if the run ends with it."""
@@ -125,23 +125,23 @@ class ExternalRun:
             RequestSent(run.model_name, run.conversation.turns + 1, context_window=self._used.context_window)
         )
         self._calls.awaiting_reply = True
-        said = [message for message in run.conversation.messages[before:] if message.role == "user"]
+        messages = [message for message in run.conversation.messages[before:] if message.role == "user"]
         connection.host = host = ExternalAgentHost(run, self._calls, self._handle_update)
         try:
             answer = await self._send_prompt(
-                connection, [block for one in said for block in self._blocks(one, connection)]
+                connection, [block for message in messages for block in self._blocks(message, connection)]
             )
             await host.close()
             await self._calls.finish_all(NO_RESULT)
             return await self._finish_turn(answer)
         except asyncio.CancelledError:
             await connection.cancel(STOP_S)
-            await self._guests.end(run.session)
+            await self._pool.end(run.session)
             await host.close()
             await self._calls.interrupt("stopped")
             raise
         except Problem as problem:
-            await self._guests.end(run.session)
+            await self._pool.end(run.session)
             await host.close()
             await self._calls.interrupt("the external agent failed")
             if isinstance(problem, StorageProblem):  # The run can be resumed.
@@ -170,19 +170,19 @@ class ExternalRun:
 
     async def _finish_turn(self, answer: Params | None) -> RunEnded | None:
         """Record the rest of the reply with its usage. Return an event if the run ends, or None if it continues."""
-        told = answer or {}
-        stop = str(told.get("stopReason", "cancelled"))
+        result = answer or {}
+        stop = str(result.get("stopReason", "cancelled"))
         cost = None if self._used.cost is None else max(0.0, self._used.cost - self._recorded_cost)
         self._recorded_cost += cost or 0.0
-        said = "" if stop == "end_turn" else stop
-        await self._calls.flush(usage=_usage(told.get("usage")), stop=said, cost=cost)
+        stop_text = "" if stop == "end_turn" else stop
+        await self._calls.flush(usage=_usage(result.get("usage")), stop=stop_text, cost=cost)
         if answer is None:
             return None
         if stop in LIMIT_REASONS:
             return RunEnded("limit", LIMIT_REASONS[stop], summary=Text(self._run.last_reply_text()))
         if stop == "refusal":
-            trouble = ErrorDetails("The agent refused to continue.", "It gave no reason.", "Rephrase the task.")
-            return RunEnded("failed", trouble.message, trouble, Text(self._run.last_reply_text()))
+            details = ErrorDetails("The agent refused to continue.", "It gave no reason.", "Rephrase the task.")
+            return RunEnded("failed", details.message, details, Text(self._run.last_reply_text()))
         if stop == "cancelled" and not self._run.conversation.queued:
             return RunEnded("stopped", "the agent canceled its turn")
         return None
@@ -190,10 +190,10 @@ class ExternalRun:
     async def _connect(self) -> AgentConnection:
         """Return the connection to the agent. If there is none, start the agent's process and record that."""
         run = self._run
-        held = self._guests.get(run.session)
-        theirs = "" if held else await self._earlier_session()
-        connection = await self._guests.connect(run.session, run.model_name, run.tool_context.folder, theirs)
-        if connection is not held:
+        existing = self._pool.get(run.session)
+        agent_session = "" if existing else await self._earlier_session()
+        connection = await self._pool.connect(run.session, run.model_name, run.tool_context.folder, agent_session)
+        if connection is not existing:
             command = " ".join(connection.agent.argv())
             await run.record(
                 ExternalAgentStarted(
@@ -209,30 +209,30 @@ class ExternalRun:
 
     async def _earlier_session(self) -> str:
         """Return the session ID that the agent itself used earlier in this session, or "". ACP can load it again."""
-        found, here = "", self._guests.find_agent(self._run.model_name)
+        agent_session, agent = "", self._pool.find_agent(self._run.model_name)
         async for entry in self._run.journal.read(self._run.session):
-            if isinstance(entry.event, ExternalAgentStarted) and entry.event.command == " ".join(here.argv()):
-                found = entry.event.agent_session_id
-        return found
+            if isinstance(entry.event, ExternalAgentStarted) and entry.event.command == " ".join(agent.argv()):
+                agent_session = entry.event.agent_session_id
+        return agent_session
 
     async def _handle_update(self, update: Params) -> None:
         """Handle one `session/update` notification."""
-        run, told = self._run, parse_update(update)
-        match told:
+        run, parsed = self._run, parse_update(update)
+        match parsed:
             case MessageChunk(text=text, is_reasoning=thought):
                 await self._calls.add_text(text, thought=thought)
             case ToolCallUpdate():
-                await self._calls.update_call(told)
+                await self._calls.update_call(parsed)
                 self._check_limits()
             case PlanUpdate():
-                await self._calls.record_plan(told)
+                await self._calls.record_plan(parsed)
             case AgentUsage():
-                self._used = told
+                self._used = parsed
             case SettingChanged(setting=setting, value=value):
                 await self._record_setting(setting, value)
             case SettingsListed(settings=settings):
-                for one in settings:
-                    await self._record_setting(one.id, one.value)
+                for listed in settings:
+                    await self._record_setting(listed.id, listed.value)
             case None if self._unknown_updates < MAX_UNKNOWN_UPDATES:
                 self._unknown_updates += 1
                 await run.record(
@@ -244,7 +244,7 @@ class ExternalRun:
                 pass
 
     async def _record_setting(self, setting: str, value: str) -> None:
-        connection = self._guests.get(self._run.session)
+        connection = self._pool.get(self._run.session)
         if connection and (changed := with_setting(connection.settings, setting, value)) is not None:
             connection.settings = changed
             await self._run.record(ExternalAgentSettingChanged(setting, value, "agent"))
@@ -260,19 +260,19 @@ class ExternalRun:
     def _blocks(self, message: Message, connection: AgentConnection) -> list[Params]:
         """Convert a message and its attachments to ACP content blocks of the types that the agent accepts."""
         blocks: list[Params] = [{"type": "text", "text": self._run.full_text(message.text)}]
-        return blocks + [self._block(one, connection.prompt_capabilities) for one in message.attachments]
+        return blocks + [self._block(attachment, connection.prompt_capabilities) for attachment in message.attachments]
 
-    def _block(self, one: Attachment, takes: Params) -> Params:
-        body = self._run.attachment_bytes(one)
-        if one.media_type.startswith("image/") and takes.get("image"):
-            return {"type": "image", "mimeType": one.media_type, "data": base64.b64encode(body).decode()}
-        if takes.get("embeddedContext") and not one.media_type.startswith("image/"):
-            name: dict[str, Any] = {"uri": f"attachment:///{one.name}", "mimeType": one.media_type}
+    def _block(self, attachment: Attachment, capabilities: Params) -> Params:
+        body = self._run.attachment_bytes(attachment)
+        if attachment.media_type.startswith("image/") and capabilities.get("image"):
+            return {"type": "image", "mimeType": attachment.media_type, "data": base64.b64encode(body).decode()}
+        if capabilities.get("embeddedContext") and not attachment.media_type.startswith("image/"):
+            resource: dict[str, Any] = {"uri": f"attachment:///{attachment.name}", "mimeType": attachment.media_type}
             try:
-                return {"type": "resource", "resource": {**name, "text": body.decode()}}
+                return {"type": "resource", "resource": {**resource, "text": body.decode()}}
             except UnicodeDecodeError:
-                return {"type": "resource", "resource": {**name, "blob": base64.b64encode(body).decode()}}
-        return {"type": "text", "text": f"[The user attached the file {one.name}, which you do not support.]"}
+                return {"type": "resource", "resource": {**resource, "blob": base64.b64encode(body).decode()}}
+        return {"type": "text", "text": f"[The user attached the file {attachment.name}, which you do not support.]"}
 
 
 def with_setting(
@@ -282,21 +282,21 @@ def with_setting(
 
     `name` is the ID or the category of the setting.
     """
-    wanted = [one for one in settings if name in (one.id, one.category)]
-    if not wanted or wanted[0].value == value:
+    matches = [setting for setting in settings if name in (setting.id, setting.category)]
+    if not matches or matches[0].value == value:
         return None
-    return tuple(replace(one, value=value) if one is wanted[0] else one for one in settings)
+    return tuple(replace(setting, value=value) if setting is matches[0] else setting for setting in settings)
 
 
-def _usage(told: Any) -> Usage | None:
-    if not isinstance(told, dict):
+def _usage(counts: Any) -> Usage | None:
+    if not isinstance(counts, dict):
         return None
     return Usage(
-        as_count(told.get("inputTokens"))
-        + as_count(told.get("cachedReadTokens"))
-        + as_count(told.get("cachedWriteTokens")),
-        as_count(told.get("outputTokens")),
-        as_count(told.get("cachedReadTokens")),
-        as_count(told.get("cachedWriteTokens")),
-        as_count(told.get("thoughtTokens")),
+        as_count(counts.get("inputTokens"))
+        + as_count(counts.get("cachedReadTokens"))
+        + as_count(counts.get("cachedWriteTokens")),
+        as_count(counts.get("outputTokens")),
+        as_count(counts.get("cachedReadTokens")),
+        as_count(counts.get("cachedWriteTokens")),
+        as_count(counts.get("thoughtTokens")),
     )

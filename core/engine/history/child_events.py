@@ -21,11 +21,11 @@ async def merge_child_events(entries: list[EventRecord], read: ReadEvents) -> li
     for entry in entries:
         if not isinstance(entry.event, SubagentStarted):
             continue
-        for act in await _action_entries(entry.event.child_session, read):
+        for child_entry in await _action_entries(entry.event.child_session, read):
             # If the clock was set back, the times of two sessions can disagree. An event of a sub-agent is
             # nevertheless placed after the call that started the sub-agent.
-            place = max(bisect_left(times, act.at), entry.seq) + 1
-            placed.append((place, 0, act.at, replace(act, seq=place)))
+            seq = max(bisect_left(times, child_entry.at), entry.seq) + 1
+            placed.append((seq, 0, child_entry.at, replace(child_entry, seq=seq)))
     return [entry for *_, entry in sorted(placed, key=lambda each: each[:3])]
 
 

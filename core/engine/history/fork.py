@@ -43,22 +43,29 @@ def fork_events(
     and the run that were open at `seq`.
     """
     events: list[tuple[int, SessionEvent]] = []
-    conversation, going, origin, source = Conversation(), False, "", ""
+    conversation = Conversation()
+    run_active = False
+    origin, imported_from = "", ""
     for entry in entries:
         if entry.seq > seq:
             break
         origin = origin or entry.session
         if isinstance(entry.event, SessionCreated):
-            source = entry.event.imported_from
-        event = copy_event(without_permissions(entry.event, source) if source else entry.event, origin, name)
+            imported_from = entry.event.imported_from
+        source_event = without_permissions(entry.event, imported_from) if imported_from else entry.event
+        event = copy_event(source_event, origin, name)
         conversation.apply(replace(entry, event=event))
-        going = (going or isinstance(event, RUN_OPENING)) and not isinstance(event, RunEnded)
+        if isinstance(event, RunEnded):
+            run_active = False
+        elif isinstance(event, RUN_OPENING):
+            run_active = True
         events.append((entry.at, event))
     if not events or not isinstance(events[0][1], SessionCreated):  # The data file has lost the first event.
-        events.insert(0, (events[0][0] if events else now, SessionCreated(name, "", origin)))
+        created_at = events[0][0] if events else now
+        events.insert(0, (created_at, SessionCreated(name, "", origin)))
     events.append((now, SessionForked(origin, seq, reason)))
     events += [(now, ToolReturned(call, CUT_RESULT, failed=True)) for call in conversation.unresolved_calls()]
-    if going:
+    if run_active:
         events.append((now, RunEnded("stopped", END_REASON)))
     return events
 
@@ -69,18 +76,18 @@ def copy_event(event: SessionEvent, origin: str, name: str) -> SessionEvent:
         # The fork is not pinned, archived or trashed. The event stays, because other events refer to events by number.
         return type(event)(False)
     if isinstance(event, SessionCreated):
-        own: dict[str, Any] = {"parent": "", "parent_call": "", "subagent": "", "depth": 0, "imported_from": ""}
-        return replace(event, session_id=name, **own)  # A fork is the user's own session, never a sub-agent's.
+        # A fork is the user's own session, never a sub-agent's.
+        return replace(event, session_id=name, parent="", parent_call="", subagent="", depth=0, imported_from="")
     changes: dict[str, Any] = {}
     for field in fields(event):
         value = getattr(event, field.name)
         if field.name in ID_FIELDS:
-            changes[field.name] = _moved_id(value, origin, name)
+            changes[field.name] = _forked_id(value, origin, name)
         elif field.name in REQUEST_FIELDS and is_dataclass(value) and hasattr(value, "id"):
-            changes[field.name] = replace(cast(Any, value), id=_moved_id(value.id, origin, name))
+            changes[field.name] = replace(cast(Any, value), id=_forked_id(value.id, origin, name))
     return replace(event, **changes) if changes else event
 
 
-def _moved_id(asked: str, origin: str, name: str) -> str:
+def _forked_id(old_id: str, origin: str, name: str) -> str:
     """Return the fork's ID for a question or request: its session ID prefix `origin` is replaced with `name`."""
-    return f"{name}-{asked.removeprefix(f'{origin}-')}"
+    return f"{name}-{old_id.removeprefix(f'{origin}-')}"

@@ -117,23 +117,23 @@ async def replay_session(
     `listener` receives each event once it is written; `before_event` is awaited before each event, to set the pace.
     """
     entries = [
-        EventRecord(session, seq, run, at, decode_event(kind, said))
-        for seq, run, at, kind, said in reader.raw_events(session)
+        EventRecord(session, seq, run, at, decode_event(kind, data))
+        for seq, run, at, kind, data in reader.raw_events(session)
     ]
     if not entries or not isinstance(entries[0].event, SessionCreated):
         do = f"View it with `journeyman show {session}`."
         raise Problem("This session cannot be replayed.", "Its first events are missing.", do)
     database = Database(folder / DATABASE_FILE, synchronous="OFF")
-    own = Reader(folder / DATABASE_FILE)
-    place = open_context(folder, folder)  # A run needs a context, but a replay executes no tool in it.
+    replay_reader = Reader(folder / DATABASE_FILE)
+    context = open_context(folder, folder)  # A run needs a context, but a replay executes no tool in it.
     try:
         async with asyncio.TaskGroup() as tasks:
-            return await _Replayer(entries, reader, _ReplayJournal(database, own), tasks, place).play(
+            return await _Replayer(entries, reader, _ReplayJournal(database, replay_reader), tasks, context).play(
                 listener, before_event
             )
     finally:
-        await place.close()
-        own.close()
+        await context.close()
+        replay_reader.close()
         database.close()
 
 
@@ -144,29 +144,30 @@ class _Replayer:
         self,
         entries: list[EventRecord],
         reader: Reader,
-        stage: _ReplayJournal,
+        journal: _ReplayJournal,
         tasks: asyncio.TaskGroup,
-        place: ToolContext,
+        tool_context: ToolContext,
     ) -> None:
         self._entries = entries
-        self._tool_context = place
+        self._tool_context = tool_context
         self._reader = reader
-        self._stage = stage
+        self._journal = journal
         self._tasks = tasks
-        self._talk = Conversation()
+        self._conversation = Conversation()
         self._index = 0
-        self._going = False
+        self._run_active = False
         self._task: asyncio.Task[None] | None = None
         self._result = ReplayResult()
-        self._given: set[str] = set()  # Calls, or REQUEST, whose start was injected, so the engine cannot end them.
+        # Calls, or REQUEST, whose start was injected, so the engine cannot end them.
+        self._injected_starts: set[str] = set()
 
-    async def play(self, hear: Listener, pace: BeforeEvent) -> ReplayResult:
-        self._stage.listen(lambda told: self._talk.apply(told.entry))
-        self._stage.listen(hear)
+    async def play(self, listener: Listener, before_event: BeforeEvent) -> ReplayResult:
+        self._journal.listen(lambda update: self._conversation.apply(update.entry))
+        self._journal.listen(listener)
         try:
-            for place, entry in enumerate(self._entries):
-                await pace(entry)
-                self._index = place
+            for index, entry in enumerate(self._entries):
+                await before_event(entry)
+                self._index = index
                 await self._write(entry)
         finally:
             await self._cancel_engine()
@@ -176,26 +177,26 @@ class _Replayer:
         """Write the recorded event, whether the engine offered it or not, and resolve the matching offer."""
         event, kind = entry.event, EVENT_KINDS[type(entry.event)]
         offer = await self._find_offer(entry)
-        if offer is None and not self._is_external(event) and not self._ends_given_event(event):
+        if offer is None and not self._is_external(event) and not self._ends_injected_start(event):
             self._result.differing.append(entry.seq)
         if offer is None and _ends_run(event):
             await self._cancel_engine()
         blobs = {name: self._reader.blob(name) for name in blob_names(event)}
-        written = await self._stage.append_timed(
+        record = await self._journal.append_timed(
             entry.session, [(entry.at, event)], blobs={n: b for n, b in blobs.items() if b}
         )
-        self._going = _going(self._going, event)
+        self._run_active = _is_run_active(self._run_active, event)
         if offer is None:
             self._result.injected[kind] += 1
-            self._given |= {REQUEST} if isinstance(event, RequestSent) else _call_of(event)
+            self._injected_starts |= {REQUEST} if isinstance(event, RequestSent) else _call_ids(event)
             return
         self._result.regenerated[kind] += 1
-        self._given -= {REQUEST} if isinstance(event, RequestSent) else _call_of(event)
+        self._injected_starts -= {REQUEST} if isinstance(event, RequestSent) else _call_ids(event)
         self._index += 1
         offer.events.pop(0)
         if not offer.events:
-            self._stage.offers.remove(offer)
-            offer.written.set_result(written)
+            self._journal.offers.remove(offer)
+            offer.written.set_result(record)
 
     async def _find_offer(self, entry: EventRecord) -> _Offer | None:
         """Return the engine's offer for this event, or None.
@@ -211,10 +212,10 @@ class _Replayer:
         return None
 
     async def _wait_for_offer(self, event: SessionEvent) -> _Offer | None:
-        if self._task is None and self._going and not self._is_external(event):
+        if self._task is None and self._run_active and not self._is_external(event):
             self._start()
         for _ in range(SETTLE_ITERATIONS):
-            for offer in self._stage.offers:
+            for offer in self._journal.offers:
                 if matches_recorded(offer.events[0], event):
                     return offer
             if self._task is None or self._task.done() or self._is_external(event):
@@ -224,58 +225,60 @@ class _Replayer:
 
     def _is_external(self, event: SessionEvent) -> bool:
         """Return whether the event came from outside the engine, as every event in a run of an external agent does."""
-        start = self._talk.start
+        start = self._conversation.start
         return is_external_input(event) or (start is not None and start.model.startswith(AGENT_PREFIX))
 
-    def _ends_given_event(self, event: SessionEvent) -> bool:
+    def _ends_injected_start(self, event: SessionEvent) -> bool:
         """Return whether the event ends a call or a request whose start was injected."""
         if isinstance(event, Replied | ReplyInterrupted | RequestRetried):
-            return REQUEST in self._given
-        return not isinstance(event, CallStarted) and bool(_call_of(event) & self._given)
+            return REQUEST in self._injected_starts
+        return not isinstance(event, CallStarted) and bool(_call_ids(event) & self._injected_starts)
 
     def _start(self) -> None:
         """Start the engine as after a restart, with all state read from the events written so far."""
-        start = self._talk.start
+        start = self._conversation.start
         assert start is not None
-        self._stage.closed = False
+        self._journal.closed = False
         coming = (entry.event for entry in self._entries[self._index :])
         run = RunContext(
             session=self._entries[0].session,
             tool_context=self._tool_context,
             model_name=start.model,
             model=RecordedModel(recorded_outcomes(coming), self._full_text),
-            conversation=self._talk,
-            journal=self._stage,
+            conversation=self._conversation,
+            journal=self._journal,
             reader=self._reader,
             live_updates=LiveUpdates(),
             attended=start.interactive,
-            evaluate=self._judge,
+            evaluate=self._recorded_decision,
             has_time_limits=False,
             delegate=self._delegate,
-            execute=self._act,
+            execute=self._recorded_outcome,
             sleep=_no_sleep,
             compaction_enabled=False,
         )
-        self._task = self._tasks.create_task(self._work(run))
+        self._task = self._tasks.create_task(self._run_engine(run))
 
-    async def _work(self, run: RunContext) -> None:
+    async def _run_engine(self, run: RunContext) -> None:
         try:
             last: SessionEvent = await run_turns(run)
         except Problem as problem:
             last = RunEnded("failed", problem.details.message, problem.details)
-        await self._stage.append(run.session, last)
+        await self._journal.append(run.session, last)
 
     async def _cancel_engine(self) -> None:
         """Cancel the engine without recording anything."""
-        self._stage.closed = True
-        self._stage.offers.clear()
+        self._journal.closed = True
+        self._journal.offers.clear()
         if self._task:
             self._task.cancel()
             with suppress(asyncio.CancelledError):
                 await self._task
             self._task = None
 
-    async def _judge(self, run: RunContext, _tool: Tool, call: str, _parameters: Any) -> PolicyDecision | None:
+    async def _recorded_decision(
+        self, run: RunContext, _tool: Tool, call: str, _parameters: Any
+    ) -> PolicyDecision | None:
         """Return the recorded policy decision, or None if the user's decision or the start of the call comes next."""
         for event in self._upcoming():
             match event:
@@ -291,26 +294,26 @@ class _Replayer:
                     return None
         return None
 
-    async def _act(
-        self, tool: Tool, call: str, parameters: Any, _place: ToolContext, _seen: dict[str, str]
+    async def _recorded_outcome(
+        self, tool: Tool, call: str, parameters: Any, _context: ToolContext, _digests: dict[str, str]
     ) -> tuple[list[SessionEvent], dict[str, bytes]]:
         """Return the recorded outcome of a call. Wait forever if the recorded call never returned."""
-        found: list[SessionEvent] = []
+        events: list[SessionEvent] = []
         for event in self._upcoming():
-            if call in _call_of(event) and not isinstance(event, CallAllowed | CallStarted):
-                found.append(event)
+            if call in _call_ids(event) and not isinstance(event, CallAllowed | CallStarted):
+                events.append(event)
             if isinstance(event, ToolReturned) and event.call_id == call:
-                return found, {}
+                return events, {}
             if _ends_run(event):
                 break
         await asyncio.get_running_loop().create_future()
         raise AssertionError
 
-    async def _delegate(self, run: RunContext, call: ToolCall, asked: DelegateArguments) -> None:
+    async def _delegate(self, run: RunContext, call: ToolCall, arguments: DelegateArguments) -> None:
         """Write the recorded outcome of a sub-agent. The session of the sub-agent is not replayed."""
         events: list[SessionEvent] = []
         for event in self._upcoming():
-            if call.id in _call_of(event):
+            if call.id in _call_ids(event):
                 events.append(event)
             if isinstance(event, ToolReturned | CallRefused) and event.call_id == call.id:
                 break
@@ -322,8 +325,8 @@ class _Replayer:
             await asyncio.get_running_loop().create_future()
 
     def _upcoming(self) -> Iterator[SessionEvent]:
-        for place in range(self._index, len(self._entries)):
-            yield self._entries[place].event
+        for index in range(self._index, len(self._entries)):
+            yield self._entries[index].event
 
     def _full_text(self, text: Text) -> str:
         return self._reader.blob(text.blob).decode("utf-8", "replace") if text.blob else text.head
@@ -352,10 +355,10 @@ def is_external_input(event: SessionEvent) -> bool:
     match event:
         case RunEnded(status=status):
             return status == "stopped"
-        case RunPaused(error=trouble):
-            return trouble is None
-        case RequestSent(purpose=role):
-            return bool(role)
+        case RunPaused(error=details):
+            return details is None
+        case RequestSent(purpose=use):
+            return bool(use)
         case ToolReturned(output=output):
             return output in (SKIPPED_RESULT, CUT_RESULT)
         case QuestionAsked(question=question):
@@ -370,15 +373,15 @@ def blob_names(value: Any) -> Iterator[str]:
         for item in value:
             yield from blob_names(item)
     elif is_dataclass(value):
-        for part in fields(value):
-            held = getattr(value, part.name)
-            if part.name in BLOB_FIELDS and isinstance(held, str) and held:
-                yield held
+        for field in fields(value):
+            field_value = getattr(value, field.name)
+            if field.name in BLOB_FIELDS and isinstance(field_value, str) and field_value:
+                yield field_value
             else:
-                yield from blob_names(held)
+                yield from blob_names(field_value)
 
 
-def _call_of(event: SessionEvent) -> set[str]:
+def _call_ids(event: SessionEvent) -> set[str]:
     return {getattr(event, "call_id", "")} - {""}
 
 
@@ -386,8 +389,8 @@ def _ends_run(event: SessionEvent) -> bool:
     return isinstance(event, RunEnded | RunInterrupted | RunPaused)
 
 
-def _going(before: bool, event: SessionEvent) -> bool:
-    return isinstance(event, RunStarted | RunResumed) or (before and not _ends_run(event))
+def _is_run_active(was_active: bool, event: SessionEvent) -> bool:
+    return isinstance(event, RunStarted | RunResumed) or (was_active and not _ends_run(event))
 
 
 async def _no_sleep(seconds: float) -> None:

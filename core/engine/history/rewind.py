@@ -68,27 +68,33 @@ class FileHistory:
     target_mode: int = 0
 
 
-def file_histories(entries: Iterable[EventRecord], to: int) -> list[FileHistory]:
-    """Return the history of every file that was changed after the event `to`."""
-    found: dict[str, FileHistory] = {}
+def file_histories(entries: Iterable[EventRecord], to_seq: int) -> list[FileHistory]:
+    """Return the history of every file that was changed after the event `to_seq`."""
+    histories: dict[str, FileHistory] = {}
     for seq, path, before, after, rewound, mode in _changes(entries):
-        if seq > to:
-            first = found.get(path, FileHistory(path, before, frozenset(), mode))
+        if seq > to_seq:
+            first = histories.get(path, FileHistory(path, before, frozenset(), mode))
             # After a crash between recording a rewind and applying it, the file still has the contents from before it.
-            found[path] = replace(first, expected_hashes=frozenset({before, after} if rewound else {after}))
-    return list(found.values())
+            histories[path] = replace(first, expected_hashes=frozenset({before, after} if rewound else {after}))
+    return list(histories.values())
 
 
-def commands_since(entries: Iterable[EventRecord], to: int) -> tuple[str, ...]:
+def commands_since(entries: Iterable[EventRecord], to_seq: int) -> tuple[str, ...]:
     """Return the shell commands run after the event `to`, without duplicates."""
-    ran = [e.event.object for e in entries if e.seq > to and isinstance(e.event, CallStarted) and _is_command(e.event)]
-    return tuple(dict.fromkeys(ran))
+    commands = [
+        entry.event.object
+        for entry in entries
+        if entry.seq > to_seq and isinstance(entry.event, CallStarted) and _is_command(entry.event)
+    ]
+    return tuple(dict.fromkeys(commands))
 
 
-def unsaved_since(entries: Iterable[EventRecord], to: int) -> tuple[str, ...]:
-    """Return the files that changed after the event `to` without being saved, without duplicates."""
-    told = (e.event.unrestorable for e in entries if e.seq > to and isinstance(e.event, ToolReturned))
-    return tuple(dict.fromkeys(name for names in told for name in names))
+def unsaved_since(entries: Iterable[EventRecord], to_seq: int) -> tuple[str, ...]:
+    """Return the files that changed after the event `to_seq` without being saved, without duplicates."""
+    path_groups = (
+        entry.event.unrestorable for entry in entries if entry.seq > to_seq and isinstance(entry.event, ToolReturned)
+    )
+    return tuple(dict.fromkeys(path for paths in path_groups for path in paths))
 
 
 def last_rewind(entries: Sequence[EventRecord]) -> EventRecord | None:
@@ -96,90 +102,90 @@ def last_rewind(entries: Sequence[EventRecord]) -> EventRecord | None:
 
     Rewinds in the sessions of sub-agents are ignored; they can be undone in those sessions.
     """
-    made: dict[int, tuple[EventRecord, FilesRewound]] = {}
-    waiting: dict[int, set[str]] = {}
+    rewinds: dict[int, tuple[EventRecord, FilesRewound]] = {}
+    not_undone: dict[int, set[str]] = {}
     for entry in entries:
         if not isinstance(entry.event, FilesRewound) or entry.session != entries[0].session:
             continue
         event = entry.event
         if not event.undoes_seq and event.files:
-            made[entry.seq] = (entry, event)
+            rewinds[entry.seq] = (entry, event)
         elif event.undoes_seq and event.files:
-            waiting[event.undoes_seq] = set(event.skipped)
-        elif event.undoes_seq in waiting:  # The undo failed for these files.
-            waiting[event.undoes_seq] |= set(event.skipped)
-    for seq, (entry, event) in sorted(made.items(), reverse=True):
-        files = tuple(file for file in event.files if seq not in waiting or file.path in waiting[seq])
+            not_undone[event.undoes_seq] = set(event.skipped)
+        elif event.undoes_seq in not_undone:  # The undo failed for these files.
+            not_undone[event.undoes_seq] |= set(event.skipped)
+    for seq, (entry, event) in sorted(rewinds.items(), reverse=True):
+        files = tuple(file for file in event.files if seq not in not_undone or file.path in not_undone[seq])
         if files:
             return replace(entry, event=replace(event, files=files))
     return None
 
 
 def plan_rewind(
-    folder: Path, entries: list[EventRecord], to: int, kept: ReadBlob, force: Iterable[str] = ()
+    folder: Path, entries: list[EventRecord], to_seq: int, read_blob: ReadBlob, force: Iterable[str] = ()
 ) -> RewindPlan:
-    """Return the plan for a rewind to the event `to`. Files in `force` are overwritten despite a conflict."""
+    """Return the plan for a rewind to the event `to_seq`. Files in `force` are overwritten despite a conflict."""
     with FileBroker(folder) as broker:
-        files = tuple(_plan_file(broker, past, kept, set(force)) for past in file_histories(entries, to))
-    return RewindPlan(to, files, commands_since(entries, to), unsaved=unsaved_since(entries, to))
+        files = tuple(_plan_file(broker, history, read_blob, set(force)) for history in file_histories(entries, to_seq))
+    return RewindPlan(to_seq, files, commands_since(entries, to_seq), unsaved=unsaved_since(entries, to_seq))
 
 
-def plan_undo(folder: Path, entries: list[EventRecord], kept: ReadBlob, force: Iterable[str] = ()) -> RewindPlan:
+def plan_undo(folder: Path, entries: list[EventRecord], read_blob: ReadBlob, force: Iterable[str] = ()) -> RewindPlan:
     """Return the plan for undoing the last rewind. Raise Problem if there is no rewind to undo."""
-    found = last_rewind(entries)
-    if found is None or not isinstance(found.event, FilesRewound):
+    rewind = last_rewind(entries)
+    if rewind is None or not isinstance(rewind.event, FilesRewound):
         raise Problem("There is no rewind to undo.", "None was made, or all of them are undone.", "")
-    since = {past.path: past.expected_hashes for past in file_histories(entries, found.seq)}
+    expected = {history.path: history.expected_hashes for history in file_histories(entries, rewind.seq)}
     with FileBroker(folder) as broker:
         files = tuple(
             _plan_file(
                 broker,
-                FileHistory(f.path, f.before, since.get(f.path, frozenset({f.after})), f.mode_before),
-                kept,
+                FileHistory(file.path, file.before, expected.get(file.path, frozenset({file.after})), file.mode_before),
+                read_blob,
                 set(force),
             )
-            for f in found.event.files
+            for file in rewind.event.files
         )
-    return RewindPlan(found.event.to_seq, files, undoes_seq=found.seq)
+    return RewindPlan(rewind.event.to_seq, files, undoes_seq=rewind.seq)
 
 
-def plan_replacement(folder: Path, to: int, path: str, held_now: str, body: bytes) -> RewindPlan:
+def plan_replacement(folder: Path, to_seq: int, path: str, expected_hash: str, body: bytes) -> RewindPlan:
     """Plan to replace the contents of one file. Raise Problem if it no longer has the contents the user saw."""
     with FileBroker(folder) as broker:
-        found = current_contents(broker, path)
-    if _hash(found) != held_now:
+        contents = current_contents(broker, path)
+    if _hash(contents) != expected_hash:
         why = "It was changed outside this session since."
         raise Problem(f"{path} does not have the contents shown.", why, "Look at it in an editor.")
-    added, removed = count_changed_lines(found or b"", body)
-    return RewindPlan(to, (FilePlan(path, "change", held_now, blob_hash(body), added, removed),))
+    added, removed = count_changed_lines(contents or b"", body)
+    return RewindPlan(to_seq, (FilePlan(path, "change", expected_hash, blob_hash(body), added, removed),))
 
 
-def rewind_event(made: RewindPlan) -> FilesRewound:
+def rewind_event(plan: RewindPlan) -> FilesRewound:
     """Return the event to record before the plan is carried out."""
-    left = tuple(file.path for file in made.files if file.action in {"conflict", "lost"})
+    skipped = tuple(file.path for file in plan.files if file.action in {"conflict", "lost"})
     files = tuple(
-        RewoundFile(file.path, file.current_hash, file.target_hash, file.current_mode) for file in made.changing_files
+        RewoundFile(file.path, file.current_hash, file.target_hash, file.current_mode) for file in plan.changing_files
     )
-    return FilesRewound(made.to_seq, files, left, made.undoes_seq)
+    return FilesRewound(plan.to_seq, files, skipped, plan.undoes_seq)
 
 
-def overwritten_contents(folder: Path, made: RewindPlan) -> dict[str, bytes]:
+def overwritten_contents(folder: Path, plan: RewindPlan) -> dict[str, bytes]:
     """Return the contents that the plan overwrites, by blob hash, so that the rewind can be undone."""
     with FileBroker(folder) as broker:
-        bodies = (current_contents(broker, file.path) for file in made.changing_files)
+        bodies = (current_contents(broker, file.path) for file in plan.changing_files)
         return {blob_hash(body): body for body in bodies if body is not None}
 
 
-def apply_plan(folder: Path, made: RewindPlan, kept: ReadBlob) -> tuple[str, ...]:
+def apply_plan(folder: Path, plan: RewindPlan, read_blob: ReadBlob) -> tuple[str, ...]:
     """Execute the plan file by file. Return the files that changed after planning or could not be written."""
-    stayed: list[str] = []
+    skipped: list[str] = []
     with FileBroker(folder) as broker:
-        for file in made.changing_files:
-            found = _hash(current_contents(broker, file.path))
-            body = kept(file.target_hash) if file.target_hash else None
-            if found != file.current_hash or not _write_file(broker, file, body):
-                stayed.append(file.path)
-    return tuple(stayed)
+        for file in plan.changing_files:
+            current_hash = _hash(current_contents(broker, file.path))
+            body = read_blob(file.target_hash) if file.target_hash else None
+            if current_hash != file.current_hash or not _write_file(broker, file, body):
+                skipped.append(file.path)
+    return tuple(skipped)
 
 
 def current_contents(broker: FileBroker, path: str) -> bytes | None:
@@ -199,25 +205,29 @@ def _write_file(broker: FileBroker, file: FilePlan, body: bytes | None) -> bool:
     return True
 
 
-def _plan_file(broker: FileBroker, past: FileHistory, kept: ReadBlob, force: set[str]) -> FilePlan:
+def _plan_file(broker: FileBroker, history: FileHistory, read_blob: ReadBlob, force: set[str]) -> FilePlan:
     try:
-        body = current_contents(broker, past.path)
-        modes = (broker.mode(past.path), past.target_mode)
+        body = current_contents(broker, history.path)
+        modes = (broker.mode(history.path), history.target_mode)
     except Problem as problem:
-        return FilePlan(past.path, "conflict", target_hash=past.target_hash, reason=str(problem))
-    now = _hash(body)
-    if now == past.target_hash and (not now or not past.target_mode or modes[0] == past.target_mode):
-        return FilePlan(past.path, "same", now, past.target_hash)
-    wanted = kept(past.target_hash) if past.target_hash else b""
-    if wanted is None:
-        return FilePlan(past.path, "lost", now, past.target_hash, reason="Its earlier contents were not saved.")
-    added, removed = count_changed_lines(body or b"", wanted)
-    if now not in past.expected_hashes and past.path not in force:
-        did = "removed" if body is None else "changed"
-        why = f"It was {did} outside this session since."
-        return FilePlan(past.path, "conflict", now, past.target_hash, added, removed, why, *modes)
-    action: RewindAction = "remove" if not past.target_hash else "create" if body is None else "change"
-    return FilePlan(past.path, action, now, past.target_hash, added, removed, "", *modes)
+        return FilePlan(history.path, "conflict", target_hash=history.target_hash, reason=str(problem))
+    current_hash = _hash(body)
+    if current_hash == history.target_hash and (
+        not current_hash or not history.target_mode or modes[0] == history.target_mode
+    ):
+        return FilePlan(history.path, "same", current_hash, history.target_hash)
+    target = read_blob(history.target_hash) if history.target_hash else b""
+    if target is None:
+        return FilePlan(
+            history.path, "lost", current_hash, history.target_hash, reason="Its earlier contents were not saved."
+        )
+    added, removed = count_changed_lines(body or b"", target)
+    if current_hash not in history.expected_hashes and history.path not in force:
+        verb = "removed" if body is None else "changed"
+        why = f"It was {verb} outside this session since."
+        return FilePlan(history.path, "conflict", current_hash, history.target_hash, added, removed, why, *modes)
+    action: RewindAction = "remove" if not history.target_hash else "create" if body is None else "change"
+    return FilePlan(history.path, action, current_hash, history.target_hash, added, removed, "", *modes)
 
 
 def _changes(entries: Iterable[EventRecord]) -> Iterator[tuple[int, str, str, str, bool, int]]:

@@ -31,10 +31,10 @@ class SessionAnalytics:
 
     async def runs(self, session: str) -> list[RunSummary]:
         """Return the runs of a session in order."""
-        folded = RunSummaryBuilder()
+        builder = RunSummaryBuilder()
         async for entry in self._journal.read(session):
-            folded.apply(entry)
-        return list(folded.summaries.values())
+            builder.apply(entry)
+        return list(builder.summaries.values())
 
     async def context(self, session: str, seq: int = 0) -> list[ContextItem]:
         """Return the context item by item: that of the next request, or of the request that is event `seq`."""
@@ -42,7 +42,7 @@ class SessionAnalytics:
 
     async def compacted_items(self, session: str, seq: int) -> list[ContextItem]:
         """Return the items that the compaction at event `seq` removed, with their full contents."""
-        stays = {
+        remaining = {
             (item.seq, item.call_id)
             for item in context_items(await self._conversation(session, seq))
             if not item.truncated
@@ -50,7 +50,7 @@ class SessionAnalytics:
         return [
             item
             for item in context_items(await self._conversation(session, seq - 1))
-            if (item.seq, item.call_id) not in stays
+            if (item.seq, item.call_id) not in remaining
         ]
 
     async def _conversation(self, session: str, until: int) -> Conversation:
@@ -69,26 +69,26 @@ class SessionAnalytics:
 
     async def failures(self, limit: int = 20) -> list[Failure]:
         """Return the `limit` most recent failed runs. Older sessions are not read once enough failures are found."""
-        found: list[Failure] = []
+        failures: list[Failure] = []
         for row in self._reader.sessions():
-            if len(found) >= limit and (not found or row.updated_at <= found[-1].at):
+            if len(failures) >= limit and (not failures or row.updated_at <= failures[-1].at):
                 break
             if row.runs:
-                found = _merged(found, await self.runs(row.id), limit)
-        return found
+                failures = _merged(failures, await self.runs(row.id), limit)
+        return failures
 
     async def report(self, session: str, run: int = 0, thresholds: Thresholds = DEFAULT_THRESHOLDS) -> RunReport:
         """Return the report of a run (0 for the last one)."""
-        made = {each.number: each for each in await self.runs(session)}
-        number = run or max(made, default=0)
-        if number not in made:
-            raise Problem(f"There is no run {number}.", f"Runs in this session: {len(made)}.", "")
-        return report_run(made[number], thresholds)
+        runs = {run_summary.number: run_summary for run_summary in await self.runs(session)}
+        number = run or max(runs, default=0)
+        if number not in runs:
+            raise Problem(f"There is no run {number}.", f"Runs in this session: {len(runs)}.", "")
+        return report_run(runs[number], thresholds)
 
     def compare(self, a: str, b: str, run_a: int = 0, run_b: int = 0) -> Alignment:
         """Compare two sessions step by step, or one run of each."""
-        found = align_runs(self._steps(a, run_a), self._steps(b, run_b))
-        return replace(found, used_a=self._learnt(a, run_a), used_b=self._learnt(b, run_b))
+        alignment = align_runs(self._steps(a, run_a), self._steps(b, run_b))
+        return replace(alignment, used_a=self._used_knowledge(a, run_a), used_b=self._used_knowledge(b, run_b))
 
     async def compare_in_thread(self, a: str, b: str) -> Alignment:
         """Compare two sessions in a thread, so that the window and other runs are not blocked."""
@@ -99,12 +99,12 @@ class SessionAnalytics:
 
         return await asyncio.to_thread(work)
 
-    def _learnt(self, session: str, run: int) -> UsedKnowledge:
-        lines, after = [], 0
-        while found := self._reader.events_of(session, KNOWLEDGE_KINDS, after, MAX_SEQ, PAGE_SIZE):
-            lines += [line for line in found if not run or line["run"] == run]
-            after = found[-1]["seq"]
-        return find_used_knowledge(lines)
+    def _used_knowledge(self, session: str, run: int) -> UsedKnowledge:
+        rows, after = [], 0
+        while page := self._reader.events_of(session, KNOWLEDGE_KINDS, after, MAX_SEQ, PAGE_SIZE):
+            rows += [row for row in page if not run or row["run"] == run]
+            after = page[-1]["seq"]
+        return find_used_knowledge(rows)
 
     def _steps(self, session: str, run: int) -> list[Step]:
         row = self._reader.session(session)
@@ -116,8 +116,8 @@ class SessionAnalytics:
         return [step for step in rows if not run or step.run == run]
 
 
-def _merged(found: list[Failure], made: list[RunSummary], limit: int) -> list[Failure]:
-    return sorted([*found, *recent_failures(made, limit)], key=lambda each: -each.at)[:limit]
+def _merged(failures: list[Failure], runs: list[RunSummary], limit: int) -> list[Failure]:
+    return sorted([*failures, *recent_failures(runs, limit)], key=lambda failure: -failure.at)[:limit]
 
 
 def context_items(conversation: Conversation) -> list[ContextItem]:

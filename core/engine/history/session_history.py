@@ -67,18 +67,24 @@ class PreparedFork:
 class SessionHistory:
     """Forks sessions, rewinds files and rates runs.
 
-    `begin` starts a run of a session, `check` raises Problem for an invalid model, and `still` returns a context
-    manager that prevents runs of a session from starting.
+    `start_run` starts a run of a session, `check_start` raises Problem for an invalid model, and `hold_idle` returns a
+    context manager that prevents runs of a session from starting.
     """
 
     def __init__(
-        self, journal: Journal, reader: Reader, begin: StartRun, check: CheckStart, still: HoldIdle, clock: Clock = now
+        self,
+        journal: Journal,
+        reader: Reader,
+        start_run: StartRun,
+        check_start: CheckStart,
+        hold_idle: HoldIdle,
+        clock: Clock = now,
     ) -> None:
         self._journal = journal
         self._reader = reader
-        self._begin = begin
-        self._check = check
-        self._still = still
+        self._start_run = start_run
+        self._check_start = check_start
+        self._hold_idle = hold_idle
         self._clock = clock
 
     async def fork(self, session: str, seq: int | None = None, reason: ForkReason = "fork") -> str:
@@ -88,14 +94,16 @@ class SessionHistory:
         if not 1 <= last <= row.last_seq:
             raise Problem(f"There is no event {last}.", f"The session ends at {row.last_seq}.", "")
         name = session_id()
-        facts = fork_events(await self._entries(session, last), name, last, reason, self._clock())
-        quiet = next(place for place, (_, event) in enumerate(facts) if event == SessionForked(session, last, reason))
-        await self._journal.append_timed(name, facts, silent_count=quiet)
+        events = fork_events(await self._entries(session, last), name, last, reason, self._clock())
+        silent_count = next(
+            index for index, (_, event) in enumerate(events) if event == SessionForked(session, last, reason)
+        )
+        await self._journal.append_timed(name, events, silent_count=silent_count)
         return name
 
-    async def start_fork(self, beginning: PreparedFork) -> None:
+    async def start_fork(self, prepared: PreparedFork) -> None:
         """Start the run of a fork. This is a separate step so that callers can subscribe to the fork's events first."""
-        await self._begin(beginning.session_id, beginning.events)
+        await self._start_run(prepared.session_id, prepared.events)
 
     async def last_seq_of_step(self, session: str, number: int) -> int:
         """Return the sequence number of the last event of a step, at which a fork or a rewind to that step ends."""
@@ -108,31 +116,31 @@ class SessionHistory:
 
     async def edit(self, session: str, seq: int, text: str) -> PreparedFork:
         """Fork before a message of the user and replace its text."""
-        found = self._reader.event(session, seq)
-        if found.get("kind") != "user_message":
+        row = self._reader.event(session, seq)
+        if row.get("kind") != "user_message":
             raise Problem(f"Event {seq} is not a message of yours.", "", "Choose one of your messages.")
         entries = await self._entries(session, self._row(session).last_seq)
-        spoken = entries[seq - 1].event
-        assert isinstance(spoken, UserMessage)
+        message = entries[seq - 1].event
+        assert isinstance(message, UserMessage)
         start = next((e.event for e in entries[seq - 1 :] if isinstance(e.event, RunStarted)), None)
         start = start or next((e.event for e in reversed(entries[:seq]) if isinstance(e.event, RunStarted)), None)
         if start is None:
             raise Problem("This message did not start a run.", "", "Send it as a new one.")
         start = self._with_current_mode(session, start)
-        self._check(start)
+        self._check_start(start)
         name = await self.fork(session, seq - 1, "edit")
-        return PreparedFork(name, (replace(spoken, text=Text(text)), start))
+        return PreparedFork(name, (replace(message, text=Text(text)), start))
 
     async def edit_run_message(self, session: str, run: int, text: str) -> PreparedFork:
         """Fork before a run (0 for the last one) and replace the message that started it."""
-        told = await self.run_input(session, run)
-        if not told.queued_seqs:
-            return await self.edit(session, told.first_seq, text)
-        start = self._with_current_mode(session, told.start)
-        self._check(start)
-        name = await self.fork(session, told.first_seq - 1, "edit")
-        words = QueueChanged("edited", told.queued_seqs[0], told.queued_seqs[:1], Text(text))
-        return PreparedFork(name, (words, start))
+        run_input = await self.run_input(session, run)
+        if not run_input.queued_seqs:
+            return await self.edit(session, run_input.first_seq, text)
+        start = self._with_current_mode(session, run_input.start)
+        self._check_start(start)
+        name = await self.fork(session, run_input.first_seq - 1, "edit")
+        change = QueueChanged("edited", run_input.queued_seqs[0], run_input.queued_seqs[:1], Text(text))
+        return PreparedFork(name, (change, start))
 
     async def fork_to_rerun(
         self, session: str, run: int, model: str = "", script: str = "", *, excluded: Collection[str] = ()
@@ -141,16 +149,16 @@ class SessionHistory:
 
         `excluded` are memory IDs and skill names that the new run must not get, so that both runs can be compared.
         """
-        told = await self.run_input(session, run)
-        start = self._with_current_mode(session, told.start)
+        run_input = await self.run_input(session, run)
+        start = self._with_current_mode(session, run_input.start)
         start = replace(start, excluded=tuple(dict.fromkeys((*start.excluded, *excluded))))
         if model or script:
             start = replace(start, model=model or start.model, script=Text(script))
-        self._check(start)
-        name = await self.fork(session, told.first_seq - 1, "rerun")
-        return PreparedFork(
-            name, (*told.messages[len(told.queued_seqs) :], start)
-        )  # Messages that were queued when the run started are queued in the fork too.
+        self._check_start(start)
+        name = await self.fork(session, run_input.first_seq - 1, "rerun")
+        # Messages that were queued when the run started are queued in the fork too.
+        new_messages = run_input.messages[len(run_input.queued_seqs) :]
+        return PreparedFork(name, (*new_messages, start))
 
     def _with_current_mode(self, session: str, start: RunStarted) -> RunStarted:
         """Return the start with the session's current mode; for an imported session, without any permissions."""
@@ -159,56 +167,58 @@ class SessionHistory:
             return cast(RunStarted, without_permissions(start, row.imported_from))
         return replace(start, mode=next((mode for mode in MODES if mode == row.mode), start.mode))
 
-    async def plan_rewind(self, session: str, to: int, force: Iterable[str] = (), *, only: str = "") -> RewindPlan:
-        """Return the plan for rewinding the files to the event `to`, including files that sub-agents changed.
+    async def plan_rewind(self, session: str, to_seq: int, force: Iterable[str] = (), *, only: str = "") -> RewindPlan:
+        """Return the plan for rewinding the files to the event `to_seq`, including files that sub-agents changed.
 
         `only` limits the plan to one file. Files in `force` are overwritten even if other programs changed them.
         """
         row, entries = self._row(session), await self._merged_entries(session)
-        kept = self._load_blobs(past.target_hash for past in file_histories(entries, to))
-        made = await asyncio.to_thread(plan_rewind, Path(row.folder), entries, to, kept, force)
-        return replace(made, files=tuple(file for file in made.files if file.path == only)) if only else made
+        read_blob = self._load_blobs(history.target_hash for history in file_histories(entries, to_seq))
+        plan = await asyncio.to_thread(plan_rewind, Path(row.folder), entries, to_seq, read_blob, force)
+        return replace(plan, files=tuple(file for file in plan.files if file.path == only)) if only else plan
 
     async def plan_undo(self, session: str, force: Iterable[str] = ()) -> RewindPlan:
         """Return the plan for undoing the last rewind. Raise Problem if there is no rewind to undo."""
         row, entries = self._row(session), await self._merged_entries(session)
         rewind = last_rewind(entries)
         files = rewind.event.files if rewind and isinstance(rewind.event, FilesRewound) else ()
-        kept = self._load_blobs(file.before for file in files)
-        return await asyncio.to_thread(plan_undo, Path(row.folder), entries, kept, force)
+        read_blob = self._load_blobs(file.before for file in files)
+        return await asyncio.to_thread(plan_undo, Path(row.folder), entries, read_blob, force)
 
-    async def rewind(self, session: str, made: RewindPlan) -> FilesRewound:
+    async def rewind(self, session: str, plan: RewindPlan) -> FilesRewound:
         """Execute the plan and return the recorded event. Raise Problem if a run of the session is active."""
         folder = Path(self._row(session).folder)
-        async with self._still(session):
-            done = rewind_event(made)
-            if not done.files:
-                return done
-            kept = self._load_blobs(file.target_hash for file in made.changing_files)
-            await self._journal.append(session, done, blobs=await run_to_completion(overwritten_contents, folder, made))
-            stayed = await run_to_completion(apply_plan, folder, made, kept)
-            if stayed:  # These files changed after planning, or writing failed. Record that as well.
+        async with self._hold_idle(session):
+            event = rewind_event(plan)
+            if not event.files:
+                return event
+            read_blob = self._load_blobs(file.target_hash for file in plan.changing_files)
+            await self._journal.append(
+                session, event, blobs=await run_to_completion(overwritten_contents, folder, plan)
+            )
+            skipped = await run_to_completion(apply_plan, folder, plan, read_blob)
+            if skipped:  # These files changed after planning, or writing failed. Record that as well.
                 await self._journal.append(
-                    session, FilesRewound(made.to_seq, skipped=stayed, undoes_seq=made.undoes_seq)
+                    session, FilesRewound(plan.to_seq, skipped=skipped, undoes_seq=plan.undoes_seq)
                 )
-                files = tuple(file for file in done.files if file.path not in stayed)
-                done = replace(done, files=files, skipped=(*done.skipped, *stayed))
-        return done
+                files = tuple(file for file in event.files if file.path not in skipped)
+                event = replace(event, files=files, skipped=(*event.skipped, *skipped))
+        return event
 
-    async def replace_contents(self, session: str, path: str, held: str, body: bytes) -> FilesRewound:
-        """Replace the contents of a file if it still has the blob hash `held`. Used to revert a single hunk."""
+    async def replace_contents(self, session: str, path: str, expected_hash: str, body: bytes) -> FilesRewound:
+        """Replace the contents of a file whose blob hash is still `expected_hash`. Used to revert a single hunk."""
         row = self._row(session)
-        made = await asyncio.to_thread(plan_replacement, Path(row.folder), row.last_seq, path, held, body)
-        async with self._still(session):
-            done = rewind_event(made)
-            blobs = await run_to_completion(overwritten_contents, Path(row.folder), made)
+        plan = await asyncio.to_thread(plan_replacement, Path(row.folder), row.last_seq, path, expected_hash, body)
+        async with self._hold_idle(session):
+            event = rewind_event(plan)
+            blobs = await run_to_completion(overwritten_contents, Path(row.folder), plan)
             blobs[blob_hash(body)] = body
-            await self._journal.append(session, done, blobs=blobs)
-            stayed = await run_to_completion(apply_plan, Path(row.folder), made, blobs.get)
-        if stayed:
+            await self._journal.append(session, event, blobs=blobs)
+            skipped = await run_to_completion(apply_plan, Path(row.folder), plan, blobs.get)
+        if skipped:
             why = "It was changed outside this session at the same moment."
             raise Problem(f"{path} was not changed.", why, "Look at it again.")
-        return done
+        return event
 
     def _load_blobs(self, names: Iterable[str]) -> ReadBlob:
         """Read these blobs now and return a lookup for other threads, which cannot use the database connection."""
@@ -229,8 +239,8 @@ class SessionHistory:
         number = run or row.runs
         if not 1 <= number <= row.runs:
             raise Problem(f"There is no run {number}.", f"Runs in this session: {row.runs}.", "")
-        named = tuple(dict.fromkeys(tag.strip().removeprefix("#") for tag in tags if tag.strip()))
-        await self._journal.append(session, RunRated(number, rating, Text(note), named, rated_by))
+        unique_tags = tuple(dict.fromkeys(tag.strip().removeprefix("#") for tag in tags if tag.strip()))
+        await self._journal.append(session, RunRated(number, rating, Text(note), unique_tags, rated_by))
         return number
 
     async def run_input(self, session: str, run: int) -> RunInput:
@@ -238,20 +248,23 @@ class SessionHistory:
         row = self._row(session)
         number = run or row.runs
         entries = await self._entries(session, row.last_seq)
-        of_run = [entry for entry in entries if entry.run == number]
-        place = next((i for i, e in enumerate(of_run) if isinstance(e.event, RunStarted)), None)
-        if place is None:
+        run_entries = [entry for entry in entries if entry.run == number]
+        start_index = next((i for i, e in enumerate(run_entries) if isinstance(e.event, RunStarted)), None)
+        if start_index is None:
             raise Problem(f"There is no run {number}.", f"Runs in this session: {row.runs}.", "")
-        start, first = of_run[place].event, of_run[0].seq
+        start, first = run_entries[start_index].event, run_entries[0].seq
         assert isinstance(start, RunStarted)
-        talk = fold_events(entry for entry in entries if entry.seq < of_run[place].seq)
-        sent = sorted((one for one in talk.queued if one.category == USER), key=lambda one: one.seq >= first)
-        words = tuple(UserMessage(one.text, one.attachments) for one in sent)
-        return RunInput(first, words, start, tuple(one.seq for one in sent if one.seq < first))
+        conversation = fold_events(entry for entry in entries if entry.seq < run_entries[start_index].seq)
+        messages = sorted(
+            (message for message in conversation.queued if message.category == USER),
+            key=lambda message: message.seq >= first,
+        )
+        user_messages = tuple(UserMessage(message.text, message.attachments) for message in messages)
+        return RunInput(first, user_messages, start, tuple(message.seq for message in messages if message.seq < first))
 
     async def _entries(self, session: str, last: int) -> list[EventRecord]:
-        found = [entry async for entry in self._journal.read(session)]
-        return [entry for entry in found if entry.seq <= last]
+        entries = [entry async for entry in self._journal.read(session)]
+        return [entry for entry in entries if entry.seq <= last]
 
     async def _merged_entries(self, session: str) -> list[EventRecord]:
         return await merge_child_events(await self._entries(session, self._row(session).last_seq), self._journal.read)

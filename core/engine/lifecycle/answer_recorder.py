@@ -21,8 +21,8 @@ class AnswerRecorder:
 
     async def answer(self, question: str, answer: Answer) -> str:
         """Record the answer and return the session of the question. Raise Problem if the question is not open."""
-        asked = self.reader.question_origin(question)
-        if asked is None or question in self.claimed:
+        origin = self.reader.question_origin(question)
+        if origin is None or question in self.claimed:
             raise Problem(
                 f"The question {question} is not open.",
                 "It has already been answered, or its run has ended.",
@@ -30,7 +30,7 @@ class AnswerRecorder:
             )
         self.claimed.add(question)
         try:
-            session, call = asked
+            session, call = origin
             await self.journal.append(session, QuestionAnswered(question, call, answer))
         finally:
             self.claimed.discard(question)
@@ -38,5 +38,5 @@ class AnswerRecorder:
 
     async def start_answering(self, question: str) -> None:
         """Remove the time limit of a question, because the user has begun to answer it. Ignore unknown questions."""
-        if asked := self.reader.question_origin(question):
-            await self.journal.append(asked[0], QuestionAnswerStarted(question))
+        if origin := self.reader.question_origin(question):
+            await self.journal.append(origin[0], QuestionAnswerStarted(question))

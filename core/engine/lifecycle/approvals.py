@@ -16,8 +16,8 @@ from core.domain.permissions import (
 from core.domain.problems import Problem
 from core.domain.rules import PermissionRule
 from core.domain.text import Text
+from core.engine.policy.grants import rules_from_approval
 from core.engine.policy.imported_sessions import refuse_imported
-from core.engine.policy.policy import rules_from_approval
 from core.engine.state.unresolved_calls import UNFINISHED
 from core.store.journal import Journal
 from core.store.reader import Reader
@@ -32,11 +32,11 @@ class Approvals:
     """
 
     def __init__(
-        self, journal: Journal, reader: Reader, book: RuleStore, claimed: set[str], clock: Clock = now
+        self, journal: Journal, reader: Reader, rule_store: RuleStore, claimed: set[str], clock: Clock = now
     ) -> None:
         self._journal = journal
         self._reader = reader
-        self._book = book
+        self._rule_store = rule_store
         self._claimed = claimed
         self._clock = clock
 
@@ -48,37 +48,41 @@ class Approvals:
         Any scope other than "once" saves a rule for each of `patterns`. With `include_similar`, similar open requests
         of the session are approved as well.
         """
-        opened = self._open_request(request)
-        rules = self._rules(opened, scope, patterns)
-        patterns_saved = "\n".join(rule.pattern for rule in rules)
-        ids = tuple(rule.id for rule in rules)
-        return await self._decide(
-            opened,
-            include_similar,
-            rules,
-            lambda name: PermissionDecided(name, True, scope, patterns_saved, rule_ids=ids),
-        )
+        pending = self._open_request(request)
+        rules = self._rules(pending, scope, patterns)
+        saved_patterns = "\n".join(rule.pattern for rule in rules)
+        rule_ids = tuple(rule.id for rule in rules)
+
+        def approval(request_id: str) -> PermissionDecided:
+            return PermissionDecided(request_id, True, scope, saved_patterns, rule_ids=rule_ids)
+
+        return await self._decide(pending, approval, rules, include_similar=include_similar)
 
     async def deny(self, request: str, reason: str, *, include_similar: bool = False) -> str:
         """Deny a request, with a reason that the model reads, and return its session."""
-        opened = self._open_request(request)
-        return await self._decide(
-            opened, include_similar, (), lambda name: PermissionDecided(name, False, reason=Text(reason))
-        )
+        pending = self._open_request(request)
+
+        def denial(request_id: str) -> PermissionDecided:
+            return PermissionDecided(request_id, False, reason=Text(reason))
+
+        return await self._decide(pending, denial, include_similar=include_similar)
 
     async def choose(self, request: str, option: str) -> str:
         """Decide a request of an external agent with one of the options it offers, and return its session.
 
         The agent defines whether an option also applies to later calls.
         """
-        opened = self._open_request(request)
-        found = next((one for one in opened.request.options if one.id == option), None)
-        if found is None:
-            names = ", ".join(one.id for one in opened.request.options)
-            raise Problem(f"The request has no option {option!r}.", f"Its options are: {names or 'none'}.", "")
-        return await self._decide(
-            opened, False, (), lambda name: PermissionDecided(name, found.allows, option_id=found.id)
-        )
+        pending = self._open_request(request)
+        options = {each.id: each for each in pending.request.options}
+        chosen = options.get(option)
+        if chosen is None:
+            available = ", ".join(options) or "none"
+            raise Problem(f"The request has no option {option!r}.", f"Its options are: {available}.", "")
+
+        def decision(request_id: str) -> PermissionDecided:
+            return PermissionDecided(request_id, chosen.allows, option_id=chosen.id)
+
+        return await self._decide(pending, decision)
 
     async def set_mode(self, session: str, mode: Mode) -> None:
         """Set the permission mode of a session and of its unfinished sub-agents. Their runs recheck open requests."""
@@ -96,48 +100,52 @@ class Approvals:
 
     async def _decide(
         self,
-        opened: PendingPermissionRequest,
-        include_similar: bool,
-        rules: Sequence[PermissionRule],
+        pending: PendingPermissionRequest,
         decision: Callable[[str], SessionEvent],
+        rules: Sequence[PermissionRule] = (),
+        *,
+        include_similar: bool = False,
     ) -> str:
-        """Save the rules, then record the decisions.
+        """Save the rules, then record the decision that `decision` returns for each request ID.
 
         If Journeyman crashes in between, the saved rules allow the request, which is still open, after the restart.
         """
-        names = [opened.request.id, *(self._similar_requests(opened) if include_similar else ())]
-        self._claimed.update(names)
+        request_ids = [pending.request.id]
+        if include_similar:
+            request_ids += self._similar_requests(pending)
+        self._claimed.update(request_ids)
         try:
             if rules:
-                await self._book.add(rules)
-            await self._journal.append(opened.session, *map(decision, names))
+                await self._rule_store.add(rules)
+            await self._journal.append(pending.session, *map(decision, request_ids))
         finally:
-            self._claimed.difference_update(names)
-        return opened.session
+            self._claimed.difference_update(request_ids)
+        return pending.session
 
     def _open_request(self, request: str) -> PendingPermissionRequest:
-        opened = None if request in self._claimed else self._reader.permission_request(request)
-        if opened is None:
+        pending = None if request in self._claimed else self._reader.permission_request(request)
+        if pending is None:
             raise Problem(
                 f"The request {request} is not open.",
                 "It has already been decided, or its run has ended.",
                 "List the open requests with `journeyman pending`.",
             )
-        return opened
+        return pending
 
-    def _similar_requests(self, opened: PendingPermissionRequest) -> list[str]:
-        others = [each.request for each in self._reader.permission_requests() if each.session == opened.session]
+    def _similar_requests(self, pending: PendingPermissionRequest) -> list[str]:
+        """Return the IDs of the session's other open requests that the same decision can answer."""
+        requests = [each.request for each in self._reader.permission_requests() if each.session == pending.session]
         return [
             other.id
-            for other in others
-            if other.id != opened.request.id
+            for other in requests
+            if other.id != pending.request.id
             and other.id not in self._claimed
-            and can_be_answered_together(opened.request, other)
+            and can_be_answered_together(pending.request, other)
         ]
 
     def _rules(
-        self, opened: PendingPermissionRequest, scope: RuleScope, patterns: Sequence[str]
+        self, pending: PendingPermissionRequest, scope: RuleScope, patterns: Sequence[str]
     ) -> list[PermissionRule]:
-        row = self._reader.session(opened.session)
-        run = run_id(opened.session, row.runs if row else 0)
-        return rules_from_approval(opened.request, scope, patterns, run, new_rule_id, self._clock())
+        row = self._reader.session(pending.session)
+        run = run_id(pending.session, row.runs if row else 0)
+        return rules_from_approval(pending.request, scope, patterns, run, new_rule_id, self._clock())

@@ -22,23 +22,23 @@ class LiveRun:
 
 
 async def run_to_end(
-    run: RunContext, begun: tuple[SessionEvent, ...], work: Callable[[RunContext], Awaitable[RunOutcome]]
+    run: RunContext, start_events: tuple[SessionEvent, ...], work: Callable[[RunContext], Awaitable[RunOutcome]]
 ) -> RunOutcome:
-    """Record `begun`, the start events that are not in the event log yet, then execute the run and return its end."""
+    """Record `start_events`, which are not in the event log yet, then execute the run and return its end."""
     run.tool_context.commands.connect(_spawned, run.command_ended)
-    if begun:
-        await run.record(*begun)
+    if start_events:
+        await run.record(*start_events)
     return await work(run)
 
 
-async def finish_uncanceled(act: Coroutine[Any, Any, object]) -> None:
+async def finish_uncanceled(coroutine: Coroutine[Any, Any, object]) -> None:
     """Await a coroutine to its end even if the current task is canceled. The cancellation is not raised later."""
-    task = asyncio.create_task(act, name="end of a run")
+    task = asyncio.create_task(coroutine, name="end of a run")
     while not task.done():
         with suppress(asyncio.CancelledError):
             await asyncio.wait({task})
     task.result()
 
 
-def _spawned(act: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-    return asyncio.create_task(act, name="command in the background")
+def _spawned(coroutine: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+    return asyncio.create_task(coroutine, name="command in the background")

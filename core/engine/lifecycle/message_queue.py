@@ -38,7 +38,8 @@ class MessageQueue:
     async def list(self, session: str) -> list[PendingMessage]:
         """Return the queued messages in the order in which the model will read them."""
         return [
-            PendingMessage(one.seq, one.text, one.attachments) for one in pending_messages(*await self._load(session))
+            PendingMessage(message.seq, message.text, message.attachments)
+            for message in pending_messages(*await self._load(session))
         ]
 
     async def edit(self, session: str, entry: int, text: str) -> None:
@@ -46,43 +47,43 @@ class MessageQueue:
         if not text.strip():
             raise Problem("The message is empty.", "", "Enter a text, or remove the message from the queue.")
 
-        def change(talk: Conversation, goes_on: bool) -> QueueChanged:
-            _find_queued(talk, goes_on, entry)
-            return QueueChanged("edited", entry, _order(talk), Text(text))
+        def change(conversation: Conversation, unfinished: bool) -> QueueChanged:
+            _find_queued(conversation, unfinished, entry)
+            return QueueChanged("edited", entry, _order(conversation), Text(text))
 
         await self._change(session, change)
 
-    async def move(self, session: str, entry: int, place: int) -> None:
+    async def move(self, session: str, entry: int, index: int) -> None:
         """Move a message to another index of the queue. An index beyond the end means the end."""
 
-        def change(talk: Conversation, goes_on: bool) -> QueueChanged:
-            message = _find_queued(talk, goes_on, entry)
-            return QueueChanged("moved", entry, _order_with(talk, goes_on, entry, place), message.text)
+        def change(conversation: Conversation, unfinished: bool) -> QueueChanged:
+            message = _find_queued(conversation, unfinished, entry)
+            return QueueChanged("moved", entry, _order_with(conversation, unfinished, entry, index), message.text)
 
         await self._change(session, change)
 
     async def remove(self, session: str, entry: int) -> int:
         """Remove a message from the queue and return its index, which `restore` accepts."""
-        places: list[int] = []
+        indexes: list[int] = []
 
-        def change(talk: Conversation, goes_on: bool) -> QueueChanged:
-            message = _find_queued(talk, goes_on, entry)
-            places.append(pending_messages(talk, goes_on).index(message))
-            left = tuple(seq for seq in _order(talk) if seq != entry)
-            return QueueChanged("removed", entry, left, message.text)
+        def change(conversation: Conversation, unfinished: bool) -> QueueChanged:
+            message = _find_queued(conversation, unfinished, entry)
+            indexes.append(pending_messages(conversation, unfinished).index(message))
+            order = tuple(seq for seq in _order(conversation) if seq != entry)
+            return QueueChanged("removed", entry, order, message.text)
 
         await self._change(session, change)
-        return places[-1]
+        return indexes[-1]
 
-    async def restore(self, session: str, entry: int, place: int) -> None:
+    async def restore(self, session: str, entry: int, index: int) -> None:
         """Insert a removed message at an index of the queue."""
 
-        def change(talk: Conversation, goes_on: bool) -> QueueChanged:
-            message = talk.removed.get(entry)
+        def change(conversation: Conversation, unfinished: bool) -> QueueChanged:
+            message = conversation.removed.get(entry)
             if message is None:
                 why = "It was not removed from the queue."
                 raise Problem("This message cannot be restored.", why, "Write it again.")
-            return QueueChanged("restored", entry, _order_with(talk, goes_on, entry, place), message.text)
+            return QueueChanged("restored", entry, _order_with(conversation, unfinished, entry, index), message.text)
 
         await self._change(session, change)
 
@@ -94,11 +95,11 @@ class MessageQueue:
         await self.move(session, entry, 0)
         if self._runs.interrupt_reply(session):
             return
-        talk, goes_on = await self._load(session)
-        if goes_on:
+        conversation, unfinished = await self._load(session)
+        if unfinished:
             await self._runs.resume(session)
         else:
-            await self._runs.start(session, (next_run_start(talk),))
+            await self._runs.start(session, (next_run_start(conversation),))
 
     async def _load(self, session: str) -> tuple[Conversation, bool]:
         """Return the conversation, and whether its last run is unfinished."""
@@ -112,35 +113,35 @@ class MessageQueue:
         async with self._runs.session_lock(session):
             if row := self._reader.session(session):
                 refuse_imported(row)
-            talk, goes_on = await self._load(session)
-            await self._journal.append(session, fact := change(talk, goes_on))
-            if any(message.seq == fact.target_seq for message in talk.messages):
+            conversation, unfinished = await self._load(session)
+            await self._journal.append(session, event := change(conversation, unfinished))
+            if any(message.seq == event.target_seq for message in conversation.messages):
                 raise no_longer_queued()
 
 
-def pending_messages(talk: Conversation, goes_on: bool) -> list[Message]:
+def pending_messages(conversation: Conversation, unfinished: bool) -> list[Message]:
     """Return the queued user messages, except those that state the task of an unfinished run."""
-    task = talk.task if goes_on else ()
-    return [message for message in talk.queued if message.category == USER and message.seq not in task]
+    task = conversation.task if unfinished else ()
+    return [message for message in conversation.queued if message.category == USER and message.seq not in task]
 
 
-def _order_with(talk: Conversation, goes_on: bool, entry: int, place: int) -> tuple[int, ...]:
+def _order_with(conversation: Conversation, unfinished: bool, entry: int, index: int) -> tuple[int, ...]:
     """Return the new order of all queued messages, with one message at an index. Task messages stay in front."""
-    cards = [message.seq for message in pending_messages(talk, goes_on) if message.seq != entry]
-    task = tuple(seq for seq in _order(talk) if seq not in cards and seq != entry)
-    cards.insert(max(0, place), entry)
-    return (*task, *cards)
+    pending = [message.seq for message in pending_messages(conversation, unfinished) if message.seq != entry]
+    task = tuple(seq for seq in _order(conversation) if seq not in pending and seq != entry)
+    pending.insert(max(0, index), entry)
+    return (*task, *pending)
 
 
-def _order(talk: Conversation) -> tuple[int, ...]:
-    return tuple(message.seq for message in talk.queued if message.category == USER)
+def _order(conversation: Conversation) -> tuple[int, ...]:
+    return tuple(message.seq for message in conversation.queued if message.category == USER)
 
 
-def _find_queued(talk: Conversation, goes_on: bool, entry: int) -> Message:
-    found = next((one for one in pending_messages(talk, goes_on) if one.seq == entry), None)
-    if found is None:
+def _find_queued(conversation: Conversation, unfinished: bool, entry: int) -> Message:
+    match = next((message for message in pending_messages(conversation, unfinished) if message.seq == entry), None)
+    if match is None:
         raise no_longer_queued()
-    return found
+    return match
 
 
 def no_longer_queued() -> Problem:

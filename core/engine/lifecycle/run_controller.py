@@ -72,15 +72,15 @@ class RunController:
         self._journal = journal
         self._reader = reader
         self._report = report
-        self._brief = prepare_start
-        self._place = open_tools
-        self._bench = factory
+        self._prepare_start = prepare_start
+        self._open_tools = open_tools
+        self._factory = factory
         self._live: dict[str, LiveRun] = {}
         self.claimed: set[str] = set()
         self.answers = AnswerRecorder(journal, reader, self.claimed)
-        self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._closing = False
-        self._forget = journal.listen(self._on_event)
+        self._unsubscribe = journal.listen(self._on_event)
         self.sub_agents = SubAgents(
             journal, reader, self.check_start, self._open, self.resume, self.stop, self.is_active, lambda: self._closing
         )
@@ -103,20 +103,22 @@ class RunController:
                 )
                 await self._journal.append(row.id, RunInterrupted(why, calls))
 
-    async def open(self, opened: SessionCreated, task: str, began: RunStarted, *why: SessionEvent) -> str:
+    async def open(self, opened: SessionCreated, task: str, began: RunStarted, *origin: SessionEvent) -> str:
         """Create a session with its first run in one transaction and return the session's ID.
 
-        `why` are events that record what started the session, such as a schedule.
+        `origin` are events that record what started the session, such as a schedule.
         """
-        await self._open(name := opened.session_id or session_id(), opened, task, began, *why)
+        await self._open(name := opened.session_id or session_id(), opened, task, began, *origin)
         return name
 
-    async def _open(self, name: str, opened: SessionCreated, task: str, began: RunStarted, *why: SessionEvent) -> None:
+    async def _open(
+        self, name: str, opened: SessionCreated, task: str, began: RunStarted, *origin: SessionEvent
+    ) -> None:
         model = self.check_start(began)
-        began = await self._brief(began, Path(opened.folder))
+        began = await self._prepare_start(began, Path(opened.folder))
         async with self.session_lock(name):
             self._refuse_closing()
-            events = (replace(opened, session_id=name), *why, UserMessage(Text(task)), began)
+            events = (replace(opened, session_id=name), *origin, UserMessage(Text(task)), began)
             await self._launch(name, opened.folder, *events, model=model)
 
     async def start(self, session: str, events: tuple[SessionEvent, ...]) -> None:
@@ -137,7 +139,7 @@ class RunController:
 
         Callers use it before they write any event.
         """
-        return self._bench.check_start(began)
+        return self._factory.check_start(began)
 
     async def send_message(
         self, session: str, text: str, *, now: bool = False, attached: Sequence[Attachment] = ()
@@ -149,9 +151,9 @@ class RunController:
         """
         async with self.session_lock(session):
             refuse_imported(self._row(session))
-            words = UserMessage(Text(text), tuple(attached))
+            message = UserMessage(Text(text), tuple(attached))
             if live := self._live.get(session):
-                await self._journal.append(session, words)
+                await self._journal.append(session, message)
                 if now:
                     live.context.interrupt_reply()
                 # The run ended in the meantime without receiving the message. A paused run receives it when resumed.
@@ -161,11 +163,11 @@ class RunController:
                 # Only queue the message if the user must first decide about unresolved calls, or if this session is
                 # that of a sub-agent, which its parent resumes.
                 if self.sub_agents.root_session(session) != session or await self.unresolved_calls(session):
-                    await self._journal.append(session, words)
+                    await self._journal.append(session, message)
                 else:
-                    await self._resume(session, "", words)
+                    await self._resume(session, "", message)
             else:
-                await self._start(session, words, next_run_start(await self.conversation(session)))
+                await self._start(session, message, next_run_start(await self.conversation(session)))
 
     async def conversation(self, session: str) -> Conversation:
         """Return the current conversation of the session, active or not."""
@@ -193,11 +195,11 @@ class RunController:
                 return
             self._refuse_closing()
             refuse_imported(row := self._row(session))
-            place = self._place(Path(row.folder), session)
+            tool_context = self._open_tools(Path(row.folder), session)
             try:
-                await compact_idle_session(await self._run_context(session, place, None))
+                await compact_idle_session(await self._run_context(session, tool_context, None))
             finally:
-                await place.close()
+                await tool_context.close()
 
     async def stop(self, session: str, reason: str = STOPPED_BY_USER) -> None:
         """Cancel the model request, kill the run's processes, and end the run and its sub-agents."""
@@ -226,7 +228,7 @@ class RunController:
         async with self.session_lock(session):
             await self._resume(session, resolution)
 
-    async def _resume(self, session: str, settle: Resolution, *said: SessionEvent) -> None:
+    async def _resume(self, session: str, resolution: Resolution, *first_events: SessionEvent) -> None:
         if (row := self._row(session)).status == "paused":  # The last event is written, so the task ends in a moment.
             await self.wait_idle(session)
         refuse_imported(row)
@@ -235,20 +237,20 @@ class RunController:
         if row.status not in UNFINISHED:
             why = ENDED.get(row.status, "It has ended.")
             raise Problem("There is nothing to resume.", why, CONTINUE_HINT.format(session))
-        conversation, doubted = await self.conversation(session), await self.unresolved_calls(session)
-        if settle != "abort":
+        conversation, unresolved = await self.conversation(session), await self.unresolved_calls(session)
+        if resolution != "abort":
             self.check_start(next_run_start(conversation))
-        if doubted and not settle:
-            raise UnresolvedCallsError(session, tuple(doubted.values()))
+        if unresolved and not resolution:
+            raise UnresolvedCallsError(session, tuple(unresolved.values()))
         events = [
-            *said,
+            *first_events,
             *resolution_events(
-                row.status, settle, conversation.unresolved_calls(), doubted, conversation.open_questions
+                row.status, resolution, conversation.unresolved_calls(), unresolved, conversation.open_questions
             ),
         ]
-        if settle != "abort":
+        if resolution != "abort":
             await self._launch(session, row.folder, *events)
-            self._live[session].context.resolution = settle
+            self._live[session].context.resolution = resolution
         else:
             await self._journal.append(session, *events)
             await self._stop_children(session)
@@ -270,9 +272,9 @@ class RunController:
         """Wait until a resumed run has checked its pending permission requests against the current mode and rules."""
         while (live := self._live.get(session)) and not live.task.done():
             if all(
-                each.request.id in live.context.needs_user
-                for each in self._reader.permission_requests()
-                if each.session == session
+                pending.request.id in live.context.needs_user
+                for pending in self._reader.permission_requests()
+                if pending.session == session
             ):
                 return
             await asyncio.wait({live.task}, timeout=CHECK_INTERVAL_S)
@@ -300,7 +302,7 @@ class RunController:
             live.task.cancel()
         if tasks:
             await asyncio.wait(tasks)
-        self._forget()
+        self._unsubscribe()
 
     async def _start(self, session: str, *events: SessionEvent) -> None:
         refuse_imported(row := self._row(session))
@@ -313,22 +315,26 @@ class RunController:
 
     async def _with_system_prompt(self, session: str, event: SessionEvent) -> SessionEvent:
         """Add the system prompt to a RunStarted event; return any other event unchanged."""
-        return await self._brief(event, Path(self._row(session).folder)) if isinstance(event, RunStarted) else event
+        return (
+            await self._prepare_start(event, Path(self._row(session).folder))
+            if isinstance(event, RunStarted)
+            else event
+        )
 
     async def _launch(self, session: str, folder: str, *events: SessionEvent, model: Model | None = None) -> None:
         """Record the events and start the run's task. If the folder is missing, raise Problem and record nothing."""
-        place = self._place(Path(folder), session)
+        tool_context = self._open_tools(Path(folder), session)
         try:
             if events:
                 await self._journal.append(session, *events)
-            work = await self._run_context(session, place, model)
+            context = await self._run_context(session, tool_context, model)
         except BaseException:
-            await place.close()
+            await tool_context.close()
             raise
-        self._live[session] = LiveRun(asyncio.create_task(self._execute(work), name=f"run {session}"), work)
+        self._live[session] = LiveRun(asyncio.create_task(self._execute(context), name=f"run {session}"), context)
 
-    async def _run_context(self, session: str, place: ToolContext, model: Model | None) -> RunContext:
-        return await self._bench.create(session, place, model, self.claimed, self.sub_agents.delegate)
+    async def _run_context(self, session: str, tool_context: ToolContext, model: Model | None) -> RunContext:
+        return await self._factory.create(session, tool_context, model, self.claimed, self.sub_agents.delegate)
 
     async def _execute(self, run: RunContext) -> None:
         """Execute runs until no message is waiting, and record how each ends.
@@ -336,30 +342,30 @@ class RunController:
         Messages that arrived too late for a run start the next run.
         """
         live = self._live[run.session]
-        begun: tuple[SessionEvent, ...] = ()
+        start_events: tuple[SessionEvent, ...] = ()
         try:
             while True:
-                last = await self._run_to_end(live, begun)
+                end = await self._run_to_end(live, start_events)
                 await finish_uncanceled(run.tool_context.close())  # Background processes end before the run ends.
-                if last is None:
+                if end is None:
                     return
-                await finish_uncanceled(self._journal.append(run.session, last))
-                await finish_uncanceled(run.run_end_hooks(last))
-                heard_all = not run.conversation.queued or getattr(last, "status", "") != "completed"
-                if heard_all or live.stop_reason or self._closing:
+                await finish_uncanceled(self._journal.append(run.session, end))
+                await finish_uncanceled(run.run_end_hooks(end))
+                all_sent = not run.conversation.queued or getattr(end, "status", "") != "completed"
+                if all_sent or live.stop_reason or self._closing:
                     return
-                run.tool_context = self._place(run.tool_context.folder, run.session)
-                begun = (await self._brief(next_run_start(run.conversation), run.tool_context.folder),)
+                run.tool_context = self._open_tools(run.tool_context.folder, run.session)
+                start_events = (await self._prepare_start(next_run_start(run.conversation), run.tool_context.folder),)
         except Problem as problem:  # The event log cannot be written. The next start marks the run as interrupted.
             self._report(problem)
         finally:
             self._live.pop(run.session, None)
             await finish_uncanceled(run.tool_context.close())
 
-    async def _run_to_end(self, live: LiveRun, begun: tuple[SessionEvent, ...]) -> RunOutcome | None:
+    async def _run_to_end(self, live: LiveRun, start_events: tuple[SessionEvent, ...]) -> RunOutcome | None:
         """Execute a run and return the event that ends it, or None if Journeyman exits while it waits for the user."""
         try:
-            return await run_to_end(live.context, begun, self._bench.execute)
+            return await run_to_end(live.context, start_events, self._factory.execute)
         except asyncio.CancelledError:
             if live.stop_reason:
                 return RunEnded("stopped", live.stop_reason)
@@ -373,8 +379,8 @@ class RunController:
             return RunEnded("failed", problem.details.message, problem.details)
         except Exception as error:  # A bug ends only this run; the program and the other runs continue.
             self._report(error)
-            trouble = ErrorDetails("Internal error", f"{type(error).__name__}: {error}")
-            return RunEnded("failed", trouble.message, trouble)
+            details = ErrorDetails("Internal error", f"{type(error).__name__}: {error}")
+            return RunEnded("failed", details.message, details)
 
     def _row(self, session: str) -> SessionRow:
         if row := self._reader.session(session):
@@ -383,7 +389,7 @@ class RunController:
 
     def session_lock(self, session: str) -> asyncio.Lock:
         """Return the lock of a session. It prevents, for example, a stop between recording a start and running it."""
-        return self._turns.setdefault(session, asyncio.Lock())
+        return self._locks.setdefault(session, asyncio.Lock())
 
     def _refuse_closing(self) -> None:
         if self._closing:
@@ -393,6 +399,6 @@ class RunController:
         if self.is_active(row.id):
             raise Problem("A run is already active in this session.", "", "Stop it first, or send it a message.")
 
-    def _on_event(self, told: JournalUpdate) -> None:
-        if live := self._live.get(told.entry.session):
-            live.context.conversation.apply(told.entry)
+    def _on_event(self, update: JournalUpdate) -> None:
+        if live := self._live.get(update.entry.session):
+            live.context.conversation.apply(update.entry)

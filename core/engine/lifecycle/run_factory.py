@@ -61,7 +61,7 @@ class RunFactory:
         return self.models.model(choose_model(self.tiers(), began.model, ()).model, self._full_text(began.script))
 
     async def create(
-        self, session: str, place: ToolContext, model: Model | None, claimed: set[str], delegate: Delegation
+        self, session: str, tool_context: ToolContext, model: Model | None, claimed: set[str], delegate: Delegation
     ) -> RunContext:
         """Create the context for a run of this session. If `model` is None, the model is created from its name."""
         conversation = await load_conversation(self.journal, session)
@@ -74,13 +74,14 @@ class RunFactory:
         async for entry in self.journal.read(session, conversation.last_seq):
             conversation.apply(entry)
         return RunContext(
-            session=session, tool_context=place, model_name=started.model, model=model, attended=started.interactive,
-            conversation=conversation, journal=self.journal, reader=self.reader, live_updates=self.drafts,
+            session=session, tool_context=tool_context, model_name=started.model, model=model,
+            attended=started.interactive, conversation=conversation, journal=self.journal, reader=self.reader,
+            live_updates=self.drafts,
             evaluate=partial(check_policy, self.book), models=models, tiers=self.tiers, compact_at=self.compact_at,
             supports_tool_calls=self.models.supports_tools, note_prompt_speed=self.models.note_prompt_speed,
             record_tool_support=self.models.record_tool_support,
             claimed=claimed, delegate=delegate, skills=self.skills, proposals=self.proposals,
-            trusted=is_trusted(self.book.current(), str(place.folder), started.mode),
+            trusted=is_trusted(self.book.current(), str(tool_context.folder), started.mode),
         )  # fmt: skip
 
     async def execute(self, run: RunContext) -> RunEnded | RunPaused:

@@ -35,10 +35,10 @@ CUT = "Journeyman exited while starting the session."
 
 
 class StartSession(Protocol):
-    """Creates a session with its first run, recording the events `why` for its origin, and returns its ID."""
+    """Creates a session with its first run, recording the events `origin`, and returns its ID."""
 
     async def __call__(
-        self, task: str, folder: Path, began: RunStarted, *why: SessionEvent, worktree: bool = False
+        self, task: str, folder: Path, began: RunStarted, *origin: SessionEvent, worktree: bool = False
     ) -> str: ...
 
 
@@ -94,7 +94,7 @@ class Scheduler:
 
     async def add(self, request: ScheduleRequest) -> Schedule:
         """Save a schedule. Raise Problem if it is not valid."""
-        moment = self._clock()
+        now_us = self._clock()
         if not request.task.strip():
             raise Problem("There is no task.", "", "Describe the task.")
         if not (request.at or request.every):
@@ -102,9 +102,9 @@ class Scheduler:
         folder = check_workspace(request.folder)
         if request.worktree:
             await asyncio.to_thread(repository_root, folder)
-        number, step = parse_interval(request.every) if request.every else (0, timedelta())
-        first = parse_time(request.at, moment) if request.at else moment + number * step // timedelta(microseconds=1)
-        made = Schedule(
+        number, unit = parse_interval(request.every) if request.every else (0, timedelta())
+        first = parse_time(request.at, now_us) if request.at else now_us + number * unit // timedelta(microseconds=1)
+        schedule = Schedule(
             session_id()[:4],
             request.task,
             str(folder),
@@ -117,17 +117,17 @@ class Scheduler:
             request.script,
             worktree=request.worktree,
         )
-        await self._book.save(made)
+        await self._book.save(schedule)
         self._changed.set()
-        return made
+        return schedule
 
     async def remove(self, name: str) -> Schedule:
         """Remove a schedule, given its ID or an unambiguous prefix, and return it. The sessions it started stay."""
-        found = [one for one in self.all() if name and one.id.startswith(name)]
-        if len(found) != 1:
+        matches = [schedule for schedule in self.all() if name and schedule.id.startswith(name)]
+        if len(matches) != 1:
             raise Problem(f"There is no schedule {name!r}.", "", "List them with `journeyman schedule`.")
-        await self._book.remove(found[0].id)
-        return found[0]
+        await self._book.remove(matches[0].id)
+        return matches[0]
 
     def stop(self) -> None:
         """End `run` once the sessions that it is starting have started."""
@@ -145,70 +145,70 @@ class Scheduler:
         try:
             while not self._stopping:
                 self._changed.clear()
-                left = CHECK_INTERVAL_S
+                timeout = CHECK_INTERVAL_S
                 try:
-                    for met in await self.start_due():
-                        on_due(met)
-                    left = self._seconds_to_next_check()
+                    for result in await self.start_due():
+                        on_due(result)
+                    timeout = self._seconds_to_next_check()
                 except Problem as problem:  # The schedules could not be read or written. Try again at the next check.
                     on_error(problem)
                 with suppress(TimeoutError):
-                    async with asyncio.timeout(left):
+                    async with asyncio.timeout(timeout):
                         await self._changed.wait()
         finally:
             self.running = False
 
     def _seconds_to_next_check(self) -> float:
-        due = min((one.due for one in self.all() if one.due), default=0)
+        due = min((schedule.due for schedule in self.all() if schedule.due), default=0)
         return min(CHECK_INTERVAL_S, max(0.0, (due - self._clock()) / SECOND)) if due else CHECK_INTERVAL_S
 
     async def start_due(self) -> list[DueResult]:
         """Start a session for every schedule that is due."""
-        return [await self._start_due(found) for found in self.all() if due_times(found, self._clock())]
+        return [await self._start_due(schedule) for schedule in self.all() if due_times(schedule, self._clock())]
 
-    async def _start_due(self, found: Schedule) -> DueResult:
+    async def _start_due(self, schedule: Schedule) -> DueResult:
         """Start the session of a schedule, or skip it.
 
         The next due time is saved first, so that a crash can lose a start but never cause two.
         """
-        moment = self._clock()
-        met = due_times(found, moment)
-        assert met is not None
-        late = moment - met.last > LATE_AFTER
-        before = self._session(found.last_session) if found.last_session else None
-        after = replace(found, due=met.next, missed_count=found.missed_count + met.count, error="")
-        if before and before.status in UNFINISHED:
-            why = f"The previous session {before.id} has not ended: it is {before.status}."
-            return await self._save_change(replace(after, error=why))
-        if late and found.on_missed == "skip":
-            return await self._save_change(after)
-        if not await self._book.update(replace(after, error=CUT)):
-            return DueResult(after)  # The schedule was removed meanwhile.
-        why_here = ScheduleTriggered(found.id, met.last, found.interval, after.missed_count - 1, late)
+        now_us = self._clock()
+        due = due_times(schedule, now_us)
+        assert due is not None
+        late = now_us - due.last > LATE_AFTER
+        previous = self._session(schedule.last_session) if schedule.last_session else None
+        updated = replace(schedule, due=due.next, missed_count=schedule.missed_count + due.count, error="")
+        if previous and previous.status in UNFINISHED:
+            why = f"The previous session {previous.id} has not ended: it is {previous.status}."
+            return await self._save_change(replace(updated, error=why))
+        if late and schedule.on_missed == "skip":
+            return await self._save_change(updated)
+        if not await self._book.update(replace(updated, error=CUT)):
+            return DueResult(updated)  # The schedule was removed meanwhile.
+        trigger = ScheduleTriggered(schedule.id, due.last, schedule.interval, updated.missed_count - 1, late)
         try:
-            folder, began = Path(found.folder), self._run_settings(found)
-            session = await self._start(found.task, folder, began, why_here, worktree=found.worktree)
+            folder, began = Path(schedule.folder), self._run_settings(schedule)
+            session = await self._start(schedule.task, folder, began, trigger, worktree=schedule.worktree)
         except Problem as problem:
-            return await self._save_change(replace(after, error=str(problem)))
-        return await self._save_change(replace(after, last_session=session, missed_count=0), session)
+            return await self._save_change(replace(updated, error=str(problem)))
+        return await self._save_change(replace(updated, last_session=session, missed_count=0), session)
 
-    async def _save_change(self, after: Schedule, session: str = "") -> DueResult:
-        await self._book.update(after)
-        return DueResult(after, session)
+    async def _save_change(self, updated: Schedule, session: str = "") -> DueResult:
+        await self._book.update(updated)
+        return DueResult(updated, session)
 
-    def _run_settings(self, found: Schedule) -> RunStarted:
+    def _run_settings(self, schedule: Schedule) -> RunStarted:
         """Return the start of a run with the current limits and model. At a limit the run waits for the user."""
         settings = self._settings()
-        model = found.model or settings.model
+        model = schedule.model or settings.model
         if not model:
             raise Problem("No model is set up.", "Neither the schedule nor the settings name one.", "Choose a model.")
         return RunStarted(
             model,
             settings.max_turns,
-            Text(found.script),
+            Text(schedule.script),
             settings.max_minutes,
             settings.max_tokens,
             settings.max_cost,
             interactive=True,
-            mode=next((mode for mode in MODES if mode == found.mode), DEFAULT_MODE),
+            mode=next((mode for mode in MODES if mode == schedule.mode), DEFAULT_MODE),
         )

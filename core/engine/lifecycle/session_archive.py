@@ -41,11 +41,11 @@ class SessionArchive:
         self._purge_listeners.append(listener)
 
     async def rename(self, session: str, title: str) -> None:
-        words = " ".join(title.split())
-        if not words:
+        name = " ".join(title.split())
+        if not name:
             raise Problem("A session needs a name.", "The name is empty.", "Enter a name; the old one was kept.")
-        if words != self._row(session).title:
-            await self._journal.append(session, SessionRenamed(words))
+        if name != self._row(session).title:
+            await self._journal.append(session, SessionRenamed(name))
 
     async def pin(self, sessions: Sequence[str], on: bool = True) -> tuple[str, ...]:
         """Pin the sessions to the top of the list, or unpin them. Return the sessions that this changed."""

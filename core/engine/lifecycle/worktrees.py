@@ -27,24 +27,26 @@ class WorktreeSessions:
 
 
 class Worktrees:
-    """Manages git worktrees. `sessions` returns all sessions; `going` returns whether a session is active."""
+    """Manages git worktrees. `sessions` returns all sessions; `is_active` returns whether a session is active."""
 
-    def __init__(self, book: RuleStore, sessions: Callable[[], list[SessionRow]], going: Callable[[str], bool]) -> None:
+    def __init__(
+        self, book: RuleStore, sessions: Callable[[], list[SessionRow]], is_active: Callable[[str], bool]
+    ) -> None:
         self._book = book
         self._sessions = sessions
-        self._going = going
+        self._is_active = is_active
 
     async def start(self, task: str, folder: Path, begin: StartInWorktree) -> str:
         """Start a session in a new worktree with the folder's trust. If that fails, the worktree is removed."""
         if trust_decision(self._book.current(), str(folder)) is False:
             do = "Trust the folder, or work without a worktree."
             raise Problem("You do not trust this folder.", "Git would run commands from the repository's settings.", do)
-        made, inside = await run_to_completion(create_worktree, folder, initial_title(task))
+        event, session_folder = await run_to_completion(create_worktree, folder, initial_title(task))
         try:
-            await copy_trust(self._book, str(folder), str(inside))
-            return await begin(inside, (made,))
+            await copy_trust(self._book, str(folder), str(session_folder))
+            return await begin(session_folder, (event,))
         except BaseException:
-            await self._drop(_tree(made), lose=True)
+            await self._drop(_tree(event), lose=True)
             raise
 
     async def in_repository(self, folder: Path) -> list[WorktreeSessions]:
@@ -61,19 +63,21 @@ class Worktrees:
 
         Raise Problem if a session is active in it, or if work would be lost and `discard` is False.
         """
-        found = [each for each in await self.in_repository(folder) if name and each.tree.branch.endswith(name)]
-        if len(found) != 1:
+        matches = [
+            worktree for worktree in await self.in_repository(folder) if name and worktree.tree.branch.endswith(name)
+        ]
+        if len(matches) != 1:
             do = "List them with `journeyman worktree`."
             raise Problem(f"There is no worktree {name!r} in this repository.", "", do)
-        if going := [row.id for row in found[0].sessions if self._going(row.id)]:
-            raise Problem(f"Session {going[0]} is active in this worktree.", "", "Stop it first.")
-        await self._drop(found[0].tree, lose=discard)
-        return found[0].tree
+        if active := [row.id for row in matches[0].sessions if self._is_active(row.id)]:
+            raise Problem(f"Session {active[0]} is active in this worktree.", "", "Stop it first.")
+        await self._drop(matches[0].tree, lose=discard)
+        return matches[0].tree
 
     async def _drop(self, tree: Worktree, *, lose: bool) -> None:
         await run_to_completion(remove_worktree, tree, discard=lose)
         await revoke_folder(self._book, tree.folder)
 
 
-def _tree(made: WorktreeCreated) -> Worktree:
-    return Worktree(made.repository, made.folder, made.branch)
+def _tree(event: WorktreeCreated) -> Worktree:
+    return Worktree(event.repository, event.folder, event.branch)

@@ -56,27 +56,29 @@ class CommandReach:
 
         `secret_files` returns those in the workspace; `masked` means that the sandbox hides the contents of some.
         """
-        found: dict[str, None] = {}
-        for known in filter(None, map(recognize, self.line.parts)):
+        secrets: dict[str, None] = {}
+        for recognized in filter(None, map(recognize, self.line.parts)):
             for folder in self.folders or ("",):
-                found |= dict.fromkeys(self._shown(known, folder, secret_files))
-        return tuple(path for path in found if not (masked and is_hidden_from_commands(path)))
+                secrets |= dict.fromkeys(self._shown(recognized, folder, secret_files))
+        return tuple(path for path in secrets if not (masked and is_hidden_from_commands(path)))
 
-    def _shown(self, known: Recognized, folder: str, secret_files: Callable[[], Sequence[str]]) -> Iterator[str]:
-        if known.command.contents == "none":
+    def _shown(self, recognized: Recognized, folder: str, secret_files: Callable[[], Sequence[str]]) -> Iterator[str]:
+        if recognized.command.contents == "none":
             return
-        whole = known.command.contents == "tree" or _recurses(known)
-        places: list[str] = [folder or "."] if whole and (len(known.operands) < 2 or not known.complete) else []
-        for word in known.operands:
+        recursive = recognized.command.contents == "tree" or _recurses(recognized)
+        roots: list[str] = (
+            [folder or "."] if recursive and (len(recognized.operands) < 2 or not recognized.complete) else []
+        )
+        for word in recognized.operands:
             path = posixpath.normpath(posixpath.join(folder, word))
-            named = self.expand(path) if isinstance(word, GlobPattern) else (path,)
-            places += named
-            yield from (real for each in named if is_secret(real := self.resolve(each)))
-        for path in secret_files() if whole else ():
+            paths = self.expand(path) if isinstance(word, GlobPattern) else (path,)
+            roots += paths
+            yield from (real for candidate in paths if is_secret(real := self.resolve(candidate)))
+        for path in secret_files() if recursive else ():
             if (
                 shows_secrets(path)
-                and not _is_left_out(known, path)
-                and any(_contains(place, path) for place in places)
+                and not _is_left_out(recognized, path)
+                and any(_contains(root, path) for root in roots)
             ):
                 yield path
 
@@ -119,10 +121,10 @@ def _is_inside(path: str, workspace: str) -> bool:
 def only_handles_text(line: ReadLine) -> bool:
     """Return whether no command of the line can run the text in its arguments and here-documents."""
     for part in line.parts:
-        known = recognize(part)
-        if not (known and known.complete) and not _is_builtin(part):
+        recognized = recognize(part)
+        if not (recognized and recognized.complete) and not _is_builtin(part):
             return False
-        if known and known.command.effect == "writes" and known.command.words[0] not in DATA_PROGRAMS:
+        if recognized and recognized.command.effect == "writes" and recognized.command.words[0] not in DATA_PROGRAMS:
             return False
     return True
 
@@ -152,10 +154,10 @@ def _is_builtin(part: Sequence[str]) -> bool:
     return part[0] in DATA_BUILTINS
 
 
-def _recurses(known: Recognized) -> bool:
-    names = known.command.recurses
+def _recurses(recognized: Recognized) -> bool:
+    names = recognized.command.recurses
     letters = {name[1] for name in names if len(name) == 2}
-    for option in known.options:
+    for option in recognized.options:
         if option.split("=")[0] in names:
             return True
         if option[:1] == "-" and option[:2] != "--" and letters.intersection(option[1:]):
@@ -165,36 +167,46 @@ def _recurses(known: Recognized) -> bool:
     return False
 
 
-def _contains(place: str, path: str) -> bool:
-    return place in (".", path) or path.startswith(f"{place}/")
+def _contains(folder: str, path: str) -> bool:
+    return folder in (".", path) or path.startswith(f"{folder}/")
 
 
-def _is_left_out(known: Recognized, path: str) -> bool:
+def _is_left_out(recognized: Recognized, path: str) -> bool:
     """Return whether the command's options, or its habits, keep it from reading this file."""
     name = posixpath.basename(path)
     parts = path.split("/")
-    match known.command.words[0]:
+    match recognized.command.words[0]:
         case "grep" | "egrep" | "fgrep":
-            only = _values(known, "--include")
+            only = _values(recognized, "--include")
             return (
                 (bool(only) and not any(fnmatchcase(name, pattern) for pattern in only))
-                or any(fnmatchcase(name, pattern) for pattern in _values(known, "--exclude"))
-                or any(fnmatchcase(part, pattern) for pattern in _values(known, "--exclude-dir") for part in parts[:-1])
+                or any(fnmatchcase(name, pattern) for pattern in _values(recognized, "--exclude"))
+                or any(
+                    fnmatchcase(part, pattern)
+                    for pattern in _values(recognized, "--exclude-dir")
+                    for part in parts[:-1]
+                )
             )
         case "rg":
             hidden = any(part.startswith(".") for part in parts) and not any(
                 option in ("--hidden", "--unrestricted", "--no-ignore")
                 or (option[:1] == "-" and option[:2] != "--" and bool({"u", "."}.intersection(option[1:])))
-                for option in known.options
+                for option in recognized.options
             )
-            only = [glob for glob in (*_values(known, "--glob"), *_values(known, "-g")) if not glob.startswith("!")]
+            only = [
+                glob
+                for glob in (*_values(recognized, "--glob"), *_values(recognized, "-g"))
+                if not glob.startswith("!")
+            ]
             return hidden or (bool(only) and not any(fnmatchcase(name, glob) for glob in only))
         case _:
             return False
 
 
-def _values(known: Recognized, option: str) -> list[str]:
+def _values(recognized: Recognized, option: str) -> list[str]:
     """Return the values given to an option, after `=` or as the next word."""
-    attached = [word.partition("=")[2] for word in known.options if word.startswith(f"{option}=")]
-    following = [after for word, after in zip(known.options, known.options[1:], strict=False) if word == option]
+    attached = [word.partition("=")[2] for word in recognized.options if word.startswith(f"{option}=")]
+    following = [
+        value for word, value in zip(recognized.options, recognized.options[1:], strict=False) if word == option
+    ]
     return attached + following

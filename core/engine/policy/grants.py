@@ -1,8 +1,10 @@
-"""The grants of a run: what the user allowed with `--allow` when starting it, as tools or tools with a pattern."""
+"""What the user allowed: the grants of a run, given with `--allow` when starting it, and the rules of an approval."""
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
+from core.domain.permissions import PermissionRequest, RuleScope
 from core.domain.problems import Problem
 from core.domain.rules import PermissionRule, new_rule
 from core.engine.policy.policy import RULE_SUBJECTS
@@ -30,8 +32,8 @@ def parse_grants(allow: tuple[str, ...], run: str) -> RunGrants:
         name, colon, pattern = text.partition(":")
         tool = tool_named(name.strip())
         if tool is None:
-            what = f"There is no tool {name!r} to allow."
-            raise Problem(what, "", f"The tools are: {', '.join(sorted(TOOLS))}.")
+            message = f"There is no tool {name!r} to allow."
+            raise Problem(message, "", f"The tools are: {', '.join(sorted(TOOLS))}.")
         if not colon:
             tools.add(tool.name)
             continue
@@ -43,3 +45,35 @@ def parse_grants(allow: tuple[str, ...], run: str) -> RunGrants:
             )
         )
     return RunGrants(tuple(rules), frozenset(tools))
+
+
+def rules_from_approval(
+    request: PermissionRequest,
+    scope: RuleScope,
+    patterns: Sequence[str],
+    run: str,
+    new_id: Callable[[], str],
+    created_at: int,
+) -> list[PermissionRule]:
+    """Return the rules to save for an approval. Raise Problem for a pattern that the request did not offer."""
+    if scope == "once":
+        return []
+    if not request.reversible or not set(patterns) <= set(request.patterns) or not patterns:
+        raise Problem("This approval cannot be saved as a rule.", "The request does not offer it.", "Allow it once.")
+    scope_id = {"run": run, "folder": request.cwd, "always": ""}[scope]
+    subject = RULE_SUBJECTS[request.access]  # type: ignore[index]  # `access` is a key of RULE_SUBJECTS
+    session = request.id.removesuffix(f"-{request.call_id}-may")
+    return [
+        new_rule(
+            new_id(),
+            "allow",
+            request.tool,
+            subject,
+            pattern,
+            scope=scope,
+            scope_id=scope_id,
+            created_at=created_at,
+            session=session,
+        )
+        for pattern in patterns
+    ]

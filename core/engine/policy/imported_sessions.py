@@ -25,8 +25,10 @@ def refuse_imported(row: SessionRow) -> None:
 def without_permissions(event: SessionEvent, source: str) -> SessionEvent:
     """Return the event for a fork of an imported session: without permissions, and marked as untrusted content."""
     if isinstance(event, RunStarted):
-        taint = tuple(
+        untrusted_sources = tuple(
             dict.fromkeys((*event.untrusted_sources, source_label(ContentSource("import", source_program(source)))))
         )
-        return replace(event, mode=DEFAULT_MODE, allow=(), untrusted_sources=taint, script=Text(), text_calls=False)
+        return replace(
+            event, mode=DEFAULT_MODE, allow=(), untrusted_sources=untrusted_sources, script=Text(), text_calls=False
+        )
     return replace(event, mode=DEFAULT_MODE) if isinstance(event, ModeChanged) else event

@@ -21,7 +21,6 @@ from core.domain.permissions import (
     NeedsApproval,
     PermissionRequest,
     PolicyDecision,
-    RuleScope,
     SandboxLevel,
     canonical_json,
     fingerprint,
@@ -37,7 +36,6 @@ from core.domain.rules import (
     allows_part,
     applies,
     may_match,
-    new_rule,
     suggest_patterns,
 )
 from core.domain.sensitive_paths import is_hidden_from_commands, is_protected, is_secret, names_secret
@@ -110,53 +108,53 @@ def propose_call(tool: Tool, parameters: Any, call_id: str, engine: str = "") ->
 
     `engine` is the host of the web search engine, which is not among the parameters of a web search.
     """
-    plain = {name: getattr(parameters, name) for name in parameters.__dataclass_fields__}
+    arguments = {name: getattr(parameters, name) for name in parameters.__dataclass_fields__}
     match tool.access:
         case "read" | "write":
-            subjects = tool.paths(parameters) if tool.paths else (str(plain.get("path", ".")),)
+            subjects = tool.paths(parameters) if tool.paths else (str(arguments.get("path", ".")),)
         case "execute":
-            subjects = (str(plain["command"]),)
+            subjects = (str(arguments["command"]),)
         case "network":
-            at = plain.get("server", engine)
-            subjects = (parse_url(str(plain["url"])).netloc,) if "url" in plain else (str(at),)
+            host = arguments.get("server", engine)
+            subjects = (parse_url(str(arguments["url"])).netloc,) if "url" in arguments else (str(host),)
         case "none":
             subjects = ()
-    return ProposedCall(call_id, tool.name, tool.describe(parameters), tool.access, canonical_json(plain), subjects)
+    return ProposedCall(call_id, tool.name, tool.describe(parameters), tool.access, canonical_json(arguments), subjects)
 
 
 def evaluate_call(
-    act: ProposedCall,
+    call: ProposedCall,
     mode: Mode,
     rules: Sequence[PermissionRule] | None,
     untrusted_sources: Sequence[str],
-    facts: PolicyContext,
+    context: PolicyContext,
 ) -> PolicyDecision:
     """Decide whether a call is allowed, denied or needs approval.
 
     `rules` is None if the rules file cannot be read; then every call with an effect needs approval.
     """
-    kept = [rule for rule in rules or () if applies(rule, act.tool, facts.workspace, facts.run)]
-    applicable = [rule for rule in kept if rule.subject == RULE_SUBJECTS[act.access] or not rule.pattern]
+    in_scope = [rule for rule in rules or () if applies(rule, call.tool, context.workspace, context.run)]
+    applicable = [rule for rule in in_scope if rule.subject == RULE_SUBJECTS[call.access] or not rule.pattern]
     if (
-        denied := _built_in_denial(act, facts)
-        or _denied_by_rule(act, applicable, facts)
-        or _denied_by_plan_mode(act, mode)
+        denied := _built_in_denial(call, context)
+        or _denied_by_rule(call, applicable, context)
+        or _denied_by_plan_mode(call, mode)
     ):
         return denied
-    if act.access == "none" and not any(rule.effect == "ask" for rule in applicable):
+    if call.access == "none" and not any(rule.effect == "ask" for rule in applicable):
         return Allowed("it affects nothing outside the session")
-    ask = _RequestBuilder(act, tuple(sorted(untrusted_sources)), facts)
-    if forced := _mandatory_request(act, untrusted_sources, facts, ask):
+    ask = _RequestBuilder(call, tuple(sorted(untrusted_sources)), context)
+    if forced := _mandatory_request(call, untrusted_sources, context, ask):
         return forced
     if rules is None:
         return ask("Your rules cannot be read, so every call needs your approval.", patterns=())
     for rule in applicable:
-        if rule.effect == "ask" and _rule_matches(rule, act, facts):
+        if rule.effect == "ask" and _rule_matches(rule, call, context):
             return ask(f"Your rule: {rule.description}", rule=rule.id, patterns=())
     return (
-        _allowed_by_rules(act, applicable, facts)
-        or _allowed_by_mode(act, mode, facts)
-        or ask(_default_reason(act, mode, facts))
+        _allowed_by_rules(call, applicable, context)
+        or _allowed_by_mode(call, mode, context)
+        or ask(_default_reason(call, mode, context))
     )
 
 
@@ -164,128 +162,137 @@ def evaluate_call(
 class _RequestBuilder:
     """Builds the permission request for one call."""
 
-    act: ProposedCall
-    taint: tuple[str, ...]
-    facts: PolicyContext
+    call: ProposedCall
+    untrusted_sources: tuple[str, ...]
+    context: PolicyContext
 
     def __call__(
         self, why: str, *, rule: str = "", undoable: bool = True, patterns: tuple[str, ...] | None = None
     ) -> NeedsApproval:
-        act, facts = self.act, self.facts
-        opens = _protected_targets(act, facts)
-        if opens:
+        call, context = self.call, self.context
+        protected = _protected_targets(call, context)
+        if protected:
             patterns = ()
         if patterns is None:
-            subjects = [_relative(s, facts) for s in act.subjects] if _is_path(act) else act.subjects
-            patterns = suggest_patterns(act.tool, RULE_SUBJECTS[act.access], subjects)
+            subjects = [_relative(s, context) for s in call.subjects] if _is_path(call) else call.subjects
+            patterns = suggest_patterns(call.tool, RULE_SUBJECTS[call.access], subjects)
         request = PermissionRequest(
-            id=permission_id(facts.session, act.call_id),
-            call_id=act.call_id,
-            tool=act.tool,
-            object=act.object,
-            cwd=facts.workspace,
-            sandbox_level=facts.level,
+            id=permission_id(context.session, call.call_id),
+            call_id=call.call_id,
+            tool=call.tool,
+            object=call.object,
+            cwd=context.workspace,
+            sandbox_level=context.level,
             fingerprint=fingerprint(
-                act.tool, act.arguments, facts.workspace, facts.level, self.taint, _target_state(act, facts, opens)
+                call.tool,
+                call.arguments,
+                context.workspace,
+                context.level,
+                self.untrusted_sources,
+                _target_state(call, context, protected),
             ),
             reason=why,
             rule_id=rule,
-            access=act.access,
-            untrusted_sources=self.taint,
+            access=call.access,
+            untrusted_sources=self.untrusted_sources,
             reversible=undoable,
             patterns=patterns if undoable else (),
-            subagent=facts.agent,
-            protected_paths=opens,
+            subagent=context.agent,
+            protected_paths=protected,
         )
-        return NeedsApproval(request, act.arguments)
+        return NeedsApproval(request, call.arguments)
 
 
-def _protected_targets(act: ProposedCall, facts: PolicyContext) -> tuple[str, ...]:
+def _protected_targets(call: ProposedCall, context: PolicyContext) -> tuple[str, ...]:
     """Return the protected files that this call would change, or that a command names."""
-    if act.access == "execute":
-        pieces = _command_words(act.subjects[0])
-        named = named_protected_paths(_with_reach(act, facts, pieces), partial(_path_in_folder, facts))
-        return tuple(dict.fromkeys((*named, *changed_protected_paths(pieces))))
-    if act.access != "write":
+    if call.access == "execute":
+        commands = _command_words(call.subjects[0])
+        named_paths = named_protected_paths(_with_reach(call, context, commands), partial(_path_in_folder, context))
+        return tuple(dict.fromkeys((*named_paths, *changed_protected_paths(commands))))
+    if call.access != "write":
         return ()
-    places = {path: (_relative(path, facts), _relative(facts.resolve(path), facts)) for path in act.subjects}
-    return tuple(dict.fromkeys(both[1] for both in places.values() if any(map(facts.is_trusted, both))))
+    pairs = {path: (_relative(path, context), _relative(context.resolve(path), context)) for path in call.subjects}
+    return tuple(dict.fromkeys(pair[1] for pair in pairs.values() if any(map(context.is_trusted, pair))))
 
 
-def _reach(act: ProposedCall, facts: PolicyContext) -> CommandReach | None:
+def _reach(call: ProposedCall, context: PolicyContext) -> CommandReach | None:
     """Return what a command can reach, or None if it is not understood."""
-    line = read_line(act.subjects[0])
+    line = read_line(call.subjects[0])
     if not isinstance(line, ReadLine):
         return None
-    return read_reach(line, facts.workspace, facts.expand, partial(_path_in_folder, facts))
+    return read_reach(line, context.workspace, context.expand, partial(_path_in_folder, context))
 
 
-def _with_reach(act: ProposedCall, facts: PolicyContext, pieces: list[list[str]]) -> list[list[str]]:
+def _with_reach(call: ProposedCall, context: PolicyContext, commands: list[list[str]]) -> list[list[str]]:
     """Return the words of a command, and the paths they stand for after `cd` or as patterns."""
-    reach = _reach(act, facts)
-    return [*pieces, list(reach.paths())] if reach and reach.line.special else pieces
+    reach = _reach(call, context)
+    return [*commands, list(reach.paths())] if reach and reach.line.special else commands
 
 
-def _path_in_folder(facts: PolicyContext, path: str) -> str:
+def _path_in_folder(context: PolicyContext, path: str) -> str:
     """Interpret a word of a command as a path, and return that path relative to the folder."""
     try:
-        return _relative(facts.resolve(path), facts)
+        return _relative(context.resolve(path), context)
     except (Problem, ValueError):
-        return _relative(path, facts)
+        return _relative(path, context)
 
 
-def _target_state(act: ProposedCall, facts: PolicyContext, opens: tuple[str, ...]) -> tuple[str, ...]:
-    if act.access != "write":
-        return opens
-    marks = tuple(facts.content_mark(path) for path in act.subjects)
-    return (*marks, *opens) if opens or any(marks) else ()
+def _target_state(call: ProposedCall, context: PolicyContext, protected: tuple[str, ...]) -> tuple[str, ...]:
+    if call.access != "write":
+        return protected
+    marks = tuple(context.content_mark(path) for path in call.subjects)
+    return (*marks, *protected) if protected or any(marks) else ()
 
 
-def _is_path(act: ProposedCall) -> bool:
-    return RULE_SUBJECTS[act.access] == "path"
+def _is_path(call: ProposedCall) -> bool:
+    return RULE_SUBJECTS[call.access] == "path"
 
 
-def _relative(path: str, facts: PolicyContext) -> str:
+def _relative(path: str, context: PolicyContext) -> str:
     """Return the path relative to the folder; it begins with `..` or `/` if it is outside."""
-    clean = posixpath.normpath(path.replace("\\", "/") if not facts.posix_shell else path)
+    clean = posixpath.normpath(path.replace("\\", "/") if not context.posix_shell else path)
     if posixpath.isabs(clean):
-        root = posixpath.normpath(facts.workspace)
-        inside = clean == root or clean.startswith(root.rstrip("/") + "/")
-        return posixpath.relpath(clean, root) if inside else clean
+        root = posixpath.normpath(context.workspace)
+        is_inside = clean == root or clean.startswith(root.rstrip("/") + "/")
+        return posixpath.relpath(clean, root) if is_inside else clean
     return clean
 
 
-def _built_in_denial(act: ProposedCall, facts: PolicyContext) -> Denied | None:
+def _built_in_denial(call: ProposedCall, context: PolicyContext) -> Denied | None:
     """Deny access to paths outside the folder, secrets and Journeyman's own data, which nothing can allow."""
-    if _is_path(act):
-        for path in act.subjects:
-            for place in {_relative(path, facts), _relative(facts.resolve(path), facts)}:
-                if place.startswith(("../", "/")) or place == "..":
+    if _is_path(call):
+        for path in call.subjects:
+            for relative in {_relative(path, context), _relative(context.resolve(path), context)}:
+                if relative.startswith(("../", "/")) or relative == "..":
                     return Denied(f"{path} is outside the folder.")
-                if is_secret(place):
+                if is_secret(relative):
                     return Denied(f"{path} contains secrets. The user can open it, but an agent cannot.")
-                if _in_data_dir(posixpath.join(facts.workspace, place), facts):
+                if _in_data_dir(posixpath.join(context.workspace, relative), context):
                     return Denied(f"{path} is in Journeyman's own data folder.")
-    if act.access == "execute":
-        if len(act.subjects[0]) > MAX_COMMAND_CHARS:
+    if call.access == "execute":
+        if len(call.subjects[0]) > MAX_COMMAND_CHARS:
             return Denied(
                 f"The command is longer than {MAX_COMMAND_CHARS:,} characters. Write a script file and run that."
             )
-        reach = _reach(act, facts)
+        reach = _reach(call, context)
         joined = list(reach.paths()) if reach and reach.folders != ("",) else []
-        for words in (*_command_words(act.subjects[0]), act.subjects[0].split(), joined):
+        for words in (*_command_words(call.subjects[0]), call.subjects[0].split(), joined):
             for word in words:
                 if names_secret(word) and not EXCLUDED.match(word):
                     return Denied(f"The command names {word}, which contains secrets.")
-        if facts.data_dir and facts.data_dir in act.subjects[0] and not facts.workspace.startswith(facts.data_dir):
+        if (
+            context.data_dir
+            and context.data_dir in call.subjects[0]
+            and not context.workspace.startswith(context.data_dir)
+        ):
             return Denied("The command names Journeyman's own data folder.")
     return None
 
 
-def _in_data_dir(path: str, facts: PolicyContext) -> bool:
+def _in_data_dir(path: str, context: PolicyContext) -> bool:
     """Return whether a path is in Journeyman's data folder while the workspace is outside of it."""
-    data = facts.data_dir.rstrip("/")
-    return bool(data) and (path == data or path.startswith(data + "/")) and not facts.workspace.startswith(data + "/")
+    data = context.data_dir.rstrip("/")
+    return bool(data) and (path == data or path.startswith(data + "/")) and not context.workspace.startswith(data + "/")
 
 
 def _command_words(command: str) -> list[list[str]]:
@@ -296,92 +303,98 @@ def _command_words(command: str) -> list[list[str]]:
     return split_loosely(command)
 
 
-def _rule_matches(rule: PermissionRule, act: ProposedCall, facts: PolicyContext) -> bool:
-    if not rule.pattern or not act.subjects:
+def _rule_matches(rule: PermissionRule, call: ProposedCall, context: PolicyContext) -> bool:
+    if not rule.pattern or not call.subjects:
         return not rule.pattern
-    if not _is_path(act):
-        return any(may_match(rule, subject) for subject in act.subjects)
-    places = [
-        place for path in act.subjects for place in (_relative(path, facts), _relative(facts.resolve(path), facts))
+    if not _is_path(call):
+        return any(may_match(rule, subject) for subject in call.subjects)
+    relative_paths = [
+        relative
+        for path in call.subjects
+        for relative in (_relative(path, context), _relative(context.resolve(path), context))
     ]
-    return any(may_match(rule, place) for place in places)
+    return any(may_match(rule, relative) for relative in relative_paths)
 
 
-def _denied_by_rule(act: ProposedCall, rules: Sequence[PermissionRule], facts: PolicyContext) -> Denied | None:
+def _denied_by_rule(call: ProposedCall, rules: Sequence[PermissionRule], context: PolicyContext) -> Denied | None:
     for rule in rules:
-        if rule.effect == "deny" and _rule_matches(rule, act, facts):
+        if rule.effect == "deny" and _rule_matches(rule, call, context):
             return Denied(f"Your rule: {rule.description}", rule.id)
     return None
 
 
-def _denied_by_plan_mode(act: ProposedCall, mode: Mode) -> Denied | None:
-    if mode == "plan" and act.access not in ("none", "read"):
+def _denied_by_plan_mode(call: ProposedCall, mode: Mode) -> Denied | None:
+    if mode == "plan" and call.access not in ("none", "read"):
         return Denied("Plan mode is read-only. Describe what you would do instead.")
     return None
 
 
 def _mandatory_request(
-    act: ProposedCall, taint: Sequence[str], facts: PolicyContext, ask: _RequestBuilder
+    call: ProposedCall, untrusted_sources: Sequence[str], context: PolicyContext, ask: _RequestBuilder
 ) -> NeedsApproval | None:
     """Return the request for a call that needs approval regardless of allow rules, or None."""
-    if facts.unsettled and act.access != "none":
-        return ask(f"A command left {_join(facts.unsettled)} so that changes there cannot be checked.", patterns=())
-    if act.access == "write":
-        if opens := _protected_targets(act, facts):
-            return ask(f"Other programs execute or follow {_join(opens)}.")
-        if not act.subjects:
+    if context.unsettled and call.access != "none":
+        return ask(f"A command left {_join(context.unsettled)} so that changes there cannot be checked.", patterns=())
+    if call.access == "write":
+        if protected := _protected_targets(call, context):
+            return ask(f"Other programs execute or follow {_join(protected)}.")
+        if not call.subjects:
             return ask("It is unknown which files this call changes.", patterns=())
-    outbound = act.access == "network" or (act.access == "execute" and bool(facts.hosts))
-    if outbound and (others := _other_sources(act, taint)):
-        return ask(f"The run has read untrusted content ({others[0]}), and this call can send data out.", patterns=())
-    return _mandatory_command_request(act, facts, ask) if act.access == "execute" else None
+    outbound = call.access == "network" or (call.access == "execute" and bool(context.hosts))
+    if outbound and (other_sources := _other_sources(call, untrusted_sources)):
+        return ask(
+            f"The run has read untrusted content ({other_sources[0]}), and this call can send data out.", patterns=()
+        )
+    return _mandatory_command_request(call, context, ask) if call.access == "execute" else None
 
 
-def _other_sources(act: ProposedCall, taint: Sequence[str]) -> list[str]:
+def _other_sources(call: ProposedCall, untrusted_sources: Sequence[str]) -> list[str]:
     """Return the untrusted sources other than the MCP server that the call goes to.
 
     Content that came from a server can be sent back to that server without disclosing anything.
     """
-    server = mcp_server_of(act.tool)
+    server = mcp_server_of(call.tool)
     own = source_label(ContentSource("mcp", server)) if server else ""
-    return [source for source in taint if source != own]
+    return [source for source in untrusted_sources if source != own]
 
 
-def _mandatory_command_request(act: ProposedCall, facts: PolicyContext, ask: _RequestBuilder) -> NeedsApproval | None:
-    line = parse_line(act.subjects[0])
-    lost = irreversible_line_reason(act.subjects[0])
-    if lost:
-        return ask(f"{lost}.", undoable=False)
-    if facts.level != "none" and (kept := _reach_of_protected(act, facts)):
-        return ask(f"{kept}, which other programs execute or follow.")
-    if facts.level == "none":
+def _mandatory_command_request(
+    call: ProposedCall, context: PolicyContext, ask: _RequestBuilder
+) -> NeedsApproval | None:
+    line = parse_line(call.subjects[0])
+    irreversible = irreversible_line_reason(call.subjects[0])
+    if irreversible:
+        return ask(f"{irreversible}.", undoable=False)
+    if context.level != "none" and (protected_reason := _reach_of_protected(call, context)):
+        return ask(f"{protected_reason}, which other programs execute or follow.")
+    if context.level == "none":
         return ask("Commands are not sandboxed on this computer, so each one needs your approval.", patterns=())
-    if shown := _shown_secrets(act, facts):
-        return ask(f"It may show {_join(shown)}, which the sandbox does not hide from it.", patterns=())
-    if not facts.posix_shell and not (isinstance(line, ParsedLine) and line.single):
+    if secrets := _shown_secrets(call, context):
+        return ask(f"It may show {_join(secrets)}, which the sandbox does not hide from it.", patterns=())
+    if not context.posix_shell and not (isinstance(line, ParsedLine) and line.single):
         return ask("Commands for this shell cannot be analyzed reliably.", patterns=())
     for part in line.parts if isinstance(line, ParsedLine) else ():
         for pattern in control_files(part):
-            if found := sorted(path for path in facts.changed_files if matches_name(path, pattern)):
-                return ask(f"{part[0]} executes {found[0]}, which the agent has changed.", patterns=())
+            if changed := sorted(path for path in context.changed_files if matches_name(path, pattern)):
+                return ask(f"{part[0]} executes {changed[0]}, which the agent has changed.", patterns=())
     return None
 
 
-def _reach_of_protected(act: ProposedCall, facts: PolicyContext) -> str:
+def _reach_of_protected(call: ProposedCall, context: PolicyContext) -> str:
     """Return why a command may change protected files, or "" if it cannot.
 
     It may do so if it is known to change such files, or if it names one and the sandbox cannot prevent the write.
     """
-    pieces = _command_words(act.subjects[0])
-    if needs := changed_protected_paths(pieces):
-        return f"It changes {_join(needs)}"
-    known = read_line(act.subjects[0])
-    reads = isinstance(known, ReadLine) and not known.outputs and all_read_only(p for p in known.parts if p[0] != "cd")
-    pieces = _with_reach(act, facts, pieces)
+    commands = _command_words(call.subjects[0])
+    if changed := changed_protected_paths(commands):
+        return f"It changes {_join(changed)}"
+    line = read_line(call.subjects[0])
+    reads = isinstance(line, ReadLine) and not line.outputs and all_read_only(p for p in line.parts if p[0] != "cd")
+    commands = _with_reach(call, context, commands)
     if (
-        facts.level == "verified"
+        context.level == "verified"
         or reads
-        or not (targets := named_protected_paths(pieces, partial(_path_in_folder, facts)))
+        or not (targets := named_protected_paths(commands, partial(_path_in_folder, context)))
     ):
         return ""
     return f"The sandbox on this computer cannot stop a command from changing {_join(targets)}"
@@ -391,52 +404,52 @@ def _join(names: tuple[str, ...]) -> str:
     return " and ".join(names) if len(names) < 3 else f"{names[0]}, {names[1]} and {len(names) - 2} more"
 
 
-def _shown_secrets(act: ProposedCall, facts: PolicyContext) -> tuple[str, ...]:
+def _shown_secrets(call: ProposedCall, context: PolicyContext) -> tuple[str, ...]:
     """Return the files with secrets that a command may show because it reads patterns or whole folders."""
-    reach = _reach(act, facts)
-    return reach.shown_secrets(facts.secret_files, masked=facts.level == "verified") if reach else ()
+    reach = _reach(call, context)
+    return reach.shown_secrets(context.secret_files, masked=context.level == "verified") if reach else ()
 
 
-def _readable_secrets(act: ProposedCall, facts: PolicyContext) -> tuple[str, ...]:
+def _readable_secrets(call: ProposedCall, context: PolicyContext) -> tuple[str, ...]:
     """Return the files with secrets that code could read, because this sandbox hides no files of the folder."""
-    reach = _reach(act, facts)
-    if facts.level == "verified" or reach is None or not reach.runs_other_code:
+    reach = _reach(call, context)
+    if context.level == "verified" or reach is None or not reach.runs_other_code:
         return ()
-    return tuple(path for path in facts.secret_files() if is_hidden_from_commands(path))
+    return tuple(path for path in context.secret_files() if is_hidden_from_commands(path))
 
 
-def _allowed_by_rules(act: ProposedCall, rules: Sequence[PermissionRule], facts: PolicyContext) -> Allowed | None:
+def _allowed_by_rules(call: ProposedCall, rules: Sequence[PermissionRule], context: PolicyContext) -> Allowed | None:
     """Allow the call if an allow rule covers each of its command parts, paths or hosts."""
-    allowing = [rule for rule in rules if rule.effect == "allow" and rule.subject == RULE_SUBJECTS[act.access]]
+    allowing = [rule for rule in rules if rule.effect == "allow" and rule.subject == RULE_SUBJECTS[call.access]]
     if not allowing:
         return None
     applied: list[PermissionRule] = []
     argv: tuple[str, ...] = ()
-    if act.access == "execute":
-        line = parse_line(act.subjects[0])
+    if call.access == "execute":
+        line = parse_line(call.subjects[0])
         if not isinstance(line, ParsedLine):
             return None
         argv = line.parts[0] if line.single else ()
-        found = [next((rule for rule in allowing if allows_part(rule, part)), None) for part in line.parts]
-    elif _is_path(act):
-        places = [(_relative(path, facts), _relative(facts.resolve(path), facts)) for path in act.subjects]
-        found = [next((rule for rule in allowing if all(allows(rule, p) for p in both)), None) for both in places]
+        matches = [next((rule for rule in allowing if allows_part(rule, part)), None) for part in line.parts]
+    elif _is_path(call):
+        pairs = [(_relative(path, context), _relative(context.resolve(path), context)) for path in call.subjects]
+        matches = [next((rule for rule in allowing if all(allows(rule, p) for p in pair)), None) for pair in pairs]
     else:
-        found = [next((rule for rule in allowing if allows(rule, subject)), None) for subject in act.subjects]
-    for rule in found:
+        matches = [next((rule for rule in allowing if allows(rule, subject)), None) for subject in call.subjects]
+    for rule in matches:
         if rule is None:
             return None
         applied.append(rule)
     if not applied:
         return None
-    named = dict.fromkeys(rule.description for rule in applied)
-    return Allowed(f"your rule: {'; '.join(named)}", " ".join(dict.fromkeys(rule.id for rule in applied)), argv)
+    descriptions = dict.fromkeys(rule.description for rule in applied)
+    return Allowed(f"your rule: {'; '.join(descriptions)}", " ".join(dict.fromkeys(rule.id for rule in applied)), argv)
 
 
-def _allowed_by_mode(act: ProposedCall, mode: Mode, facts: PolicyContext) -> Allowed | None:
-    granted = act.tool in facts.granted_tools
-    allowed = f"allowed when the run began: {act.tool}" if granted else f"mode: {mode}"
-    match act.access:
+def _allowed_by_mode(call: ProposedCall, mode: Mode, context: PolicyContext) -> Allowed | None:
+    granted = call.tool in context.granted_tools
+    allowed = f"allowed when the run began: {call.tool}" if granted else f"mode: {mode}"
+    match call.access:
         case "read" if granted or mode != "ask-all":
             return Allowed(allowed)
         case "write" if granted or mode in ("accept-edits", "auto"):
@@ -444,57 +457,25 @@ def _allowed_by_mode(act: ProposedCall, mode: Mode, facts: PolicyContext) -> All
         case "network" if granted:
             return Allowed(allowed)
         case "execute" if granted or mode == "auto":
-            line = parse_line(act.subjects[0])
+            line = parse_line(call.subjects[0])
             argv = line.parts[0] if isinstance(line, ParsedLine) and line.single else ()
-            if facts.level == "verified":
+            if context.level == "verified":
                 return Allowed(allowed, argv=argv)
-            reach = _reach(act, facts)
+            reach = _reach(call, context)
             understood = reach is not None and reach.is_understood
-            return Allowed(allowed, argv=argv) if understood and not _readable_secrets(act, facts) else None
+            return Allowed(allowed, argv=argv) if understood and not _readable_secrets(call, context) else None
         case _:
             return None
 
 
-def _default_reason(act: ProposedCall, mode: Mode, facts: PolicyContext) -> str:
+def _default_reason(call: ProposedCall, mode: Mode, context: PolicyContext) -> str:
     """Return the reason to show in a request that is needed because neither a rule nor the mode decides."""
-    if act.access == "execute":
-        if mode == "auto" and (readable := _readable_secrets(act, facts)):
+    if call.access == "execute":
+        if mode == "auto" and (readable := _readable_secrets(call, context)):
             return f"The sandbox on this computer cannot keep it from reading {_join(readable)}."
-        line = parse_line(act.subjects[0])
+        line = parse_line(call.subjects[0])
         if not isinstance(line, ParsedLine):
             return f"The command could not be parsed completely: {line.reason}."
         return "No saved rule allows this command, so it needs your approval."
-    asked = {"read": "reading", "write": "changes to files", "network": "the network"}[act.access]
-    return f"Mode {mode} requires approval for {asked}."
-
-
-def rules_from_approval(
-    request: PermissionRequest,
-    scope: RuleScope,
-    patterns: Sequence[str],
-    run: str,
-    new_id: Callable[[], str],
-    made: int,
-) -> list[PermissionRule]:
-    """Return the rules to save for an approval. Raise Problem for a pattern that the request did not offer."""
-    if scope == "once":
-        return []
-    if not request.reversible or not set(patterns) <= set(request.patterns) or not patterns:
-        raise Problem("This approval cannot be saved as a rule.", "The request does not offer it.", "Allow it once.")
-    where = {"run": run, "folder": request.cwd, "always": ""}[scope]
-    subject = RULE_SUBJECTS[request.access]  # type: ignore[index]  # `access` is a key of RULE_SUBJECTS
-    session = request.id.removesuffix(f"-{request.call_id}-may")
-    return [
-        new_rule(
-            new_id(),
-            "allow",
-            request.tool,
-            subject,
-            pattern,
-            scope=scope,
-            scope_id=where,
-            created_at=made,
-            session=session,
-        )
-        for pattern in patterns
-    ]
+    activity = {"read": "reading", "write": "changes to files", "network": "the network"}[call.access]
+    return f"Mode {mode} requires approval for {activity}."

@@ -14,15 +14,15 @@ DEPENDENCIES = frozenset({"node_modules", ".venv", "venv", ".tox", "site-package
 
 def secret_files(folder: Path) -> tuple[str, ...]:
     """Return the files and links in a folder whose names say that they hold secrets, relative to the folder."""
-    found: list[str] = []
-    for place, folders, names in os.walk(folder):
+    paths: list[str] = []
+    for directory, folders, names in os.walk(folder):
         folders[:] = [name for name in folders if not is_git(name) and name not in DEPENDENCIES]
-        inside = os.path.relpath(place, folder)
+        relative = os.path.relpath(directory, folder)
         for name in names:
-            path = name if inside == "." else f"{inside}/{name}"
+            path = name if relative == "." else f"{relative}/{name}"
             if is_secret(path):
-                found.append(path)
-    return tuple(sorted(found))
+                paths.append(path)
+    return tuple(sorted(paths))
 
 
 def matching_files(folder: Path, pattern: str) -> Sequence[str]:

@@ -64,9 +64,9 @@ class FollowedFiles:
     def __call__(self, name: str, body: bytes) -> bool:
         return self.follows_digest(name, content_digest(body))
 
-    def follows_digest(self, name: str, mark: str) -> bool:
+    def follows_digest(self, name: str, digest: str) -> bool:
         """Return whether a file with this content digest is followed."""
-        return self.all or self.pins.get(name) == mark
+        return self.all or self.pins.get(name) == digest
 
     def reason(self) -> str:
         """Return the reason to show for a file that is not followed."""
@@ -102,13 +102,15 @@ def followed_files(book: LoadedRules, folder: Path, mode: Mode = DEFAULT_MODE) -
 
 def inspect_folder(book: LoadedRules, folder: Path) -> FolderTrust:
     """Return what the user needs to know to decide on trusting a folder."""
-    found, decision = find_instructions(folder), _decision(book, str(folder))
+    instructions, decision = find_instructions(folder), _decision(book, str(folder))
     pins = _pins(decision) if decision else {}
     yes = decision is not None and decision.effect == "allow"
-    changed = [name for name, mark in found.items() if yes and (mark == UNREADABLE_MARK or pins.get(name) != mark)]
+    changed = [
+        name for name, mark in instructions.items() if yes and (mark == UNREADABLE_MARK or pins.get(name) != mark)
+    ]
     empty = next(folder.iterdir(), None) is None
-    named = [name for name in found if any(fnmatchcase(name, pattern) for pattern in LISTED_PATTERNS)]
-    return FolderTrust(_key(str(folder)), trust_decision(book, str(folder)), tuple(named), tuple(changed), empty)
+    listed = [name for name in instructions if any(fnmatchcase(name, pattern) for pattern in LISTED_PATTERNS)]
+    return FolderTrust(_key(str(folder)), trust_decision(book, str(folder)), tuple(listed), tuple(changed), empty)
 
 
 def find_instructions(folder: Path) -> dict[str, str]:
@@ -116,7 +118,7 @@ def find_instructions(folder: Path) -> dict[str, str]:
 
     Links that lead out of the folder are not followed.
     """
-    found: dict[str, str] = {}
+    marks: dict[str, str] = {}
     try:
         with FileBroker(folder) as broker:
             for name in (
@@ -124,12 +126,12 @@ def find_instructions(folder: Path) -> dict[str, str]:
                 *(name for tree in INSTRUCTION_FOLDERS for name in _files_below(broker, tree)),
             ):
                 if broker.stat(name) is not None:
-                    found[name] = _content_mark(broker, name)
-                if len(found) >= MAX_FILES:
+                    marks[name] = _content_mark(broker, name)
+                if len(marks) >= MAX_FILES:
                     break
     except (Problem, OSError):  # Files that cannot be examined are not followed.
         return {}
-    return dict(sorted(found.items()))
+    return dict(sorted(marks.items()))
 
 
 async def save_trust(book: RuleStore, folder: str, trusted: bool, pins: Mapping[str, str], by: str = "user") -> None:
@@ -141,15 +143,15 @@ async def save_trust(book: RuleStore, folder: str, trusted: bool, pins: Mapping[
     decision = new_rule(
         new_rule_id(), effect, RULE_TOOL, "none", "", scope="folder", scope_id=_key(folder), created_at=now(), author=by
     )
-    kept = [f"{mark} {name}" for name, mark in pins.items() if mark != UNREADABLE_MARK] if trusted else []
-    await book.add([replace(decision, matches=(*decision.matches, *kept))])
+    pinned = [f"{mark} {name}" for name, mark in pins.items() if mark != UNREADABLE_MARK] if trusted else []
+    await book.add([replace(decision, matches=(*decision.matches, *pinned))])
 
 
 async def revoke_folder(book: RuleStore, folder: str) -> None:
     """Revoke the decisions and rules for a folder that was deleted, and for the folders inside it."""
-    gone = Path(_key(folder))
+    deleted = Path(_key(folder))
     for rule in book.read().rules or ():
-        if rule.scope == "folder" and rule.scope_id and Path(rule.scope_id).is_relative_to(gone):
+        if rule.scope == "folder" and rule.scope_id and Path(rule.scope_id).is_relative_to(deleted):
             await book.revoke(rule.id)
 
 
@@ -211,7 +213,7 @@ def refuse_unsafe_folder(folder: Path, data: Path) -> None:
         why = "It is Journeyman's data folder" if data == real else "It contains Journeyman's data folder"
     elif home.is_relative_to(real):
         why = "It is your home folder" if home == real else "It contains your home folder"
-    elif any(place.is_relative_to(real) for place in _socket_folders()):
+    elif any(socket_folder.is_relative_to(real) for socket_folder in _socket_folders()):
         why = "It contains the sockets of running programs"
     if why:
         raise Problem(f"An agent cannot work in {real}.", f"{why}.", do)
@@ -219,9 +221,9 @@ def refuse_unsafe_folder(folder: Path, data: Path) -> None:
 
 def _socket_folders() -> Iterator[Path]:
     """Yield the folders with the sockets of all running programs, and with the files that our sandbox uses."""
-    yield from (Path(place).resolve() for place in (tempfile.gettempdir(), "/tmp", "/var/tmp"))
-    if place := os.environ.get("XDG_RUNTIME_DIR"):
-        yield Path(place).resolve()
+    yield from (Path(path).resolve() for path in (tempfile.gettempdir(), "/tmp", "/var/tmp"))
+    if path := os.environ.get("XDG_RUNTIME_DIR"):
+        yield Path(path).resolve()
 
 
 async def copy_trust(book: RuleStore, folder: str, other: str) -> None:

@@ -18,20 +18,20 @@ CERTAIN_REDACTOR = Redactor(uncertain=False)
 FULL_REDACTOR = Redactor()
 
 
-def result_source(tool: str, what: str) -> ContentSource | None:
+def result_source(tool: str, target: str) -> ContentSource | None:
     """Return the source of the result of a call, or None if the result contains only text of the tool itself.
 
-    `what` is the object of the call: a path, a command or a URL.
+    `target` is the object of the call: a path, a command or a URL.
     """
     if tool in REREADING_TOOLS:
-        return ContentSource("folder", what)
+        return ContentSource("folder", target)
     if tool == RECALL:
-        return ContentSource("memory", what)
+        return ContentSource("memory", target)
     if server := mcp_server_of(tool):
         return ContentSource("mcp", server)
-    known = TOOLS.get(tool)
-    origin = ACCESS_ORIGINS.get(known.access) if known else None
-    return ContentSource(origin, what) if origin else None
+    definition = TOOLS.get(tool)
+    origin = ACCESS_ORIGINS.get(definition.access) if definition else None
+    return ContentSource(origin, target) if origin else None
 
 
 @lru_cache(maxsize=256)
@@ -53,16 +53,16 @@ def mark_and_redact(text: str, source: ContentSource, boundary: str) -> str:
 
 
 def with_untrusted_event(
-    known: Collection[str], tool: Tool, call: str, what: str, events: list[SessionEvent], *, trusted: bool
+    recorded: Collection[str], tool: Tool, call: str, target: str, events: list[SessionEvent], *, trusted: bool
 ) -> list[SessionEvent]:
-    """Return the events of a tool call, preceded by UntrustedContentRead if it read a source that is not in `known`.
+    """Return the events of a tool call, preceded by UntrustedContentRead if it read a source that is not in `recorded`.
 
     In a folder that is not `trusted`, all files count as one source, and so does the output of all commands.
     """
-    source = result_source(tool.name, what)
+    source = result_source(tool.name, target)
     if source and source.origin in ("folder", "command"):
         source = ContentSource(source.origin)
-    if source is None or not is_untrusted(source, trusted=trusted) or source_label(source) in known:
+    if source is None or not is_untrusted(source, trusted=trusted) or source_label(source) in recorded:
         return events
     if any(isinstance(event, UntrustedContentRead) for event in events):
         return events

@@ -71,13 +71,13 @@ DEFAULT_PROFILE = AgentProfile()
 
 def load_profiles(home: Path) -> dict[str, AgentProfile]:
     """Return all valid profiles by file name. Invalid files are skipped; `load_profile` reports their errors."""
-    found: dict[str, AgentProfile] = {}
+    profiles: dict[str, AgentProfile] = {}
     for path in sorted((home / FOLDER).glob("*.toml")):
         try:
-            found[path.stem] = load_profile(home, path.stem)
+            profiles[path.stem] = load_profile(home, path.stem)
         except Problem:
             continue
-    return found
+    return profiles
 
 
 def load_profile(home: Path, name: str) -> AgentProfile:
@@ -89,9 +89,9 @@ def load_profile(home: Path, name: str) -> AgentProfile:
         return DEFAULT_PROFILE
     path = home / FOLDER / f"{name}.toml"
     if len(name) > MAX_NAME_LENGTH or not NAME.fullmatch(name) or not path.is_file():
-        known = sorted(found.stem for found in (home / FOLDER).glob("*.toml"))
-        near = get_close_matches(name, known, n=1)
-        why = f"Did you mean {near[0]!r}?" if near else f"The agents are: {', '.join(known)}." if known else ""
+        names = sorted(file.stem for file in (home / FOLDER).glob("*.toml"))
+        close = get_close_matches(name, names, n=1)
+        why = f"Did you mean {close[0]!r}?" if close else f"The agents are: {', '.join(names)}." if names else ""
         raise Problem(f"There is no agent {name!r}.", why, f"Create {name}.toml in {home / FOLDER}.")
     from pydantic import ValidationError
 
@@ -101,8 +101,8 @@ def load_profile(home: Path, name: str) -> AgentProfile:
         return _read(tomllib.loads(path.read_text("utf-8")), name)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
-        place = ".".join(map(str, first["loc"]))
-        raise _invalid(path, f"{place}: {first['msg']}") from error
+        location = ".".join(map(str, first["loc"]))
+        raise _invalid(path, f"{location}: {first['msg']}") from error
     except (OSError, ValueError) as error:  # ValueError includes invalid TOML and invalid UTF-8.
         raise _invalid(path, str(error)) from error
 
@@ -116,15 +116,15 @@ def memory_limits(home: Path, agent: str) -> LearningLimits:
     return LearningLimits(learn.may, learn.never)
 
 
-def _read(plain: dict[str, Any], name: str) -> AgentProfile:
+def _read(data: dict[str, Any], name: str) -> AgentProfile:
     from pydantic import TypeAdapter
 
-    made = TypeAdapter(AgentProfile).validate_python({"name": name} | plain, extra="forbid")
-    for tool in made.tools or ():
+    profile = TypeAdapter(AgentProfile).validate_python({"name": name} | data, extra="forbid")
+    for tool in profile.tools or ():
         if tool not in tool_names():
-            near = get_close_matches(tool, tool_names(), n=1)
-            raise ValueError(f"tools: there is no tool {tool!r}" + (f", did you mean {near[0]!r}?" if near else ""))
-    return made
+            close = get_close_matches(tool, tool_names(), n=1)
+            raise ValueError(f"tools: there is no tool {tool!r}" + (f", did you mean {close[0]!r}?" if close else ""))
+    return profile
 
 
 def _invalid(path: Path, why: str) -> Problem:

@@ -77,44 +77,44 @@ def _prepare(
     began: RunStarted,
     folder: Path,
     home: Path,
-    obeys: FollowedFiles | None,
+    follows: FollowedFiles | None,
     absent: Collection[str],
     offered: SkillOffers,
-    more: Collection[str],
+    extra_tools: Collection[str],
 ) -> RunStarted:
-    agent = load_profile(home, began.profile)
-    found = read_instructions(folder, obeys) if obeys else []
+    profile = load_profile(home, began.profile)
+    instructions = read_instructions(folder, follows) if follows else []
     boundary = began.boundary or new_boundary()
-    without = {*absent, *(() if offered else (USE_SKILL,))}
-    there = [name for name in (*tool_names(), *more) if name not in without]
-    tools = tuple(name for name in there if agent.tools is None or name in agent.tools)
+    unavailable = {*absent, *(() if offered else (USE_SKILL,))}
+    available = [name for name in (*tool_names(), *extra_tools) if name not in unavailable]
+    tools = tuple(name for name in available if profile.tools is None or name in profile.tools)
     if began.script_role or began.reviewed_session:  # Sub-agents and reviews have only the tools in `began`.
         tools = tuple(name for name in tools if name in began.tools)
     compact = began.prompt_size == "compact" and not began.reviewed_session
-    if compact and agent.tools is None:
+    if compact and profile.tools is None:
         tools = tuple(name for name in tools if name in COMPACT_TOOLS)
     if not DEFERRED_TOOLS.keys() & set(tools):
         tools = tuple(name for name in tools if name != MORE_TOOLS_NAME)
     tools = tools or (RECALL_DROPPED,)  # an empty tuple would mean all tools
-    offered = [one for one in offered if one[0].name not in began.excluded] if USE_SKILL in tools else ()
+    offered = [offer for offer in offered if offer[0].name not in began.excluded] if USE_SKILL in tools else ()
     if began.reviewed_session:
-        found = []
-    here = [one for one in offered if one[1].source == "folder"]
-    elsewhere = [one for one in offered if one[1].source != "folder"]
-    system = _review(home) if began.reviewed_session else system_prompt(agent, compact=compact)
-    context = session_context(folder, today(), boundary, skills_section(here, "folder_skills"), found)
+        instructions = []
+    project_skills = [offer for offer in offered if offer[1].source == "folder"]
+    other_skills = [offer for offer in offered if offer[1].source != "folder"]
+    system = _review(home) if began.reviewed_session else system_prompt(profile, compact=compact)
+    context = session_context(folder, today(), boundary, skills_section(project_skills, "folder_skills"), instructions)
     if began.script_role:
         context += "\n\n" + _template("helper", name=began.script_role)
     if began.output_schema.head:
         context += "\n\n" + _template("shape", schema=began.output_schema.head)
     return replace(
         began,
-        system_prompt=Text(_sections(system, _template("data"), skills_section(elsewhere, "skills"))),
+        system_prompt=Text(_sections(system, _template("data"), skills_section(other_skills, "skills"))),
         session_context=Text() if is_external_agent(began.model) else Text(context),  # those have their own
         tools=tools,
-        instruction_files=tuple(one.file for one in found),
+        instruction_files=tuple(loaded.file for loaded in instructions),
         boundary=boundary,
-        skills=tuple(one for one, _ in offered),
+        skills=tuple(skill for skill, _ in offered),
     )
 
 
@@ -135,24 +135,27 @@ def skills_section(offered: SkillOffers, template: str) -> str:
     If the list is too long, descriptions are shortened first, then omitted, and finally the least used skills are
     omitted. The order does not depend on the use, so that the section rarely changes and stays in prompt caches.
     """
-    shown = [row for _, row in offered if not row.user_only]
-    if not shown:
+    rows = [row for _, row in offered if not row.user_only]
+    if not rows:
         return ""
-    shown.sort(key=lambda row: (not row.pinned, SKILL_SOURCES.index(row.source), -row.use_count, row.name))
-    for most in (SKILL_DESCRIPTION_MAX_CHARS, SKILL_DESCRIPTION_MAX_CHARS // 3, 0):
-        lines = {row.name: f"- {row.name}" + (f": {_one_line(row.description, most)}" if most else "") for row in shown}
+    rows.sort(key=lambda row: (not row.pinned, SKILL_SOURCES.index(row.source), -row.use_count, row.name))
+    for max_chars in (SKILL_DESCRIPTION_MAX_CHARS, SKILL_DESCRIPTION_MAX_CHARS // 3, 0):
+        lines = {
+            row.name: f"- {row.name}" + (f": {_one_line(row.description, max_chars)}" if max_chars else "")
+            for row in rows
+        }
         if sum(map(len, lines.values())) <= SKILLS_MAX_CHARS:
             break
     while sum(map(len, lines.values())) > SKILLS_MAX_CHARS:
         lines.popitem()
-    kept = sorted((row for row in shown if row.name in lines), key=lambda row: (not row.pinned, row.name))
-    left = f"\nand {len(shown) - len(kept)} more" if len(kept) < len(shown) else ""
-    return _template(template, list="\n".join(lines[row.name] for row in kept) + left)
+    included = sorted((row for row in rows if row.name in lines), key=lambda row: (not row.pinned, row.name))
+    omitted_note = f"\nand {len(rows) - len(included)} more" if len(included) < len(rows) else ""
+    return _template(template, list="\n".join(lines[row.name] for row in included) + omitted_note)
 
 
-def _one_line(text: str, most: int) -> str:
-    words = " ".join(visible(text).split())
-    return words if len(words) <= most else words[: most - 1].rstrip() + "…"
+def _one_line(text: str, max_chars: int) -> str:
+    line = " ".join(visible(text).split())
+    return line if len(line) <= max_chars else line[: max_chars - 1].rstrip() + "…"
 
 
 def read_instructions(folder: Path, follows: FollowedFiles) -> list[LoadedInstructions]:
@@ -161,7 +164,7 @@ def read_instructions(folder: Path, follows: FollowedFiles) -> list[LoadedInstru
     If both files have the same text, it is included once. A file that `follows` rejects, or that cannot be read, is
     returned without text and with the reason.
     """
-    found: list[LoadedInstructions] = []
+    instructions: list[LoadedInstructions] = []
     for name in INSTRUCTION_FILES:
         try:
             with FileBroker(folder) as broker:
@@ -169,23 +172,25 @@ def read_instructions(folder: Path, follows: FollowedFiles) -> list[LoadedInstru
                     continue
                 contents = broker.read(name, allow_secrets=False)
         except Problem as problem:
-            found.append(LoadedInstructions(InstructionFile(name, error=str(problem))))
+            instructions.append(LoadedInstructions(InstructionFile(name, error=str(problem))))
             continue
         except OSError as error:
-            found.append(LoadedInstructions(InstructionFile(name, error=f"The file cannot be read: {error.strerror}.")))
+            instructions.append(
+                LoadedInstructions(InstructionFile(name, error=f"The file cannot be read: {error.strerror}."))
+            )
             continue
         if not follows(name, contents):
-            found.append(LoadedInstructions(InstructionFile(name, len(contents), error=follows.reason())))
+            instructions.append(LoadedInstructions(InstructionFile(name, len(contents), error=follows.reason())))
             continue
         body = contents.decode("utf-8", "replace").strip()
-        if body and all(body[:INSTRUCTIONS_MAX_CHARS] != other.text for other in found):
-            found.append(
+        if body and all(body[:INSTRUCTIONS_MAX_CHARS] != other.text for other in instructions):
+            instructions.append(
                 LoadedInstructions(
                     InstructionFile(name, len(body), min(len(body), INSTRUCTIONS_MAX_CHARS)),
                     body[:INSTRUCTIONS_MAX_CHARS],
                 )
             )
-    return found
+    return instructions
 
 
 def system_prompt(agent: AgentProfile, *, compact: bool = False) -> str:
@@ -196,13 +201,13 @@ def system_prompt(agent: AgentProfile, *, compact: bool = False) -> str:
     return _sections(_template("agent", name=agent.name, role=role), profile_prompt(agent), _template("manners"))
 
 
-def session_context(folder: Path, day: date, boundary: str, skills: str, found: list[LoadedInstructions]) -> str:
+def session_context(folder: Path, day: date, boundary: str, skills: str, instructions: list[LoadedInstructions]) -> str:
     """Return the text that precedes the first user message of a session."""
     return _sections(
         _template("folder", folder=str(folder), today=f"{day:%A}, {day.isoformat()}", boundary=boundary),
         skills,
-        _template("guides") if any(one.text for one in found) else "",
-        *(_marked_instructions(one, boundary) for one in found if one.text),
+        _template("guides") if any(loaded.text for loaded in instructions) else "",
+        *(_marked_instructions(loaded, boundary) for loaded in instructions if loaded.text),
     )
 
 
@@ -210,13 +215,13 @@ def _sections(*parts: str) -> str:
     return "\n\n".join(part for part in parts if part)
 
 
-def _marked_instructions(found: LoadedInstructions, boundary: str) -> str:
+def _marked_instructions(instructions: LoadedInstructions, boundary: str) -> str:
     cut = (
         f"\n[Truncated after {INSTRUCTIONS_MAX_CHARS:,} characters. Read the file for the rest.]"
-        if found.file.size > INSTRUCTIONS_MAX_CHARS
+        if instructions.file.size > INSTRUCTIONS_MAX_CHARS
         else ""
     )
-    return mark_as_data(found.text, ContentSource("folder", found.file.name), boundary) + cut
+    return mark_as_data(instructions.text, ContentSource("folder", instructions.file.name), boundary) + cut
 
 
 def _template(name: str, /, **values: str) -> str:

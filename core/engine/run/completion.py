@@ -32,10 +32,12 @@ async def check_completion(run: RunContext) -> RunEnded | None:
     that it was done, the reply does not match the output schema, or a hook objects. Return an event if the run has to
     end as failed, otherwise None.
     """
-    talk = run.conversation
-    if run.uses_text_calls(talk.last_request[0]):
-        last = next((message for message in reversed(talk.messages) if message.role == "assistant"), None)
-        reminded = any(message.role == "user" and message.text.head == NO_CALL_REMINDER for message in talk.messages)
+    conversation = run.conversation
+    if run.uses_text_calls(conversation.last_request[0]):
+        last = next((message for message in reversed(conversation.messages) if message.role == "assistant"), None)
+        reminded = any(
+            message.role == "user" and message.text.head == NO_CALL_REMINDER for message in conversation.messages
+        )
         if last and last.provider_state.head != FINAL_STATE and not reminded:
             await run.record(HarnessMessage(Text(NO_CALL_REMINDER), NO_CALL_REASON))
             return None
@@ -44,10 +46,12 @@ async def check_completion(run: RunContext) -> RunEnded | None:
         return None
     if ended := await check_output_schema(run):
         return ended
-    since = max(talk.task, default=0)
-    refusals = sum(message.text.head.startswith(HOOK_PREFIX) for message in talk.messages if message.seq > since)
+    since = max(conversation.task, default=0)
+    refusals = sum(
+        message.text.head.startswith(HOOK_PREFIX) for message in conversation.messages if message.seq > since
+    )
     if (
-        not talk.queued
+        not conversation.queued
         and refusals < MAX_HOOK_OBJECTIONS
         and (why := await run.run_hooks("before_end", said=run.last_reply_text()))
     ):
@@ -70,26 +74,35 @@ def _due_nudge(run: RunContext) -> tuple[Text, str] | None:
     There is one for each task: for a call as text that is not valid, for announced work, and for a task that asks for
     work of which nothing was done.
     """
-    talk, request = run.conversation, run.request()
-    since = max(talk.task, default=0)
-    nudged = any(one.seq > since and one.text.head.startswith(NUDGE_PREFIX) for one in talk.messages)
-    if nudged or talk.queued or not request.tools or (talk.start and talk.start.reviewed_session):
+    conversation, request = run.conversation, run.request()
+    since = max(conversation.task, default=0)
+    nudged = any(
+        message.seq > since and message.text.head.startswith(NUDGE_PREFIX) for message in conversation.messages
+    )
+    if (
+        nudged
+        or conversation.queued
+        or not request.tools
+        or (conversation.start and conversation.start.reviewed_session)
+    ):
         return None
     reply = run.last_reply_text()
-    if fault := find_written_calls(reply, request, argument_fault).fault:
+    if error := find_written_calls(reply, request, argument_fault).fault:
         return Text(
-            f"{NUDGE_PREFIX}: the call in your reply is not valid. {fault}]"
-        ), f"the call as text is not valid: {fault}"
+            f"{NUDGE_PREFIX}: the call in your reply is not valid. {error}]"
+        ), f"the call as text is not valid: {error}"
     call = NEXT_CALL.format(", ".join(tool.name for tool in request.tools))
     if promises_work(reply):
         return Text(PROMISE_NUDGE.format(call)), "the model announced work but called no tool"
-    if asks_for_work(task_of(request)) and not _has_acted(talk, since):
+    if asks_for_work(task_of(request)) and not _has_acted(conversation, since):
         return Text(IDLE_NUDGE.format(call)), "the model ended without a change or a command, and the task asks for one"
     return None
 
 
-def _has_acted(talk: Conversation, since: int) -> bool:
+def _has_acted(conversation: Conversation, since: int) -> bool:
     """Return whether a call that does more than read has succeeded since this event."""
-    tools = {call.id: tool_named(call.tool) for message in talk.messages for call in message.calls}
-    done = (one for one in talk.messages if one.role == "tool" and one.seq > since and not one.failed)
-    return any((tool := tools.get(one.call_id)) is None or tool.access not in READ_ONLY_ACCESS for one in done)
+    tools = {call.id: tool_named(call.tool) for message in conversation.messages for call in message.calls}
+    results = (
+        result for result in conversation.messages if result.role == "tool" and result.seq > since and not result.failed
+    )
+    return any((tool := tools.get(result.call_id)) is None or tool.access not in READ_ONLY_ACCESS for result in results)

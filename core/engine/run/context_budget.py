@@ -19,6 +19,7 @@ WINDOW_SHARE = 0.8  # compact when the context reaches this share of the context
 WORTHWHILE_SHARE = (
     0.9  # a compaction must shrink the context to this share, or it is not worth invalidating the prompt cache
 )
+RETRY_GROWTH = 1.05  # after a compaction in vain, the context must grow by this factor before the next one
 SUMMARY_SHARE = 0.1  # share of the budget that a summary may take
 MIN_SUMMARIZED_TOKENS = 200  # tokens; fewer are not worth a summary
 REQUESTED_REASON = "by hand"  # stored as the reason of a compaction that the user requested
@@ -29,32 +30,34 @@ def choose_request_model(run: RunContext) -> ModelChoice:
     tiers = run.tiers()
     if tiers == NO_TIERS:
         return ModelChoice(run.model_name)
-    moments: list[TierCondition] = []
-    if any(one.media_type in IMAGES for message in run.conversation.queued for one in message.attachments):
-        moments.append("vision")
+    conditions: list[TierCondition] = []
+    if any(
+        attachment.media_type in IMAGES for message in run.conversation.queued for attachment in message.attachments
+    ):
+        conditions.append("vision")
     if run.conversation.call_failed:
-        moments.append("after_failure")
+        conditions.append("after_failure")
     if not run.conversation.turns:
-        moments.append("first_step")
-    return choose_model(tiers, run.model_name, tuple(moments))
+        conditions.append("first_step")
+    return choose_model(tiers, run.model_name, tuple(conditions))
 
 
 def request_event(run: RunContext, choice: ModelChoice) -> RequestSent:
     """Return the event for the next request, with its estimated tokens by category."""
-    talk = run.conversation
-    parts = run.prefix_tokens() | {**talk.token_counts.count_messages(talk.messages)}
-    for kind, tokens in talk.token_counts.count_queued(talk.queued).items():
+    conversation = run.conversation
+    parts = run.prefix_tokens() | {**conversation.token_counts.count_messages(conversation.messages)}
+    for kind, tokens in conversation.token_counts.count_queued(conversation.queued).items():
         parts[kind] = parts.get(kind, 0) + tokens
-    if (ratio := talk.token_ratio(choice.model)) != 1.0:
+    if (ratio := conversation.token_ratio(choice.model)) != 1.0:
         parts = {kind: round(tokens * ratio) for kind, tokens in parts.items()}
     window = run.model_of(choice.model).window
-    return RequestSent(choice.model, talk.turns + 1, choice.tier, choice.reason, parts, window)
+    return RequestSent(choice.model, conversation.turns + 1, choice.tier, choice.reason, parts, window)
 
 
 def compaction_threshold(run: RunContext, choice: ModelChoice) -> float:
     """Return the number of tokens at which to compact, or 0 if neither the context window nor a limit is known."""
-    known = [most for most in (run.model_of(choice.model).window, run.conversation.too_long_at) if most]
-    limits = [WINDOW_SHARE * most for most in known] + ([float(run.compact_at())] if run.compact_at() else [])
+    windows = [window for window in (run.model_of(choice.model).window, run.conversation.too_long_at) if window]
+    limits = [WINDOW_SHARE * window for window in windows] + ([float(run.compact_at())] if run.compact_at() else [])
     return min(limits, default=0.0)
 
 
@@ -65,22 +68,22 @@ async def compact_if_needed(run: RunContext, choice: ModelChoice) -> None:
     if run.compaction_requested:
         run.compaction_requested = False
         await compact(run, choice, REQUESTED_REASON, 0.0)
-    most = compaction_threshold(run, choice)
-    if most and (total := _request_tokens(run, choice)) >= max(most, run.futile_at * 1.05):
-        why = f"{total:,} of {most:,.0f} tokens"
-        if not await compact(run, choice, why, most):
+    threshold = compaction_threshold(run, choice)
+    if threshold and (total := _request_tokens(run, choice)) >= max(threshold, run.futile_at * RETRY_GROWTH):
+        why = f"{total:,} of {threshold:,.0f} tokens"
+        if not await compact(run, choice, why, threshold):
             run.futile_at = total
 
 
 def _request_tokens(run: RunContext, choice: ModelChoice) -> int:
     """Return the estimated tokens of the next request."""
-    talk = run.conversation
+    conversation = run.conversation
     parts = (
         run.request_prefix().tokens,
-        talk.token_counts.count_messages(talk.messages),
-        talk.token_counts.count_queued(talk.queued),
+        conversation.token_counts.count_messages(conversation.messages),
+        conversation.token_counts.count_queued(conversation.queued),
     )
-    return round(sum(sum(part.values()) for part in parts) * talk.token_ratio(choice.model))
+    return round(sum(sum(part.values()) for part in parts) * conversation.token_ratio(choice.model))
 
 
 async def compact_idle_session(run: RunContext) -> None:
@@ -103,46 +106,48 @@ def next_choice(choice: ModelChoice) -> ModelChoice:
     return ModelChoice(choice.fallbacks[0], choice.tier, f"{choice.model} failed", choice.fallbacks[1:])
 
 
-async def compact(run: RunContext, choice: ModelChoice, why: str, most: float) -> bool:
-    """Truncate and summarize messages until the context is well below `most` tokens; 0 compacts as much as possible.
+async def compact(run: RunContext, choice: ModelChoice, why: str, threshold: float) -> bool:
+    """Compact messages until the context is well below `threshold` tokens; 0 compacts as much as possible.
 
     Return False, without recording anything, if that would not shrink the context enough.
     """
-    talk = run.conversation
-    ratio = talk.token_ratio(choice.model)
+    conversation = run.conversation
+    ratio = conversation.token_ratio(choice.model)
     before = _request_tokens(run, choice)
-    fixed = sum(run.prefix_tokens().values()) + sum(talk.token_counts.count_queued(talk.queued).values())
-    room = (most or before) / WINDOW_SHARE / ratio
-    messages, weights = tuple(talk.messages), tuple(talk.token_counts.counts)
-    made = plan_compaction(messages, weights, room, fixed, talk.task, talk.compacted_calls)
-    done = compaction_event(messages, made, why, before)
-    if not made.truncated and not made.summarized:
+    fixed = sum(run.prefix_tokens().values()) + sum(
+        conversation.token_counts.count_queued(conversation.queued).values()
+    )
+    room = (threshold or before) / WINDOW_SHARE / ratio
+    messages, weights = tuple(conversation.messages), tuple(conversation.token_counts.counts)
+    plan = plan_compaction(messages, weights, room, fixed, conversation.task, conversation.compacted_calls)
+    event = compaction_event(messages, plan, why, before)
+    if not plan.truncated and not plan.summarized:
         return False
-    gone = sum(weights[place] for place in made.summarized)
-    if made.summarized and gone < MIN_SUMMARIZED_TOKENS:
+    summarized_tokens = sum(weights[index] for index in plan.summarized)
+    if plan.summarized and summarized_tokens < MIN_SUMMARIZED_TOKENS:
         return False
-    budget = min(max(100, round(room * SUMMARY_SHARE)), gone // 2)
+    budget = min(max(100, round(room * SUMMARY_SHARE)), summarized_tokens // 2)
     if (
-        most
+        threshold
         and why != TOO_LONG_REASON
-        and _tokens_after(done, messages, weights, fixed, budget) > WORTHWHILE_SHARE * before / ratio
+        and _tokens_after(event, messages, weights, fixed, budget) > WORTHWHILE_SHARE * before / ratio
     ):
         return False
-    if made.summarized:
-        summary = await summarize(run, [messages[place] for place in made.summarized], budget)
-        done = replace(
-            done, summary=Text(summary.text), model=summary.model, usage=summary.usage, error=summary.error,
+    if plan.summarized:
+        summary = await summarize(run, [messages[index] for index in plan.summarized], budget)
+        event = replace(
+            event, summary=Text(summary.text), model=summary.model, usage=summary.usage, error=summary.error,
             cost=summary.cost,
         )  # fmt: skip
-    await run.record(replace(done, tokens_after=round(_tokens_after(done, messages, weights, fixed) * ratio)))
+    await run.record(replace(event, tokens_after=round(_tokens_after(event, messages, weights, fixed) * ratio)))
     run.futile_at = 0
     return True
 
 
 def _tokens_after(
-    done: ContextCompacted, messages: tuple[Message, ...], weights: tuple[int, ...], fixed: int, more: int = 0
+    event: ContextCompacted, messages: tuple[Message, ...], weights: tuple[int, ...], fixed: int, extra: int = 0
 ) -> int:
     """Return the estimated tokens of the next request after a compaction: `fixed`, `more` and the messages."""
-    scales = TokenCounts(list(weights))
-    scales.update_after_compaction(*apply_compaction(messages, 0, done))
-    return fixed + more + sum(scales.counts)
+    counts = TokenCounts(list(weights))
+    counts.update_after_compaction(*apply_compaction(messages, 0, event))
+    return fixed + extra + sum(counts.counts)

@@ -96,62 +96,66 @@ class SubAgents:
     def _exists(self, child: str) -> bool:
         return bool(child) and self.reader.session(child) is not None
 
-    async def _plan(self, run: RunContext, asked: DelegateArguments) -> RunStarted:
+    async def _plan(self, run: RunContext, arguments: DelegateArguments) -> RunStarted:
         """Return how to start the child's run. Raise Problem if the call is not allowed."""
-        start, here = run.conversation.start, self.reader.session(run.session)
-        assert start is not None and here is not None
-        if here.depth >= MAX_DEPTH:
+        start, parent = run.conversation.start, self.reader.session(run.session)
+        assert start is not None and parent is not None
+        if parent.depth >= MAX_DEPTH:
             why = f"This sub-agent is already at the maximum depth of {MAX_DEPTH}."
             raise Problem("You cannot start another sub-agent.", why, "Do the task yourself.")
-        if asked.schema is not None and (why := schema_error(asked.schema)):
+        if arguments.schema is not None and (why := schema_error(arguments.schema)):
             raise Problem("The schema is not valid.", f"{why}.", "Correct it, or leave it out to get a reply in text.")
-        mine = start.tools
-        if strange := sorted(set(asked.tools) - set(mine)) if mine else []:
-            names = ", ".join(strange)
-            raise Problem(f"You cannot give a tool that you do not have: {names}.", "", f"You have: {', '.join(mine)}.")
+        own_tools = start.tools
+        if unavailable := sorted(set(arguments.tools) - set(own_tools)) if own_tools else []:
+            names = ", ".join(unavailable)
+            raise Problem(
+                f"You cannot give a tool that you do not have: {names}.", "", f"You have: {', '.join(own_tools)}."
+            )
         began = replace(
             start,
-            model=asked.model or start.model,
-            profile=asked.agent or start.profile,
-            tools=_tools_at_depth(asked.tools or mine, here.depth + 1),
+            model=arguments.model or start.model,
+            profile=arguments.agent or start.profile,
+            tools=_tools_at_depth(arguments.tools or own_tools, parent.depth + 1),
             interactive=False,  # At a limit the child ends instead of asking; the parent decides whether to continue.
             system_prompt=Text(),
             session_context=Text(),
             boundary="",
             untrusted_sources=tuple(run.conversation.permissions.untrusted),
             instruction_files=(),
-            script_role=subagent_name(asked),
-            output_schema=Text(json.dumps(asked.schema, ensure_ascii=False)) if asked.schema is not None else Text(),
-            **child_limits(run.conversation, asked.limits),
+            script_role=subagent_name(arguments),
+            output_schema=Text(json.dumps(arguments.schema, ensure_ascii=False))
+            if arguments.schema is not None
+            else Text(),
+            **child_limits(run.conversation, arguments.limits),
         )
         self.check(began)
         return began
 
     async def _run_child(
-        self, run: RunContext, call: ToolCall, asked: DelegateArguments, child: str, began: RunStarted | None
+        self, run: RunContext, call: ToolCall, arguments: DelegateArguments, child: str, began: RunStarted | None
     ) -> None:
         """Start or resume the child and wait until it ends, even if the user pauses and resumes it in between."""
         ended = asyncio.Event()
 
-        def hear(told: JournalUpdate) -> None:
-            if told.entry.session == child and isinstance(told.entry.event, RunEnded):
+        def on_update(update: JournalUpdate) -> None:
+            if update.entry.session == child and isinstance(update.entry.event, RunEnded):
                 ended.set()
 
-        forget = self.journal.listen(hear)
+        forget = self.journal.listen(on_update)
         try:
             if began is not None:
-                here = self.reader.session(run.session)
-                assert here is not None
+                parent = self.reader.session(run.session)
+                assert parent is not None
                 opened = SessionCreated(
                     child,
-                    here.folder,
-                    first_line(asked.task),
+                    parent.folder,
+                    first_line(arguments.task),
                     run.session,
                     call.id,
-                    subagent_name(asked),
-                    here.depth + 1,
+                    subagent_name(arguments),
+                    parent.depth + 1,
                 )
-                await self.start_child(child, opened, asked.task, began)
+                await self.start_child(child, opened, arguments.task, began)
             elif self._status(child) in UNFINISHED and not self.is_active(child):
                 await self.resume(child, run.resolution)
             if self._status(child) in UNFINISHED:
@@ -160,8 +164,8 @@ class SubAgents:
             forget()
 
     def _status(self, child: str) -> str:
-        found = self.reader.session(child)
-        return found.status if found else ""
+        row = self.reader.session(child)
+        return row.status if row else ""
 
     async def _stop_child(self, child: str) -> None:
         """Stop the child if it has not ended, because it must not outlive its parent."""
@@ -185,8 +189,8 @@ class SubAgents:
             spent.get("cost", 0.0),
             spent.get("minutes", 0.0),
         )
-        said = ToolReturned(call.id, Text(_result_text(run, conversation, last)), last.status != "completed")
-        return [used, *await self._taint_events(call, child), said]
+        returned = ToolReturned(call.id, Text(_result_text(run, conversation, last)), last.status != "completed")
+        return [used, *await self._taint_events(call, child), returned]
 
     async def _taint_events(self, call: ToolCall, child: str) -> list[SessionEvent]:
         """Return events for the untrusted sources that the child read, because its reply may repeat their content."""
@@ -197,18 +201,21 @@ class SubAgents:
         return [UntrustedContentRead(call.id, source) for source in sources]
 
 
-def child_limits(conversation: Conversation, asked: SubagentLimits) -> dict[str, Any]:
+def child_limits(conversation: Conversation, requested: SubagentLimits) -> dict[str, Any]:
     """Compute the limits of a child: the requested ones, capped by its share of what the parent has left."""
-    sharing = max(1, sum(call.tool == NAME for call in conversation.pending.values()))
-    found: dict[str, Any] = {}
+    sharing_calls = max(1, sum(call.tool == NAME for call in conversation.pending.values()))
+    limits: dict[str, Any] = {}
     for limit, name in LIMIT_FIELDS.items():
-        wanted, most = getattr(asked, "turns" if limit == "turns" else limit), conversation.allowed.get(limit, 0.0)
-        left = most if limit == "turns" else (most - conversation.spent.get(limit, 0.0)) / sharing
-        if most and left <= 0:
-            raise Problem(f"The limit of {most:g} {limit} is used up.", "", "Finish with what you have.")
-        given = min(wanted or left, left) if most else wanted
-        found[name] = max(1, int(given)) if given and limit in ("turns", "tokens") else given
-    return found
+        amount, allowance = (
+            getattr(requested, "turns" if limit == "turns" else limit),
+            conversation.allowed.get(limit, 0.0),
+        )
+        available = allowance if limit == "turns" else (allowance - conversation.spent.get(limit, 0.0)) / sharing_calls
+        if allowance and available <= 0:
+            raise Problem(f"The limit of {allowance:g} {limit} is used up.", "", "Finish with what you have.")
+        granted = min(amount or available, available) if allowance else amount
+        limits[name] = max(1, int(granted)) if granted and limit in ("turns", "tokens") else granted
+    return limits
 
 
 def _tools_at_depth(names: tuple[str, ...], depth: int) -> tuple[str, ...]:
@@ -219,11 +226,11 @@ def _tools_at_depth(names: tuple[str, ...], depth: int) -> tuple[str, ...]:
 def _result_text(run: RunContext, conversation: Conversation, last: RunEnded) -> str:
     """Return the child's last reply. If the child did not complete, the reason comes first."""
     reply = next((m.text for m in reversed(conversation.messages) if m.role == "assistant" and m.text.head), Text())
-    said = run.full_text(reply)
+    text = run.full_text(reply)
     if last.status == "completed":
-        return said or "[The sub-agent ended without a reply.]"
+        return text or "[The sub-agent ended without a reply.]"
     why = f"[The sub-agent did not finish: {last.status}{': ' + last.reason if last.reason else ''}.]"
-    return f"{why}\n{said}" if said else why
+    return f"{why}\n{text}" if text else why
 
 
 async def check_output_schema(run: RunContext) -> RunEnded | None:
@@ -238,18 +245,18 @@ async def check_output_schema(run: RunContext) -> RunEnded | None:
     schema = json.loads(run.full_text(start.output_schema))
     reply = next((m.text for m in reversed(conversation.messages) if m.role == "assistant"), Text())
     try:
-        wrong = validation_errors(extract_json(run.full_text(reply)), schema)
+        errors = validation_errors(extract_json(run.full_text(reply)), schema)
     except ValueError as error:
-        wrong = [f"it is not valid JSON: {error}"]
-    if not wrong:
+        errors = [f"it is not valid JSON: {error}"]
+    if not errors:
         return None
     if any(
         message.role == "user" and message.text.head.startswith(SCHEMA_MISMATCH_PREFIX)
         for message in conversation.messages
     ):
-        return RunEnded("failed", f"{SCHEMA_MISMATCH}: {wrong[0]}", summary=Text(run.last_reply_text()))
-    told = "; ".join(wrong[:5])
+        return RunEnded("failed", f"{SCHEMA_MISMATCH}: {errors[0]}", summary=Text(run.last_reply_text()))
+    details = "; ".join(errors[:5])
     await run.record(
-        HarnessMessage(Text(f"{SCHEMA_MISMATCH_PREFIX}: {told}. Reply again with only the JSON.]"), SCHEMA_MISMATCH)
+        HarnessMessage(Text(f"{SCHEMA_MISMATCH_PREFIX}: {details}. Reply again with only the JSON.]"), SCHEMA_MISMATCH)
     )
     return None

@@ -15,40 +15,41 @@ MAX_COMPARED_BYTES = 1 << 20  # bytes; larger files are recorded without line co
 
 
 async def execute_call(
-    tool: Tool, call: str, parameters: Any, place: ToolContext, seen: dict[str, str]
+    tool: Tool, call: str, parameters: Any, context: ToolContext, read_digests: dict[str, str]
 ) -> tuple[list[SessionEvent], dict[str, bytes]]:
     """Execute a tool call and return its events with the blobs they refer to, by hash.
 
     An exception raised by the tool becomes a failed result, so that the model can react to it. `seen` maps the path of
     each file that the run has read to the digest of its contents; it is updated in place.
     """
-    await place.commands.before_call(place.grant.protected_paths)
+    await context.commands.before_call(context.grant.protected_paths)
     try:
         result = await tool.run(
-            tool.with_known_files(parameters, seen) if tool.with_known_files else parameters, place.for_call(call)
+            tool.with_known_files(parameters, read_digests) if tool.with_known_files else parameters,
+            context.for_call(call),
         )
     except Problem as problem:
         result = ToolResult(str(problem), failed=True)
     except Exception as error:  # The model reads the error and may try another approach.
         result = ToolResult(f"{type(error).__name__}: {error}", failed=True)
-    place.commands.note_foreign_changes((change.path, change.after) for change in result.changes)
-    known = updated_digests(seen, result)  # This also removes deleted files.
-    seen.clear()
-    seen.update(known)
+    context.commands.note_foreign_changes((change.path, change.after) for change in result.changes)
+    updated = updated_digests(read_digests, result)  # This also removes deleted files.
+    read_digests.clear()
+    read_digests.update(updated)
     blobs: dict[str, bytes] = {}
     events: list[SessionEvent] = [tool.event(call, parameters)] if tool.event and not result.failed else []
     events += [file_changed_event(call, change, blobs) for change in result.changes]
-    attached = tuple(_attached(shown, blobs) for shown in result.media)
+    attached = tuple(_attached(item, blobs) for item in result.media)
     events.append(
         ToolReturned(call, Text(result.output), result.failed, result.exit_code, attached, result.unrestorable)
     )
     return events, blobs
 
 
-def _attached(shown: MediaContent, blobs: dict[str, bytes]) -> Attachment:
-    name = blob_hash(shown.body)
-    blobs[name] = shown.body
-    return Attachment(shown.name, shown.media_type, name, len(shown.body))
+def _attached(media: MediaContent, blobs: dict[str, bytes]) -> Attachment:
+    name = blob_hash(media.body)
+    blobs[name] = media.body
+    return Attachment(media.name, media.media_type, name, len(media.body))
 
 
 def file_changed_event(call: str, change: FileChange, blobs: dict[str, bytes]) -> FileChanged:

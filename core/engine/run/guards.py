@@ -35,51 +35,51 @@ async def complete_run(run: RunContext) -> RunEnded:
 
 def remaining_s(run: RunContext) -> float | None:
     """Return the seconds until the time limit of the run, or None without a time limit. Replays have none."""
-    talk = run.conversation
-    allowed = talk.allowed.get("minutes", 0.0)
+    conversation = run.conversation
+    allowed = conversation.allowed.get("minutes", 0.0)
     if not allowed or not run.has_time_limits:
         return None
-    since = max(0.0, (now() - talk.last_at) / SECOND)
+    since = max(0.0, (now() - conversation.last_at) / SECOND)
     since = since if since <= MAX_GAP_MINUTES * 60 else 0.0  # the clock was set
-    return (allowed - talk.spent.get("minutes", 0.0)) * 60 - since
+    return (allowed - conversation.spent.get("minutes", 0.0)) * 60 - since
 
 
 def time_is_up(run: RunContext) -> bool:
-    left = remaining_s(run)
-    return left is not None and left <= 0
+    remaining = remaining_s(run)
+    return remaining is not None and remaining <= 0
 
 
 def within_time_limit(run: RunContext, seconds: float) -> float:
     """Return `seconds`, capped at the time that the run has left."""
-    left = remaining_s(run)
-    return seconds if left is None else max(0.0, min(seconds, left))
+    remaining = remaining_s(run)
+    return seconds if remaining is None else max(0.0, min(seconds, remaining))
 
 
 def run_timeout(run: RunContext) -> asyncio.Timeout:
     """Return a timeout that expires just after the run's time limit, so that `time_is_up` returns true then."""
-    left = remaining_s(run)
-    return asyncio.timeout(None if left is None else max(MIN_TIMEOUT_S, left + TIMEOUT_SLACK_S))
+    remaining = remaining_s(run)
+    return asyncio.timeout(None if remaining is None else max(MIN_TIMEOUT_S, remaining + TIMEOUT_SLACK_S))
 
 
 async def check_repetition(run: RunContext) -> RunEnded | None:
     """Warn the model once when it repeats a call. If the repetition goes on, ask the user whether to continue."""
     repeats = run.conversation.repeats
-    how = "failed" if repeats.failing else "gave the same result"
-    why = f"{repeats.tool} {how} {repeats.count} times in a row"
+    outcome = "failed" if repeats.failing else "gave the same result"
+    why = f"{repeats.tool} {outcome} {repeats.count} times in a row"
     if repeats.stuck:
         name = question_id(run.session, f"stuck{run.conversation.total_turns}")
-        more = QuestionOption(CONTINUE, "Let the agent keep trying.", recommended=False)
+        continue_option = QuestionOption(CONTINUE, "Let the agent keep trying.", recommended=False)
         question = Question(
-            name, "The agent is repeating itself. Continue?", f"{why}.", (more, QuestionOption(END_RUN))
+            name, "The agent is repeating itself. Continue?", f"{why}.", (continue_option, QuestionOption(END_RUN))
         )
         answer = await run.ask(question)
         if answer.option == END_RUN or answer.declined:
             return RunEnded(
                 "stopped", "ended by you: the agent was repeating itself", summary=Text(run.last_reply_text())
             )
-        words = answer.text or "Try another way."
+        instruction = answer.text or "Try another way."
         await run.record(
-            HarnessMessage(Text(f"[The user says: {words}]"), "your answer: the agent was repeating itself")
+            HarnessMessage(Text(f"[The user says: {instruction}]"), "your answer: the agent was repeating itself")
         )
         repeats.count = 0
     elif repeats.should_warn and not run.conversation.done:
@@ -88,16 +88,18 @@ async def check_repetition(run: RunContext) -> RunEnded | None:
     return None
 
 
-async def _at_limit(run: RunContext, met: LimitUsage) -> RunEnded | None:
-    what = f"{met.allowed:g} {met.limit}"
+async def _at_limit(run: RunContext, usage: LimitUsage) -> RunEnded | None:
+    limit_text = f"{usage.allowed:g} {usage.limit}"
     if run.attended:
-        name = question_id(run.session, f"{met.limit}{run.conversation.run}-{met.allowed:g}")
-        text = f"The run has reached its limit of {what}. Continue?"
-        more = QuestionOption(CONTINUE, f"Raise the limit to {met.allowed * 2:g} {met.limit}.")
-        answer = await run.ask(Question(name, text, options=(more, QuestionOption(END_RUN)), free_text=False))
+        name = question_id(run.session, f"{usage.limit}{run.conversation.run}-{usage.allowed:g}")
+        text = f"The run has reached its limit of {limit_text}. Continue?"
+        continue_option = QuestionOption(CONTINUE, f"Raise the limit to {usage.allowed * 2:g} {usage.limit}.")
+        answer = await run.ask(
+            Question(name, text, options=(continue_option, QuestionOption(END_RUN)), free_text=False)
+        )
         if answer.option == CONTINUE:
-            await run.record(LimitRaised(met.limit, met.allowed * 2))
+            await run.record(LimitRaised(usage.limit, usage.allowed * 2))
             return None
     else:
-        await run.record(LimitThresholdReached(met.limit, met.used, met.allowed, 100))
-    return RunEnded("limit", f"{what}, the limit of this run", summary=Text(run.last_reply_text()))
+        await run.record(LimitThresholdReached(usage.limit, usage.used, usage.allowed, 100))
+    return RunEnded("limit", f"{limit_text}, the limit of this run", summary=Text(run.last_reply_text()))

@@ -73,16 +73,18 @@ async def run_turns(run: RunContext) -> RunEnded | RunPaused:
 
     Return the event that ends or pauses the run.
     """
-    talk = run.conversation
-    if not talk.attempts:
-        if talk.start and (source := paths_label(run, [file.name for file in talk.start.instruction_files])):
+    conversation = run.conversation
+    if not conversation.attempts:
+        if conversation.start and (
+            source := paths_label(run, [file.name for file in conversation.start.instruction_files])
+        ):
             await run.record(UntrustedContentRead("", source))
         await run.run_hooks("run_start")
     while True:
         await execute_pending_calls(run)
-        if talk.done and not talk.queued:
+        if conversation.done and not conversation.queued:
             ended = await check_completion(run)
-            if ended or not talk.queued:
+            if ended or not conversation.queued:
                 return ended or await complete_run(run)
         if run.pause_requested:
             return RunPaused(run.pause_reason)
@@ -100,14 +102,14 @@ async def execute_pending_calls(run: RunContext) -> None:
     """Execute the pending calls in order. Consecutive read-only calls at the front are executed concurrently."""
     while run.conversation.pending:
         calls = list(run.conversation.pending.values())
-        together = next((place for place, call in enumerate(calls) if not _only_reads(call)), len(calls))
-        if together < 2:
+        concurrent = next((index for index, call in enumerate(calls) if not _only_reads(call)), len(calls))
+        if concurrent < 2:
             await handle_call(run, calls[0])
             continue
-        acts = [handle_call(run, call) for call in calls[:together]]
-        for end in await asyncio.gather(*acts, return_exceptions=True):
-            if end is not None:
-                raise end
+        executions = [handle_call(run, call) for call in calls[:concurrent]]
+        for error in await asyncio.gather(*executions, return_exceptions=True):
+            if error is not None:
+                raise error
 
 
 async def request_reply(run: RunContext) -> None:
@@ -172,9 +174,9 @@ async def stream_reply(run: RunContext, model: Model) -> None:
                 reasoning.append(delta.reasoning)
                 calls += delta.calls
                 last = last.merge(delta)
-                shown = "" if delta.written else screen.feed(delta.text)
-                if shown or delta.reasoning:
-                    run.live_updates.publish(LiveUpdate(run.session, shown, delta.reasoning))
+                visible_text = "" if delta.written else screen.feed(delta.text)
+                if visible_text or delta.reasoning:
+                    run.live_updates.publish(LiveUpdate(run.session, visible_text, delta.reasoning))
     except (ModelError, asyncio.CancelledError) as error:
         why = error.details.message if isinstance(error, ModelError) else _why_cut(run, error)
         if any(text) or why == TIME_LIMIT_REASON:  # No other event records that the time limit interrupted a reply.
@@ -186,12 +188,23 @@ async def stream_reply(run: RunContext, model: Model) -> None:
             raise ModelError(EMPTY_REPLY, why, "Try again, or choose another model.", retryable=True, kind="empty")
         run.seal_reply()
         number = run.conversation.total_turns + 1
-        named = tuple(ToolCall(call_id(number, i), c.tool, Text(c.arguments)) for i, c in enumerate(calls, 1))
-        said, thought, usage = Text("".join(text)), Text("".join(reasoning)), last.usage or Usage()
-        state, written, latency = Text(last.provider_state), Text(last.written), round(first_token_s, 3)
+        tool_calls = tuple(ToolCall(call_id(number, i), c.tool, Text(c.arguments)) for i, c in enumerate(calls, 1))
+        reply_text, reasoning_text, usage = Text("".join(text)), Text("".join(reasoning)), last.usage or Usage()
+        state, written_text, latency = Text(last.provider_state), Text(last.written), round(first_token_s, 3)
         run.note_prompt_speed(run.conversation.last_request[0], usage.input - usage.cache_read, first_token_s)
         await run.record(
-            Replied(said, thought, named, usage, last.stop_reason, state, last.note, last.cost, latency, written)
+            Replied(
+                reply_text,
+                reasoning_text,
+                tool_calls,
+                usage,
+                last.stop_reason,
+                state,
+                last.note,
+                last.cost,
+                latency,
+                written_text,
+            )
         )
         remember_written_calls(run)
     finally:
@@ -247,28 +260,30 @@ async def handle_call(run: RunContext, call: ToolCall) -> None:
     if isinstance(permitted, CallRefused):
         await run.record(permitted)
         return
-    asked = CallQuestions(run, call.id)
+    questions = CallQuestions(run, call.id)
     try:
         started = CallStarted(call.id, tool.name, tool.kind, tool.describe(parameters))
-        begun = run.record_in_background(*await run.sandbox_events(tool), *permitted.events, started)
+        start_recorded = run.record_in_background(*await run.sandbox_events(tool), *permitted.events, started)
         # Read-only calls can be repeated after a crash. All other calls wait until CallStarted is durable.
         if tool.has_lasting_effect or tool.access not in READ_ONLY_ACCESS:
-            await begun
-        place = run.tool_context.for_call(call.id, permitted.grant, asked)
-        events, blobs = await run.execute(tool, call.id, parameters, place, run.read_digests)
-        await asked.withdraw()
+            await start_recorded
+        context = run.tool_context.for_call(call.id, permitted.grant, questions)
+        events, blobs = await run.execute(tool, call.id, parameters, context, run.read_digests)
+        await questions.withdraw()
     except asyncio.CancelledError:
         # If Journeyman exits with an open question, the call stays pending: the user may still answer after a
         # restart, and then the call is repeated.
-        if not (run.closing and asked.waiting):
+        if not (run.closing and questions.waiting):
             await run.record(ToolReturned(call.id, Text("[stopped before it was done]"), failed=True))
         raise
-    facts = with_untrusted_event(
+    all_events = with_untrusted_event(
         run.conversation.permissions.untrusted, tool, call.id, started.object, events, trusted=run.trusted
     )
-    with_untrusted_files(run, tool, call.id, parameters, facts)
-    await run.record_after(begun, *facts, blobs=blobs)
-    await run.run_hooks("after_call", call.tool, call={"id": call.id, "tool": call.tool, "result": _outcome(facts)})
+    with_untrusted_files(run, tool, call.id, parameters, all_events)
+    await run.record_after(start_recorded, *all_events, blobs=blobs)
+    await run.run_hooks(
+        "after_call", call.tool, call={"id": call.id, "tool": call.tool, "result": _outcome(all_events)}
+    )
 
 
 async def refused_by_hook(run: RunContext, call: ToolCall) -> bool:
@@ -279,19 +294,22 @@ async def refused_by_hook(run: RunContext, call: ToolCall) -> bool:
     return bool(why)
 
 
-def _outcome(facts: Sequence[SessionEvent]) -> dict[str, object]:
-    done = next((fact for fact in facts if isinstance(fact, ToolReturned)), None)
-    return {"failed": done.failed, "exit_code": done.exit_code, "output": done.output.head} if done else {}
+def _outcome(events: Sequence[SessionEvent]) -> dict[str, object]:
+    returned = next((event for event in events if isinstance(event, ToolReturned)), None)
+    return (
+        {"failed": returned.failed, "exit_code": returned.exit_code, "output": returned.output.head} if returned else {}
+    )
 
 
-async def recall_dropped(run: RunContext, call: str, asked: RecallDroppedArguments) -> None:
+async def recall_dropped(run: RunContext, call: str, arguments: RecallDroppedArguments) -> None:
     """Answer a `recall_dropped` call from the event log."""
     try:
-        output, failed = await read_dropped(run, asked), False
+        output, failed = await read_dropped(run, arguments), False
     except Problem as problem:
         output, failed = str(problem), True
     await run.record(
-        CallStarted(call, RECALL_DROPPED, "read_back", timeline_text(asked)), ToolReturned(call, Text(output), failed)
+        CallStarted(call, RECALL_DROPPED, "read_back", timeline_text(arguments)),
+        ToolReturned(call, Text(output), failed),
     )
 
 

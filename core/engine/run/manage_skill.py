@@ -21,91 +21,103 @@ PROPOSED_MESSAGE = (
 )
 
 
-async def manage_skill(run: RunContext, call: ToolCall, asked: ManageSkillArguments) -> None:
+async def manage_skill(run: RunContext, call: ToolCall, arguments: ManageSkillArguments) -> None:
     """Answer a `manage_skill` call. The proposal is recorded before the result of the call."""
     try:
         if run.skills is None or run.proposals is None:
             raise Problem("Skills cannot be changed in this run.", "", "")
-        made = await _propose(run, run.skills, run.proposals, asked)
-        output, failed = PROPOSED_MESSAGE.format(id=made.id), False
+        proposal = await _propose(run, run.skills, run.proposals, arguments)
+        output, failed = PROPOSED_MESSAGE.format(id=proposal.id), False
     except Problem as problem:
         output, failed = str(problem), True
     await run.record(
-        CallStarted(call.id, MANAGE_SKILL, "proposal", manage_skill_text(asked)),
+        CallStarted(call.id, MANAGE_SKILL, "proposal", manage_skill_text(arguments)),
         ToolReturned(call.id, Text(output), failed),
     )
 
 
 async def _propose(
-    run: RunContext, skills: SkillService, proposals: ProposalStore, asked: ManageSkillArguments
+    run: RunContext, skills: SkillService, proposals: ProposalStore, arguments: ManageSkillArguments
 ) -> Proposal:
     waiting = proposals.find(state="pending", session=run.session)
-    row = await _find_skill(run, skills, asked.name)
-    mine = [one for one in waiting if one.target_kind == "skill" and one.target == _target(asked, row)]
-    wanted = _build_proposal(
-        run, skills, asked, row, next((one for one in mine if one.path == (asked.path or SKILL_FILE)), None)
+    row = await _find_skill(run, skills, arguments.name)
+    same_target = [
+        earlier for earlier in waiting if earlier.target_kind == "skill" and earlier.target == _target(arguments, row)
+    ]
+    draft = _build_proposal(
+        run,
+        skills,
+        arguments,
+        row,
+        next((earlier for earlier in same_target if earlier.path == (arguments.path or SKILL_FILE)), None),
     )
-    replaced = [one for one in mine if one.path == wanted.path and one.text != wanted.text]
+    replaced = [earlier for earlier in same_target if earlier.path == draft.path and earlier.text != draft.text]
     if len(waiting) - len(replaced) >= MAX_OPEN_PROPOSALS:
         raise Problem(
             f"This session already has {MAX_OPEN_PROPOSALS} open proposals.",
             "The user has to decide on them first.",
             "",
         )
-    made = await proposals.create(wanted)
-    for one in replaced:  # The new proposal includes the changes of the earlier one.
-        await proposals.resolve(one.id, "rejected", by="replaced")
-    return made
+    created = await proposals.create(draft)
+    for earlier in replaced:  # The new proposal includes the changes of the earlier one.
+        await proposals.resolve(earlier.id, "rejected", by="replaced")
+    return created
 
 
 async def _find_skill(run: RunContext, skills: SkillService, name: str) -> SkillRow | None:
     """Return the skill with this name: the one offered to this run, else the one in the library, else None."""
-    there = {each.name: each.key for each in run.conversation.start.skills} if run.conversation.start else {}
-    key = there.get(name, f"{LIBRARY_PREFIX}{name}")
+    offered_keys = {skill.name: skill.key for skill in run.conversation.start.skills} if run.conversation.start else {}
+    key = offered_keys.get(name, f"{LIBRARY_PREFIX}{name}")
     rows = await skills.list(run.tool_context.folder)
     return next((row for row in rows if row.key == key), None)
 
 
-def _target(asked: ManageSkillArguments, row: SkillRow | None) -> str:
-    return row.key if row and row.source != "builtin" else f"{LIBRARY_PREFIX}{asked.name}"
+def _target(arguments: ManageSkillArguments, row: SkillRow | None) -> str:
+    return row.key if row and row.source != "builtin" else f"{LIBRARY_PREFIX}{arguments.name}"
 
 
 def _build_proposal(
-    run: RunContext, skills: SkillService, asked: ManageSkillArguments, row: SkillRow | None, open_one: Proposal | None
+    run: RunContext,
+    skills: SkillService,
+    arguments: ManageSkillArguments,
+    row: SkillRow | None,
+    open_proposal: Proposal | None,
 ) -> Proposal:
-    _refuse_secrets(f"{asked.description}\n{asked.text}\n{asked.new_string}")
-    path = asked.path if asked.action in ("patch", "add_file") and asked.path else SKILL_FILE
+    _refuse_secrets(f"{arguments.description}\n{arguments.text}\n{arguments.new_string}")
+    path = arguments.path if arguments.action in ("patch", "add_file") and arguments.path else SKILL_FILE
     if path != SKILL_FILE:
         _check_path(path)
     text, base = "", 0
-    if asked.action == "create":
-        text = _new_skill_text(asked, row)
-    elif open_one and open_one.action == "create" and asked.action == "patch":
-        text, base = _patched(open_one.text, asked), 0
+    if arguments.action == "create":
+        text = _new_skill_text(arguments, row)
+    elif open_proposal and open_proposal.action == "create" and arguments.action == "patch":
+        text, base = _patched(open_proposal.text, arguments), 0
     elif row is None:
-        raise Problem(f"There is no skill {asked.name!r}.", "", "Create it with action create.")
+        raise Problem(f"There is no skill {arguments.name!r}.", "", "Create it with action create.")
     else:
-        _refuse_guarded(run, asked, row)
+        _refuse_guarded(run, arguments, row)
         base = skills.library.latest_version(row.key)
-        if asked.action == "patch":
-            there = open_one.text if open_one else skills.library.body(row.key, path).decode("utf-8", "replace")
-            text = _patched(there, asked)
-        elif asked.action == "add_file":
-            text = asked.text
-    if path == SKILL_FILE and asked.action != "archive":
-        _check_valid(text, asked.name, row)
-    what = {"create": "create", "patch": "patch", "add_file": "write_file", "archive": "archive"}[asked.action]
-    what = "create" if open_one and open_one.action == "create" and path == SKILL_FILE else what
+        if arguments.action == "patch":
+            current = (
+                open_proposal.text if open_proposal else skills.library.body(row.key, path).decode("utf-8", "replace")
+            )
+            text = _patched(current, arguments)
+        elif arguments.action == "add_file":
+            text = arguments.text
+    if path == SKILL_FILE and arguments.action != "archive":
+        _check_valid(text, arguments.name, row)
+    action = {"create": "create", "patch": "patch", "add_file": "write_file", "archive": "archive"}[arguments.action]
+    action = "create" if open_proposal and open_proposal.action == "create" and path == SKILL_FILE else action
     start = run.conversation.start
     review = start.reviewed_session if start else ""
     session = run.reader.session(review or run.session)
     return Proposal(
         "",
         "skill",
-        what,  # type: ignore[arg-type]
-        _target(asked, row),
+        action,  # type: ignore[arg-type]
+        _target(arguments, row),
         text,
-        asked.reason,
+        arguments.reason,
         base,
         path,
         "",
@@ -116,39 +128,45 @@ def _build_proposal(
     )
 
 
-def _new_skill_text(asked: ManageSkillArguments, row: SkillRow | None) -> str:
+def _new_skill_text(arguments: ManageSkillArguments, row: SkillRow | None) -> str:
     if row is not None:
         do = f"Read it with {USE_SKILL}, then change it with action patch, or choose another name."
-        raise Problem(f"The skill {asked.name!r} already exists.", "It was not overwritten.", do)
-    if not is_valid_name(asked.name):
+        raise Problem(f"The skill {arguments.name!r} already exists.", "It was not overwritten.", do)
+    if not is_valid_name(arguments.name):
         rule = "Use lowercase letters a to z, digits and single hyphens between them, at most 64 characters."
-        raise Problem(f"{asked.name!r} is not a valid skill name.", rule, "Choose another name.")
-    if asked.text.lstrip().startswith("---"):
+        raise Problem(f"{arguments.name!r} is not a valid skill name.", rule, "Choose another name.")
+    if arguments.text.lstrip().startswith("---"):
         why = "The front matter is generated from name and description."
         raise Problem("The text begins with front matter.", why, "Leave it out.")
-    return format_skill(Skill(asked.name, " ".join(asked.description.split()), f"\n{asked.text.strip()}\n"))
+    return format_skill(Skill(arguments.name, " ".join(arguments.description.split()), f"\n{arguments.text.strip()}\n"))
 
 
-def _refuse_guarded(run: RunContext, asked: ManageSkillArguments, row: SkillRow) -> None:
+def _refuse_guarded(run: RunContext, arguments: ManageSkillArguments, row: SkillRow) -> None:
     """Raise Problem for a pinned skill, for one that the run has not read, or to archive one outside the library."""
     if row.pinned:
         raise Problem(
-            f"The skill {asked.name!r} is pinned.",
+            f"The skill {arguments.name!r} is pinned.",
             "Only the user changes it.",
             "Tell the user what you would change.",
         )
-    if asked.action == "archive" and row.source != "library":
-        raise Problem(f"The skill {asked.name!r} cannot be archived.", f"It is a {row.source} skill.", "Tell the user.")
-    if not any(fact.key == row.key for fact in run.conversation.skills_used.values()):
-        raise Problem(f"You have not read the skill {asked.name!r}.", "", f"Read it with {USE_SKILL} first.")
+    if arguments.action == "archive" and row.source != "library":
+        raise Problem(
+            f"The skill {arguments.name!r} cannot be archived.", f"It is a {row.source} skill.", "Tell the user."
+        )
+    if not any(use.key == row.key for use in run.conversation.skills_used.values()):
+        raise Problem(f"You have not read the skill {arguments.name!r}.", "", f"Read it with {USE_SKILL} first.")
 
 
-def _patched(there: str, asked: ManageSkillArguments) -> str:
-    found = there.count(asked.old_string)
-    if found != 1:
-        what = "The text in old_string was not found." if not found else f"The text in old_string occurs {found} times."
-        raise Problem(what, "It must match exactly once.", "Copy it exactly, with more lines around it.")
-    return there.replace(asked.old_string, asked.new_string)
+def _patched(text: str, arguments: ManageSkillArguments) -> str:
+    occurrences = text.count(arguments.old_string)
+    if occurrences != 1:
+        message = (
+            "The text in old_string was not found."
+            if not occurrences
+            else f"The text in old_string occurs {occurrences} times."
+        )
+        raise Problem(message, "It must match exactly once.", "Copy it exactly, with more lines around it.")
+    return text.replace(arguments.old_string, arguments.new_string)
 
 
 def _check_valid(text: str, name: str, row: SkillRow | None) -> None:

@@ -20,35 +20,39 @@ async def recall_memories(run: RunContext) -> None:
 
     If memory fails, a MemoryOperationFailed event is recorded and the run continues without it.
     """
-    hand, talk = run.tool_context.memory, run.conversation
-    words = [message for message in talk.queued if message.category == USER and message.seq > talk.recalled_until]
-    if hand is None or not words or not hand.is_enabled():
+    memory, conversation = run.tool_context.memory, run.conversation
+    messages = [
+        message
+        for message in conversation.queued
+        if message.category == USER and message.seq > conversation.recalled_until
+    ]
+    if memory is None or not messages or not memory.is_enabled():
         return
-    fact: MemoriesRecalled | MemoryOperationFailed | None
+    event: MemoriesRecalled | MemoryOperationFailed | None
     try:
-        fact = await _recalled(run, "\n".join(run.full_text(message.text) for message in words), words[-1].seq)
+        event = await _recalled(run, "\n".join(run.full_text(message.text) for message in messages), messages[-1].seq)
     except Exception as error:  # A memory failure must not end the run.
-        fact = MemoryOperationFailed("recalling", ErrorDetails(f"{type(error).__name__}: {error}"))
-    if fact:
-        await run.record(fact)
+        event = MemoryOperationFailed("recalling", ErrorDetails(f"{type(error).__name__}: {error}"))
+    if event:
+        await run.record(event)
 
 
-async def _recalled(run: RunContext, question: str, to: int) -> MemoriesRecalled | None:
-    hand, start = run.tool_context.memory, run.conversation.start
-    assert hand is not None
-    if not hand.memories.has_any:
+async def _recalled(run: RunContext, question: str, message_seq: int) -> MemoriesRecalled | None:
+    memory, start = run.tool_context.memory, run.conversation.start
+    assert memory is not None
+    if not memory.memories.has_any:
         return None
-    wanted = scopes_of_run(hand.folder, start.profile if start else "", hand.session)
-    near = await hand.memories.similarities(question, wanted)
-    known = run.conversation.recalled | set(start.excluded if start else ())
-    found = hand.memories.recall(question, wanted, already_recalled=known, similarities=near)
-    if not found.items:
+    scopes = scopes_of_run(memory.folder, start.profile if start else "", memory.session)
+    similarities = await memory.memories.similarities(question, scopes)
+    already_recalled = run.conversation.recalled | set(start.excluded if start else ())
+    recall = memory.memories.recall(question, scopes, already_recalled=already_recalled, similarities=similarities)
+    if not recall.items:
         return None
-    mark = (start and start.boundary) or fallback_boundary(run.session)
-    return MemoriesRecalled(to, found.items, Text(memory_message(found.items, mark)), found.omitted)
+    boundary = (start and start.boundary) or fallback_boundary(run.session)
+    return MemoriesRecalled(message_seq, recall.items, Text(memory_message(recall.items, boundary)), recall.omitted)
 
 
-def memory_message(items: tuple[RecalledMemory, ...], mark: str) -> str:
+def memory_message(items: tuple[RecalledMemory, ...], boundary: str) -> str:
     """Return the message that shows the memories to the model, marked as data by the boundary `mark`."""
-    lines = "\n".join(f"[{one.memory_id}] {one.kind}: {one.text}" for one in items)
-    return f"{MEMORY_HEADER}\n{mark_as_data(lines, ContentSource('memory', 'memories'), mark)}"
+    lines = "\n".join(f"[{memory.memory_id}] {memory.kind}: {memory.text}" for memory in items)
+    return f"{MEMORY_HEADER}\n{mark_as_data(lines, ContentSource('memory', 'memories'), boundary)}"

@@ -69,48 +69,48 @@ async def obtain_permission(
 
     If a request for the call is already open, for example after a crash, wait for its decision.
     """
-    judged = _CallUnderReview(run, tool, call, parameters)
-    verdict = await judged.now()
-    if isinstance(verdict, NeedsApproval) or judged.name in run.conversation.permissions.requests:
-        given = await await_approval(run, judged.name, verdict, judged.now)
-        return await _recheck(judged, given) if given.allowed else judged.refused(_refusal_text(given))
+    review = _CallUnderReview(run, tool, call, parameters)
+    verdict = await review.now()
+    if isinstance(verdict, NeedsApproval) or review.name in run.conversation.permissions.requests:
+        decision = await await_approval(run, review.name, verdict, review.now)
+        return await _recheck(review, decision) if decision.allowed else review.refused(_refusal_text(decision))
     match verdict:
         case Allowed(reason=cause, rule_id=rule, argv=argv):
             return PermittedCall((CallAllowed(call.id, cause, rule),), CallGrant(argv=argv))
         case Denied(reason=reason, rule_id=rule):
-            return judged.refused(reason, rule)
+            return review.refused(reason, rule)
         case None:
             return PermittedCall()
 
 
 async def await_approval(
-    run: RunContext, name: str, verdict: PolicyDecision | None, now: PolicyCheck
+    run: RunContext, name: str, verdict: PolicyDecision | None, evaluate: PolicyCheck
 ) -> PermissionDecided:
     """Open the permission request `name` unless it is open, and wait until a decision on it is in the event log.
 
-    `now` evaluates the call again. It is called whenever a mode or rule changes, because that may decide the request.
+    `evaluate` checks the call again. It is called whenever a mode or rule changes, because that may decide the request.
     """
-    heard = asyncio.Event()
+    changed = asyncio.Event()
 
-    def hear(update: JournalUpdate) -> None:
+    def on_update(update: JournalUpdate) -> None:
         if _may_decide(update.entry, run.session, name):
-            heard.set()
+            changed.set()
 
-    forget = run.journal.listen(hear)
+    forget = run.journal.listen(on_update)
     try:
         if isinstance(verdict, NeedsApproval) and name not in run.conversation.permissions.requests:
             request = verdict.request
-            asked = PermissionRequested(request, Text(verdict.arguments))
-            await run.announce(asked, name, f"{request.tool}: {request.object}", request.tool)
-        while (given := run.conversation.permissions.decisions.get(name)) is None:
-            heard.clear()
-            await _decide_by_policy(run, name, await now())
+            event = PermissionRequested(request, Text(verdict.arguments))
+            await run.announce(event, name, f"{request.tool}: {request.object}", request.tool)
+        while (decision := run.conversation.permissions.decisions.get(name)) is None:
+            changed.clear()
+            await _decide_by_policy(run, name, await evaluate())
             if name not in run.conversation.permissions.decisions:
                 run.needs_user.add(name)
-                await heard.wait()
+                await changed.wait()
     finally:
         forget()
-    return given
+    return decision
 
 
 def _may_decide(entry: EventRecord, session: str, name: str) -> bool:
@@ -135,15 +135,15 @@ async def _decide_by_policy(run: RunContext, name: str, verdict: PolicyDecision 
         run.claimed.discard(name)
 
 
-async def _recheck(judged: _CallUnderReview, given: PermissionDecided) -> PermittedCall | CallRefused:
+async def _recheck(review: _CallUnderReview, decision: PermissionDecided) -> PermittedCall | CallRefused:
     """Evaluate an approved call again. An approval covers only what was shown and never overrides a denial."""
-    verdict = await judged.now()
+    verdict = await review.now()
     match verdict:
         case Denied(reason=reason, rule_id=rule):
-            return judged.refused(reason, rule)
+            return review.refused(reason, rule)
         case NeedsApproval(request=request):
-            if is_stale(judged.run.conversation.permissions.requests[judged.name], request):
-                return judged.refused(STALE_APPROVAL)
+            if is_stale(review.run.conversation.permissions.requests[review.name], request):
+                return review.refused(STALE_APPROVAL)
             return PermittedCall(grant=CallGrant(protected_paths=request.protected_paths, unsandboxed=True))
         case Allowed(argv=argv):
             return PermittedCall(grant=CallGrant(argv=argv))
@@ -151,10 +151,12 @@ async def _recheck(judged: _CallUnderReview, given: PermissionDecided) -> Permit
             return PermittedCall()
 
 
-def _refusal_text(given: PermissionDecided) -> str:
+def _refusal_text(decision: PermissionDecided) -> str:
     """Return the refusal that the model reads."""
-    if given.decided_by != "user":
-        return given.reason.head
+    if decision.decided_by != "user":
+        return decision.reason.head
     return (
-        f"{NOT_ALLOWED} Their reason: {given.reason.head}" if given.reason.head else f"{NOT_ALLOWED} {NOT_ALLOWED_HINT}"
+        f"{NOT_ALLOWED} Their reason: {decision.reason.head}"
+        if decision.reason.head
+        else f"{NOT_ALLOWED} {NOT_ALLOWED_HINT}"
     )

@@ -24,18 +24,20 @@ from core.workspace.threads import run_to_completion
 async def check_policy(book: RuleStore, run: RunContext, tool: Tool, call: str, parameters: Any) -> PolicyDecision:
     """Return the current decision on a call. Raise Problem if the call names a path that cannot be examined."""
     web = run.tool_context.web
-    act, start, rules = (
+    proposed, start, rules = (
         propose_call(tool, parameters, call, web.host if web else ""),
         run.conversation.start,
         book.current().rules,
     )
     assert start is not None
     grants = parse_grants(start.allow, run_id(run.session, run.conversation.run))
-    kept = None if rules is None else (*rules, *grants.rules)
+    all_rules = None if rules is None else (*rules, *grants.rules)
 
     def evaluation(level: SandboxLevel) -> Callable[[], PolicyDecision]:
-        facts = _policy_context(run, start, level, tool.access == "execute")
-        return partial(evaluate_call, act, start.mode, kept, tuple(run.conversation.permissions.untrusted), facts)
+        context = _policy_context(run, start, level, tool.access == "execute")
+        return partial(
+            evaluate_call, proposed, start.mode, all_rules, tuple(run.conversation.permissions.untrusted), context
+        )
 
     if tool.access == "execute":  # in a thread, as the files of the folder may have to be listed
         return await run_to_completion(evaluation((await run.tool_context.proven_sandbox()).level))

@@ -13,20 +13,20 @@ MAX_CHARS = 16_000  # characters returned at once
 MAX_LINES = 400  # lines of the conversation returned at once
 
 
-async def read_dropped(run: RunContext, asked: RecallDroppedArguments) -> str:
+async def read_dropped(run: RunContext, arguments: RecallDroppedArguments) -> str:
     """Return the requested lines. Raise Problem if there are no such lines."""
-    if asked.id == CONVERSATION:
-        return await _conversation_lines(run, asked)
-    seq = run.conversation.compacted_calls.get(asked.id)
+    if arguments.id == CONVERSATION:
+        return await _conversation_lines(run, arguments)
+    seq = run.conversation.compacted_calls.get(arguments.id)
     if seq is None:
-        near = ", ".join(list(run.conversation.compacted_calls)[-5:])
+        recent_ids = ", ".join(list(run.conversation.compacted_calls)[-5:])
         raise Problem(
-            f"No result with the id {asked.id!r} was truncated or summarized.",
+            f"No result with the id {arguments.id!r} was truncated or summarized.",
             "Other results are still in the conversation above.",
-            f"The most recent ids are: {near}." if near else "",
+            f"The most recent ids are: {recent_ids}." if recent_ids else "",
         )
     async for entry in run.journal.read(run.session, seq - 1):
-        return _slice(_result(run, entry, asked.id).splitlines(), asked)
+        return _slice(_result(run, entry, arguments.id).splitlines(), arguments)
     raise Problem("The result is lost.", f"Event {seq} of the session cannot be read.", "")
 
 
@@ -40,20 +40,20 @@ def _result(run: RunContext, entry: EventRecord, call: str) -> str:
             return f"[{call} was not run: the run ended before it.]"
 
 
-async def _conversation_lines(run: RunContext, asked: RecallDroppedArguments) -> str:
+async def _conversation_lines(run: RunContext, arguments: RecallDroppedArguments) -> str:
     """Return numbered lines of the conversation from its beginning, one per message, call or result."""
-    end = min(asked.end or asked.start + MAX_LINES, asked.start + MAX_LINES)
-    found: list[str] = []
+    end = min(arguments.end or arguments.start + MAX_LINES, arguments.start + MAX_LINES)
+    lines: list[str] = []
     number = 0
     async for text_line in _lines(run):
         number += 1
-        if number >= asked.start:
-            found.append(text_line)
+        if number >= arguments.start:
+            lines.append(text_line)
         if number >= end:
             break
-    if not found:
+    if not lines:
         raise Problem(f"The conversation has only {number:,} lines.", "", f"Request lines up to {number:,}.")
-    return _numbered(found, asked.start)
+    return _numbered(lines, arguments.start)
 
 
 async def _lines(run: RunContext) -> AsyncIterator[str]:
@@ -78,30 +78,32 @@ async def _lines(run: RunContext) -> AsyncIterator[str]:
                 pass
 
 
-def one_line(text: str, most: int) -> str:
-    """Collapse text into one line of at most `most` characters."""
-    words = " ".join(text[: most * 2].split())
-    return words if len(words) <= most else words[: most - 1] + "…"
+def one_line(text: str, max_chars: int) -> str:
+    """Collapse text into one line of at most `max_chars` characters."""
+    line = " ".join(text[: max_chars * 2].split())
+    return line if len(line) <= max_chars else line[: max_chars - 1] + "…"
 
 
-def _slice(lines: list[str], asked: RecallDroppedArguments) -> str:
-    wanted = lines[asked.start - 1 : asked.end or None]
-    if not wanted and asked.start > 1:
+def _slice(lines: list[str], arguments: RecallDroppedArguments) -> str:
+    selected = lines[arguments.start - 1 : arguments.end or None]
+    if not selected and arguments.start > 1:
         raise Problem(f"The result has only {len(lines):,} lines.", "", f"Request lines up to {len(lines):,}.")
-    return _numbered(wanted, asked.start, of=len(lines))
+    return _numbered(selected, arguments.start, total=len(lines))
 
 
-def _numbered(lines: Iterable[str], start: int, of: int = 0) -> str:
+def _numbered(lines: Iterable[str], start: int, total: int = 0) -> str:
     """Return as many numbered lines as fit into MAX_CHARS, with a note on where to continue."""
-    taken: list[str] = []
+    numbered: list[str] = []
     size = 0
     lines = list(lines)
     for text_line in lines:
-        if taken and size + len(text_line) > MAX_CHARS:
+        if numbered and size + len(text_line) > MAX_CHARS:
             break
-        taken.append(text_line if len(text_line) <= MAX_CHARS else text_line[:MAX_CHARS] + " …")
-        size += len(taken[-1]) + 1
-    last = start + len(taken) - 1
-    if len(taken) < len(lines) or (of and last < of):
-        taken.append(f"[Lines {start:,} to {last:,}{f' of {of:,}' if of else ''}. Continue with start {last + 1}.]")
-    return "\n".join(taken)
+        numbered.append(text_line if len(text_line) <= MAX_CHARS else text_line[:MAX_CHARS] + " …")
+        size += len(numbered[-1]) + 1
+    last = start + len(numbered) - 1
+    if len(numbered) < len(lines) or (total and last < total):
+        numbered.append(
+            f"[Lines {start:,} to {last:,}{f' of {total:,}' if total else ''}. Continue with start {last + 1}.]"
+        )
+    return "\n".join(numbered)

@@ -65,12 +65,12 @@ PolicyEvaluator = Callable[["RunContext", Tool, str, Any], Awaitable[PolicyDecis
 
 def cache_models(make: Callable[[str], Model]) -> Callable[[str], Model]:
     """Return a function that creates each model on first use and returns the same instance afterwards."""
-    made: dict[str, Model] = {}
+    models: dict[str, Model] = {}
 
     def model(name: str) -> Model:
-        if name not in made:
-            made[name] = make(name)
-        return made[name]
+        if name not in models:
+            models[name] = make(name)
+        return models[name]
 
     return model
 
@@ -199,15 +199,15 @@ class RunContext:
 
     def request_prefix(self) -> RequestPrefix:
         """Return the request prefix. It is rebuilt when the start configuration or the tools to offer have changed."""
-        start, talk = self.conversation.start, self.conversation
-        needs = (start, talk.enabled_tools, talk.compactions > 0)
+        start, conversation = self.conversation.start, self.conversation
+        needs = (start, conversation.enabled_tools, conversation.compactions > 0)
         if start and any(new is not old for new, old in zip(needs, self.prefix.built_from, strict=True)):
             system = self.full_text(start.system_prompt)
             tools = (
                 *tool_specs(
                     start.tools,
-                    talk.enabled_tools,
-                    compacted=talk.compactions > 0,
+                    conversation.enabled_tools,
+                    compacted=conversation.compactions > 0,
                     compact=start.prompt_size == "compact",
                 ),
                 *self._mcp_tools(start),
@@ -220,12 +220,12 @@ class RunContext:
 
     def _mcp_tools(self, start: RunStarted) -> tuple[ToolSpec, ...]:
         """Return the specs of the MCP tools in `start` that the user still accepts."""
-        there = mcp_tool_specs(self.tool_context.servers.all()) if self.tool_context.servers else {}
-        return tuple(spec for name, spec in there.items() if name in start.tools)
+        available = mcp_tool_specs(self.tool_context.servers.all()) if self.tool_context.servers else {}
+        return tuple(spec for name, spec in available.items() if name in start.tools)
 
     def request(self) -> Request:
         """Build the request to send to the model now."""
-        brief, talk = self.request_prefix(), self.conversation
+        brief, conversation = self.request_prefix(), self.conversation
         start = brief.start
         role = (
             "review"
@@ -235,8 +235,8 @@ class RunContext:
             else ""
         )
         return Request(
-            talk.messages,
-            talk.attempts,
+            conversation.messages,
+            conversation.attempts,
             role,
             tools=brief.tools,
             options=self.reply_options(),
@@ -301,15 +301,15 @@ class RunContext:
         return self.journal.start_append(self.session, *events)
 
     async def record_after(
-        self, begun: asyncio.Future[EventRecord], *events: SessionEvent, blobs: dict[str, bytes] | None = None
+        self, earlier: asyncio.Future[EventRecord], *events: SessionEvent, blobs: dict[str, bytes] | None = None
     ) -> None:
-        """Record events after those of `begun`, which may still be in progress, without waiting in between."""
-        kept = self.journal.start_append(self.session, *events, blobs=blobs)
+        """Record events after those of `earlier`, which may still be in progress, without waiting in between."""
+        write = self.journal.start_append(self.session, *events, blobs=blobs)
         try:
-            await begun
-            await kept
+            await earlier
+            await write
         finally:
-            kept.cancel()  # If the first write failed, the second is not awaited.
+            write.cancel()  # If the first write failed, the second is not awaited.
 
     async def sandbox_events(self, tool: Tool) -> tuple[SessionEvent, ...]:
         """Return the event with the sandbox level if the tool runs commands and the run has not recorded it."""
@@ -324,12 +324,12 @@ class RunContext:
     async def command_ended(self, ended: CommandEnd) -> None:
         """Record the changes and the end of a background command."""
         blobs: dict[str, bytes] = {}
-        changes = [FileChange(one.path, one.before, one.after, one.modes) for one in ended.changes]
+        changes = [FileChange(file.path, file.before, file.after, file.modes) for file in ended.changes]
         events: list[SessionEvent] = [file_changed_event(ended.call, change, blobs) for change in changes]
-        if done := ended.done:
+        if result := ended.done:
             events.append(
                 BackgroundCommandEnded(
-                    ended.call, ended.command, Text(done.output), done.exit_code, done.killed_because
+                    ended.call, ended.command, Text(result.output), result.exit_code, result.killed_because
                 )
             )
         await self.record(*events, blobs=blobs)
@@ -353,7 +353,7 @@ class RunContext:
         last: Message | None = next((m for m in reversed(self.conversation.messages) if m.role == "assistant"), None)
         return last.text.head if last else ""
 
-    async def run_hooks(self, moment: HookMoment, tool: str = "", **said: object) -> str:
+    async def run_hooks(self, moment: HookMoment, tool: str = "", **details: object) -> str:
         """Run the user's hooks for a moment of the run. Return why a hook refuses, or "". A replay runs no hooks."""
         if self.is_replay:
             return ""
@@ -361,7 +361,7 @@ class RunContext:
             self.hooks = () if self.tool_context.safe_mode else load_hooks(self.tool_context.data)
         if not self.hooks:
             return ""
-        payload = {"session": self.session, "run": self.conversation.run, "model": self.model_name, **said}
+        payload = {"session": self.session, "run": self.conversation.run, "model": self.model_name, **details}
         ran = await run_hooks(self.hooks, moment, tool, self.tool_context.folder, payload)
         if ran:
             await self.record(*ran)
@@ -377,11 +377,11 @@ class RunContext:
         if isinstance(last, RunEnded):
             await self.run_hooks("run_end", status=last.status, reason=last.reason)
 
-    async def announce(self, fact: SessionEvent, name: str, text: str, tool: str = "") -> None:
+    async def announce(self, event: SessionEvent, name: str, text: str, tool: str = "") -> None:
         """Record a question or permission request, then run the user's hooks for it."""
         self.pending_hooks.append(finished := asyncio.Event())
         try:
-            await self.record(fact)
+            await self.record(event)
             await self.run_hooks("question", tool, question={"id": name, "text": text})
         finally:
             self.pending_hooks.remove(finished)
@@ -398,20 +398,20 @@ class RunContext:
         `AnswerRecorder` writes the user's answer, possibly from another process. If nobody answers in time, the
         question's timeout policy applies.
         """
-        heard = asyncio.Event()
+        updated = asyncio.Event()
 
-        def hear(update: JournalUpdate) -> None:
+        def on_update(update: JournalUpdate) -> None:
             event = update.entry.event
             if isinstance(event, QuestionAnswered | QuestionAnswerStarted) and event.question_id == question.id:
-                heard.set()
+                updated.set()
 
-        forget = self.journal.listen(hear)
+        forget = self.journal.listen(on_update)
         try:
             if question.id not in self.conversation.questions:
                 await self.announce(QuestionAsked(question, call_id), question.id, question.text)
             while self.conversation.questions[question.id] is None:
-                await self._await_answer(self.conversation.agent_questions.get(question.id, question), call_id, heard)
-                heard.clear()
+                await self._await_answer(self.conversation.agent_questions.get(question.id, question), call_id, updated)
+                updated.clear()
         finally:
             forget()
         answer = self.conversation.questions[question.id]
@@ -420,22 +420,22 @@ class RunContext:
             self.pause_requested, self.pause_reason = True, "nobody answered in time"
         return answer
 
-    async def _await_answer(self, question: Question, call_id: str, heard: asyncio.Event) -> None:
+    async def _await_answer(self, question: Question, call_id: str, updated: asyncio.Event) -> None:
         """Wait until the user answers or begins to answer. After the time limit, record that the question expired."""
         expires = (
             self.has_time_limits and question.timeout_s > 0 and question.id not in self.conversation.being_answered
         )
-        left = (
+        remaining_s = (
             max(0.0, question.timeout_s - (now() - max(question.asked_at, self.opened_at)) / SECOND)
             if expires
             else None
         )
         try:
-            async with asyncio.timeout(left):
-                await heard.wait()
+            async with asyncio.timeout(remaining_s):
+                await updated.wait()
         except TimeoutError:
             if question.id in self.claimed:
-                await heard.wait()
+                await updated.wait()
                 return
             self.claimed.add(question.id)
             try:

@@ -27,6 +27,7 @@ MIN_SUMMARY_CHARS = 40  # characters; a shorter summary counts as empty
 MAX_SUMMARY_TOKENS = 4_000  # tokens of a summary
 # Maximum characters of a user message, an agent message, a call and a result. Later steps are shorter.
 SHORTENING_STEPS = ((2000, 1500, 400, 600), (1000, 600, 200, 200), (400, 300, 100, 80))
+TRANSCRIPT_SHARE = 0.6  # share of the context window that the transcript may take; the rest is for the reply
 UNKNOWN_WINDOW = 32_000  # tokens assumed if the context window of a model is unknown
 SUMMARY_HEADER = (
     "[Summary of the earlier conversation, written by Journeyman to save context. "
@@ -49,43 +50,43 @@ class ContextSummary:
     cost: float | None = None
 
 
-async def summarize(run: RunContext, messages: Sequence[Message], most: int) -> ContextSummary:
-    """Summarize messages in at most `most` tokens.
+async def summarize(run: RunContext, messages: Sequence[Message], max_tokens: int) -> ContextSummary:
+    """Summarize messages in at most `max_tokens`.
 
     The models of the summary tier are tried in turn. If none succeeds, the summary is a generated outline.
     """
-    most = min(most, MAX_SUMMARY_TOKENS)
-    head = SUMMARY_HEADER.format(tool=RECALL_DROPPED, talk=CONVERSATION)
+    max_tokens = min(max_tokens, MAX_SUMMARY_TOKENS)
+    header = SUMMARY_HEADER.format(tool=RECALL_DROPPED, talk=CONVERSATION)
     choice = choose_model(run.tiers(), run.model_name, ("summary",))
-    trouble, spent, cost = ErrorDetails("The summary was empty."), Usage(), None
+    error, spent, cost = ErrorDetails("The summary was empty."), Usage(), None
     for name in (choice.model, *choice.fallbacks):
         try:
-            text, last = await _request_summary(run, name, choice, messages, most)
+            text, last = await _request_summary(run, name, choice, messages, max_tokens)
         except Problem as problem:
-            trouble = problem.details
+            error = problem.details
             continue
         except TimeoutError:
-            trouble = ErrorDetails("The summary took too long.", f"It was not complete after {TIMEOUT_S:g} seconds.")
+            error = ErrorDetails("The summary took too long.", f"It was not complete after {TIMEOUT_S:g} seconds.")
             continue
         used = last.usage or Usage()
         spent = Usage(spent.input + used.input, spent.output + used.output)
         cost = cost if last.cost is None else (cost or 0.0) + last.cost
         if len(text) >= MIN_SUMMARY_CHARS:
-            return ContextSummary(head + shorten(text, most), name, spent, cost=cost)
-    return ContextSummary(head + shorten(outline(messages, most), most), "", spent, trouble, cost)
+            return ContextSummary(header + shorten(text, max_tokens), name, spent, cost=cost)
+    return ContextSummary(header + shorten(outline(messages, max_tokens), max_tokens), "", spent, error, cost)
 
 
 async def _request_summary(
-    run: RunContext, name: str, choice: ModelChoice, messages: Sequence[Message], most: int
+    run: RunContext, name: str, choice: ModelChoice, messages: Sequence[Message], max_tokens: int
 ) -> tuple[str, ReplyDelta]:
     """Request a summary from one model. Return its text and the last delta, which carries usage and cost.
 
     Reading stops once the reply has ten times the allowed length.
     """
     model = run.model_of(name)
-    room = round((model.window or UNKNOWN_WINDOW) * 0.6 * CHARS_PER_TOKEN)
+    max_chars = round((model.window or UNKNOWN_WINDOW) * TRANSCRIPT_SHARE * CHARS_PER_TOKEN)
     request = Request(
-        [Message("user", Text(_prompt(transcript(messages, room), most)))],
+        [Message("user", Text(_prompt(transcript(messages, max_chars), max_tokens)))],
         max(0, run.conversation.compactions),
         "summary",
     )
@@ -101,58 +102,58 @@ async def _request_summary(
             "summary",
         )
     )
-    words: list[str] = []
+    chunks: list[str] = []
     last, size = ReplyDelta(), 0
     stream = model.stream(request)
     async with asyncio.timeout(TIMEOUT_S), contextlib.aclosing(stream) as deltas:
         async for delta in deltas:
-            words.append(delta.text)
+            chunks.append(delta.text)
             last = last.merge(delta)
             size += len(delta.text)
-            if size > most * CHARS_PER_TOKEN * 10:
+            if size > max_tokens * CHARS_PER_TOKEN * 10:
                 break
-    return "".join(words).strip(), last
+    return "".join(chunks).strip(), last
 
 
-def _prompt(talk: str, most: int) -> str:
+def _prompt(conversation: str, max_tokens: int) -> str:
     text = (resources.files("resources") / "prompts" / "summary.md").read_text("utf-8")
-    return Template(text).substitute(words=max(60, most // 2), boundary=new_boundary(), talk=talk).strip()
+    return Template(text).substitute(words=max(60, max_tokens // 2), boundary=new_boundary(), talk=conversation).strip()
 
 
-def shorten(text: str, most: int) -> str:
-    """Shorten text to about `most` tokens, preferably at the end of a line or sentence."""
+def shorten(text: str, max_tokens: int) -> str:
+    """Shorten text to about `max_tokens`, preferably at the end of a line or sentence."""
     size = estimate_tokens(text)
-    if size <= most:
+    if size <= max_tokens:
         return text
-    cut = text[: int(len(text) * most / size)]
+    cut = text[: int(len(text) * max_tokens / size)]
     end = max(cut.rfind("\n"), cut.rfind(". ") + 1)
     return (cut[:end] if end > len(cut) // 2 else cut).rstrip() + " …"
 
 
-def transcript(messages: Sequence[Message], most: int) -> str:
-    """Return the messages as text of at most `most` characters.
+def transcript(messages: Sequence[Message], max_chars: int) -> str:
+    """Return the messages as text of at most `max_chars` characters.
 
     If they do not fit, each message is shortened first, and then the middle of the conversation is left out.
     """
     lines: list[str] = []
-    for caps in SHORTENING_STEPS:
-        lines = [words for message in messages for words in _transcript_lines(message, *caps)]
-        if sum(map(len, lines)) + len(lines) <= most:
+    for limits in SHORTENING_STEPS:
+        lines = [line for message in messages for line in _transcript_lines(message, *limits)]
+        if sum(map(len, lines)) + len(lines) <= max_chars:
             return "\n".join(lines)
-    return "\n".join(_without_middle(lines, most))
+    return "\n".join(_without_middle(lines, max_chars))
 
 
-def outline(messages: Sequence[Message], most: int) -> str:
-    """Return an outline of at most `most` tokens with a line for each message, call and result."""
+def outline(messages: Sequence[Message], max_tokens: int) -> str:
+    """Return an outline of at most `max_tokens` with a line for each message, call and result."""
     older = next((message.text.head for message in messages if message.category == SUMMARY), "")
-    older = shorten(older.partition("\n")[2], most // 2) if older else ""
+    older = shorten(older.partition("\n")[2], max_tokens // 2) if older else ""
     lines = [
-        words
+        line
         for message in messages
         if message.category != SUMMARY
-        for words in _transcript_lines(message, 500, 200, 120, 80)
+        for line in _transcript_lines(message, 500, 200, 120, 80)
     ]
-    room = max(100, most - estimate_tokens(older))
+    room = max(100, max_tokens - estimate_tokens(older))
     size = estimate_tokens("\n".join(lines))
     if size > room:
         lines = _without_middle(lines, int(sum(map(len, lines)) * room / size))
@@ -168,21 +169,21 @@ def _transcript_lines(message: Message, person: int, agent: int, call: int, resu
     if message.role == "assistant":
         lines = [f"Agent: {one_line(head, agent)}"] if head else []
         return lines + [
-            f"Call {one.id}: {one.tool} {one_line(FULL_REDACTOR.redact(one.arguments.head), call)}"
-            for one in message.calls
+            f"Call {tool_call.id}: {tool_call.tool} {one_line(FULL_REDACTOR.redact(tool_call.arguments.head), call)}"
+            for tool_call in message.calls
         ]
     label = {USER: "User", HARNESS: "Note"}.get(message.category, "Context")
     return [f"{label}: {one_line(head, person)}"]
 
 
-def _without_middle(lines: list[str], most: int) -> list[str]:
-    """Return the first lines, up to a third of `most` characters, and the last lines in the remaining space."""
+def _without_middle(lines: list[str], max_chars: int) -> list[str]:
+    """Return the first lines, up to a third of `max_chars` characters, and the last lines in the remaining space."""
     first, last, size = 0, 0, 0
-    while first < len(lines) and size + len(lines[first]) < most / 3:
+    while first < len(lines) and size + len(lines[first]) < max_chars / 3:
         size += len(lines[first]) + 1
         first += 1
-    while last < len(lines) - first and size + len(lines[-1 - last]) < most:
+    while last < len(lines) - first and size + len(lines[-1 - last]) < max_chars:
         size += len(lines[-1 - last]) + 1
         last += 1
-    left = len(lines) - first - last
-    return [*lines[:first], *([f"[… {left:,} lines omitted …]"] if left else []), *lines[len(lines) - last :]]
+    omitted = len(lines) - first - last
+    return [*lines[:first], *([f"[… {omitted:,} lines omitted …]"] if omitted else []), *lines[len(lines) - last :]]

@@ -32,8 +32,8 @@ MATCH_LINE = re.compile(r"(.+?):\d+: ")
 
 def with_untrusted_files(run: RunContext, tool: Tool, call: str, parameters: Any, events: list[SessionEvent]) -> None:
     """Insert an UntrustedContentRead before the events of a call that has read untrusted files."""
-    found = _read_files(run, tool, parameters, events)
-    if label := _label(run, found):
+    files = _read_files(run, tool, parameters, events)
+    if label := _label(run, files):
         events.insert(0, UntrustedContentRead(call, label))
 
 
@@ -59,7 +59,7 @@ def _read_files(
             return _matching(run, paths)
         case SEARCH.name:
             lines = run.full_text(output).splitlines()
-            return _named(run, {found[1] for line in lines if (found := MATCH_LINE.match(line))})
+            return _named(run, {match[1] for line in lines if (match := MATCH_LINE.match(line))})
         case FIND.name:
             return [row for row in run.reader.untrusted_files(str(run.tool_context.folder)) if row.name_is_text]
         case CHECK.name:
@@ -75,7 +75,7 @@ def _matching(run: RunContext, paths: Iterable[str]) -> list[UntrustedFile]:
     if not run.reader.has_untrusted_files():
         return []
     broker, folder = run.tool_context.broker, str(run.tool_context.folder)
-    found = []
+    matches = []
     for path in paths:
         body, names = b"", {path: None}
         with suppress(Problem, OSError, ValueError):
@@ -84,23 +84,23 @@ def _matching(run: RunContext, paths: Iterable[str]) -> list[UntrustedFile]:
         digest = run.read_digests.get(normalized_path(path)) or (content_digest(body) if body else "")
         files = [(absolute_path(folder, name), digest, len(body)) for name in names]
         matched = run.reader.match_untrusted_files(files)
-        found += [replace(row, path=name) for name, row in list(matched.items())[:1]]
-    return found
+        matches += [replace(row, path=name) for name, row in list(matched.items())[:1]]
+    return matches
 
 
-def _named(run: RunContext, shown: set[str]) -> list[UntrustedFile]:
+def _named(run: RunContext, names: set[str]) -> list[UntrustedFile]:
     """Return the untrusted files whose names a search or a listing shows."""
     folder = absolute_path(str(run.tool_context.folder), "")
     rows = run.reader.untrusted_files(folder)
-    if not rows or not shown:
+    if not rows or not names:
         return []
     by_name = [
         row
         for row in rows
-        if any(row.covers(path, "") for path in _absolute(folder, shown))
-        or printable_path(tuple(posixpath.relpath(row.path, folder).split("/"))) in shown
+        if any(row.covers(path, "") for path in _absolute(folder, names))
+        or printable_path(tuple(posixpath.relpath(row.path, folder).split("/"))) in names
     ]
-    return by_name or _matching(run, shown)
+    return by_name or _matching(run, names)
 
 
 def _absolute(folder: str, names: Iterable[str]) -> list[str]:
@@ -110,12 +110,12 @@ def _absolute(folder: str, names: Iterable[str]) -> list[str]:
 def _printable_files(run: RunContext, command: str) -> list[UntrustedFile]:
     folder = absolute_path(str(run.tool_context.folder), "")
     rows = run.reader.untrusted_files(folder)
-    named = printed_files(command) if rows else ()
-    if named is None:
+    printed = printed_files(command) if rows else ()
+    if printed is None:
         return rows
-    folders = [f"{absolute_path(folder, path)}/" for path in named] if rows else []
+    folders = [f"{absolute_path(folder, path)}/" for path in printed] if rows else []
     under = [row for row in rows if row.path.startswith(tuple(folders))]
-    return [*_matching(run, named), *under, *(row for row in rows if row.name_is_text)]
+    return [*_matching(run, printed), *under, *(row for row in rows if row.name_is_text)]
 
 
 def _label(run: RunContext, rows: Iterable[UntrustedFile]) -> str:
@@ -125,8 +125,8 @@ def _label(run: RunContext, rows: Iterable[UntrustedFile]) -> str:
         return ""
     first = next(iter(files.values()))
     folder = absolute_path(str(run.tool_context.folder), "")
-    inside = first.path.startswith(f"{folder}/") and first.path != f"{folder}/"
-    name = first.path[len(folder) + 1 :] if inside else first.path
+    is_inside = first.path.startswith(f"{folder}/") and first.path != f"{folder}/"
+    name = first.path[len(folder) + 1 :] if is_inside else first.path
     sources = [source for row in files.values() for source in row.sources]
     label = untrusted_file_label(name, sources, len(files) - 1)
     return "" if label in run.conversation.permissions.untrusted else label

@@ -29,46 +29,47 @@ EXTERNAL_TOOL_NAMES = {
 }
 
 
-async def use_skill(run: RunContext, call: ToolCall, asked: UseSkillArguments) -> None:
+async def use_skill(run: RunContext, call: ToolCall, arguments: UseSkillArguments) -> None:
     """Answer a `use_skill` call with the skill, one of its files, or an error."""
-    started = CallStarted(call.id, USE_SKILL, "skill", use_skill_text(asked))
+    started = CallStarted(call.id, USE_SKILL, "skill", use_skill_text(arguments))
     try:
-        skills, offered = _offered(run, asked.name)
-        if before := _already(run, offered, asked.file):
-            note = f"[This skill is already in the conversation above, as the result of {before}. It has not changed.]"
+        skills, offered = _offered(run, arguments.name)
+        if earlier_call := _loading_call(run, offered, arguments.file):
+            position = f"as the result of {earlier_call}"
+            note = f"[This skill is already in the conversation above, {position}. It has not changed.]"
             await run.record(started, ToolReturned(call.id, Text(note)))
             return
-        output, skill = _file(skills, offered, asked.file) if asked.file else _body(skills, offered)
+        output, skill = _file(skills, offered, arguments.file) if arguments.file else _body(skills, offered)
     except Problem as problem:
         await run.record(started, ToolReturned(call.id, Text(str(problem)), failed=True))
         return
     if skill and skill.tools:
         output += await _ask_for_tools(run, skills, call.id, offered, skill.tools)
-    fact = SkillUsed(call.id, offered.name, offered.version, offered.source, offered.key, asked.file)
-    await run.record(started, fact, ToolReturned(call.id, Text(output)))
+    event = SkillUsed(call.id, offered.name, offered.version, offered.source, offered.key, arguments.file)
+    await run.record(started, event, ToolReturned(call.id, Text(output)))
 
 
 def _offered(run: RunContext, name: str) -> tuple[SkillService, OfferedSkill]:
-    there = {each.name: each for each in run.conversation.start.skills} if run.conversation.start else {}
-    if run.skills is None or name not in there:
-        near = get_close_matches(name, there, n=3)
-        do = f"Did you mean: {', '.join(near)}?" if near else f"The skills are: {', '.join(sorted(there)) or 'none'}."
+    skills = {skill.name: skill for skill in run.conversation.start.skills} if run.conversation.start else {}
+    if run.skills is None or name not in skills:
+        close = get_close_matches(name, skills, n=3)
+        do = (
+            f"Did you mean: {', '.join(close)}?" if close else f"The skills are: {', '.join(sorted(skills)) or 'none'}."
+        )
         raise Problem(f"There is no skill {name!r} in this run.", "", do)
-    return run.skills, there[name]
+    return run.skills, skills[name]
 
 
-def _already(run: RunContext, offered: OfferedSkill, file: str) -> str:
+def _loading_call(run: RunContext, offered: OfferedSkill, file: str) -> str:
     """Return the id of the call that loaded the skill, if its full result is still in the context, else ""."""
-    wanted = (offered.key, offered.version, file)
-    calls = {
-        call for call, fact in run.conversation.skills_used.items() if (fact.key, fact.version, fact.file) == wanted
-    }
-    whole = (
+    identity = (offered.key, offered.version, file)
+    calls = {call for call, use in run.conversation.skills_used.items() if (use.key, use.version, use.file) == identity}
+    complete_results = (
         m.call_id
         for m in run.conversation.messages
         if m.role == "tool" and m.call_id not in run.conversation.compacted_calls
     )
-    return next((call for call in whole if call in calls), "")
+    return next((call for call in complete_results if call in calls), "")
 
 
 def _body(skills: SkillService, offered: OfferedSkill) -> tuple[str, Skill]:
@@ -113,17 +114,17 @@ async def _ask_for_tools(
 
     If the user declines, each call of these tools still needs approval.
     """
-    wanted = requested_permissions(tools)
+    permissions = requested_permissions(tools)
     start = run.conversation.start
     if (
-        not wanted
+        not permissions
         or start is None
         or not run.attended
         or start.mode == "auto"
         or run.conversation.permissions.untrusted
     ):
         return ""
-    requested = "; ".join(each.text for each in wanted)
+    requested = "; ".join(permission.text for permission in permissions)
     question = Question(
         f"{question_id(run.session, call)}-tools",
         f"The skill {offered.name} requests permission for this run: {requested}",
@@ -134,8 +135,8 @@ async def _ask_for_tools(
     answer = await run.ask(question)
     if answer.option != ALLOW:
         return ""
-    kept = await skills.allow(run_id(run.session, run.conversation.run), wanted, f"skill {offered.name}")
-    return f"\nThe user allowed for this run: {'; '.join(kept)}." if kept else ""
+    saved_rules = await skills.allow(run_id(run.session, run.conversation.run), permissions, f"skill {offered.name}")
+    return f"\nThe user allowed for this run: {'; '.join(saved_rules)}." if saved_rules else ""
 
 
 def requested_permissions(tools: Sequence[str]) -> tuple[SkillPermission, ...]:
@@ -143,12 +144,12 @@ def requested_permissions(tools: Sequence[str]) -> tuple[SkillPermission, ...]:
 
     A tool without a pattern is omitted, so each call of that tool still needs approval.
     """
-    found: list[SkillPermission] = []
+    permissions: list[SkillPermission] = []
     for text in tools:
-        named = ALLOWED_TOOL.fullmatch(text)
-        if named and (tool := EXTERNAL_TOOL_NAMES.get(named[1].lower())):
-            found += [SkillPermission(tool, pattern) for pattern in _patterns(named[2] or "")]
-    return tuple(dict.fromkeys(found))
+        match = ALLOWED_TOOL.fullmatch(text)
+        if match and (tool := EXTERNAL_TOOL_NAMES.get(match[1].lower())):
+            permissions += [SkillPermission(tool, pattern) for pattern in _patterns(match[2] or "")]
+    return tuple(dict.fromkeys(permissions))
 
 
 def _patterns(inner: str) -> Iterator[str]:

@@ -27,19 +27,19 @@ async def ask_user(run: RunContext, parameters: AskUserArguments, call: str, too
     many questions as its autonomy level allows, the call is refused and the model has to decide without the user.
     """
     name = question_id(run.session, call)
-    asked = _with_time_limit(to_question(parameters, name), run.conversation.start)
+    question = _with_time_limit(to_question(parameters, name), run.conversation.start)
     if name not in run.conversation.questions:
-        if answer := _earlier_answer(run, asked):
-            known = replace(answer, answered_by="earlier_answer")
-            await run.record(QuestionAsked(asked, call), QuestionAnswered(name, call, known))
+        if answer := _earlier_answer(run, question):
+            reused = replace(answer, answered_by="earlier_answer")
+            await run.record(QuestionAsked(question, call), QuestionAnswered(name, call, reused))
             return
-        cap = (
+        limit = (
             QUESTION_LIMITS[run.conversation.start.autonomy] if run.conversation.start else QUESTION_LIMITS["balanced"]
         )
-        if _questions_asked(run) >= cap:
-            await _decide_instead(run, asked, call, tool, cap)
+        if _questions_asked(run) >= limit:
+            await _decide_instead(run, question, call, tool, limit)
             return
-    await run.ask(asked, call)
+    await run.ask(question, call)
 
 
 @dataclass(slots=True)
@@ -58,13 +58,13 @@ class CallQuestions:
 
         The question ID contains the call ID, so a call that is repeated after a crash finds the answer it received.
         """
-        asked = _with_time_limit(
+        prepared = _with_time_limit(
             replace(question, id=question_id(self.run.session, f"{self.call}-{question.id}")),
             self.run.conversation.start,
         )
-        self.waiting.add(asked.id)
-        answer = await self.run.ask(asked)
-        self.waiting.discard(asked.id)
+        self.waiting.add(prepared.id)
+        answer = await self.run.ask(prepared)
+        self.waiting.discard(prepared.id)
         return answer
 
     async def withdraw(self) -> None:
@@ -73,10 +73,10 @@ class CallQuestions:
             await self.run.record(QuestionAnswered(name, "", withdrawn_answer("the call that asked has ended")))
 
 
-def _earlier_answer(run: RunContext, asked: Question) -> Answer | None:
+def _earlier_answer(run: RunContext, question: Question) -> Answer | None:
     for earlier in run.conversation.agent_questions.values():
         answer = run.conversation.questions.get(earlier.id)
-        if answer and not answer.expired and is_same_question(earlier, asked):
+        if answer and not answer.expired and is_same_question(earlier, question):
             return answer
     return None
 
@@ -87,20 +87,20 @@ def _questions_asked(run: RunContext) -> int:
     return sum(answer is None or answer.answered_by != "earlier_answer" for answer in answers)
 
 
-async def _decide_instead(run: RunContext, asked: Question, call: str, tool: str, cap: int) -> None:
-    times = "one question" if cap == 1 else f"{cap} questions"
-    message = f"[Not asked: this run is limited to {times}. Decide yourself, and record the decision with decide.]"
-    reason = f"the run is limited to {times}"
-    made = DecisionMade(call, asked.text, choice="left to the agent", reason=reason)
-    await run.record(made, CallRefused(call, tool, Text(message)))
+async def _decide_instead(run: RunContext, question: Question, call: str, tool: str, limit: int) -> None:
+    limit_text = "one question" if limit == 1 else f"{limit} questions"
+    message = f"[Not asked: this run is limited to {limit_text}. Decide yourself, and record the decision with decide.]"
+    reason = f"the run is limited to {limit_text}"
+    decision = DecisionMade(call, question.text, choice="left to the agent", reason=reason)
+    await run.record(decision, CallRefused(call, tool, Text(message)))
 
 
-def _with_time_limit(asked: Question, start: RunStarted | None) -> Question:
+def _with_time_limit(question: Question, start: RunStarted | None) -> Question:
     """Return the question with the time limit of the run.
 
     When the time runs out, the run continues with the default answer, or pauses if there is no default answer.
     """
     if start is None or start.on_unanswered == "wait" or not start.answer_timeout_minutes:
-        return asked
-    then = start.on_unanswered if start.on_unanswered != "default" or asked.default_answer else "pause"
-    return replace(asked, timeout_s=start.answer_timeout_minutes * MINUTE_S, on_unanswered=then)
+        return question
+    policy = start.on_unanswered if start.on_unanswered != "default" or question.default_answer else "pause"
+    return replace(question, timeout_s=start.answer_timeout_minutes * MINUTE_S, on_unanswered=policy)

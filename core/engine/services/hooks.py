@@ -42,7 +42,7 @@ class Hook:
     timeout_s: float = DEFAULT_TIMEOUT_S
 
     def matches(self, moment: HookMoment, tool: str) -> bool:
-        return self.on == moment and (not self.tools or any(fnmatchcase(tool, one) for one in self.tools))
+        return self.on == moment and (not self.tools or any(fnmatchcase(tool, pattern) for pattern in self.tools))
 
 
 def load_hooks(data: Path) -> tuple[Hook, ...]:
@@ -56,32 +56,32 @@ def load_hooks(data: Path) -> tuple[Hook, ...]:
             return ()
         if path.stat().st_size > MAX_FILE_BYTES:
             raise ValueError(f"it is larger than {MAX_FILE_BYTES:,} bytes")
-        plain = tomllib.loads(path.read_text("utf-8"))
-        if unknown := sorted(set(plain) - {"hook"}):
+        document = tomllib.loads(path.read_text("utf-8"))
+        if unknown := sorted(set(document) - {"hook"}):
             raise ValueError(f"unknown key {unknown[0]!r}; only [[hook]] is allowed")
-        found = plain.get("hook", [])
-        if not isinstance(found, list):
+        entries = document.get("hook", [])
+        if not isinstance(entries, list):
             raise ValueError("hooks are written as [[hook]]")
-        return tuple(_parse(one) for one in found)
+        return tuple(_parse(entry) for entry in entries)
     except (OSError, ValueError) as error:  # ValueError includes invalid TOML and invalid UTF-8.
         raise Problem("Your hooks cannot be read, so no run can start.", f"{error}.", f"Correct {path}.") from error
 
 
-def _parse(plain: Any) -> Hook:
-    if not isinstance(plain, dict):
+def _parse(entry: Any) -> Hook:
+    if not isinstance(entry, dict):
         raise ValueError("hooks are written as [[hook]]")
-    if unknown := sorted(set(plain) - {"on", "command", "tools", "time_s"}):
+    if unknown := sorted(set(entry) - {"on", "command", "tools", "time_s"}):
         raise ValueError(f"unknown key {unknown[0]!r} in a hook")
-    named = plain.get("on")
-    named = former_names.HOOK_MOMENTS.get(named, named) if isinstance(named, str) else named
-    on = next((moment for moment in HOOK_MOMENTS if moment == named), None)
-    command = plain.get("command")
-    tools, time_s = plain.get("tools", []), plain.get("time_s", DEFAULT_TIMEOUT_S)
+    name = entry.get("on")
+    name = former_names.HOOK_MOMENTS.get(name, name) if isinstance(name, str) else name
+    on = next((moment for moment in HOOK_MOMENTS if moment == name), None)
+    command = entry.get("command")
+    tools, time_s = entry.get("tools", []), entry.get("time_s", DEFAULT_TIMEOUT_S)
     if on is None:
-        raise ValueError(f"on: {plain.get('on')!r} is not one of {', '.join(HOOK_MOMENTS)}")
+        raise ValueError(f"on: {entry.get('on')!r} is not one of {', '.join(HOOK_MOMENTS)}")
     if not isinstance(command, str) or not command.strip():
         raise ValueError("a hook needs a command")
-    if not isinstance(tools, list) or not all(isinstance(one, str) for one in tools):
+    if not isinstance(tools, list) or not all(isinstance(tool, str) for tool in tools):
         raise ValueError("tools: must be a list of names")
     if isinstance(time_s, bool) or not isinstance(time_s, int | float) or not 0 < time_s <= MAX_TIMEOUT_S:
         raise ValueError(f"time_s: must be a number of seconds, at most {MAX_TIMEOUT_S:g}")
@@ -101,8 +101,8 @@ async def run_hooks(
     return ran
 
 
-async def _run(hook: Hook, folder: Path, said: Mapping[str, Any]) -> HookRan:
-    call = str(said.get("call", {}).get("id", "")) if isinstance(said.get("call"), dict) else ""
+async def _run(hook: Hook, folder: Path, payload: Mapping[str, Any]) -> HookRan:
+    call = str(payload.get("call", {}).get("id", "")) if isinstance(payload.get("call"), dict) else ""
     limits = CommandLimits(time_s=hook.timeout_s)
     environment = clean_environment() | {name: os.environ[name] for name in DESKTOP_VARIABLES if name in os.environ}
     launch = ProcessLaunch(
@@ -110,19 +110,19 @@ async def _run(hook: Hook, folder: Path, said: Mapping[str, Any]) -> HookRan:
         environment,
         folder,
         "group",
-        stdin_data=json.dumps(said, ensure_ascii=False).encode("utf-8", "backslashreplace"),
+        stdin_data=json.dumps(payload, ensure_ascii=False).encode("utf-8", "backslashreplace"),
     )
     try:
-        done = await (await start_command(launch, limits)).wait_or_kill()
+        result = await (await start_command(launch, limits)).wait_or_kill()
     except Problem as problem:
         return HookRan(
             hook.on, hook.command, Text(str(problem)), None, problem.details.message, call, _can_refuse(hook)
         )
     # If a hook that may refuse was killed, for example at its time limit, that counts as a refusal.
-    refused = _can_refuse(hook) and (done.exit_code == REFUSAL_EXIT_CODE or bool(done.killed_because))
-    code = None if done.killed_because else done.exit_code
+    refused = _can_refuse(hook) and (result.exit_code == REFUSAL_EXIT_CODE or bool(result.killed_because))
+    code = None if result.killed_because else result.exit_code
     return HookRan(
-        hook.on, hook.command, Text(done.output[:MAX_OUTPUT_CHARS]), code, done.killed_because, call, refused
+        hook.on, hook.command, Text(result.output[:MAX_OUTPUT_CHARS]), code, result.killed_because, call, refused
     )
 
 

@@ -30,29 +30,29 @@ async def expand_mentions(text: str, servers: McpServers | None, boundary: str) 
     An MCP prompt replaces the text. Resources are appended, marked as data with `boundary`. Raise Problem if a server
     does not provide the mentioned resource or prompt.
     """
-    there = {server.name for server in servers.all() if server.enabled} if servers else set()
-    if servers is None or not there:
+    enabled = {server.name for server in servers.all() if server.enabled} if servers else set()
+    if servers is None or not enabled:
         return ExpandedMessage(text)
-    taint: list[str] = []
-    begun = PROMPT_COMMAND.fullmatch(text.strip())
-    if begun and begun[1] in there:
-        text = await servers.get_prompt(begun[1], begun[2], _words(begun[3] or ""))
-        taint.append(source_label(ContentSource("mcp", begun[1])))
+    sources: list[str] = []
+    command = PROMPT_COMMAND.fullmatch(text.strip())
+    if command and command[1] in enabled:
+        text = await servers.get_prompt(command[1], command[2], _words(command[3] or ""))
+        sources.append(source_label(ContentSource("mcp", command[1])))
     else:
-        for server, name in dict.fromkeys(found.groups() for found in RESOURCE_MENTION.finditer(text)):
-            if server not in there:
+        for server, name in dict.fromkeys(mention.groups() for mention in RESOURCE_MENTION.finditer(text)):
+            if server not in enabled:
                 continue
-            words = await servers.read_resource(server, name)
-            cut = (
-                words
-                if len(words) <= MAX_RESOURCE_CHARS
-                else f"{words[:MAX_RESOURCE_CHARS]}\n[Truncated after {MAX_RESOURCE_CHARS:,} characters.]"
+            contents = await servers.read_resource(server, name)
+            excerpt = (
+                contents
+                if len(contents) <= MAX_RESOURCE_CHARS
+                else f"{contents[:MAX_RESOURCE_CHARS]}\n[Truncated after {MAX_RESOURCE_CHARS:,} characters.]"
             )
-            text += f"\n\n{mark_as_data(cut, ContentSource('mcp', f'{server} {name}'), boundary)}"
-            taint.append(source_label(ContentSource("mcp", server)))
+            text += f"\n\n{mark_as_data(excerpt, ContentSource('mcp', f'{server} {name}'), boundary)}"
+            sources.append(source_label(ContentSource("mcp", server)))
     if not text.strip():
-        raise Problem("The prompt is empty.", f"The MCP server {begun[1] if begun else ''} returned no text.", "")
-    return ExpandedMessage(text, tuple(dict.fromkeys(taint)))
+        raise Problem("The prompt is empty.", f"The MCP server {command[1] if command else ''} returned no text.", "")
+    return ExpandedMessage(text, tuple(dict.fromkeys(sources)))
 
 
 def _words(text: str) -> Sequence[str]:

@@ -96,50 +96,57 @@ class McpServerService:
         states = {state.name: state for state in self._servers.states().servers}
         rows: list[McpServerRow] = []
         for server in self.list():
-            named = [given.name for given in server.variables if not given.value]
-            lacking = [name for name in named if not (await self._secrets.find(secret_owner(server, name))).value]
-            rows.append(McpServerRow(server, states.get(server.name, McpServerState(server.name)), tuple(lacking)))
-        brought: list[ProjectMcpServer] = []
-        troubles: list[ErrorDetails] = []
-        there = {row.server.name for row in rows}
+            secret_names = [variable.name for variable in server.variables if not variable.value]
+            missing = [
+                name for name in secret_names if not (await self._secrets.find(secret_owner(server, name))).value
+            ]
+            rows.append(McpServerRow(server, states.get(server.name, McpServerState(server.name)), tuple(missing)))
+        offered: list[ProjectMcpServer] = []
+        errors: list[ErrorDetails] = []
+        known_names = {row.server.name for row in rows}
         for folder in folders:
             try:
-                found = await asyncio.to_thread(project_servers, Path(folder), self._obeyed(Path(folder)))
+                definitions = await asyncio.to_thread(project_servers, Path(folder), self._obeyed(Path(folder)))
             except Problem as problem:
-                troubles.append(replace(problem.details, cause=f"{folder}/{MCP_FILE}: {problem.details.cause}"))
+                errors.append(replace(problem.details, cause=f"{folder}/{MCP_FILE}: {problem.details.cause}"))
                 continue
-            new = [one for one in found if one.server.name not in there]
-            brought += [ProjectMcpServer(folder, one.server, (*one.secrets, *one.missing_secrets)) for one in new]
-        return McpOverview(tuple(rows), tuple(brought), tuple(troubles))
+            new = [definition for definition in definitions if definition.server.name not in known_names]
+            offered += [
+                ProjectMcpServer(folder, definition.server, (*definition.secrets, *definition.missing_secrets))
+                for definition in new
+            ]
+        return McpOverview(tuple(rows), tuple(offered), tuple(errors))
 
     async def add_from_project(self, folder: str, name: str) -> McpTestResult:
         """Copy a server that a trusted folder defines into the settings."""
-        found = await asyncio.to_thread(project_servers, Path(folder), self._obeyed(Path(folder)))
-        one = next((one for one in found if one.server.name == name), None)
-        if one is None:
+        definitions = await asyncio.to_thread(project_servers, Path(folder), self._obeyed(Path(folder)))
+        definition = next((definition for definition in definitions if definition.server.name == name), None)
+        if definition is None:
             raise Problem(f"{folder} no longer defines an MCP server {name!r}.", "", "Reload the list.")
-        return await self.add(one.server, one.secrets, allow_missing_secrets=bool(one.missing_secrets))
+        return await self.add(
+            definition.server, definition.secrets, allow_missing_secrets=bool(definition.missing_secrets)
+        )
 
     def log_tail(self, name: str) -> str:
         """Return the end of the server's log from its latest start."""
         logs = [self._servers.log_path(name), self._servers.log_path(f"{name}.test")]
-        there = [log for log in logs if log.exists()]
-        if not there:
+        existing = [log for log in logs if log.exists()]
+        if not existing:
             return ""
-        latest = max(there, key=lambda log: log.stat().st_mtime_ns)
+        latest = max(existing, key=lambda log: log.stat().st_mtime_ns)
         with latest.open("rb") as file:
             file.seek(max(0, latest.stat().st_size - LOG_TAIL_BYTES))
             return file.read().decode("utf-8", "replace")
 
     def require_known(self, allow: Sequence[str]) -> None:
         """Raise Problem if `allow` names an MCP tool that does not exist or is disabled."""
-        there = mcp_tool_specs(self.list())
+        specs = mcp_tool_specs(self.list())
         for text in allow:
             name = text.partition(":")[0].strip()
-            if (server := mcp_server_of(name)) and name not in there:
-                known = any(one.name == server for one in self.list())
+            if (server := mcp_server_of(name)) and name not in specs:
+                exists = any(configured.name == server for configured in self.list())
                 no_tool = f"The MCP server {server} has no such tool, or it is disabled."
-                why = no_tool if known else f"There is no MCP server {server}."
+                why = no_tool if exists else f"There is no MCP server {server}."
                 raise Problem(f"There is no tool {name!r} to allow.", why, "List the servers with `journeyman mcp`.")
 
     async def add(
@@ -162,28 +169,28 @@ class McpServerService:
             await self._save(replace(server, tools=look.tools))
         return look
 
-    async def set_secret(self, name: str, what: str, value: str) -> ApiKey:
+    async def set_secret(self, name: str, secret: str, value: str) -> ApiKey:
         """Store one of the server's secrets in the keyring and return where it is stored."""
         server = self._servers.find(name)
-        if not any(given.name == what and not given.value for given in server.variables):
-            names = ", ".join(given.name for given in server.variables if not given.value) or "none"
+        if not any(variable.name == secret and not variable.value for variable in server.variables):
+            names = ", ".join(variable.name for variable in server.variables if not variable.value) or "none"
             do = "Add the server again with --env NAME or --header NAME."
-            raise Problem(f"{name} has no secret {what!r}.", f"Its secrets are: {names}.", do)
-        kept = await self._secrets.save(secret_owner(server, what), value)
+            raise Problem(f"{name} has no secret {secret!r}.", f"Its secrets are: {names}.", do)
+        stored = await self._secrets.save(secret_owner(server, secret), value)
         await self._servers.disconnect(name)
         if not server.tools:  # The server was added without its secrets, so its tools are not known yet.
             await self.accept(name)
-        return kept
+        return stored
 
     async def remove(self, name: str) -> None:
         """Remove a server and its secrets."""
         server = self._servers.find(name)
-        self._settings.change(mcp_servers=tuple(one for one in self.list() if one.name != name))
+        self._settings.change(mcp_servers=tuple(other for other in self.list() if other.name != name))
         await self._servers.disconnect(name)
-        for given in server.variables:
-            if not given.value:
+        for variable in server.variables:
+            if not variable.value:
                 with suppress(Problem):  # If the keyring is unavailable, the secrets stay in it unused.
-                    await self._secrets.delete(secret_owner(server, given.name))
+                    await self._secrets.delete(secret_owner(server, variable.name))
 
     async def test(self, name: str) -> McpTestResult:
         """Start the server and compare its tools with the tools that the user accepted."""
@@ -204,9 +211,12 @@ class McpServerService:
         if not tool:
             await self._save(replace(server, enabled=enabled))
             return
-        if tool not in {one.name for one in server.tools}:
+        if tool not in {server_tool.name for server_tool in server.tools}:
             raise Problem(f"{name} has no tool {tool!r}.", "", f"List them with `journeyman mcp test {name}`.")
-        tools = tuple(replace(one, enabled=enabled) if one.name == tool else one for one in server.tools)
+        tools = tuple(
+            replace(server_tool, enabled=enabled) if server_tool.name == tool else server_tool
+            for server_tool in server.tools
+        )
         await self._save(replace(server, tools=tools))
 
     async def _save(self, server: McpServerSettings) -> None:

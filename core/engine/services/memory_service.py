@@ -143,63 +143,63 @@ class MemoryService:
 
     async def list_memories(
         self, *, kind: MemoryKind | None = None, status: Where | None = "active", session: str = "", scope: str = "",
-        place: str = "", limit: int = -1,
+        scope_id: str = "", limit: int = -1,
     ) -> list[MemoryListing]:  # fmt: skip
         """List memories, newest first. `status` None includes archived and forgotten ones."""
-        found = self._memories.listed(
-            status=status, kind=kind, session=session, scope=scope, scope_id=place, limit=limit
+        memories = self._memories.listed(
+            status=status, kind=kind, session=session, scope=scope, scope_id=scope_id, limit=limit
         )
-        at = now()
-        return [_listing(one, at) for one in found]
+        now_us = now()
+        return [_listing(memory, now_us) for memory in memories]
 
     async def find(self, text: str, *, folder: str = "", limit: int = 50) -> list[MemoryListing]:
         """Search the active memories, best match first; with `folder`, only those that a run there may receive."""
-        wanted = (("everywhere", ""), ("folder", folder)) if folder else None
-        at = now()
-        near = await self._memories.similarities(text, wanted)
-        found = self._memories.find(text, scopes=wanted, limit=limit, similarities=near)
-        return [replace(_listing(one.memory, at), score=one.score, match_reason=one.reason) for one in found]
+        scopes = (("everywhere", ""), ("folder", folder)) if folder else None
+        now_us = now()
+        similarities = await self._memories.similarities(text, scopes)
+        hits = self._memories.find(text, scopes=scopes, limit=limit, similarities=similarities)
+        return [replace(_listing(hit.memory, now_us), score=hit.score, match_reason=hit.reason) for hit in hits]
 
     async def show(self, name: str) -> MemoryDetails:
         """Return one memory in full, by its ID or by an unambiguous prefix."""
-        memory, at = self._memories.get(name), now()
+        memory, now_us = self._memories.get(name), now()
         uses, changes = self._memories.uses(memory.id), self._memories.changes(memory.id)
         links = [self._memories.get(link) for link in memory.conflicts if self._exists(link)]
-        moments = sorted({memory.created_at, *(use.at for use in uses), at})
+        moments = sorted({memory.created_at, *(use.at for use in uses), now_us})
         return MemoryDetails(
-            _listing(memory, at),
+            _listing(memory, now_us),
             tuple(changes),
             tuple(uses),
-            tuple(one for one in links if one.status == "active"),
-            tuple((days, relevance(memory, at + days * DAY)) for days in FORECAST_DAYS),
+            tuple(linked for linked in links if linked.status == "active"),
+            tuple((days, relevance(memory, now_us + days * DAY)) for days in FORECAST_DAYS),
             tuple((moment, relevance(_with_uses_until(memory, uses, moment), moment)) for moment in moments),
             _run_outcomes([use for use in uses if use.used]),
             _run_outcomes([use for use in uses if not use.used]),
         )
 
     async def add(
-        self, text: str, kind: MemoryKind = "knowledge", *, scope: MemoryScope = "everywhere", place: str = "",
+        self, text: str, kind: MemoryKind = "knowledge", *, scope: MemoryScope = "everywhere", scope_id: str = "",
         parts: dict[str, str] | None = None,
     ) -> SaveResult:  # fmt: skip
         """Save a memory written by the user. The result tells whether an equal memory existed, and lists conflicts."""
         return await self._memories.save(
-            MemoryContent(kind, text, scope, place, "", 1.0, parts or {}), MemorySource("user")
+            MemoryContent(kind, text, scope, scope_id, "", 1.0, parts or {}), MemorySource("user")
         )
 
     async def edit(
         self, name: str, text: str, *, base: int = 0, kind: MemoryKind | None = None, scope: MemoryScope | None = None,
-        place: str = "", parts: dict[str, str] | None = None,
+        scope_id: str = "", parts: dict[str, str] | None = None,
     ) -> Remembered:  # fmt: skip
         """Change a memory's text, kind, scope or fields (`parts`).
 
         With `base`, raise Problem unless `base` is still the current version.
         """
         memory = self._memories.get(name)
-        said = with_text(memory, text) if text and text != memory.content.text else memory.content
-        said = replace(said, kind=kind or said.kind, fields=said.fields if parts is None else parts)
+        content = with_text(memory, text) if text and text != memory.content.text else memory.content
+        content = replace(content, kind=kind or content.kind, fields=content.fields if parts is None else parts)
         if scope:
-            said = replace(said, scope=scope, scope_id=place)
-        return await self._memories.edit(memory.id, said, base=base)
+            content = replace(content, scope=scope, scope_id=scope_id)
+        return await self._memories.edit(memory.id, content, base=base)
 
     async def pin(self, name: str, on: bool = True) -> Remembered:
         return await self._memories.pin(name, on)
@@ -226,25 +226,25 @@ class MemoryService:
 
     async def changes(self, name: str) -> tuple[MemoryChange, ...]:
         """Return the changes of a memory, oldest first, even if the memory no longer exists."""
-        known = self._memories.get(name).id if self._exists(name) else name
-        return tuple(self._memories.changes(known))
+        memory_id = self._memories.get(name).id if self._exists(name) else name
+        return tuple(self._memories.changes(memory_id))
 
     async def forget_session(self, session: str) -> ForgetResult:
         """Forget the memories learned from a session, undo its skill changes and reject its open proposals.
 
         Memories and changes that the user wrote stay.
         """
-        gone = await self._memories.forget_all(session=session)
-        waiting = [one.id for one in self._proposals.find(state="pending", session=session)]
-        for name in waiting:
+        forgotten = await self._memories.forget_all(session=session)
+        pending_ids = [proposal.id for proposal in self._proposals.find(state="pending", session=session)]
+        for name in pending_ids:
             await self._proposals.resolve(name, "rejected")
-        skills = await self._tray().undo_session(session, self._edited_proposals(session))
-        return ForgetResult(tuple(gone), (*waiting, *(one.id for one in skills)), skills)
+        skills = await self._proposal_queue().undo_session(session, self._edited_proposals(session))
+        return ForgetResult(tuple(forgotten), (*pending_ids, *(proposal.id for proposal in skills)), skills)
 
     def _edited_proposals(self, session: str) -> set[str]:
         """Return the IDs of the session's proposals that the user edited before accepting them."""
-        settled = self._memories.store.read_runs(lambda facts: facts.events(session, ("proposal_state_changed",)))
-        return {said["proposal_id"] for _, said in settled if said.get("text", {}).get("head")}
+        settled = self._memories.store.read_runs(lambda reader: reader.events(session, ("proposal_state_changed",)))
+        return {payload["proposal_id"] for _, payload in settled if payload.get("text", {}).get("head")}
 
     async def forget_folder(self, folder: str) -> ForgetResult:
         """Forget the memories learned in a folder, except those that the user wrote."""
@@ -255,12 +255,12 @@ class MemoryService:
         for name in memories:
             await self._memories.restore(name)
         for name in reversed(proposals):
-            await self._tray().reopen(name)
+            await self._proposal_queue().reopen(name)
 
     async def tidy(self) -> TidyResult:
         """Archive memories with low relevance. Propose lessons from similar runs and merges of similar memories."""
         archived, proposed = await run_daily_maintenance(self._memories, self._proposals)
-        return TidyResult(tuple(archived), tuple(one.id for one in proposed))
+        return TidyResult(tuple(archived), tuple(proposal.id for proposal in proposed))
 
     async def learned_by_day(self, limit: int = 1_000) -> list[LearnedDay]:
         """Group the newest `limit` memories by the day they were learned, newest first."""
@@ -268,10 +268,12 @@ class MemoryService:
 
     async def export(self, *, include_archived: bool = False) -> str:
         """Export memories as JSON: active memories, and with `include_archived` also archived ones."""
-        found = self._memories.listed(status=None if include_archived else "active")
-        return to_json(one for one in found if one.status != "forgotten")
+        memories = self._memories.listed(status=None if include_archived else "active")
+        return to_json(memory for memory in memories if memory.status != "forgotten")
 
-    async def import_file(self, file: Path, *, scope: MemoryScope = "everywhere", place: str = "") -> ImportedMemories:
+    async def import_file(
+        self, file: Path, *, scope: MemoryScope = "everywhere", scope_id: str = ""
+    ) -> ImportedMemories:
         """Import all memories in a file, or none if one is invalid.
 
         The file is a JSON export of Journeyman, whose pinned memories stay pinned, a Markdown list of another agent, or
@@ -279,35 +281,40 @@ class MemoryService:
         """
         by: MemoryAuthor = "import"
         source = MemorySource(by, reason=f"from {file.name}")
-        told = await asyncio.to_thread(_read_memories, file)
-        made = [(replace(said, scope=scope, scope_id=place) if place else said, pinned) for said, pinned in told]
-        for number, (said, _) in enumerate(made, 1):
-            self._check(said, f"memory {number} of {file.name}")
-        asked = [
-            said for said, _ in made if sensitive_topic(" ".join((said.text, said.context, *said.fields.values())))
+        parsed = await asyncio.to_thread(_read_memories, file)
+        memories = [
+            (replace(content, scope=scope, scope_id=scope_id) if scope_id else content, pinned)
+            for content, pinned in parsed
         ]
-        saved = await self._memories.save_all([one for one in made if one[0] not in asked], source)
-        proposed = [await self._propose_import(self._memories.validate(said), source) for said in asked]
-        return ImportedMemories(tuple(saved), tuple(one for one in proposed if one))
+        for number, (content, _) in enumerate(memories, 1):
+            self._check(content, f"memory {number} of {file.name}")
+        sensitive = [
+            content
+            for content, _ in memories
+            if sensitive_topic(" ".join((content.text, content.context, *content.fields.values())))
+        ]
+        saved = await self._memories.save_all([item for item in memories if item[0] not in sensitive], source)
+        proposed = [await self._propose_import(self._memories.validate(content), source) for content in sensitive]
+        return ImportedMemories(tuple(saved), tuple(item for item in proposed if item))
 
-    async def _propose_import(self, said: MemoryContent, source: MemorySource) -> Proposal | None:
+    async def _propose_import(self, content: MemoryContent, source: MemorySource) -> Proposal | None:
         """Propose a memory from a file, unless an equal one exists."""
-        if any(one.memory.content.text == said.text for one in self._memories.find(said.text, limit=3)):
+        if any(hit.memory.content.text == content.text for hit in self._memories.find(content.text, limit=3)):
             return None
-        details = to_proposal_details(said)
+        details = to_proposal_details(content)
         return await self._proposals.create(
             Proposal(
-                "", "memory", "create", "", said.text, f"Imported {source.reason}.", details=details, author="import"
+                "", "memory", "create", "", content.text, f"Imported {source.reason}.", details=details, author="import"
             )
         )
 
-    def _check(self, said: MemoryContent, named: str) -> None:
+    def _check(self, content: MemoryContent, label: str) -> None:
         try:
-            self._memories.validate(said)
+            self._memories.validate(content)
         except Problem as problem:
-            trouble = problem.details
-            what = f"Nothing was imported, because of {named}."
-            raise Problem(what, f"{trouble.message} {trouble.cause}".strip(), "Correct it in the file.") from problem
+            details = problem.details
+            message = f"Nothing was imported, because of {label}."
+            raise Problem(message, f"{details.message} {details.cause}".strip(), "Correct it in the file.") from problem
 
     async def semantic_search_status(self) -> SemanticSearchStatus:
         """Return the embedding model in use, its error, if any, and how many memories are indexed."""
@@ -317,7 +324,7 @@ class MemoryService:
         """Compute the missing embeddings and return their number. `on_progress` is called with the number so far."""
         return await self._meaning.catch_up(on_progress)
 
-    def _tray(self) -> "ProposalQueue":
+    def _proposal_queue(self) -> "ProposalQueue":
         assert self._decide is not None
         return self._decide()
 
@@ -341,7 +348,7 @@ def _read_memories(file: Path) -> list[ParsedMemory]:
         raise Problem(f"{file} is not a regular file.", "", "Choose a file.")
     try:
         if is_sqlite_file(file):
-            return [ParsedMemory(MemoryContent(**one)) for one in read_alma_memories(file)]
+            return [ParsedMemory(MemoryContent(**columns)) for columns in read_alma_memories(file)]
         text = file.read_text("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise Problem(f"{file} cannot be read.", f"{error}.", "Choose a file that exists.") from error
@@ -350,20 +357,20 @@ def _read_memories(file: Path) -> list[ParsedMemory]:
 
 def _journey(memories: Sequence[Remembered]) -> list[LearnedDay]:
     days: dict[str, list[Remembered]] = {}
-    for one in memories:
-        day = datetime.fromtimestamp(one.created_at / SECOND).astimezone().date().isoformat()
-        days.setdefault(day, []).append(one)
-    return [_day(day, made) for day, made in days.items()]
+    for memory in memories:
+        day = datetime.fromtimestamp(memory.created_at / SECOND).astimezone().date().isoformat()
+        days.setdefault(day, []).append(memory)
+    return [_day(day, learned) for day, learned in days.items()]
 
 
-def _day(day: str, made: Sequence[Remembered]) -> LearnedDay:
-    learnt = tuple(one for one in made if one.content.kind != "outcome")
-    return LearnedDay(day, learnt, len(made) - len(learnt))
+def _day(day: str, memories: Sequence[Remembered]) -> LearnedDay:
+    lasting = tuple(memory for memory in memories if memory.content.kind != "outcome")
+    return LearnedDay(day, lasting, len(memories) - len(lasting))
 
 
-def _listing(memory: Remembered, at: int) -> MemoryListing:
-    left = relevance(memory, at)
-    return MemoryListing(memory, left, relevance_level(left))
+def _listing(memory: Remembered, now_us: int) -> MemoryListing:
+    score = relevance(memory, now_us)
+    return MemoryListing(memory, score, relevance_level(score))
 
 
 def _with_uses_until(memory: Remembered, uses: Sequence[MemoryUse], at: int) -> Remembered:

@@ -16,15 +16,15 @@ from core.store.proposal_store import ProposalStore
 class ProposalTarget(Protocol):
     """Applies proposals to one kind of target, such as skills."""
 
-    async def apply(self, wanted: Proposal) -> str:
+    async def apply(self, proposal: Proposal) -> str:
         """Apply the proposal and return an identifier of the result. Applying it twice has no further effect."""
         ...
 
-    async def undo(self, wanted: Proposal) -> None:
+    async def undo(self, proposal: Proposal) -> None:
         """Revert an applied proposal."""
         ...
 
-    def current_text(self, wanted: Proposal) -> str | None:
+    def current_text(self, proposal: Proposal) -> str | None:
         """Return the current text of the target, to show next to the proposed text, or None if it does not exist."""
         ...
 
@@ -36,9 +36,9 @@ class ProposalQueue:
     accepted again.
     """
 
-    def __init__(self, book: ProposalStore, keepers: Mapping[ProposalKind, ProposalTarget]) -> None:
+    def __init__(self, book: ProposalStore, targets: Mapping[ProposalKind, ProposalTarget]) -> None:
         self.store = book
-        self._keepers = keepers
+        self._targets = targets
         self._deciding: set[str] = set()
 
     def list(
@@ -53,54 +53,54 @@ class ProposalQueue:
 
     def current_text(self, name: str) -> str | None:
         """Return the current text that the proposal would change, or None if the target does not exist."""
-        wanted = self.store.get(name)
-        return self._keeper(wanted).current_text(wanted)
+        proposal = self.store.get(name)
+        return self._target_of(proposal).current_text(proposal)
 
-    async def add(self, wanted: Proposal) -> Proposal:
+    async def add(self, proposal: Proposal) -> Proposal:
         """Add a proposal to the queue."""
-        return await self.store.create(wanted)
+        return await self.store.create(proposal)
 
     async def accept(self, name: str, text: str | None = None, *, by: str = "user") -> Proposal:
         """Apply the proposal. `text` replaces the proposed text if the user has edited it."""
-        wanted = self._claim(name, "pending")
+        proposal = self._claim(name, "pending")
         try:
-            edited = wanted if text is None else replace(wanted, text=text)
-            result = await self._keeper(wanted).apply(edited)
-            return await self.store.resolve(wanted.id, "accepted", by=by, result=result, text=text)
+            edited = proposal if text is None else replace(proposal, text=text)
+            result = await self._target_of(proposal).apply(edited)
+            return await self.store.resolve(proposal.id, "accepted", by=by, result=result, text=text)
         finally:
-            self._deciding.discard(wanted.id)
+            self._deciding.discard(proposal.id)
 
     async def reject(self, name: str, *, by: str = "user") -> Proposal:
         """Reject the proposal. `undo` reopens it."""
-        wanted = self._claim(name, "pending")
+        proposal = self._claim(name, "pending")
         try:
-            return await self.store.resolve(wanted.id, "rejected", by=by)
+            return await self.store.resolve(proposal.id, "rejected", by=by)
         finally:
-            self._deciding.discard(wanted.id)
+            self._deciding.discard(proposal.id)
 
     async def undo(self, name: str, *, by: str = "user") -> Proposal:
         """Revert an accepted proposal; reopen a rejected or undone one."""
-        wanted = self._claim(name, "accepted", "rejected", "undone")
+        proposal = self._claim(name, "accepted", "rejected", "undone")
         try:
-            if wanted.state != "accepted":
-                return await self.store.resolve(wanted.id, "pending", by=by)
-            await self._keeper(wanted).undo(wanted)
-            return await self.store.resolve(wanted.id, "undone", by=by, result=wanted.result)
+            if proposal.state != "accepted":
+                return await self.store.resolve(proposal.id, "pending", by=by)
+            await self._target_of(proposal).undo(proposal)
+            return await self.store.resolve(proposal.id, "undone", by=by, result=proposal.result)
         finally:
-            self._deciding.discard(wanted.id)
+            self._deciding.discard(proposal.id)
 
     async def undo_session(self, session: str, excluded: Collection[str]) -> tuple[Proposal, ...]:
         """Undo the accepted skill changes of a session, newest first, and return their proposals.
 
         Proposals in `excluded`, and changes that later edits build on or conflict with, are skipped.
         """
-        keeper, undone = self._keepers["skill"], []
-        assert isinstance(keeper, SkillProposals)
-        kept = self.store.find(state="accepted", target_kind="skill", session=session)
-        for one in sorted(kept, key=lambda one: one.resolved_at, reverse=True):
+        skills, undone = self._targets["skill"], []
+        assert isinstance(skills, SkillProposals)
+        accepted = self.store.find(state="accepted", target_kind="skill", session=session)
+        for proposal in sorted(accepted, key=lambda proposal: proposal.resolved_at, reverse=True):
             with suppress(Problem):
-                if one.id not in excluded and keeper.can_undo_alone(one):
-                    undone.append(await self.undo(one.id))
+                if proposal.id not in excluded and skills.can_undo_alone(proposal):
+                    undone.append(await self.undo(proposal.id))
         return tuple(undone)
 
     async def reopen(self, name: str) -> None:
@@ -111,19 +111,21 @@ class ProposalQueue:
             await self.accept(opened.id)
 
     def _claim(self, name: str, *states: ProposalState) -> Proposal:
-        wanted = self.store.get(name)
-        if wanted.state not in states or wanted.id in self._deciding:
-            why = "Another action on it is in progress." if wanted.id in self._deciding else f"It is {wanted.state}."
-            do = "Undo it first." if wanted.state != "pending" else ""
-            raise Problem(f"This is not possible for the proposal {wanted.id}.", why, do)
-        self._deciding.add(wanted.id)
-        return wanted
+        proposal = self.store.get(name)
+        if proposal.state not in states or proposal.id in self._deciding:
+            why = (
+                "Another action on it is in progress." if proposal.id in self._deciding else f"It is {proposal.state}."
+            )
+            do = "Undo it first." if proposal.state != "pending" else ""
+            raise Problem(f"This is not possible for the proposal {proposal.id}.", why, do)
+        self._deciding.add(proposal.id)
+        return proposal
 
-    def _keeper(self, wanted: Proposal) -> ProposalTarget:
-        keeper = self._keepers.get(wanted.target_kind)
-        if keeper is None:
-            raise Problem(f"Proposals for a {wanted.target_kind} cannot be applied.", "", "")
-        return keeper
+    def _target_of(self, proposal: Proposal) -> ProposalTarget:
+        target = self._targets.get(proposal.target_kind)
+        if target is None:
+            raise Problem(f"Proposals for a {proposal.target_kind} cannot be applied.", "", "")
+        return target
 
 
 class SkillProposals:
@@ -132,41 +134,45 @@ class SkillProposals:
     def __init__(self, library: SkillLibrary) -> None:
         self._library = library
 
-    async def apply(self, wanted: Proposal) -> str:
-        key = wanted.target if "/" in wanted.target or ":" in wanted.target else f"{LIBRARY_PREFIX}{wanted.target}"
-        if wanted.action == "archive":
+    async def apply(self, proposal: Proposal) -> str:
+        key = (
+            proposal.target
+            if "/" in proposal.target or ":" in proposal.target
+            else f"{LIBRARY_PREFIX}{proposal.target}"
+        )
+        if proposal.action == "archive":
             await self._library.archive(key)
             return key
-        if wanted.action == "create" and self._library.latest_version(key):
-            if self._library.text(key) == wanted.text:
+        if proposal.action == "create" and self._library.latest_version(key):
+            if self._library.text(key) == proposal.text:
                 await self._library.archive(key, False)  # The proposal was accepted and undone before.
                 return f"{key} {self._library.latest_version(key)}"
             do = "Edit the proposal and give it another name, or reject it."
             raise Problem(f"A skill {key[len(LIBRARY_PREFIX) :]!r} exists already.", "Nothing was overwritten.", do)
-        path = wanted.path or SKILL_FILE
+        path = proposal.path or SKILL_FILE
         if path == SKILL_FILE:
-            return _version_of(await self._save_merged(wanted, key, wanted.text, wanted.base_version))
+            return _version_of(await self._save_merged(proposal, key, proposal.text, proposal.base_version))
         head = await self._library.save_disk_changes(key)
-        if self._body(key, path, head) not in (self._body(key, path, wanted.base_version), wanted.text):
+        if self._body(key, path, head) not in (self._body(key, path, proposal.base_version), proposal.text):
             raise _conflict()
-        files = {path: wanted.text.encode("utf-8", "replace")}
-        return _version_of(await self._save(wanted, key, self._library.text(key, head), head, files))
+        files = {path: proposal.text.encode("utf-8", "replace")}
+        return _version_of(await self._save(proposal, key, self._library.text(key, head), head, files))
 
-    async def undo(self, wanted: Proposal) -> None:
-        key, _, number = wanted.result.partition(" ")
-        if wanted.action == "archive":
+    async def undo(self, proposal: Proposal) -> None:
+        key, _, number = proposal.result.partition(" ")
+        if proposal.action == "archive":
             await self._library.archive(key, False)
             return
-        if wanted.action == "create":
+        if proposal.action == "create":
             await self._library.archive(key)
             return
-        made, head = int(number), await self._library.save_disk_changes(key)
-        why = f"undoes the proposal {wanted.id}"
-        if head == made:
-            await self._library.restore(key, made - 1, reason=why)
+        applied, head = int(number), await self._library.save_disk_changes(key)
+        why = f"undoes the proposal {proposal.id}"
+        if head == applied:
+            await self._library.restore(key, applied - 1, reason=why)
             return
-        path = wanted.path or SKILL_FILE
-        texts = [self._body(key, path, version) for version in (made, head, made - 1)]
+        path = proposal.path or SKILL_FILE
+        texts = [self._body(key, path, version) for version in (applied, head, applied - 1)]
         text = merge_parts(diff_three_ways(*texts))
         if text is None:
             do = "Look at the diff and revert the change by hand."
@@ -175,37 +181,45 @@ class SkillProposals:
         main = text if path == SKILL_FILE else self._library.text(key)
         _version_of(await self._library.save(key, main, own, head, reason=why))
 
-    def current_text(self, wanted: Proposal) -> str | None:
-        key = wanted.target if "/" in wanted.target or ":" in wanted.target else f"{LIBRARY_PREFIX}{wanted.target}"
+    def current_text(self, proposal: Proposal) -> str | None:
+        key = (
+            proposal.target
+            if "/" in proposal.target or ":" in proposal.target
+            else f"{LIBRARY_PREFIX}{proposal.target}"
+        )
         try:
-            return self._library.body(key, wanted.path or SKILL_FILE).decode("utf-8", "replace")
+            return self._library.body(key, proposal.path or SKILL_FILE).decode("utf-8", "replace")
         except Problem:
             return None
 
-    def can_undo_alone(self, wanted: Proposal) -> bool:
+    def can_undo_alone(self, proposal: Proposal) -> bool:
         """Return whether all later versions of the skill come from the session that made the proposal."""
-        key, _, number = wanted.result.partition(" ")
+        key, _, number = proposal.result.partition(" ")
         if not number:  # The proposal did not create a version.
             return False
         versions = self._library.open(key).versions
-        own = {one.digest for one in versions if one.number < int(number) or one.session == wanted.session}
-        return all(one.digest in own for one in versions)
+        own_digests = {
+            version.digest
+            for version in versions
+            if version.number < int(number) or version.session == proposal.session
+        }
+        return all(version.digest in own_digests for version in versions)
 
-    async def _save_merged(self, wanted: Proposal, key: str, text: str, base: int) -> SkillSaved | SkillSaveConflict:
+    async def _save_merged(self, proposal: Proposal, key: str, text: str, base: int) -> SkillSaved | SkillSaveConflict:
         """Save as the next version after `base`, or merge into the latest version if `base` is outdated."""
-        done = await self._save(wanted, key, text, base)
-        if isinstance(done, SkillSaveConflict) and done.theirs == text:
-            return SkillSaved(done.key, done.latest.number, unchanged=True)
-        if isinstance(done, SkillSaveConflict) and done.merged is not None and base:
-            return await self._save(wanted, done.key, done.merged, done.latest.number)
-        return done
+        result = await self._save(proposal, key, text, base)
+        if isinstance(result, SkillSaveConflict) and result.theirs == text:
+            return SkillSaved(result.key, result.latest.number, unchanged=True)
+        if isinstance(result, SkillSaveConflict) and result.merged is not None and base:
+            return await self._save(proposal, result.key, result.merged, result.latest.number)
+        return result
 
     async def _save(
-        self, wanted: Proposal, key: str, text: str, base: int, files: Mapping[str, bytes] | None = None
+        self, proposal: Proposal, key: str, text: str, base: int, files: Mapping[str, bytes] | None = None
     ) -> SkillSaved | SkillSaveConflict:
         """Save a version, recording the proposal's author, reason and session."""
-        by, why, session = wanted.author, wanted.reason, wanted.session
-        return await self._library.save(key, text, files, base, author=by, reason=why, session=session)
+        author, reason, session = proposal.author, proposal.reason, proposal.session
+        return await self._library.save(key, text, files, base, author=author, reason=reason, session=session)
 
     def _body(self, key: str, path: str, version: int) -> str:
         try:

@@ -102,22 +102,25 @@ class Providers:
 
     async def overview(self, *, refresh: bool = False) -> ProvidersOverview:
         """List the providers that have an API key, run on this computer, or were added by the user."""
-        sites = list(self._catalogue.providers().values())
-        there = {site.name for site in await find_running(sites)}
-        keyring, trouble = await self._keyring()
-        keys = {site.name: await self._key(site, trouble) for site in sites if not site.free}
+        providers = list(self._catalogue.providers().values())
+        running = {provider.name for provider in await find_running(providers)}
+        keyring, keyring_error = await self._keyring()
+        keys = {provider.name: await self._key(provider, keyring_error) for provider in providers if not provider.free}
         rows = await asyncio.gather(
-            *(self._row(site, keys.get(site.name, ApiKey()), site.name in there, refresh) for site in sites)
+            *(
+                self._row(provider, keys.get(provider.name, ApiKey()), provider.name in running, refresh)
+                for provider in providers
+            )
         )
-        now = self._settings.current
+        settings = self._settings.current
         return ProvidersOverview(
             tuple(rows),
-            now.model,
+            settings.model,
             keyring,
-            trouble,
+            keyring_error,
             price_table().date,
             price_table().source,
-            now.proxy,
+            settings.proxy,
             self._unused_proxy(),
         )
 
@@ -138,32 +141,32 @@ class Providers:
         """Add a provider, or change the one with this name. The API key is set separately and bound to the URL."""
         check_address(url, allow_http)
         added = Provider(name=name, url=url, api=api_format, allow_http=allow_http, api_key_env=variable)
-        others = tuple(one for one in self._settings.current.providers if one.name != name)
+        others = tuple(other for other in self._settings.current.providers if other.name != name)
         self._settings.change(providers=(*others, added))
         return added
 
     async def remove(self, name: str) -> None:
         """Remove a provider that the user added, with its API key."""
-        if name not in {one.name for one in self._settings.current.providers}:
+        if name not in {provider.name for provider in self._settings.current.providers}:
             why = "Built-in providers cannot be removed." if name in self._catalogue.providers() else ""
             raise Problem(f"You have not added a provider {name!r}.", why, "List them with `journeyman models`.")
         with suppress(Problem):  # If the keyring does not respond, the key stays there unused.
             await self._catalogue.api_keys.delete(self._catalogue.provider(name).key_owner)
-        left = tuple(one for one in self._settings.current.providers if one.name != name)
-        self._settings.change(providers=left)
+        remaining = tuple(provider for provider in self._settings.current.providers if provider.name != name)
+        self._settings.change(providers=remaining)
 
     async def set_api_key(self, name: str, value: str, *, save: bool = True) -> ApiKey:
         """Store the API key of a provider or search engine, and return where it is stored.
 
         With `save` False it is held in memory only.
         """
-        whose = self._owner(name)
+        owner = self._owner(name)
         check_api_key(value)
         if not value:
             raise Problem("The API key is empty.", "", "Enter the key that the provider gave you.")
         if save:
-            return await self._catalogue.api_keys.save(whose, value)
-        return self._catalogue.api_keys.keep_in_memory(whose, value)
+            return await self._catalogue.api_keys.save(owner, value)
+        return self._catalogue.api_keys.keep_in_memory(owner, value)
 
     async def remove_api_key(self, name: str) -> bool:
         """Remove an API key, and return whether there was one."""
@@ -177,46 +180,55 @@ class Providers:
 
     async def api_keys(self) -> list[str]:
         """Return all API keys in use, so that they can be redacted from exports."""
-        trouble = (await self._keyring())[1]
+        _, keyring_error = await self._keyring()
         keys = [
-            (await self._key(site, trouble)).value for site in self._catalogue.providers().values() if site.requires_key
+            (await self._key(provider, keyring_error)).value
+            for provider in self._catalogue.providers().values()
+            if provider.requires_key
         ]
         return [*secrets_in_environment(self._environment), *filter(None, keys)]
 
-    async def _row(self, site: ModelProvider, key: ApiKey, there: bool, fresh: bool) -> ProviderRow:
-        local = site.free or site.url_from != "Journeyman"
+    async def _row(self, provider: ModelProvider, key: ApiKey, is_running: bool, fresh: bool) -> ProviderRow:
+        local = provider.free or provider.url_from != "Journeyman"
         row = ProviderRow(
-            site.name, site.title, site.url, site.api, site.url_from, key.source, site.requires_key, site.api_key_env,
-            there if site.is_local else None,
+            provider.name, provider.title, provider.url, provider.api, provider.url_from, key.source,
+            provider.requires_key, provider.api_key_env, is_running if provider.is_local else None,
         )  # fmt: skip
-        if (site.is_local and not there) or (site.requires_key and not key.value) or not (local or key.value):
+        if (
+            (provider.is_local and not is_running)
+            or (provider.requires_key and not key.value)
+            or not (local or key.value)
+        ):
             return row
         try:
             async with asyncio.timeout(LIST_TIMEOUT_S):
-                listed = await self._catalogue.list_models(site, fresh=fresh)
+                listed = await self._catalogue.list_models(provider, fresh=fresh)
         except ModelError as fault:
             return replace(row, error=fault.details)
         except Problem as problem:
             return replace(row, error=problem.details)
         except TimeoutError:
-            what, why = f"{site.title} did not list its models.", f"It did not respond within {LIST_TIMEOUT_S:g} s."
-            return replace(row, error=ErrorDetails(what, why))
-        models = tuple(self._model(site, one.id, one.name) for one in listed)
+            message, why = (
+                f"{provider.title} did not list its models.",
+                f"It did not respond within {LIST_TIMEOUT_S:g} s.",
+            )
+            return replace(row, error=ErrorDetails(message, why))
+        models = tuple(self._model(provider, model.id, model.name) for model in listed)
         return replace(row, reachable=True, models=models)
 
-    def _model(self, site: ModelProvider, model: str, title: str) -> ModelRow:
-        name = f"{site.name}/{model}"
-        known = self._catalogue.known_info(name)
-        row = ModelRow(name, title, known.window, known.window_from, tools=known.tools, images=known.images)
-        if known.price is None:
+    def _model(self, provider: ModelProvider, model: str, title: str) -> ModelRow:
+        name = f"{provider.name}/{model}"
+        info = self._catalogue.known_info(name)
+        row = ModelRow(name, title, info.window, info.window_from, tools=info.tools, images=info.images)
+        if info.price is None:
             return row
-        figures = known.price.rates
+        rates = info.price.rates
         return replace(
             row,
-            price_in=figures.input,
-            price_out=figures.output,
-            price_cached=figures.cache_read,
-            price_from=known.price.source,
+            price_in=rates.input,
+            price_out=rates.output,
+            price_cached=rates.cache_read,
+            price_from=info.price.source,
         )
 
     async def _keyring(self) -> tuple[str, ErrorDetails | None]:
@@ -225,10 +237,10 @@ class Providers:
         except Problem as problem:
             return "", problem.details
 
-    async def _key(self, site: ModelProvider, keyring_trouble: ErrorDetails | None) -> ApiKey:
+    async def _key(self, provider: ModelProvider, keyring_trouble: ErrorDetails | None) -> ApiKey:
         if keyring_trouble:
-            return self._catalogue.api_keys.find_without_keyring(site.key_owner) or ApiKey()
-        return await self._catalogue.api_keys.find(site.key_owner)
+            return self._catalogue.api_keys.find_without_keyring(provider.key_owner) or ApiKey()
+        return await self._catalogue.api_keys.find(provider.key_owner)
 
     def _unused_proxy(self) -> str:
         if self._settings.current.proxy:

@@ -33,6 +33,6 @@ async def probe_sandbox(data: Path) -> SandboxStatus:
 
 def sandbox_status(sandbox: Sandbox) -> SandboxStatus:
     """Return the status of a sandbox as plain values."""
-    off, proof = sandbox.disabled_reason(SandboxPermissions()), sandbox.proof
-    known = tuple(ATTACK_DESCRIPTIONS[name] for name in proof.known_gaps) if proof else ()
-    return SandboxStatus(sandbox.name, sandbox.level, known, off.details if off else None)
+    disabled, proof = sandbox.disabled_reason(SandboxPermissions()), sandbox.proof
+    gaps = tuple(ATTACK_DESCRIPTIONS[name] for name in proof.known_gaps) if proof else ()
+    return SandboxStatus(sandbox.name, sandbox.level, gaps, disabled.details if disabled else None)

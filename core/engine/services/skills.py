@@ -72,9 +72,8 @@ class SkillService:
         """Return a skill's text, files, findings and versions. Pass its `base` to `save`."""
         key = await self.key_of(name, folder)
         if self.library.can_write and not key.startswith("builtin/"):
-            await self.library.save_disk_changes(
-                key
-            )  # Record the files on disk as a version, so that it can be a base.
+            # Record the files on disk as a version, so that it can be a base.
+            await self.library.save_disk_changes(key)
         real = _resolved(folder)
         return await asyncio.to_thread(self.library.open, key, real, self._obeys(real))
 
@@ -103,10 +102,10 @@ class SkillService:
         SkillSaveConflict without saving if the skill has changed since `base`. Raise Problem with the line number if
         the text is not valid.
         """
-        done = await self.library.save(name, text, files, base, reason=why)
-        if isinstance(done, SkillSaved) and done.key.startswith("folder:"):
-            await self._trust_files(done.key)
-        return done
+        result = await self.library.save(name, text, files, base, reason=why)
+        if isinstance(result, SkillSaved) and result.key.startswith("folder:"):
+            await self._trust_files(result.key)
+        return result
 
     async def diff(self, key: str, a: int, b: int = 0) -> tuple[SkillFileDiff, ...]:
         """Return the files that differ between two versions. Version 0 is the current state, -1 an empty skill."""
@@ -114,10 +113,10 @@ class SkillService:
 
     async def restore(self, key: str, version: int) -> SkillSaved | SkillSaveConflict:
         """Save an old version as the newest one."""
-        done = await self.library.restore(key, version)
-        if isinstance(done, SkillSaved) and done.key.startswith("folder:"):
-            await self._trust_files(done.key)
-        return done
+        result = await self.library.restore(key, version)
+        if isinstance(result, SkillSaved) and result.key.startswith("folder:"):
+            await self._trust_files(result.key)
+        return result
 
     async def trust(self, key: str, digest: str) -> None:
         """Trust the skill while its files match `digest`, which comes from the row that the user reviewed."""
@@ -168,11 +167,11 @@ class SkillService:
         self, folder: Path, mode: Mode, *, safe: bool = False
     ) -> tuple[tuple[OfferedSkill, SkillRow], ...]:
         """Return the skills that a run in the folder may use, each with the version that the run will read."""
-        where = None if safe else _resolved(folder)
-        rows = await asyncio.to_thread(self.library.list, where, self._obeys(where, mode))
-        kept = await asyncio.to_thread(self.library.latest_versions)
+        project_folder = None if safe else _resolved(folder)
+        rows = await asyncio.to_thread(self.library.list, project_folder, self._obeys(project_folder, mode))
+        latest = await asyncio.to_thread(self.library.latest_versions)
         versions = [
-            (row, await self._version(row, kept.get(row.key, (0, "")))) for row in rows if row.state == "enabled"
+            (row, await self._version(row, latest.get(row.key, (0, "")))) for row in rows if row.state == "enabled"
         ]
         return tuple(
             (OfferedSkill(row.name, row.source, version, row.key), row) for row, version in versions if version
@@ -187,14 +186,21 @@ class SkillService:
             return text
         return f"Use the skill {typed[1]}." + (f"\n\n{typed[2].strip()}" if typed[2] else "")
 
-    async def allow(self, run: str, wanted: Collection[SkillPermission], by: str) -> tuple[str, ...]:
+    async def allow(self, run: str, permissions: Collection[SkillPermission], by: str) -> tuple[str, ...]:
         """Save rules for the permissions that the user granted to a skill in this run. Return the rules as text."""
         rules = []
-        for each in wanted:
-            subject = RULE_SUBJECTS[TOOLS[each.tool].access]
+        for permission in permissions:
+            subject = RULE_SUBJECTS[TOOLS[permission.tool].access]
             with contextlib.suppress(Problem):  # A pattern that is too broad for a rule asks the user each time.
                 rule = new_rule(
-                    new_rule_id(), "allow", each.tool, subject, each.pattern, scope="run", scope_id=run, author=by
+                    new_rule_id(),
+                    "allow",
+                    permission.tool,
+                    subject,
+                    permission.pattern,
+                    scope="run",
+                    scope_id=run,
+                    author=by,
                 )
                 check_rule(rule)
                 rules.append(rule)
@@ -202,21 +208,21 @@ class SkillService:
             await self._book.add(rules)
         return tuple(rule.description for rule in rules)
 
-    async def _version(self, row: SkillRow, kept: tuple[int, str]) -> int:
+    async def _version(self, row: SkillRow, latest: tuple[int, str]) -> int:
         """Return the version with exactly the files in `row`, saving it if needed; 0 if the files have changed."""
-        if kept[1] == row.digest or not self.library.can_write:
-            return kept[0]
+        if latest[1] == row.digest or not self.library.can_write:
+            return latest[0]
         version = await self.library.save_disk_changes(row.key)
         return version if self.library.digest(row.key) == row.digest else 0
 
     async def _trust_files(self, key: str) -> None:
         """Extend the trust in the folder to the current files of this skill, because the user has just written them."""
-        place = Path(key.partition(":")[2])
-        root = next((up.parent for up in place.parents if up.name in (".agents", ".claude")), None)
+        skill_folder = Path(key.partition(":")[2])
+        root = next((parent.parent for parent in skill_folder.parents if parent.name in (".agents", ".claude")), None)
         if root is not None:
-            inner = place.relative_to(root).as_posix()
+            relative = skill_folder.relative_to(root).as_posix()
             opened = await asyncio.to_thread(self.library.open, key)
-            await pin_files(self._book, str(root), {f"{inner}/{file.path}": file.digest for file in opened.files})
+            await pin_files(self._book, str(root), {f"{relative}/{file.path}": file.digest for file in opened.files})
 
     def _obeys(self, folder: Path | None, mode: Mode = DEFAULT_MODE) -> TrustCheck | None:
         return followed_files(self._book.current(), folder, mode).follows_digest if folder else None

@@ -38,19 +38,19 @@ def load_commands(
     home: Path, folder: Path | None = None, follows: FollowedFiles = NO_PROJECT_FILES
 ) -> dict[str, SlashCommand]:
     """Return all readable commands by name. A project command is included only if `follows` accepts its file."""
-    found = _project_commands(folder, follows) if folder else {}
+    commands = _project_commands(folder, follows) if folder else {}
     for path in sorted((home / USER_FOLDER).glob("*.md"))[:MAX_COMMANDS]:
         try:
             if NAME.fullmatch(path.stem) and path.stat().st_size <= MAX_FILE_SIZE:
-                found[path.stem] = _read(path.stem, path.read_text("utf-8"), "own")
+                commands[path.stem] = _read(path.stem, path.read_text("utf-8"), "own")
         except (OSError, UnicodeDecodeError):
             continue  # The command is not offered. If the user types it anyway, the text is sent unchanged.
-    return dict(sorted(found.items()))
+    return dict(sorted(commands.items()))
 
 
 def _project_commands(folder: Path, obeys: FollowedFiles) -> dict[str, SlashCommand]:
     """Return a project's commands. FileBroker reads them, so that no symbolic link leads out of the folder."""
-    found: dict[str, SlashCommand] = {}
+    commands: dict[str, SlashCommand] = {}
     try:
         with FileBroker(folder) as broker:
             names = [name for name, kind in broker.entries(PROJECT_FOLDER) if kind == "file" and name.endswith(".md")]
@@ -59,10 +59,10 @@ def _project_commands(folder: Path, obeys: FollowedFiles) -> dict[str, SlashComm
                 if NAME.fullmatch(stem):
                     body = broker.read(f"{PROJECT_FOLDER}/{name}", MAX_FILE_SIZE, allow_secrets=False)
                     if obeys(f"{PROJECT_FOLDER}/{name}", body):
-                        found[stem] = _read(stem, body.decode("utf-8", "replace"), "folder")
+                        commands[stem] = _read(stem, body.decode("utf-8", "replace"), "folder")
     except (Problem, OSError):
-        return found
-    return found
+        return commands
+    return commands
 
 
 def _read(name: str, text: str, origin: Literal["own", "folder"]) -> SlashCommand:
@@ -78,8 +78,8 @@ def expand_command(text: str, home: Path, folder: Path, follows: FollowedFiles =
     typed = TYPED_COMMAND.fullmatch(text.strip())
     if typed is None:
         return text
-    found = load_commands(home, folder, follows).get(typed[1])
-    return fill_template(found.template, typed[2] or "") if found else text
+    command = load_commands(home, folder, follows).get(typed[1])
+    return fill_template(command.template, typed[2] or "") if command else text
 
 
 def fill_template(template: str, arguments: str) -> str:
@@ -88,16 +88,16 @@ def fill_template(template: str, arguments: str) -> str:
     If the template has no placeholder, the arguments are appended.
     """
     try:
-        words = shlex.split(arguments)
+        values = shlex.split(arguments)
     except ValueError:  # The arguments contain an unclosed quotation mark.
-        words = arguments.split()
+        values = arguments.split()
     if not PLACEHOLDER.search(template):
         return f"{template}\n\n{arguments}".strip()
 
-    def value(place: re.Match[str]) -> str:
-        if place[1] == "ARGUMENTS":
+    def value(match: re.Match[str]) -> str:
+        if match[1] == "ARGUMENTS":
             return arguments
-        number = int(place[1])
-        return words[number - 1] if number <= len(words) else ""
+        number = int(match[1])
+        return values[number - 1] if number <= len(values) else ""
 
     return PLACEHOLDER.sub(value, template)

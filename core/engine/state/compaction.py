@@ -33,21 +33,21 @@ class CompactionPlan:
     summarized: tuple[int, ...] = ()
 
 
-def apply_compaction(messages: Sequence[Message], seq: int, done: ContextCompacted) -> tuple[list[Message], list[int]]:
+def apply_compaction(messages: Sequence[Message], seq: int, event: ContextCompacted) -> tuple[list[Message], list[int]]:
     """Return the messages after a compaction, and the index that each had before, or -1 if new or changed."""
-    folded, kept = set(done.truncated_calls), set(done.kept_seqs)
+    truncated, kept_seqs = set(event.truncated_calls), set(event.kept_seqs)
     after: list[Message] = []
     origins: list[int] = []
     summary = -1
     for index, message in enumerate(messages):
-        if message.seq <= done.until_seq and message.seq not in kept:
+        if message.seq <= event.until_seq and message.seq not in kept_seqs:
             summary = len(after) if summary < 0 else summary
             continue
-        changes = message.call_id in folded and message.role == "tool"
+        changes = message.call_id in truncated and message.role == "tool"
         after.append(truncate_result(message) if changes else message)
         origins.append(-1 if changes else index)
     if summary >= 0:
-        after.insert(summary, Message("user", done.summary, seq=seq, category=SUMMARY))
+        after.insert(summary, Message("user", event.summary, seq=seq, category=SUMMARY))
         origins.insert(summary, -1)
         _after_summary(after, origins, summary)
     return after, origins
@@ -71,13 +71,13 @@ def truncate_result(message: Message) -> Message:
 
 def message_groups(messages: Sequence[Message]) -> list[range]:
     """Group the indexes of messages that must stay together: a reply and the results of its calls."""
-    found: list[range] = []
+    groups: list[range] = []
     for index, message in enumerate(messages):
-        if message.role == "tool" and found:
-            found[-1] = range(found[-1].start, index + 1)
+        if message.role == "tool" and groups:
+            groups[-1] = range(groups[-1].start, index + 1)
         else:
-            found.append(range(index, index + 1))
-    return found
+            groups.append(range(index, index + 1))
+    return groups
 
 
 def plan_compaction(
@@ -101,33 +101,44 @@ def plan_compaction(
     saved = sum(tokens[index] - TRUNCATED_LENGTH // 4 - 40 for index in long_results)
     if long_results and fixed + sum(tokens) - saved <= budget * TRUNCATION_TARGET_SHARE:
         return CompactionPlan(tuple(messages[index].call_id for index in long_results))
-    stays = _staying(messages, tokens, groups[:tail], task, budget * USER_MESSAGES_SHARE)
-    dropped = [index for group in groups[:tail] if group.start not in stays for index in group]
+    kept_starts = _kept_groups(messages, tokens, groups[:tail], task, budget * USER_MESSAGES_SHARE)
+    dropped = [index for group in groups[:tail] if group.start not in kept_starts for index in group]
     if all(messages[index].category == SUMMARY for index in dropped):
         dropped = []
-    gone = set(dropped)
-    return CompactionPlan(tuple(messages[index].call_id for index in long_results if index not in gone), tuple(dropped))
-
-
-def compaction_event(messages: Sequence[Message], made: CompactionPlan, why: str, before: int) -> ContextCompacted:
-    """Return the event for a plan. The caller then adds the summary and the token count after the compaction."""
-    if not made.summarized:
-        return ContextCompacted(why, before, before, made.truncated)
-    gone = set(made.summarized)
-    until = max(messages[index].seq for index in gone)
-    kept = {message.seq for index, message in enumerate(messages) if index not in gone and message.seq <= until}
-    first = min(messages[index].seq for index in gone)
-    return ContextCompacted(
-        why, before, before, made.truncated, first, until, tuple(sorted(kept)), compacted_messages=len(made.summarized)
+    dropped_indexes = set(dropped)
+    return CompactionPlan(
+        tuple(messages[index].call_id for index in long_results if index not in dropped_indexes), tuple(dropped)
     )
 
 
-def _tail(messages: Sequence[Message], tokens: Sequence[int], groups: Sequence[range], most: float) -> int:
+def compaction_event(messages: Sequence[Message], plan: CompactionPlan, why: str, before: int) -> ContextCompacted:
+    """Return the event for a plan. The caller then adds the summary and the token count after the compaction."""
+    if not plan.summarized:
+        return ContextCompacted(why, before, before, plan.truncated)
+    summarized = set(plan.summarized)
+    until = max(messages[index].seq for index in summarized)
+    kept_seqs = {
+        message.seq for index, message in enumerate(messages) if index not in summarized and message.seq <= until
+    }
+    first = min(messages[index].seq for index in summarized)
+    return ContextCompacted(
+        why,
+        before,
+        before,
+        plan.truncated,
+        first,
+        until,
+        tuple(sorted(kept_seqs)),
+        compacted_messages=len(plan.summarized),
+    )
+
+
+def _tail(messages: Sequence[Message], tokens: Sequence[int], groups: Sequence[range], max_tokens: float) -> int:
     """Return the index of the first recent group to keep verbatim. At least one exchange is kept, more if they fit."""
-    exchanges, taken, start = 0, 0, len(groups)
+    exchanges, size, start = 0, 0, len(groups)
     for index in range(len(groups) - 1, -1, -1):
-        taken += sum(tokens[each] for each in groups[index])
-        if exchanges and (exchanges == KEPT_EXCHANGES or taken > most):
+        size += sum(tokens[each] for each in groups[index])
+        if exchanges and (exchanges == KEPT_EXCHANGES or size > max_tokens):
             break
         exchanges += messages[groups[index].start].role == "assistant"
         start = index
@@ -148,24 +159,24 @@ def _large(
     ]
 
 
-def _staying(
-    messages: Sequence[Message], tokens: Sequence[int], groups: Sequence[range], task: Collection[int], most: float
+def _kept_groups(
+    messages: Sequence[Message], tokens: Sequence[int], groups: Sequence[range], task: Collection[int], budget: float
 ) -> set[int]:
     """Return the start indexes of the older groups to keep verbatim.
 
     These are the first task, the current task, recalled memories, loaded skills, and as many of the newest user
-    messages as fit into `most` tokens.
+    messages as fit into `budget` tokens.
     """
-    stays: set[int] = set()
-    spoken = [group.start for group in groups if messages[group.start].category == USER]
+    kept_starts: set[int] = set()
+    user_starts = [group.start for group in groups if messages[group.start].category == USER]
     for group in groups:
         if any(messages[index].category in NEVER_COMPACTED for index in group):
-            stays.add(group.start)
-    stays.update(start for start in spoken if messages[start].seq in task or start == spoken[0])
-    for start in reversed(spoken):
-        if start not in stays and tokens[start] <= USER_MESSAGE_MAX_TOKENS:
-            most -= tokens[start]
-            if most < 0:
+            kept_starts.add(group.start)
+    kept_starts.update(start for start in user_starts if messages[start].seq in task or start == user_starts[0])
+    for start in reversed(user_starts):
+        if start not in kept_starts and tokens[start] <= USER_MESSAGE_MAX_TOKENS:
+            budget -= tokens[start]
+            if budget < 0:
                 break
-            stays.add(start)
-    return stays
+            kept_starts.add(start)
+    return kept_starts

@@ -275,36 +275,38 @@ class Conversation:
         """Queue recalled memories before the user message that they were looked up for."""
         self.recalled_until = recalled.message_seq
         self.recalled.update(item.memory_id for item in recalled.memories)
-        place = next((at for at, one in enumerate(self.queued) if one.category == USER), len(self.queued))
-        self.queued.insert(place, Message("user", recalled.text, seq=self.last_seq, category=MEMORY))
+        index = next(
+            (position for position, message in enumerate(self.queued) if message.category == USER), len(self.queued)
+        )
+        self.queued.insert(index, Message("user", recalled.text, seq=self.last_seq, category=MEMORY))
 
     def _reorder_queue(self, change: QueueChanged) -> None:
         """Apply an edit of the queue. Removed messages are kept in `removed`, because the user may restore them.
 
         Messages that were sent in the meantime are not affected.
         """
-        words = self.removed | {message.seq: message for message in self.queued if message.category == USER}
-        if change.action == "edited" and change.target_seq in words:
-            words[change.target_seq] = replace(words[change.target_seq], text=change.text)
+        messages = self.removed | {message.seq: message for message in self.queued if message.category == USER}
+        if change.action == "edited" and change.target_seq in messages:
+            messages[change.target_seq] = replace(messages[change.target_seq], text=change.text)
         notes = [message for message in self.queued if message.category != USER]
-        self.queued = notes + [words.pop(seq) for seq in dict.fromkeys(change.order) if seq in words]
-        self.removed = words
+        self.queued = notes + [messages.pop(seq) for seq in dict.fromkeys(change.order) if seq in messages]
+        self.removed = messages
 
-    def _compact(self, done: ContextCompacted) -> None:
+    def _compact(self, event: ContextCompacted) -> None:
         """Replace messages with their compacted form, and note where the full results can be read."""
         before = self.messages
-        self.messages, origins = apply_compaction(before, self.last_seq, done)
+        self.messages, origins = apply_compaction(before, self.last_seq, event)
         stay = set(origins)
-        for place, message in enumerate(before):
-            if place not in stay and message.role == "tool":
+        for index, message in enumerate(before):
+            if index not in stay and message.role == "tool":
                 self.compacted_calls.setdefault(message.call_id, message.seq)
         self.token_counts.update_after_compaction(self.messages, origins)
         self.compactions += 1
-        if done.until_seq:
-            self.first_compacted = self.first_compacted or done.first_seq
-            self.last_compacted = max(self.last_compacted, done.until_seq)
-        if done.reason == TOO_LONG_REASON:
-            self.too_long_at = done.tokens_before
+        if event.until_seq:
+            self.first_compacted = self.first_compacted or event.first_seq
+            self.last_compacted = max(self.last_compacted, event.until_seq)
+        if event.reason == TOO_LONG_REASON:
+            self.too_long_at = event.tokens_before
 
     def _apply_start(self, start: RunStarted | ModelChanged) -> None:
         if isinstance(start, ModelChanged):
@@ -374,32 +376,34 @@ class Conversation:
 
     def _add_result(self, call: str, output: Text, failed: bool = False, attached: tuple[Attachment, ...] = ()) -> None:
         """Add the result of a pending call to the messages."""
-        if asked := self.pending.pop(call, None):
-            kind = (
+        if tool_call := self.pending.pop(call, None):
+            category = (
                 SKILLS
                 if call in self.skills_used and not self.skills_used[call].file
-                else f"{RESULTS_PREFIX}{asked.tool}"
+                else f"{RESULTS_PREFIX}{tool_call.tool}"
             )
-            said = Message("tool", output, (), call, failed, attachments=attached, seq=self.last_seq, category=kind)
-            place = result_position(call, self.messages)
-            self.messages.insert(place, said)
-            self.token_counts.insert(place, said)
+            message = Message(
+                "tool", output, (), call, failed, attachments=attached, seq=self.last_seq, category=category
+            )
+            index = result_position(call, self.messages)
+            self.messages.insert(index, message)
+            self.token_counts.insert(index, message)
             self.call_failed = self.call_failed or failed
         self.started.pop(call, None)
 
 
 def result_position(call: str, messages: list[Message]) -> int:
     """Return the index at which to insert a result: after its reply, in the order of the calls."""
-    place = len(messages)
-    while place and not any(each.id == call for each in messages[place - 1].calls):
-        place -= 1
-    if not place:  # The reply with the call was summarized.
+    index = len(messages)
+    while index and not any(each.id == call for each in messages[index - 1].calls):
+        index -= 1
+    if not index:  # The reply with the call was summarized.
         return len(messages)
-    asked = [each.id for each in messages[place - 1].calls]
-    earlier = asked[: asked.index(call)]
-    while place < len(messages) and messages[place].call_id in earlier:
-        place += 1
-    return place
+    call_ids = [each.id for each in messages[index - 1].calls]
+    earlier = call_ids[: call_ids.index(call)]
+    while index < len(messages) and messages[index].call_id in earlier:
+        index += 1
+    return index
 
 
 def with_changed_model(start: RunStarted, chosen: ModelChanged) -> RunStarted:
@@ -420,17 +424,17 @@ def reverted_files_note(files: tuple[RewoundFile, ...]) -> str:
 
 def fold_events(entries: Iterable[EventRecord]) -> Conversation:
     """Fold all events into a conversation."""
-    folded = Conversation()
+    conversation = Conversation()
     for entry in entries:
-        folded.apply(entry)
-    return folded
+        conversation.apply(entry)
+    return conversation
 
 
-def next_run_start(talk: Conversation) -> RunStarted:
+def next_run_start(conversation: Conversation) -> RunStarted:
     """Return the start configuration for the next run of a session.
 
     This is the configuration of the last run, without the grants (`--allow`) and the prompt size of that run.
     """
-    if talk.start is None:
+    if conversation.start is None:
         raise Problem("This session has no run.", "", "Start one with a message.")
-    return replace(talk.start, allow=(), prompt_size="")
+    return replace(conversation.start, allow=(), prompt_size="")

@@ -30,5 +30,5 @@ class LimitUsage:
 
 def limits_near(used: Mapping[str, float], allowed: Mapping[str, float]) -> list[LimitUsage]:
     """Return the limits of which at least WARNING_SHARE is used, most used first. A limit of 0 means unlimited."""
-    found = [LimitUsage(name, used.get(name, 0.0), most) for name, most in allowed.items() if most > 0]
-    return sorted((each for each in found if each.share >= WARNING_SHARE), key=lambda each: -each.share)
+    usages = [LimitUsage(name, used.get(name, 0.0), limit) for name, limit in allowed.items() if limit > 0]
+    return sorted((usage for usage in usages if usage.share >= WARNING_SHARE), key=lambda usage: -usage.share)

@@ -28,9 +28,9 @@ class PermissionState:
 
     def apply(self, event: SessionEvent) -> None:
         match event:
-            case RunStarted(untrusted_sources=taint):
+            case RunStarted(untrusted_sources=sources):
                 self.requests, self.decisions = {}, {}
-                self.untrusted.update(dict.fromkeys(taint))
+                self.untrusted.update(dict.fromkeys(sources))
             case PermissionRequested(request=request):
                 self.requests[request.id] = request
             case PermissionDecided(request_id=name):

@@ -23,9 +23,9 @@ class RepeatCounter:
 
     def add_result(self, call_id: str, output: str, failed: bool) -> None:
         """Count a result. A different call or a different result restarts the count."""
-        seen = self.calls.pop(call_id, b"") + sha256(output.encode("utf-8", "surrogatepass")).digest()
-        self.count = self.count + 1 if seen == self.last and failed == self.failing else 1
-        self.last, self.failing = seen, failed
+        digests = self.calls.pop(call_id, b"") + sha256(output.encode("utf-8", "surrogatepass")).digest()
+        self.count = self.count + 1 if digests == self.last and failed == self.failing else 1
+        self.last, self.failing = digests, failed
 
     @property
     def threshold(self) -> int:

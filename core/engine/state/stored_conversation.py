@@ -21,19 +21,19 @@ async def change_model(
 
 async def load_conversation(journal: Journal, session: str) -> Conversation:
     """Read all events of a session and return the resulting conversation."""
-    talk = Conversation()
+    conversation = Conversation()
     async for entry in journal.read(session):
-        talk.apply(entry)
-    return talk
+        conversation.apply(entry)
+    return conversation
 
 
 async def find_unresolved_calls(journal: Journal, reader: Reader, session: str) -> dict[str, str]:
     """Return the calls that started but have no result, as call ID → display text. Sub-agents are included."""
-    talk = await load_conversation(journal, session)
-    found = talk.unresolved_calls()
-    for child in filter(None, map(talk.children.get, talk.pending)):
+    conversation = await load_conversation(journal, session)
+    calls = conversation.unresolved_calls()
+    for child in filter(None, map(conversation.children.get, conversation.pending)):
         if reader.session(child):
-            found |= {
-                f"{child} {call}": what for call, what in (await find_unresolved_calls(journal, reader, child)).items()
+            calls |= {
+                f"{child} {call}": text for call, text in (await find_unresolved_calls(journal, reader, child)).items()
             }
-    return found
+    return calls

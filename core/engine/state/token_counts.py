@@ -21,7 +21,9 @@ def message_tokens(message: Message) -> int:
     total = MESSAGE_TOKENS + estimate_text_tokens(message.text)
     for call in message.calls:
         total += MESSAGE_TOKENS + _name_tokens(call.tool) + estimate_text_tokens(call.arguments)
-    return total + sum(IMAGE_TOKENS if one.media_type in IMAGES else DOCUMENT_TOKENS for one in message.attachments)
+    return total + sum(
+        IMAGE_TOKENS if attachment.media_type in IMAGES else DOCUMENT_TOKENS for attachment in message.attachments
+    )
 
 
 _name_tokens = lru_cache(maxsize=256)(estimate_tokens)  # Cached, because the same few tool names recur.
@@ -48,25 +50,25 @@ class TokenCounts:
 
     def count_messages(self, messages: Sequence[Message]) -> Mapping[str, int]:
         """Count the messages that were added since the last call, and return the sums by category."""
-        for place in range(len(self.counts), len(messages)):
-            message = messages[place]
+        for index in range(len(self.counts), len(messages)):
+            message = messages[index]
             self._add(message.category, self.queued.pop(message.seq, 0) or message_tokens(message))
         return self.totals
 
-    def insert(self, place: int, message: Message) -> None:
+    def insert(self, index: int, message: Message) -> None:
         """Count a message that was inserted in front of messages that were counted already."""
-        if place < len(self.counts):
-            self.counts.insert(place, tokens := message_tokens(message))
+        if index < len(self.counts):
+            self.counts.insert(index, tokens := message_tokens(message))
             self.totals[message.category] = self.totals.get(message.category, 0) + tokens
 
-    def count_queued(self, waiting: Sequence[Message]) -> Mapping[str, int]:
+    def count_queued(self, messages: Sequence[Message]) -> Mapping[str, int]:
         """Return the sums of the queued messages by category."""
         sums: dict[str, int] = {}
-        for message in waiting:
-            known = self.queued.get(message.seq)
-            if known is None:
-                known = self.queued[message.seq] = message_tokens(message)
-            sums[message.category] = sums.get(message.category, 0) + known
+        for message in messages:
+            tokens = self.queued.get(message.seq)
+            if tokens is None:
+                tokens = self.queued[message.seq] = message_tokens(message)
+            sums[message.category] = sums.get(message.category, 0) + tokens
         return sums
 
     def update_after_compaction(self, messages: Sequence[Message], origins: Sequence[int]) -> None:

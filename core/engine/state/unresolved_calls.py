@@ -26,20 +26,24 @@ class UnresolvedCallsError(Problem):
 
 
 def resolution_events(
-    status: str, resolution: Resolution, own: Collection[str], unresolved: Collection[str], asked: Collection[str]
+    status: str,
+    resolution: Resolution,
+    own: Collection[str],
+    unresolved: Collection[str],
+    open_questions: Collection[str],
 ) -> list[SessionEvent]:
     """Return the events that resume or end a run with the user's decision.
 
-    `own` are the session's unresolved calls, `unresolved` also includes those of its sub-agents, and `asked` are the
-    open questions of the session. The question of a call that is skipped is withdrawn.
+    `own` are the session's unresolved calls, `unresolved` also includes those of its sub-agents, and
+    `open_questions` are the IDs of the session's open questions. The question of a call that is skipped is withdrawn.
     """
     events: list[SessionEvent] = []
     if status in {"interrupted", "paused"} or unresolved:
         events.append(RunResumed(resolution if unresolved else ""))
     if resolution == "skip":
-        gone = [name for name in asked if any(f"-{call}-" in name for call in own)]
+        withdrawn = [name for name in open_questions if any(f"-{call}-" in name for call in own)]
         events += [
-            QuestionAnswered(name, "", withdrawn_answer("the call that asked was not made again")) for name in gone
+            QuestionAnswered(name, "", withdrawn_answer("the call that asked was not made again")) for name in withdrawn
         ]
         events += [ToolReturned(call, SKIPPED_RESULT, failed=True) for call in own]
     if resolution == "abort":

@@ -226,7 +226,7 @@ def test_a_limit_set_by_the_user_precedes_the_window(tmp_path: Path) -> None:
     async def main() -> None:
         async with open_engine(tmp_path) as scene:
             write_notes(scene.folder, 400)
-            scene.services.runs._bench.compact_at = lambda: 8_000
+            scene.services.runs._factory.compact_at = lambda: 8_000
             session = await scene.run(reading(60, roles={"summary": [{"text": TELLING}]}), max_turns=0)
             sent = [e for e in await scene.events(session) if isinstance(e, RequestSent) and not e.purpose]
             assert max(sum(e.tokens.values()) for e in sent) <= 9_000 and sent[-1].context_window == 128_000
@@ -273,7 +273,7 @@ def test_tiers_choose_and_record_the_reason(tmp_path: Path, monkeypatch: pytest.
         async with open_engine(tmp_path) as scene:
             monkeypatch.setattr(ModelCatalog, "model", lambda c, n, s: real(c, "scripted", s))
             tiers = Tiers(("s",), ("m",), ("f",), (TierRule("after_failure", "frontier"), TierRule("any", "mid")))
-            scene.services.runs._bench.tiers = lambda: tiers
+            scene.services.runs._factory.tiers = lambda: tiers
             script = scripted_replies({"text": "a", **call_reply("read", path="nowhere")}, {"text": "b"})
             session = await scene.engine.start("Go.", scene.folder, RunStarted(AUTO, 60, Text(script)))
             await scene.engine.wait_idle(session)
@@ -292,7 +292,7 @@ def test_the_next_model_of_a_tier_replaces_a_failing_one(tmp_path: Path, monkeyp
     async def main() -> None:
         async with open_engine(tmp_path) as scene:
             monkeypatch.setattr(ModelCatalog, "model", model)
-            scene.services.runs._bench.tiers = lambda: Tiers(mid=("bad", "good"), rules=(TierRule("any", "mid"),))
+            scene.services.runs._factory.tiers = lambda: Tiers(mid=("bad", "good"), rules=(TierRule("any", "mid"),))
             script = scripted_replies({"text": "first turn"}, {"text": "b"})
             session = await scene.engine.start("Go.", scene.folder, RunStarted(AUTO, 60, Text(script)))
             await scene.engine.wait_idle(session)
@@ -317,7 +317,7 @@ def test_settings_of_the_user_reach_the_runs(tmp_path: Path, monkeypatch: pytest
             tiers = settings_schema.Tiers(small=("x/s",), frontier=("x/f",), rules=rules)
             scene.engine.settings.change(tiers=tiers, compact_at_tokens=9, model=AUTO)
         async with open_engine(tmp_path) as scene:
-            assert scene.engine.settings.current.tiers == tiers and scene.services.runs._bench.compact_at() == 9
+            assert scene.engine.settings.current.tiers == tiers and scene.services.runs._factory.compact_at() == 9
             session = await scene.engine.start(
                 "Go.", scene.folder, RunStarted(AUTO, 60, Text(scripted_replies({"text": "b"})))
             )

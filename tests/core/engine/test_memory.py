@@ -199,7 +199,7 @@ def test_the_agent_remembers_recalls_and_forgets(tmp_path: Path) -> None:
         async with open_engine(tmp_path) as scene:
             theirs = (await scene.engine.memory.add("They like tea in the garden.", "preference")).memory.id
             other = (
-                await scene.engine.memory.add("A secret of another house.", scope="folder", place="/other")
+                await scene.engine.memory.add("A secret of another house.", scope="folder", scope_id="/other")
             ).memory.id
             await scene.engine.wait_idle(await scene.start(scripted_replies(
                 call_reply("remember", kind="heuristic", when="the site is deployed", do="run make release"),

@@ -23,7 +23,8 @@ from core.domain.permissions import (
 )
 from core.domain.problems import Problem
 from core.domain.rules import PermissionRule, check_rule, suggest_patterns
-from core.engine.policy.policy import PolicyContext, ProposedCall, evaluate_call, rules_from_approval
+from core.engine.policy.grants import rules_from_approval
+from core.engine.policy.policy import PolicyContext, ProposedCall, evaluate_call
 from core.tools.tool import Tool
 from tests.core.engine.policy_calls import FACTS, act, rule, verdict
 from tests.core.engine.trap_commands import EVERYDAY, TRAPS

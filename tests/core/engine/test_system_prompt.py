@@ -263,7 +263,7 @@ def test_a_small_window_or_the_user_makes_the_prompt_compact(
                 prompt_size=setting,
             )
             began = RunStarted("box/m", prompt_size=asked)
-            start = await scene.services.runs._brief(began, scene.folder)
+            start = await scene.services.runs._prepare_start(began, scene.folder)
             assert start.prompt_size == ("compact" if compact else "full")
             assert (start.tools == ("read", "write", "edit", "run", "ask_user")) is compact
             assert ("more_tools" in start.tools) is not compact
@@ -274,7 +274,7 @@ def test_a_small_window_or_the_user_makes_the_prompt_compact(
 def test_a_model_on_this_computer_that_reads_slowly_gets_a_compact_prompt(tmp_path: Path) -> None:
     async def test() -> None:
         async with open_engine(tmp_path) as scene:
-            catalog, settings = scene.services.runs._bench.models, scene.engine.settings
+            catalog, settings = scene.services.runs._factory.models, scene.engine.settings
             here = Provider(name="box", url="http://127.0.0.1:9/v1")
             settings.change(providers=(here, Provider(name="far", url="https://example.org/v1")))
             for name, tokens, seconds in (

@@ -22,13 +22,13 @@ from tests.core.workspace.commands import open_sandbox
 
 def kept_places(scene: EngineHarness) -> list[ToolContext]:
     """Return a list that collects every tool context opened from now on."""
-    real, places = scene.services.runs._place, list[ToolContext]()
+    real, places = scene.services.runs._open_tools, list[ToolContext]()
 
     def keep(folder: Path, session: str) -> ToolContext:
         places.append(real(folder, session))
         return places[-1]
 
-    scene.services.runs._place = keep
+    scene.services.runs._open_tools = keep
     return places
 
 
@@ -65,7 +65,7 @@ def test_t21_a_sandbox_that_fails_its_test_disables_commands(tmp_path: Path) -> 
         made = choose_sandbox(launchers=[lambda: Bubblewrap(weaken=weak)])
         with contextlib.closing(made):
             async with open_engine(tmp_path) as scene:
-                scene.services.runs._place = lambda folder, _: open_context(folder, tmp_path, None, lambda: made)
+                scene.services.runs._open_tools = lambda folder, _: open_context(folder, tmp_path, None, lambda: made)
                 session = await scene.run(scripted_replies(call_reply("run", command="touch here"), {}))
                 events = await scene.events(session)
                 told = next(event for event in events if isinstance(event, SandboxTested))

@@ -40,7 +40,7 @@ make test
 def test_exported_memories_are_imported_again(tmp_path: Path) -> None:
     async def main() -> None:
         async with open_engine(tmp_path / "a") as scene:
-            await scene.engine.memory.add("The key lies under the pot.", scope="folder", place="/w")
+            await scene.engine.memory.add("The key lies under the pot.", scope="folder", scope_id="/w")
             await scene.engine.memory.add("", "heuristic", parts={"when": "it rains", "do": "close the roof"})
             text = await scene.engine.memory.export()
         (tmp_path / "out.json").write_text(text)
