@@ -46,11 +46,21 @@ class LenientReader:
         self._text = text
         self._end_mark = end_mark
 
+    def _in_double_braces(self, position: int) -> tuple[Any, int]:
+        """Return the object within another pair of braces, as models copy it from an escaped template."""
+        value, end = self._object(position + 2, 1)
+        end = self.skip_space(end)
+        if not self._text.startswith("}", end):
+            raise ValueError("the outer brace is not closed")
+        return value, end + 1
+
     def value(self, position: int, depth: int = 0) -> tuple[Any, int]:
         position = self.skip_space(position)
         char = self._text[position : position + 1]
         if depth > DEEPEST:
             raise ValueError("nested too deeply")
+        if depth == 0 and self._text.startswith("{{", position):
+            return self._in_double_braces(position)
         if char == "{":
             return self._object(position + 1, depth)
         if char == "[":

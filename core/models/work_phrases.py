@@ -1,11 +1,13 @@
 """Recognizes, in English, tasks that ask for work and replies that promise it. Other languages are never matched."""
 
 import re
+from collections.abc import Iterator
 
-# Verbs that ask for a change or a command, whatever their object is.
+# Verbs that ask for a change of files, whatever their object is, and those that ask for some other effect.
+_CHANGE = "add|append|correct|edit|fix|implement|insert|modify|patch|refactor|rename|repair|replace"
 _WORK = (
-    "add|append|apply|bump|commit|correct|delete|deploy|edit|execute|fix|implement|insert|install|merge|migrate|modify|"
-    "move|patch|port|refactor|remove|rename|repair|replace|revert|run|uninstall|update|upgrade"
+    f"{_CHANGE}|apply|bump|commit|delete|deploy|execute|install|merge|migrate|move|port|remove|revert|run|uninstall|"
+    "update|upgrade"
 )
 # Verbs that may also ask for an answer in words, so they count only with a file or code as their object.
 _MAYBE = (
@@ -40,13 +42,25 @@ _SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
 
 def asks_for_work(task: str) -> bool:
     """Return whether a task asks for a change or a command, and not only for an answer."""
+    return any(
+        re.fullmatch(_WORK, match["verb"], re.IGNORECASE) or _OBJECT.search(sentence)
+        for sentence, match in _requests(task)
+    )
+
+
+def asks_for_change(task: str) -> bool:
+    """Return whether a task asks to change a file, so that it cannot be done without one."""
+    return any(
+        re.fullmatch(_CHANGE, match["verb"], re.IGNORECASE) and _OBJECT.search(sentence)
+        for sentence, match in _requests(task)
+    )
+
+
+def _requests(task: str) -> Iterator[tuple[str, re.Match[str]]]:
+    """Yield each request of a task, with the sentence that it is in."""
     for sentence in _SENTENCE.split(task.strip()):
-        if _QUESTION.match(sentence):
-            continue
-        for match in _REQUEST.finditer(sentence):
-            if re.fullmatch(_WORK, match["verb"], re.IGNORECASE) or _OBJECT.search(sentence):
-                return True
-    return False
+        if not _QUESTION.match(sentence):
+            yield from ((sentence, match) for match in _REQUEST.finditer(sentence))
 
 
 def promises_work(reply: str) -> bool:

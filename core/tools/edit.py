@@ -15,6 +15,8 @@ from core.tools.tool import FileChange, Tool, ToolResult
 from core.tools.tool_context import ToolContext
 from core.workspace.threads import run_to_completion
 
+MIN_INEXACT_MATCH, MIN_APPLIED_MATCH = 8, 4  # characters; less text is too likely to match by chance
+
 
 @dataclass(frozen=True, slots=True)
 class EditArguments:
@@ -42,32 +44,118 @@ async def run(parameters: EditArguments | CheckedEdit, context: ToolContext) -> 
 
 def _edit(parameters: EditArguments, digest: str, context: ToolContext) -> ToolResult:
     before = read_bytes(context, parameters.path)
-    require_read(parameters.path, before, digest)
-    after = apply_edit(decode_text(before, parameters.path), parameters).encode()
+    if digest:
+        require_read(parameters.path, before, digest)
+    text = decode_text(before, parameters.path)
+    if _is_applied(text, parameters):
+        return ToolResult(f"{parameters.path} has new_string already and no old_string. Nothing was changed.")
+    try:
+        edited = apply_edit(text, parameters)
+    except Problem:
+        if not digest:  # an exact match proves that the model knows the text; without one it has to read it
+            require_read(parameters.path, before, digest)
+        raise
+    after = edited.text.encode()
     if len(after) > LIMIT:
         raise Problem(f"{parameters.path} would be too large.", f"{len(after):,} bytes; {LIMIT:,} can be edited.")
     modes = replace_file(context, parameters.path, after)
+    note = " White space of old_string did not match exactly and was adjusted." if edited.adjusted else ""
     return ToolResult(
-        f"Edited {parameters.path}.",
+        f"Edited {parameters.path} at line {edited.line}.{note}",
         changes=(FileChange(parameters.path, before, after, modes),),
-        known_files=((parameters.path, content_digest(after)),),
+        known_files=((parameters.path, content_digest(after)),) if digest else (),
     )
 
 
-def apply_edit(text: str, parameters: EditArguments) -> str:
-    """Return the text after the edit; raise a Problem unless `old_string` occurs exactly once."""
+@dataclass(frozen=True, slots=True)
+class EditedText:
+    """The text after an edit, and the first line that it replaced.
+
+    `adjusted` means that the replaced lines equal `old_string` only apart from white space at their ends.
+    """
+
+    text: str
+    line: int
+    adjusted: bool = False
+
+
+def apply_edit(text: str, parameters: EditArguments) -> EditedText:
+    """Apply an edit; raise a Problem unless `old_string` occurs exactly once."""
     old, new = match_line_endings(text, parameters.old_string), match_line_endings(text, parameters.new_string)
     if old == new:
         raise Problem("Nothing would change.", "old_string equals new_string.", "Give a different new_string.")
     first = text.find(old)
     if first < 0:
+        if edited := _apply_without_indentation(text, old, new):
+            return edited
         raise Problem(f"old_string was not found in {parameters.path}.", _nearest(text, old), "Copy the text exactly.")
     if (second := text.find(old, first + 1)) >= 0:
         cause = f"Lines {text.count(chr(10), 0, first) + 1} and {text.count(chr(10), 0, second) + 1} contain it"
         raise Problem(
             f"old_string occurs in {parameters.path} more than once.", f"{cause}.", "Include more surrounding lines."
         )
-    return text[:first] + new + text[first + len(old) :]
+    return EditedText(text[:first] + new + text[first + len(old) :], text.count("\n", 0, first) + 1)
+
+
+def _is_applied(text: str, parameters: EditArguments) -> bool:
+    """Return whether the edit was made before: small models repeat a call whose result they have seen."""
+    old, new = match_line_endings(text, parameters.old_string), match_line_endings(text, parameters.new_string)
+    return len(new.strip()) >= MIN_APPLIED_MATCH and old not in text and new in text
+
+
+def _apply_without_indentation(text: str, old: str, new: str) -> EditedText | None:
+    """Replace the only lines that equal `old` apart from trailing white space and a common indentation.
+
+    The new lines are shifted by the same indentation. Return None if no lines match, or several do.
+    """
+    lines, old_lines = text.splitlines(keepends=True), old.strip("\r\n").splitlines()
+    stripped, wanted = [line.strip() for line in lines], [line.strip() for line in old_lines]
+    if sum(map(len, wanted)) < MIN_INEXACT_MATCH:
+        return None
+    starts = [start for start in range(len(lines) - len(wanted) + 1) if stripped[start : start + len(wanted)] == wanted]
+    if len(starts) != 1:
+        return None
+    replaced = lines[starts[0] : starts[0] + len(wanted)]
+    shifts = {
+        (_indentation(line), _indentation(old_line))
+        for line, old_line in zip(replaced, old_lines, strict=True)
+        if line.strip()
+    }
+    shift = _common_shift(shifts)
+    if shift is None:
+        return None
+    added, removed = shift
+    new_lines = []
+    for line in new.strip("\r\n").splitlines(keepends=True):
+        if line.strip():
+            if not line.startswith(removed):
+                return None
+            line = added + line[len(removed) :]
+        new_lines.append(line)
+    ending = replaced[-1][len(replaced[-1].rstrip("\r\n")) :]
+    after = "".join(new_lines) + (ending if new_lines else "")
+    head, tail = "".join(lines[: starts[0]]), "".join(lines[starts[0] + len(wanted) :])
+    return EditedText(head + after + tail, starts[0] + 1, adjusted=True)
+
+
+def _common_shift(indentations: set[tuple[str, str]]) -> tuple[str, str] | None:
+    """Return what to put before each new line and what to remove from it, if all lines agree.
+
+    `indentations` has the indentation of each line in the file with that of the line in `old_string`.
+    """
+    shifts = set()
+    for present, given in indentations:
+        if present.endswith(given):
+            shifts.add((present[: len(present) - len(given)], ""))
+        elif given.endswith(present):
+            shifts.add(("", given[: len(given) - len(present)]))
+        else:
+            return None
+    return shifts.pop() if len(shifts) == 1 else None
+
+
+def _indentation(line: str) -> str:
+    return line[: len(line) - len(line.lstrip())] if line.strip() else ""
 
 
 def _nearest(text: str, old: str) -> str:
@@ -81,7 +169,7 @@ def _nearest(text: str, old: str) -> str:
 
 EDIT = Tool(
     name="edit",
-    description="Replace text in a file that you have read. old_string must match exactly once.",
+    description="Replace text in a file. old_string must match exactly once.",
     parameters=EditArguments,
     kind="edit",
     access="write",

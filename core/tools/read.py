@@ -3,17 +3,22 @@
 import asyncio
 import posixpath
 from dataclasses import dataclass
+from difflib import SequenceMatcher
 from io import BytesIO
 from itertools import islice
 from typing import Annotated
 
 from annotated_types import Ge
 
+from core.domain.problems import Problem
+from core.tools.folder_walk import FolderWalk, printable_path
 from core.tools.parameter_description import ParameterDescription
 from core.tools.read_before_edit import content_digest
 from core.tools.tool import MediaContent, Tool, ToolResult
 from core.tools.tool_context import ToolContext
+from core.workspace.paths import printable
 
+MAX_WALKED_FILES, MAX_SIMILAR_FILES = 2_000, 12
 SHOWN = 3_700_000  # bytes; five million as base64, the lowest limit of the providers
 BEGINNINGS = (
     (b"\x89PNG\r\n\x1a\n", "image/png"),
@@ -34,12 +39,28 @@ class ReadArguments:
 async def run(parameters: ReadArguments, context: ToolContext) -> ToolResult:
     if 0 < parameters.end < parameters.start:
         return ToolResult(f"Nothing was read: start {parameters.start} is after end {parameters.end}.", failed=True)
-    body = context.broker.read_small(parameters.path, allow_secrets=False)
+    try:
+        body = context.broker.read_small(parameters.path, allow_secrets=False)
+    except Problem as problem:
+        if context.broker.stat(parameters.path) is None:
+            raise await asyncio.to_thread(_missing_file, parameters.path, context) from problem
+        raise
     return await asyncio.to_thread(_read, parameters, context) if body is None else _result(parameters, body)
 
 
 def _read(parameters: ReadArguments, context: ToolContext) -> ToolResult:
     return _result(parameters, context.broker.read(parameters.path, allow_secrets=False))
+
+
+def _missing_file(path: str, context: ToolContext) -> Problem:
+    """Return a Problem that names the files most like the missing one, so that the model need not search."""
+    paths = ["/".join(parts) for parts in islice(FolderWalk(context.folder).files(), MAX_WALKED_FILES)]
+    name = posixpath.basename(path)
+    ranked = sorted(paths, key=lambda other: -SequenceMatcher(None, name, posixpath.basename(other)).ratio())
+    similar = ", ".join(printable_path(tuple(other.split("/"))) for other in ranked[:MAX_SIMILAR_FILES])
+    more = ", …" if len(paths) > MAX_SIMILAR_FILES else ""
+    files = f"The folder has: {similar}{more}." if paths else "The folder has no files."
+    return Problem(f"There is no file {printable(path)}.", files, "Use one that exists.")
 
 
 def _result(parameters: ReadArguments, body: bytes) -> ToolResult:

@@ -76,6 +76,8 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--prompt-size", choices=("full", "compact"), default="", help="as in `journeyman run`")
     out = "add the outcomes to FILE as JSON lines, and skip the tasks whose outcome it has"
     parser.add_argument("--out", type=Path, metavar="FILE", help=out)
+    log = "add each request and its reply to FILE as a JSON line (with --server)"
+    parser.add_argument("--log", type=Path, metavar="FILE", help=log)
     parser.add_argument("--json", action="store_true", help="print one JSON object a task")
     parser.add_argument("tasks", nargs="*", metavar="TASK", help=", ".join(task.name for task in TASKS))
     return parser
@@ -101,7 +103,7 @@ def _server(typed: argparse.Namespace) -> Iterator[tuple[str, Meter | None]]:
     if not typed.server:
         yield "", None
         return
-    with metered(typed.server) as (url, meter):
+    with metered(typed.server, typed.log) as (url, meter):
         yield url, meter
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
 
@@ -60,8 +61,11 @@ def _last(pattern: re.Pattern[bytes], body: bytes) -> int | None:
 
 
 @contextmanager
-def metered(server: str) -> Iterator[tuple[str, Meter]]:
-    """Forward requests to `server`, at temperature 0; yields the address of the proxy and its meter."""
+def metered(server: str, log: Path | None = None) -> Iterator[tuple[str, Meter]]:
+    """Forward requests to `server`, at temperature 0; yields the address of the proxy and its meter.
+
+    Each request and its reply are added to `log` as a JSON line.
+    """
     meter = Meter()
     target = urlsplit(server)
 
@@ -94,6 +98,8 @@ def metered(server: str) -> Iterator[tuple[str, Meter]]:
                     self.wfile.flush()
                 if method == "POST":
                     meter.count(whole)
+                    if log:
+                        _append(log, body, whole)
             except OSError:  # the agent or the server has gone; the agent reports it
                 pass
             finally:
@@ -112,6 +118,12 @@ def metered(server: str) -> Iterator[tuple[str, Meter]]:
         proxy.shutdown()
         proxy.server_close()
         thread.join()
+
+
+def _append(log: Path, request: bytes, reply: bytes) -> None:
+    pair = {"request": request.decode("utf-8", "replace"), "reply": reply.decode("utf-8", "replace")}
+    with log.open("a", encoding="utf-8") as file:
+        file.write(json.dumps(pair) + "\n")
 
 
 def _with_sampling(body: bytes, seed: int) -> bytes:

@@ -11,7 +11,7 @@ from pathlib import Path
 from tests.servers.aimock import NODE, NPM
 from tests.servers.real import KEPT, environment, run_step
 
-MINI = "mini-swe-agent==2.4.6"
+MINI = "mini-swe-agent==2.4.6"  # its litellm imports mcp without requiring it
 NPM_AGENTS = {"opencode": "opencode-ai@1.18.33", "codex": "@openai/codex@0.169.0"}
 WINDOW = 32_768
 
@@ -59,7 +59,7 @@ def run_agent(command: AgentCommand, folder: Path, limit_s: float) -> AgentRun:
 def mini(url: str, model: str, prompt: str, home: Path) -> AgentCommand:
     """Return the command of mini-swe-agent in its set-up for models without tool calls."""
     trajectory = home / "trajectory.json"
-    words = [str(environment("mini", MINI) / "mini"), "--yolo", "--exit-immediately", "--cost-limit", "0"]
+    words = [str(environment("mini", MINI, "mcp") / "mini"), "--yolo", "--exit-immediately", "--cost-limit", "0"]
     words += ["--model", f"openai/{model}", "--task", prompt, "--output", str(trajectory)]
     words += ["--config", "mini_textbased.yaml", "--config", "agent.step_limit=40"]
     env = {"HOME": str(home), "MSWEA_CONFIGURED": "true", "MSWEA_COST_TRACKING": "ignore_errors"}

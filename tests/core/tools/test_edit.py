@@ -1,4 +1,4 @@
-"""The `edit` tool: one exact match, only in files that were read, and all or nothing."""
+"""The `edit` tool: one match, not in files that changed since they were read, and all or nothing."""
 
 from pathlib import Path
 
@@ -23,6 +23,48 @@ def test_a_file_that_was_not_read_is_shown_and_not_edited(tmp_path: Path) -> Non
     done = call(tmp_path, "edit", path="a.txt", old_string="x", new_string="y")
     assert done.failed and "was not read" in done.output and "3,500 bytes more" in done.output
     assert len(done.output) < 2_000 and (tmp_path / "a.txt").read_text() == "x" * 5_000
+
+
+def test_an_exact_match_needs_no_reading_before(tmp_path: Path) -> None:
+    create_file(tmp_path, "a.txt", "one\ntwo\n")
+    done = call(tmp_path, "edit", path="a.txt", old_string="two", new_string="2")
+    assert done.output == "Edited a.txt at line 2." and (tmp_path / "a.txt").read_text() == "one\n2\n"
+    assert not done.known_files  # the model has not seen the rest
+
+
+def test_an_edit_that_was_made_before_changes_nothing(tmp_path: Path) -> None:
+    create_file(tmp_path, "a.txt", "port = 9090\n")
+    done = call(tmp_path, "edit", seen(tmp_path, "a.txt"), path="a.txt", old_string="8080", new_string="9090")
+    assert not done.failed and "Nothing was changed" in done.output and not done.changes
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "after"),
+    [
+        ("if a:\n    return b", "if a:\n    return c\n", "def f():\n    if a:\n        return c\n    return 0\n"),
+        ("  if a:\n      return b  \n", "  if b:\n      pass\n", "def f():\n    if b:\n        pass\n    return 0\n"),
+        ("        if a:\n            return b", "        return a", "def f():\n    return a\n    return 0\n"),
+    ],
+)
+def test_lines_match_apart_from_their_indentation(tmp_path: Path, old: str, new: str, after: str) -> None:
+    create_file(tmp_path, "a.py", "def f():\n    if a:\n        return b\n    return 0\n")
+    done = call(tmp_path, "edit", seen(tmp_path, "a.py"), path="a.py", old_string=old, new_string=new)
+    assert (tmp_path / "a.py").read_text() == after and "was adjusted" in done.output
+
+
+@pytest.mark.parametrize(
+    ("text", "old", "new"),
+    [
+        ("  return value\n\treturn value\n", "    return value", "return 1"),  # two lines match
+        ("  if a:\n      return b\n", "if a:\n  return b", "pass"),  # the lines are indented in another way
+        ("\treturn value\n", "  return value  ", "  return 1"),  # a tab instead of spaces
+        ("  return value\n", "    return value", "return 1"),  # the new line is not indented as far
+    ],
+)
+def test_an_unclear_indentation_is_refused(tmp_path: Path, text: str, old: str, new: str) -> None:
+    create_file(tmp_path, "a.py", text)
+    done = call(tmp_path, "edit", seen(tmp_path, "a.py"), path="a.py", old_string=old, new_string=new)
+    assert done.failed and (tmp_path / "a.py").read_text() == text
 
 
 def test_a_file_changed_since_it_was_read_is_not_edited(tmp_path: Path) -> None:

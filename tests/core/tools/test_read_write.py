@@ -34,6 +34,15 @@ def test_a_write_is_recorded_and_read(ground: Ground) -> None:
     assert use(WRITE, WriteArguments("notes/a.txt", "one\n"), ground.folder).changes == ()
 
 
+def test_a_missing_file_is_answered_with_the_names_most_like_it(ground: Ground) -> None:
+    use(WRITE, WriteArguments("billing/grand_total.py", "1"), ground.folder)
+    use(WRITE, WriteArguments("main.py", "1"), ground.folder)
+    with pytest.raises(
+        Problem, match=r"There is no file total\.py\. The folder has: billing/grand_total\.py, main\.py"
+    ):
+        use(READ, ReadArguments("total.py"), ground.folder)
+
+
 def test_a_line_range_that_ends_before_its_start_is_an_error(ground: Ground) -> None:
     use(WRITE, WriteArguments("notes/a.txt", "one\ntwo\nthree\n"), ground.folder)
     read = use(READ, ReadArguments("notes/a.txt", 5, 2), ground.folder)
