@@ -19,7 +19,7 @@ BROAD = {"Exception", "BaseException"}
 ALLOWED_BROAD_EXCEPTS = {  # the functions that may contain a broad `except`, and what raises the errors that it catches
     ("core/engine/run/execute.py", "execute_call"): "a tool; the error is its result",
     ("core/engine/state/live_updates.py", "publish"): "listeners of streamed drafts",
-    ("core/learning/review.py", "_do"): "the review of a run; the error is reported",
+    ("core/learning/review.py", "_handle"): "the review of a run; the error is reported",
     ("core/engine/run/memory_recall.py", "recall_memories"): "memory, which must not stop a run",
     ("core/engine/lifecycle/run_controller.py", "_run_to_end"): "a bug in a run, which ends only that run",
     ("core/store/journal.py", "_notify"): "listeners of the journal",
