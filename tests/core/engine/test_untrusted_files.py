@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from core.domain.clock import now
-from core.domain.events import FileChanged, RunStarted, UntrustedContentRead
+from core.domain.events import FileChanged, RunInterrupted, RunStarted, UntrustedContentRead
 from core.domain.permissions import PermissionRequest, PermissionRequested
 from core.domain.text import Text
 from core.store.untrusted_files import MAX_AGE, forget_missing_files
@@ -303,6 +303,42 @@ def test_a_folder_with_too_many_files_is_noted_as_a_whole(tmp_path: Path, monkey
             assert await scene.engine.mark_reviewed(scene.folder, {"a": ""}) == 1
             assert await sources_after(scene, call_reply("read", path="a/7.md")) == []
             assert await sources_after(scene, call_reply("read", path="b/1.md"))
+
+    run_bounded(main())
+
+
+def test_the_number_of_files_is_checked_only_after_one_was_noted(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with open_engine(tmp_path) as scene:
+            await write_untrusted(scene, save())
+            database = scene.services.opened.database
+            assert database is not None
+            statements: list[str] = []
+            await database.run(lambda db: db.set_trace_callback(statements.append))
+            await sources_after(scene, save("other.md", "Text of the user's own task, as long as that of a copy.\n"))
+            counts = "SELECT count(*) FROM untrusted_file"
+            assert not [
+                text
+                for text in statements
+                if text.startswith((counts, "SELECT path, hash, earlier")) and "path >" in text
+            ]
+            await write_untrusted(scene, save("third.md", "A third text that is long enough to be a copy.\n"))
+            assert [text for text in statements if text.startswith(counts)]
+            await database.run(lambda db: db.set_trace_callback(None))
+
+    run_bounded(main())
+
+
+def test_an_interrupted_call_counts_towards_the_limit_of_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("core.store.untrusted_files.MAX_ROWS", 3)
+
+    async def main() -> None:
+        async with open_engine(tmp_path) as scene:
+            session = await write_untrusted(scene, save("a.md"), save("b.md"), save("c.md"))
+            journal = scene.engine._journal
+            await journal.append(session, RunStarted("scripted"), RunInterrupted("Power failed.", ("r2c1",)))
+            assert [file.name for file in await scene.engine.untrusted_files(scene.folder)] == ["./"]
+            assert await sources_after(scene, call_reply("read", path="a.md"))
 
     run_bounded(main())
 
