@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from core.domain.clock import now
-from core.domain.events import FileChanged, RunInterrupted, RunStarted, UntrustedContentRead
+from core.domain.events import FileChanged, QuestionAsked, RunInterrupted, RunStarted, UntrustedContentRead
 from core.domain.permissions import PermissionRequest, PermissionRequested
+from core.domain.question import Answer
 from core.domain.text import Text
 from core.store.untrusted_files import MAX_AGE, forget_missing_files
 from tests.core.engine.harness import EngineHarness, call_reply, crash, open_engine, run_bounded, scripted_replies
@@ -303,6 +304,30 @@ def test_a_folder_with_too_many_files_is_noted_as_a_whole(tmp_path: Path, monkey
             assert await scene.engine.mark_reviewed(scene.folder, {"a": ""}) == 1
             assert await sources_after(scene, call_reply("read", path="a/7.md")) == []
             assert await sources_after(scene, call_reply("read", path="b/1.md"))
+
+    run_bounded(main())
+
+
+@pytest.mark.parametrize("shows", [
+    call_reply("edit", path="notes.md", old_string="x", new_string="y"), call_reply("search", pattern="Important"),
+])  # fmt: skip
+def test_a_file_that_another_run_rewrote_after_it_was_read_counts(tmp_path: Path, shows: dict[str, Any]) -> None:
+    """The contents that a run has read earlier do not stand for those that a call shows now."""
+
+    async def main() -> None:
+        async with open_engine(tmp_path) as scene:
+            (scene.folder / "notes.md").write_text("The user's own notes, before anything was fetched.\n")
+            question = call_reply("ask_user", question="Go on?", options=[{"label": "Yes"}, {"label": "No"}])
+            calls = (call_reply("read", path="notes.md"), question, shows, DONE)
+            began = RunStarted("scripted", 20, Text(scripted_replies(*calls)), mode="auto")
+            reading = await scene.engine.start("Look.", scene.folder, began)
+            await scene.until(QuestionAsked)
+            rewrite = call_reply("edit", path="notes.md", old_string="The user's own notes", new_string=EVIL.strip())
+            await write_untrusted(scene, call_reply("read", path="notes.md"), rewrite)
+            [(_, asked)] = scene.engine.open_questions()
+            await scene.engine.answer(asked.id, Answer("Yes"))
+            await scene.engine.wait_idle(reading)
+            assert [event for event in await scene.events(reading) if isinstance(event, UntrustedContentRead)]
 
     run_bounded(main())
 
