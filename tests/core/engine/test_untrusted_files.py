@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from core.domain.clock import now
-from core.domain.events import FileChanged, QuestionAsked, RunInterrupted, RunStarted, UntrustedContentRead
+from core.domain.events import FileChanged, RunInterrupted, RunStarted, UntrustedContentRead
 from core.domain.permissions import PermissionRequest, PermissionRequested
-from core.domain.question import Answer
+from core.domain.question import Answer, QuestionAsked
 from core.domain.text import Text
 from core.store.untrusted_files import MAX_AGE, forget_missing_files
 from tests.core.engine.harness import EngineHarness, call_reply, crash, open_engine, run_bounded, scripted_replies

@@ -19,7 +19,7 @@ from core.tools.catalogue import tool_named
 from core.tools.run import RunArguments, run
 from core.tools.tool import ToolResult
 from core.tools.tool_context import NO_GRANT, CallGrant, ToolContext, open_context
-from core.workspace.folder_listing import take_snapshot
+from core.workspace.folder_listing import FolderListing, GitTrees, take_snapshot
 from core.workspace.sandbox import Sandbox
 from tests.core.engine.harness import call_reply, open_engine, run_bounded, scripted_replies
 from tests.core.tools.test_run import open_harness
@@ -143,11 +143,13 @@ def test_p8_folders_renamed_during_scans_hide_nothing(ground: Ground) -> None:
 def test_calls_that_only_read_list_no_folder_for_a_background_command(
     ground: Ground, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    listed: list[str] = []
-    monkeypatch.setattr(
-        "core.workspace.folder_scan.take_snapshot",
-        lambda folder, trees: (listed.append(str(folder)), take_snapshot(folder, trees))[1],
-    )
+    listed: list[Path] = []
+
+    def counted(folder: Path, trees: GitTrees) -> FolderListing:
+        listed.append(folder)
+        return take_snapshot(folder, trees)
+
+    monkeypatch.setattr("core.workspace.folder_scan.take_snapshot", counted)
     monkeypatch.setattr("core.tools.revert_unapproved.MIN_INTERVAL_S", 3_600)
     (ground.folder / "a.txt").write_text("text")
 
