@@ -41,7 +41,7 @@ def note_untrusted_files(db: sqlite3.Connection, state: WriteState, events: Iter
 
     A copy of an untrusted file is noted in any session. Called in the transaction that appends the events.
     """
-    noted = False
+    inserted = 0
     for event in events:
         match event:
             case RunStarted(untrusted_sources=inherited) if state.untrusted is not None:
@@ -49,31 +49,34 @@ def note_untrusted_files(db: sqlite3.Connection, state: WriteState, events: Iter
             case UntrustedContentRead(source=source) if state.untrusted is not None:
                 state.untrusted[source] = None
             case FileChanged(after=after) if after:
-                _note_change(db, state, event, at)
+                inserted += _note_change(db, state, event, at)
             case RunInterrupted(call_ids=calls) if calls and (sources := _sources(db, state)):
                 folder = f"{os.path.realpath(state.row.folder)}/"  # What these calls changed is unknown.
                 _insert(db, UntrustedFile(folder, "", "", sources, state.row.id, at))
+                inserted += 1
             case ToolReturned(unrestorable=names) if names and (sources := _sources(db, state)):
                 for name in names:
                     _insert(db, UntrustedFile(_unrecorded(state.row.folder, name), "", "", sources, state.row.id, at))
+                inserted += len(names)
             case _:
                 continue
-        noted = noted or isinstance(event, FileChanged | ToolReturned)
-    if noted:
+    if inserted:
         _limit_rows(db, os.path.realpath(state.row.folder))
 
 
-def _note_change(db: sqlite3.Connection, state: WriteState, event: FileChanged, at: int) -> None:
+def _note_change(db: sqlite3.Connection, state: WriteState, event: FileChanged, at: int) -> bool:
+    """Note a changed file if it counts as untrusted, and return whether it does."""
     path, sources = absolute_path(state.row.folder, event.path), _sources(db, state)
     if not sources:
         size = db.execute("SELECT size FROM blob WHERE hash = ?", (event.after,)).fetchone()
         copies = _copies(db, event.after) if size and size[0] >= MIN_COPY_BYTES else []
         if not copies or any(copy.path == path for copy in copies):
-            return
+            return False
         sources = copies[0].sources
     row = db.execute("SELECT earlier FROM untrusted_file WHERE path = ? LIMIT 1", (path,)).fetchone()
     earlier = row[0] if row else event.before
     _insert(db, UntrustedFile(path, event.after, earlier, sources, state.row.id, at))
+    return True
 
 
 def _sources(db: sqlite3.Connection, state: WriteState) -> tuple[str, ...]:
@@ -101,7 +104,8 @@ def _insert(db: sqlite3.Connection, file: UntrustedFile) -> None:
 
 def _limit_rows(db: sqlite3.Connection, folder: str) -> None:
     """While a folder has too many rows, replace those of its largest subfolder, or all, by one that covers it."""
-    while len(rows := [row for row in untrusted_files_in(db, folder) if row.path.startswith(f"{folder}/")]) > MAX_ROWS:
+    while _count_rows(db, folder) > MAX_ROWS:
+        rows = [row for row in untrusted_files_in(db, folder) if row.path.startswith(f"{folder}/")]
         counts = Counter(row.path[len(folder) + 1 :].partition("/")[0] + "/" for row in rows)
         subfolder, count = counts.most_common(1)[0]
         covered = f"{folder}/{subfolder}" if count > 1 else f"{folder}/"
@@ -111,6 +115,12 @@ def _limit_rows(db: sqlite3.Connection, folder: str) -> None:
             _keep_hash(db, row, MERGED)
         sources = root_sources(source for row in merged for source in row.sources)
         _insert(db, UntrustedFile(covered, "", "", sources, merged[-1].session, merged[-1].created_at))
+
+
+def _count_rows(db: sqlite3.Connection, folder: str) -> int:
+    """Return the number of rows of files in a folder, and of the folder itself."""
+    query = "SELECT count(*) FROM untrusted_file WHERE path >= ? AND path < ?"
+    return int(db.execute(query, (f"{folder}/", f"{folder}0")).fetchone()[0])
 
 
 def _keep_hash(db: sqlite3.Connection, row: UntrustedFile, prefix: str) -> None:

@@ -117,8 +117,10 @@ class _Reverting:
             if change.path not in committed:
                 original = None if expected is None else OriginalFile(expected, change.modes[0] or 0o644)
                 self._put_back(change.path, original, change.after)
-        for path in replaced:
-            if not self._is_approved(path) and is_trusted(self._context, path):
+        unread = [path for path in replaced if not self._is_approved(path)]
+        committed = self._committed_links(path for path in unread if path in missed.originals)
+        for path in unread:  # whether a path is trusted can depend on what was reverted before it
+            if path not in committed and is_trusted(self._context, path):
                 self._revert_unread(path, missed.originals.get(path))
 
     def drop_privileges(self, path: str) -> None:
@@ -147,14 +149,20 @@ class _Reverting:
             return FileVersion(change.path, self._context.broker.read_link(change.path), link=True)
         return None
 
+    def _committed_links(self, paths: Iterable[str]) -> set[str]:
+        """Return those of the paths that are now trusted links which commits of the user contain."""
+        links: list[FileVersion] = []
+        for path in paths:
+            with contextlib.suppress(Problem, OSError):
+                target = self._context.broker.read_link(path)
+                if is_trusted(self._context, path):
+                    links.append(FileVersion(path, target, link=True))
+        return self._context.committed.find(links) if links else set()
+
     def _revert_unread(self, path: str, original: OriginalFile | None) -> None:
         """Revert a change of a trusted file whose contents are not known before or after it."""
         if original:
-            link = FileVersion(path, b"", link=True)
-            with contextlib.suppress(Problem, OSError):
-                link = FileVersion(path, self._context.broker.read_link(path), link=True)
-            if not self._context.committed.find([link]):
-                self._put_back(path, original, None)
+            self._put_back(path, original, None)
         elif os.path.lexists(self._context.folder / path):
             self.stuck.append(path)
 

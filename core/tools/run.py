@@ -22,7 +22,7 @@ from core.workspace.threads import await_to_completion, run_to_completion
 DEFAULT_TIMEOUT_S, DAY_S = 120.0, 86_400.0
 REVERTED = "reverted, because other programs trust it and the user did not approve it: {}; use write, which asks"
 UNSETTLED = "cannot be checked or reverted, so that every further call needs approval: {}; tell the user"
-MAX_SCANS = 3  # before a command, while background commands change trusted files
+MAX_SCANS = 4  # before a command, while background commands change trusted files
 MAX_NAMED_PATHS = 20  # paths of each kind that the model is given
 
 
@@ -91,7 +91,7 @@ def _scan_before(context: ToolContext) -> SensitivePaths:
             sensitive = context.scan.scan_before(commands_run=commands_run)
         context.committed.begin(sensitive.git)
         context.unsettled.add(sensitive.closed)
-        if not (commands_run and context.commands.revert_changes()):
+        if not (commands_run and context.commands.revert_changes(context.grant.protected_paths)):
             break
     return sensitive
 

@@ -3,6 +3,7 @@
 Contents are kept up to a limit, so that changes can be displayed and reverted; files that are not kept are named.
 """
 
+import functools
 import os
 import stat
 import threading
@@ -31,7 +32,6 @@ FILE_SIZE = 1 << 20
 TOTAL = 64 << 20
 KEPT_FILES = 20_000
 FIRST_S = 2.0  # seconds for reading contents before a command
-LISTABLE = 0o500
 # Many generated files: changes in these folders are detected, but contents are not kept.
 DERIVED = frozenset({"node_modules", ".venv", "venv", "__pycache__", "target", ".tox", ".mypy_cache", ".ruff_cache"})
 
@@ -234,6 +234,7 @@ class FolderScan:
         unrecorded: list[str] = []
         protected: list[str] = []
         originals: dict[str, OriginalFile] = {}
+        is_new_repository = functools.cache(functools.partial(_is_new_repository, self._snapshot))
         for path in sorted({*old, *new}):
             if inside_git(path) and not git_acts_on(path) and not _is_git_link(path, old.get(path), new.get(path)):
                 continue
@@ -241,7 +242,8 @@ class FolderScan:
             change = self._compare(broker, path, old.get(path), new.get(path))
             if change is None:
                 continue
-            if (is_protected(path) or self.is_trusted(path)) and not _fresh_repository(path, self._snapshot):
+            is_sensitive = is_protected(path) or self.is_trusted(path)
+            if is_sensitive and not (inside_git(path) and is_new_repository(_git_folder(path))):
                 protected.append(path)
             if isinstance(change, ScannedChange):
                 altered.append(change)
@@ -387,12 +389,14 @@ def _is_git_link(path: str, *lines: bytes | None) -> bool:
     return not path.endswith("/HEAD") and any(line is not None and line.startswith(b"l") for line in lines)
 
 
-def _fresh_repository(path: str, before: FolderSnapshot) -> bool:
+def _git_folder(path: str) -> bytes:
+    """Return the innermost git folder that a path is in, as it begins the path of a line."""
+    return os.fsencode(f"./{path}".rpartition("/.git/")[0]) + b"/.git/"
+
+
+def _is_new_repository(before: FolderSnapshot, git_folder: bytes) -> bool:
     """Return whether the command created the repository: `git init` and `git clone` write configuration and hooks."""
-    if not inside_git(path):
-        return False
-    prefix = os.fsencode(f"./{path}".rpartition("/.git/")[0]) + b"/.git/"
-    return not any(line.split(b" ", 4)[4].startswith(prefix) for line in before)
+    return not any(line.split(b" ", 4)[4].startswith(git_folder) for line in before)
 
 
 def _left_out(path: str) -> bool:

@@ -1,5 +1,7 @@
 """The panel of the Changes tab: the changed files, the diff of the selected one, and buttons to revert."""
 
+import os
+import posixpath
 from typing import Final, Protocol
 
 from PySide6.QtCore import QModelIndex, QPoint, Qt, Signal
@@ -60,6 +62,7 @@ class ChangesPanel(QWidget):
         self._side_by_side = False
         self._pending_path = ""
         self._unreviewed: dict[str, UntrustedFile] = {}
+        self._folder_path = ""  # the folder of the session with its links resolved, as in the keys of `_unreviewed`
         self.setObjectName("changes")
         self._build_left()
         self._build_right()
@@ -210,6 +213,7 @@ class ChangesPanel(QWidget):
         """Read again which files the user has not reviewed."""
         rows = self._contents.untrusted_files(self._session.folder) if self._session.folder else []
         self._unreviewed = {row.path: row for row in reversed(rows)}
+        self._folder_path = absolute_path(self._session.folder, "") if rows else ""
         self._rows.show_unreviewed(lambda path: self._unreviewed_row(path) is not None)
         self._show_unreviewed()
 
@@ -323,9 +327,10 @@ class ChangesPanel(QWidget):
         """Return the row by which a file of the folder counts as untrusted, or None."""
         if not self._unreviewed:
             return None
-        full = absolute_path(self._session.folder, path)
-        covering = (row for row in self._unreviewed.values() if row.covers(full, ""))
-        return self._unreviewed.get(full) or next(covering, None)
+        full = posixpath.normpath(posixpath.join(self._folder_path, path.replace(os.sep, "/")))
+        parts = full.split("/")
+        folders = ("/".join(parts[:count]) + "/" for count in range(len(parts), 0, -1))
+        return next((row for name in (full, *folders) if (row := self._unreviewed.get(name))), None)
 
     def _show_unreviewed(self) -> None:
         row = self._unreviewed_row(self._story.path) if self._story else None

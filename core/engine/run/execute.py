@@ -8,9 +8,11 @@ from core.domain.problems import Problem
 from core.domain.text import Attachment, Text
 from core.store.blobs import blob_hash
 from core.tools.read_before_edit import updated_digests
-from core.tools.tool import FileChange, MediaContent, Tool, ToolResult
+from core.tools.tool import READ_ONLY_ACCESS, FileChange, MediaContent, Tool, ToolResult
 from core.tools.tool_context import ToolContext
 
+# Calls that change no file, and commands, which revert what background commands changed when they scan the folder.
+WITHOUT_PRIOR_SCAN = READ_ONLY_ACCESS | {"execute"}
 MAX_COMPARED_BYTES = 1 << 20  # bytes; larger files are recorded without line counts, because comparing them is slow
 
 
@@ -22,7 +24,8 @@ async def execute_call(
     An exception raised by the tool becomes a failed result, so that the model can react to it. `seen` maps the path of
     each file that the run has read to the digest of its contents; it is updated in place.
     """
-    await context.commands.before_call(context.grant.protected_paths)
+    if tool.access not in WITHOUT_PRIOR_SCAN:
+        await context.commands.before_call(context.grant.protected_paths)
     try:
         result = await tool.run(
             tool.with_known_files(parameters, read_digests) if tool.with_known_files else parameters,

@@ -2,13 +2,13 @@
 
 import asyncio
 
-from core.domain.clock import SECOND, now
+from core.domain.clock import SECOND, elapsed, now
 from core.domain.events import HarnessMessage, LimitRaised, LimitThresholdReached, RunEnded
 from core.domain.ids import question_id
 from core.domain.question import Question, QuestionOption
 from core.domain.text import Text
 from core.engine.run.run_context import RunContext
-from core.engine.state.conversation import MAX_GAP_MINUTES
+from core.engine.state.conversation import MAX_GAP
 from core.engine.state.limits import LimitUsage, limits_near
 
 MIN_TIMEOUT_S, TIMEOUT_SLACK_S = 0.1, 0.01
@@ -39,8 +39,7 @@ def remaining_s(run: RunContext) -> float | None:
     allowed = conversation.allowed.get("minutes", 0.0)
     if not allowed or not run.has_time_limits:
         return None
-    since = max(0.0, (now() - conversation.last_at) / SECOND)
-    since = since if since <= MAX_GAP_MINUTES * 60 else 0.0  # the clock was set
+    since = elapsed(conversation.last_at, now(), MAX_GAP) / SECOND
     return (allowed - conversation.spent.get("minutes", 0.0)) * 60 - since
 
 

@@ -81,8 +81,10 @@ def _matching(run: RunContext, paths: Iterable[str]) -> list[UntrustedFile]:
         with suppress(Problem, OSError, ValueError):
             names[broker.resolve(path)] = None
             body = broker.read(path)
-        digest = run.read_digests.get(normalized_path(path)) or (content_digest(body) if body else "")
-        files = [(absolute_path(folder, name), digest, len(body)) for name in names]
+        # A failed edit, or a search, shows what the file contains now, which may differ from what the run has read.
+        digests = {run.read_digests.get(normalized_path(path), ""), content_digest(body) if body else ""}
+        known = digests - {""} or {""}
+        files = [(absolute_path(folder, name), digest, len(body)) for name in names for digest in sorted(known)]
         matched = run.reader.match_untrusted_files(files)
         matches += [replace(row, path=name) for name, row in list(matched.items())[:1]]
     return matches

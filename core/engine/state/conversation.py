@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
-from core.domain.clock import SECOND
+from core.domain.clock import SECOND, elapsed
 from core.domain.events import (
     CallRefused,
     CallStarted,
@@ -52,7 +52,7 @@ TOO_LONG_REASON = "its server found it too long"  # stored as the reason of a co
 # The time before each of these events was spent waiting for the user, so it does not count against the time limit.
 USER_TIME_EVENTS = (QuestionAnswered, PermissionDecided, ModeChanged, RunResumed, RunStarted, RunInterrupted)
 NOT_RUN = Text("[This call was not run: the run ended before it.]")
-MAX_GAP_MINUTES = 25 * 60  # a command may take a day
+MAX_GAP = 25 * 60 * 60 * SECOND  # a command may take a day
 
 
 @dataclass(slots=True)
@@ -342,8 +342,7 @@ class Conversation:
         """
         event = entry.event
         if not isinstance(event, USER_TIME_EVENTS):
-            passed = max(0, entry.at - self.last_at) / (60 * SECOND)
-            passed = passed if passed <= MAX_GAP_MINUTES else 0.0
+            passed = elapsed(self.last_at, entry.at, MAX_GAP) / (60 * SECOND)
             # Time that a sub-agent spent waiting for the user does not count either.
             spent = min(passed, event.minutes) if isinstance(event, SubagentEnded) else passed
             self.spent["minutes"] = self.spent.get("minutes", 0.0) + spent

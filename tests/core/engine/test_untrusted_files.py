@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from core.domain.clock import now
-from core.domain.events import FileChanged, RunStarted, UntrustedContentRead
+from core.domain.events import FileChanged, RunInterrupted, RunStarted, UntrustedContentRead
 from core.domain.permissions import PermissionRequest, PermissionRequested
+from core.domain.question import Answer, QuestionAsked
 from core.domain.text import Text
 from core.store.untrusted_files import MAX_AGE, forget_missing_files
 from tests.core.engine.harness import EngineHarness, call_reply, crash, open_engine, run_bounded, scripted_replies
@@ -303,6 +304,66 @@ def test_a_folder_with_too_many_files_is_noted_as_a_whole(tmp_path: Path, monkey
             assert await scene.engine.mark_reviewed(scene.folder, {"a": ""}) == 1
             assert await sources_after(scene, call_reply("read", path="a/7.md")) == []
             assert await sources_after(scene, call_reply("read", path="b/1.md"))
+
+    run_bounded(main())
+
+
+@pytest.mark.parametrize("shows", [
+    call_reply("edit", path="notes.md", old_string="x", new_string="y"), call_reply("search", pattern="Important"),
+])  # fmt: skip
+def test_a_file_that_another_run_rewrote_after_it_was_read_counts(tmp_path: Path, shows: dict[str, Any]) -> None:
+    """The contents that a run has read earlier do not stand for those that a call shows now."""
+
+    async def main() -> None:
+        async with open_engine(tmp_path) as scene:
+            (scene.folder / "notes.md").write_text("The user's own notes, before anything was fetched.\n")
+            question = call_reply("ask_user", question="Go on?", options=[{"label": "Yes"}, {"label": "No"}])
+            calls = (call_reply("read", path="notes.md"), question, shows, DONE)
+            began = RunStarted("scripted", 20, Text(scripted_replies(*calls)), mode="auto")
+            reading = await scene.engine.start("Look.", scene.folder, began)
+            await scene.until(QuestionAsked)
+            rewrite = call_reply("edit", path="notes.md", old_string="The user's own notes", new_string=EVIL.strip())
+            await write_untrusted(scene, call_reply("read", path="notes.md"), rewrite)
+            [(_, asked)] = scene.engine.open_questions()
+            await scene.engine.answer(asked.id, Answer("Yes"))
+            await scene.engine.wait_idle(reading)
+            assert [event for event in await scene.events(reading) if isinstance(event, UntrustedContentRead)]
+
+    run_bounded(main())
+
+
+def test_the_number_of_files_is_checked_only_after_one_was_noted(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with open_engine(tmp_path) as scene:
+            await write_untrusted(scene, save())
+            database = scene.services.opened.database
+            assert database is not None
+            statements: list[str] = []
+            await database.run(lambda db: db.set_trace_callback(statements.append))
+            await sources_after(scene, save("other.md", "Text of the user's own task, as long as that of a copy.\n"))
+            counts = "SELECT count(*) FROM untrusted_file"
+            assert not [
+                text
+                for text in statements
+                if text.startswith((counts, "SELECT path, hash, earlier")) and "path >" in text
+            ]
+            await write_untrusted(scene, save("third.md", "A third text that is long enough to be a copy.\n"))
+            assert [text for text in statements if text.startswith(counts)]
+            await database.run(lambda db: db.set_trace_callback(None))
+
+    run_bounded(main())
+
+
+def test_an_interrupted_call_counts_towards_the_limit_of_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("core.store.untrusted_files.MAX_ROWS", 3)
+
+    async def main() -> None:
+        async with open_engine(tmp_path) as scene:
+            session = await write_untrusted(scene, save("a.md"), save("b.md"), save("c.md"))
+            journal = scene.engine._journal
+            await journal.append(session, RunStarted("scripted"), RunInterrupted("Power failed.", ("r2c1",)))
+            assert [file.name for file in await scene.engine.untrusted_files(scene.folder)] == ["./"]
+            assert await sources_after(scene, call_reply("read", path="a.md"))
 
     run_bounded(main())
 

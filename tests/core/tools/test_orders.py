@@ -163,7 +163,6 @@ def test_an_approval_applies_while_a_background_command_runs(ground: Ground) -> 
         place.commands.connect(spawn, tell)
         await run(RunArguments("echo evil > .mcp.json; echo up; sleep 60", background=True), place.for_call("c1"))
         await recorder.wait_for(b"up")
-        await place.commands.before_call((".envrc",))
         done = await run(
             RunArguments("echo mine > .envrc"), place.for_call("c2", CallGrant(protected_paths=(".envrc",)))
         )

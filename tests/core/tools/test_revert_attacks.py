@@ -2,10 +2,12 @@
 
 import os
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
+from core.workspace.committed_files import CommittedFiles, FileVersion
 from tests.core.tools.test_run import open_harness
 from tests.core.workspace.commands import open_sandbox
 from tests.core.workspace.ground import Ground, create_ground
@@ -238,6 +240,32 @@ def test_p14_immutable_files_are_removed(name: str, ground: Ground) -> None:
         left = user(ground.folder, f"test -e {name} && chattr -i .vscode {name} && rm {name}").returncode == 0
         user(ground.folder, "chattr -i .vscode")
     assert not left
+
+
+def test_commits_are_searched_once_for_all_links_and_not_for_files(
+    ground: Ground, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make = "ln -s a .envrc; mkdir .vscode; ln -s b .vscode/tasks.json; ln -s c .vscode/settings.json"
+    assert user(ground.folder, f"git init -q .; {make}; git add -A; git commit -qm one").returncode == 0
+    point = "rm .envrc .vscode/*; ln -s x .envrc; ln -s x .vscode/tasks.json; ln -s x .vscode/settings.json"
+    assert user(ground.folder, f"{point}; git add -A; git commit -qm two").returncode == 0
+    (ground.folder / ".mcp.json").write_text("{}")
+    searched: list[list[str]] = []
+    find = CommittedFiles.find
+
+    def counted(self: CommittedFiles, files: Sequence[FileVersion]) -> set[str]:
+        searched.append(sorted(file.path for file in files))
+        return find(self, files)
+
+    monkeypatch.setattr(CommittedFiles, "find", counted)
+    # Two of the links come from the first commit, one is new, and a file becomes too large to be read.
+    command = "git checkout -q HEAD~1; ln -sfn evil .vscode/settings.json; truncate -s 9M .mcp.json"
+    with open_sandbox("landlock") as sandbox, open_harness(sandbox, ground.folder) as made:
+        made.use(command)
+    assert searched == [[".envrc", ".vscode/settings.json", ".vscode/tasks.json"]]
+    links = {name: os.readlink(ground.folder / name) for name in searched[0]}  # noqa: PTH115 - for names
+    assert links == {".envrc": "a", ".vscode/settings.json": "x", ".vscode/tasks.json": "b"}
+    assert (ground.folder / ".mcp.json").read_text() == "{}"
 
 
 @pytest.mark.parametrize("rung", ["bubblewrap", "landlock"])

@@ -13,10 +13,13 @@ import pytest
 
 from core.domain.events import ToolReturned
 from core.domain.permissions import PermissionRequested
+from core.engine.run.execute import execute_call
 from core.tools.background import CommandEnd
+from core.tools.catalogue import tool_named
 from core.tools.run import RunArguments, run
 from core.tools.tool import ToolResult
 from core.tools.tool_context import NO_GRANT, CallGrant, ToolContext, open_context
+from core.workspace.folder_listing import FolderListing, GitTrees, take_snapshot
 from core.workspace.sandbox import Sandbox
 from tests.core.engine.harness import call_reply, open_engine, run_bounded, scripted_replies
 from tests.core.tools.test_run import open_harness
@@ -46,7 +49,6 @@ class Running:
         self, command: str, call: str, grant: CallGrant = NO_GRANT, *, background: bool = False
     ) -> ToolResult:
         """Run a command as the engine does."""
-        await self.place.commands.before_call(grant.protected_paths)
         done = await run(RunArguments(command, 30, background=background), self.place.for_call(call, grant))
         self.place.commands.note_foreign_changes((change.path, change.after) for change in done.changes)
         return done
@@ -136,6 +138,40 @@ def test_p8_folders_renamed_during_scans_hide_nothing(ground: Ground) -> None:
     with open_sandbox("bubblewrap") as sandbox:
         await_(main(sandbox))
     assert ground.intact()
+
+
+def test_calls_that_only_read_list_no_folder_for_a_background_command(
+    ground: Ground, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    listed: list[Path] = []
+
+    def counted(folder: Path, trees: GitTrees) -> FolderListing:
+        listed.append(folder)
+        return take_snapshot(folder, trees)
+
+    monkeypatch.setattr("core.workspace.folder_scan.take_snapshot", counted)
+    monkeypatch.setattr("core.tools.revert_unapproved.MIN_INTERVAL_S", 3_600)
+    (ground.folder / "a.txt").write_text("text")
+
+    async def listings(scene: Running, name: str, parameters: dict[str, Any]) -> int:
+        tool = tool_named(name)
+        assert tool is not None
+        before = len(listed)
+        events, _ = await execute_call(tool, "d1", tool.parameters(**parameters), scene.place.for_call("d1"), {})
+        assert not any(event.failed for event in events if isinstance(event, ToolReturned))
+        return len(listed) - before
+
+    async def main(sandbox: Sandbox) -> None:
+        async with running(sandbox, ground.folder) as scene:
+            await scene.use("echo up; sleep 600", "c1", background=True)
+            await scene.recorder.wait_for(b"up")
+            assert await listings(scene, "read", {"path": "a.txt"}) == 0
+            assert await listings(scene, "check", {"id": "c1"}) == 0
+            assert await listings(scene, "write", {"path": "b.txt", "content": "b"}) == 1
+            assert await listings(scene, "run", {"command": "true"}) == 3, "before, for the other command, and after"
+
+    with open_sandbox("bubblewrap") as sandbox:
+        await_(main(sandbox))
 
 
 def test_an_approved_write_during_a_background_command_stays(ground: Ground) -> None:

@@ -76,7 +76,7 @@ def untrusted(path: str, digest: str = "new") -> UntrustedFile:
 
 
 def test_files_written_after_untrusted_content_are_marked_until_the_user_reviews_them(
-    qtbot: QtBot, look: Look, tmp_path: Path
+    qtbot: QtBot, look: Look, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     source = MemorySource()
     source.untrusted = [untrusted(f"{tmp_path}/code.py"), untrusted(f"{tmp_path}/sub/", "")]
@@ -90,6 +90,9 @@ def test_files_written_after_untrusted_content_are_marked_until_the_user_reviews
     model = find(made, QListView, "changes.files").model()
     said = [model.index(place, 0).data() for place in range(model.rowCount())]
     assert said == ["letter.md +1", "code.py +1 −2 not reviewed", "sub/a.md +1 not reviewed"]
+    with monkeypatch.context() as patch:
+        patch.setattr("os.path.realpath", lambda *_: pytest.fail("painting a row asks the file system"))
+        assert model.index(1, 0).data() == said[1] and model.index(2, 0).data() == said[2]
     made.show_file("letter.md")
     warning, button = find(made, QLabel, "changes.unreviewed"), find(made, QPushButton, "changes.review")
     assert not warning.isVisible() and not button.isVisible()
