@@ -72,7 +72,9 @@ class AgentProcess:
         await run_to_completion(self._end_all)
         # Unread output keeps the pipes open, and asyncio does not report the end of a process until they are closed.
         # Only the transport can close them. A transport left open fails in its finalizer if the loop has been closed.
-        self._process._transport.close()  # type: ignore[attr-defined]
+        for number in range(3):
+            if pipe := self._process._transport.get_pipe_transport(number):  # type: ignore[attr-defined]
+                pipe.close()
         await self._process.wait()
 
     def _end_all(self) -> None:

@@ -56,7 +56,8 @@ class QwenCodeImporter:
                 return _add_results(data, at, builder)
             case "system":
                 return _add_system_record(data, at, builder)
-        return False
+            case _:
+                return False
 
 
 def _parts(record: dict[str, Any]) -> list[dict[str, Any]]:
