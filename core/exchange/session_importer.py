@@ -14,7 +14,7 @@ from core.domain.problems import Problem
 from core.exchange.import_process import LARGE_TRANSCRIPT, read_in_process
 from core.exchange.imported_sessions import ImportedSessions, last_import_event
 from core.exchange.importers import journeyman
-from core.exchange.importers.record import Importer
+from core.exchange.importers.record import Importer, open_transcript
 from core.exchange.transcript_reader import HEAD_BYTES, ImportBatch, TranscriptReader, detect_importer
 from core.exchange.transcript_writer import TranscriptWriter
 from core.store.event_batch import encode_batch
@@ -103,7 +103,8 @@ class SessionImporter:
             stopped.set()
             await await_to_completion(_drain(pending, partial(run_in_thread, thread, read_next), writing))
         if not names:
-            raise Problem(f"{path.name} cannot be imported.", "It contains no messages.", "")
+            cause = f"None of its records is a message of {importer.agent} that Journeyman understands."
+            raise Problem(f"{path.name} cannot be imported.", cause, "")
         return SessionImportResult(names[0], names, importer.agent, added)
 
     def _parts(self, path: Path, importer: Importer, stopped: Callable[[], bool]) -> Iterator[ImportBatch]:
@@ -176,5 +177,5 @@ async def _drain(
 def _is_journeyman_file(path: Path) -> bool:
     if not path.is_file():
         return False
-    with path.open("rb") as file:
+    with open_transcript(path) as file:
         return journeyman.recognizes(file.read(HEAD_BYTES))

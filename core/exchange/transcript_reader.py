@@ -12,7 +12,7 @@ from core.domain.clock import SECOND
 from core.domain.events import SessionEvent
 from core.domain.import_events import TranscriptImported
 from core.domain.problems import Problem
-from core.exchange.importers.record import Importer, TranscriptRecord
+from core.exchange.importers.record import Importer, TranscriptRecord, open_transcript
 from core.exchange.importers.registry import IMPORTERS
 from core.exchange.importers.session_builder import SessionBuilder
 from core.exchange.otlp_spans import OtlpSpan
@@ -82,7 +82,7 @@ def detect_importer(path: Path) -> Importer:
         cause = "It is an SQLite database of an unknown program."
     else:
         cause = "Its format is unknown." if head.strip() else "It is empty."
-    names = ", ".join(["Journeyman", *sorted(importer.agent for importer in IMPORTERS)])
+    names = ", ".join(["Journeyman", *sorted({importer.agent for importer in IMPORTERS})])
     raise Problem(f"{path.name} cannot be imported.", cause, f"Choose a session of {names}.")
 
 
@@ -94,7 +94,7 @@ def _head(path: Path) -> bytes:
             raise Problem(
                 f"{path.name} cannot be imported.", f"It is {kind}.", "Choose a file, or save it to one first."
             )
-        with path.open("rb") as file:
+        with open_transcript(path) as file:
             return file.read(HEAD_BYTES)
     except OSError as error:
         raise Problem(f"{path.name} cannot be read.", f"{error.strerror}.", "Choose an existing file.") from error
@@ -151,7 +151,7 @@ class TranscriptReader:
         self._size = _size(self._path)
         for record in self._translate_errors(self._records()):
             self._convert(record)
-            self._bytes_read = record.bytes_read or self._bytes_read
+            self._bytes_read = min(record.bytes_read or self._bytes_read, self._size)
             pending = self._pending
             pending.bytes += len(record.raw)
             full = max(pending.count / BATCH_EVENTS, pending.bytes / BATCH_BYTES)

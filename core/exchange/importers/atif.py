@@ -107,7 +107,10 @@ def _agent(data: dict[str, Any], at: int, builder: SessionBuilder, open_session:
     observation = data.get("observation")
     for index, result in enumerate(observation.get("results") or () if isinstance(observation, dict) else ()):
         if isinstance(result, dict):
-            id = str(result.get("source_call_id") or (calls[index].id if index < len(calls) else f"seen {index}"))
+            id = str(
+                result.get("source_call_id")
+                or (calls[index].id if index < len(calls) else f"step {builder.record_count} result {index}")
+            )
             _result(result, id, builder)
 
 

@@ -15,6 +15,7 @@ from core.exchange.importers.record import (
     TranscriptRecord,
     parse_count,
     parse_time,
+    plain_path,
     read_lines,
 )
 from core.exchange.importers.session_builder import SessionBuilder
@@ -30,9 +31,11 @@ class ClaudeCodeImporter:
     default_locations: tuple[str, ...] = (".claude/projects/*/*.jsonl",)
 
     def recognizes(self, path: Path, head: bytes) -> bool:
-        if path.suffix != ".jsonl":
-            return False
-        return b'"sessionId"' in head and (b'"parentUuid"' in head or b'"leafUuid"' in head or b'"operation"' in head)
+        return (
+            plain_path(path).suffix == ".jsonl"
+            and b'"sessionId"' in head
+            and (b'"parentUuid"' in head or b'"leafUuid"' in head or b'"operation"' in head)
+        )
 
     def read_records(self, path: Path) -> Iterator[TranscriptRecord]:
         size = 0
@@ -44,8 +47,9 @@ class ClaudeCodeImporter:
         return AppendedLines(lambda: self._files(path))
 
     def _files(self, path: Path) -> SessionFiles:
-        below = sorted((path.with_suffix("") / "subagents").glob("*.jsonl"))
-        return [(path, path.stem), *((child, f"{path.stem}/{child.stem.removeprefix('agent-')}") for child in below)]
+        name = plain_path(path).stem
+        below = sorted((path.with_name(name) / "subagents").glob("*.jsonl"))
+        return [(path, name), *((child, f"{name}/{child.stem.removeprefix('agent-')}") for child in below)]
 
     def convert(self, record: TranscriptRecord, builder: SessionBuilder, open_session: OpenSession) -> bool:
         data = record.value

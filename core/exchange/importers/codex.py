@@ -14,8 +14,10 @@ from core.exchange.importers.record import (
     OpenSession,
     SessionFiles,
     TranscriptRecord,
+    head_records,
     parse_count,
     parse_time,
+    plain_path,
     read_lines,
 )
 from core.exchange.importers.session_builder import SessionBuilder
@@ -23,6 +25,7 @@ from core.exchange.importers.session_builder import SessionBuilder
 HIDDEN = ("<environment_context>", "<user_instructions>", "# AGENTS.md instructions", "<turn_aborted>", "<permissions")
 PROCESS_EXIT = re.compile(r"^Process exited with code (-?\d+)$", re.MULTILINE)
 EXIT_CODE = re.compile(r"^Exit code: (-?\d+)$", re.MULTILINE)
+ENVELOPE = re.compile(rb'"type": ?"(?:session_meta|response_item|turn_context|event_msg)", ?"payload"')
 CALLS = frozenset({"function_call", "custom_tool_call", "local_shell_call", "web_search_call"})
 KEY = re.compile(r"[0-9a-f]{8}-[0-9a-f-]{27}$")
 
@@ -37,7 +40,13 @@ class CodexImporter:
     )
 
     def recognizes(self, path: Path, head: bytes) -> bool:
-        return b'"session_meta"' in head[:2000] and path.suffix == ".jsonl"
+        """Recognize current rollouts, and those of early versions: a header and response items without an envelope."""
+        if plain_path(path).suffix != ".jsonl":
+            return False
+        if ENVELOPE.search(head) or b'{"record_type":"state"}' in head:
+            return True
+        first = next(head_records(head), {})
+        return {"id", "timestamp", "instructions"} <= first.keys()
 
     def read_records(self, path: Path) -> Iterator[TranscriptRecord]:
         for file, key in self._files(path):
@@ -47,15 +56,17 @@ class CodexImporter:
         return AppendedLines(lambda: self._files(path))
 
     def _files(self, path: Path) -> SessionFiles:
-        match = KEY.search(path.stem)
-        return [(path, match.group() if match else path.stem)]
+        name = plain_path(path).stem
+        match = KEY.search(name)
+        return [(path, match.group() if match else name)]
 
     def convert(self, record: TranscriptRecord, builder: SessionBuilder, open_session: OpenSession) -> bool:
         data = record.value
-        payload = data.get("payload") if isinstance(data, dict) else None
-        if not isinstance(payload, dict):
+        if not isinstance(data, dict):
             return False
-        at = parse_time(data.get("timestamp"))
+        payload, at = data.get("payload"), parse_time(data.get("timestamp"))
+        if not isinstance(payload, dict):
+            return _early_record(data, at, builder)
         match data.get("type"):
             case "session_meta":
                 builder.set_details(folder=str(payload.get("cwd") or ""))
@@ -77,6 +88,15 @@ class CodexImporter:
                 return False
 
 
+def _early_record(data: dict[str, Any], at: int, builder: SessionBuilder) -> bool:
+    """Add a record of an early version, which is a response item, the header, or a marker without content."""
+    if "instructions" in data and "id" in data:
+        builder.set_details(folder=str(data.get("cwd") or ""), model=str(data.get("model") or ""))
+        builder.latest = max(builder.latest, at)
+        return True
+    return data.get("record_type") == "state" or _item(data, at, builder)
+
+
 def _item(item: dict[str, Any], at: int, builder: SessionBuilder) -> bool:
     kind = item.get("type")
     turn = f"t{builder.state.get('turn', 0)}"
@@ -84,7 +104,8 @@ def _item(item: dict[str, Any], at: int, builder: SessionBuilder) -> bool:
         return _message(item, at, turn, builder)
     if kind == "reasoning":
         parts = [*(item.get("summary") or ()), *(item.get("content") or ())]
-        builder.add_reply(at=at, id=turn, reasoning=plain_text(parts))
+        text = plain_text(parts)
+        _add_reasoning(text, at, turn, builder)
     elif kind in CALLS:
         builder.add_reply(at=at, id=turn, calls=[_call(item, str(kind))])
     elif isinstance(kind, str) and kind.endswith("_call_output"):
@@ -93,6 +114,21 @@ def _item(item: dict[str, Any], at: int, builder: SessionBuilder) -> bool:
     else:
         return False
     return True
+
+
+def _add_reasoning(text: str, at: int, turn: str, builder: SessionBuilder) -> None:
+    """Add reasoning, unless it repeats what this turn already has.
+
+    A part of it may be reported as an event, as a response item, or as both, in any order.
+    """
+    known: list[str] = builder.state.setdefault("reasoning", [])
+    if builder.state.get("reasoning turn") != turn:
+        known.clear()
+        builder.state["reasoning turn"] = turn
+    parts = [part for part in text.split("\n\n") if part.strip()]
+    missing = [part for part in parts if part.strip() not in known]
+    known += [part.strip() for part in parts]
+    builder.add_reply(at=at, id=turn, reasoning="\n\n".join(missing))
 
 
 def _message(item: dict[str, Any], at: int, turn: str, builder: SessionBuilder) -> bool:
@@ -119,7 +155,10 @@ def _call(item: dict[str, Any], kind: str) -> ForeignCall:
 
 
 def _output(item: dict[str, Any], at: int, builder: SessionBuilder) -> None:
-    """Add the result of a call. Shell tools put the exit code into the text: newer in a header, older ones as JSON."""
+    """Add the result of a call, as the model read it.
+
+    Shell tools put the exit code into the text: newer ones into a header, older ones as JSON.
+    """
     output = item.get("output")
     text = output if isinstance(output, str) else plain_text(output) or arguments_json(output)
     code: int | None = None
@@ -131,8 +170,6 @@ def _output(item: dict[str, Any], at: int, builder: SessionBuilder) -> None:
             code = None
     elif match := PROCESS_EXIT.search(text[:500]) or EXIT_CODE.search(text[:500]):
         code = int(match.group(1))
-    if text.startswith("Chunk ID:") and "\nOutput:\n" in text[:500]:
-        text = text.partition("\nOutput:\n")[2]
     failed = bool(code) or (isinstance(output, dict) and output.get("success") is False)
     builder.add_result(
         str(item.get("call_id") or ""), text, at=at, failed=failed, exit_code=code if isinstance(code, int) else None,
@@ -150,7 +187,9 @@ def _event(event: dict[str, Any], at: int, builder: SessionBuilder) -> bool:
             builder.complete_run(at=at)
         case "error":
             builder.fail_run(str(event.get("message") or "an error"), at)
-        case "user_message" | "agent_message" | "agent_reasoning" | "item_completed" | "task_started":
+        case "agent_reasoning":
+            _add_reasoning(str(event.get("text") or ""), at, f"t{builder.state.get('turn', 0)}", builder)
+        case "user_message" | "agent_message" | "item_completed" | "task_started":
             pass  # repeated by a response item
         case _:
             return False

@@ -100,6 +100,8 @@ def _end(ended: dict[str, Any], builder: SessionBuilder) -> None:
     scores = ended.get("scores")
     message = ", ".join(f"{name}: {score.get('value')}" for name, score in scores.items()
                      if isinstance(score, dict)) if isinstance(scores, dict) else ""  # fmt: skip
+    for output in ended.get("graded") or ():  # the grader's messages are not part of the conversation
+        builder.add_reply(usage=_usage(output.get("usage")), model=str(output.get("model") or ""))
     error = ended.get("error")
     if isinstance(error, dict):
         builder.fail_run(str(error.get("message") or "an error"))
@@ -129,7 +131,19 @@ def _sample(sample: Any, header: dict[str, Any], path: Path) -> Iterator[Transcr
             messages.append({**_resolve_attachments(message, attached or {}), **details})
     _count_last(messages, sample.get("output"))
     yield from list_records(key, messages, path.stat().st_size)
-    yield from list_records(key, [{"ended": {"scores": sample.get("scores"), "error": sample.get("error")}}])
+    graded = [event["output"] for event in _model_events(sample) if event.get("role") == "grader"]
+    outputs = [{"usage": output.get("usage"), "model": output.get("model")} for output in graded]
+    ended = {"scores": sample.get("scores"), "error": sample.get("error"), "graded": outputs}
+    yield from list_records(key, [{"ended": ended}])
+
+
+def _model_events(sample: dict[str, Any]) -> list[dict[str, Any]]:
+    events = sample.get("events")
+    return [
+        event
+        for event in (events if isinstance(events, list) else ())
+        if isinstance(event, dict) and event.get("event") == "model" and isinstance(event.get("output"), dict)
+    ]
 
 
 def _count_last(messages: list[dict[str, Any]], output: Any) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 from core.domain.events import EVENT_CLASSES, SessionCreated, SessionEvent
 from core.domain.problems import Problem
 from core.exchange.exporters.journeyman import VERSION
+from core.exchange.importers.record import open_transcript
 from core.store.blobs import blob_hash
 from core.store.codec import type_adapter
 
@@ -50,7 +51,7 @@ def recognizes(head: bytes) -> bool:
 
 def check_file(path: Path) -> dict[str, int]:
     """Check a file. Return its sessions with their number of events. Raises Problem that names the first bad line."""
-    with path.open("rb") as file:
+    with open_transcript(path) as file:
         state: _CheckState | None = None
         for number, line in enumerate(iter(lambda: file.readline(MAX_LINE_BYTES), b""), 1):
             try:
@@ -72,7 +73,7 @@ def check_file(path: Path) -> dict[str, int]:
 
 def read_batches(path: Path) -> Iterator[ExportedBatch]:
     """Yield the contents of a checked file in order."""
-    with path.open("rb") as file:
+    with open_transcript(path) as file:
         root = json.loads(file.readline(MAX_LINE_BYTES))["sessions"][0]
         batch, contents = ExportedBatch(root), dict[str, bytes]()
         for line in iter(lambda: file.readline(MAX_LINE_BYTES), b""):

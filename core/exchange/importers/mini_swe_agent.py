@@ -14,6 +14,7 @@ from core.exchange.importers.record import (
     list_records,
     parse_cost,
     parse_time,
+    plain_path,
     read_document,
 )
 from core.exchange.importers.session_builder import SessionBuilder
@@ -36,7 +37,7 @@ class MiniSweAgentImporter:
         messages = document.get("messages") if isinstance(document, dict) else document
         info = document.get("info") if isinstance(document, dict) else None
         entries = [message for message in messages if isinstance(message, dict)] if isinstance(messages, list) else []
-        key = derive_key(path, path.name.removesuffix(".json").removesuffix(".traj"))
+        key = derive_key(path, plain_path(path).name.removesuffix(".json").removesuffix(".traj"))
         if isinstance(document, dict):
             times = (message["extra"].get("timestamp") for message in entries if isinstance(message.get("extra"), dict))
             yield from list_records(key, [{"info": info or {}, "at": next(filter(None, times), 0)}], 0, ["info"])

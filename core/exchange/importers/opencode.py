@@ -13,6 +13,7 @@ from core.exchange.importers.message_parts import arguments_json
 from core.exchange.importers.record import (
     OpenSession,
     TranscriptRecord,
+    open_transcript,
     parse_cost,
     parse_count,
     parse_time,
@@ -42,7 +43,7 @@ class OpenCodeImporter:
         return UnseenRecords(lambda: _records(read_opencode_sessions(path, since)))
 
     def read_records(self, path: Path) -> Iterator[TranscriptRecord]:
-        with path.open("rb") as file:
+        with open_transcript(path) as file:
             is_database = file.read(len(MAGIC)) == MAGIC
         if not is_database:
             document = read_document(path)
@@ -79,20 +80,30 @@ class OpenCodeImporter:
 
 
 def _records(rows: Iterator[dict[str, Any]]) -> Iterator[TranscriptRecord]:
-    incomplete: set[str] = set()
+    """Yield a record for each row, except those from a reply on that OpenCode may still be writing.
+
+    OpenCode writes one reply of a session at a time: a reply without an end time that another reply follows was cut.
+    The user can already send the next message while it is written.
+    """
+    held_back: dict[str, list[TranscriptRecord]] = {}
+    recent = time.time() * 1000 - RECENT_MS
     for row in rows:
-        value = row.get("message") or row
-        if _unfinished(value):
-            incomplete.add(row["session"])
-        if row["session"] not in incomplete:
-            # OpenCode may change a message later, so only its id identifies the record.
-            mark = to_utf8(str((value.get("info") or {}).get("id")))
-            yield TranscriptRecord(row["session"], to_json(value), value, 0, mark)
+        value, session = row.get("message") or row, row["session"]
+        info = value.get("info") or {}
+        # OpenCode may change a message later, so only its id identifies the record.
+        record = TranscriptRecord(session, to_json(value), value, 0, to_utf8(str(info.get("id"))))
+        if info.get("role") == "assistant":
+            yield from held_back.pop(session, ())
+            if _unfinished(info) and ((info.get("time") or {}).get("created") or 0) >= recent:
+                held_back[session] = []
+        if session in held_back:
+            held_back[session].append(record)
+        else:
+            yield record
 
 
-def _unfinished(value: dict[str, Any]) -> bool:
-    info = value.get("info") or {}
-    return info.get("role") == "assistant" and not (info.get("time") or {}).get("completed") and not info.get("error")
+def _unfinished(info: dict[str, Any]) -> bool:
+    return not (info.get("time") or {}).get("completed") and not info.get("error")
 
 
 def _set_details(info: dict[str, Any], builder: SessionBuilder, open_session: OpenSession) -> None:

@@ -1,13 +1,17 @@
 """Records, the units that importers read from a transcript: a line of a file, or a message in a document."""
 
+import gzip
 import hashlib
+import io
 import json
 import os
+import zlib
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import cache, partial
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import IO, Any, NamedTuple, Protocol
 
 from core.domain.clock import SECOND
 from core.domain.problems import Problem
@@ -15,6 +19,8 @@ from core.exchange.importers.session_builder import SessionBuilder
 
 MAX_LINE_BYTES = 1 << 27  # bytes of a line; a longer one is split
 MAX_DOCUMENT_BYTES = 1 << 28  # bytes of a file that must be read as a whole
+COMPRESSED_SUFFIXES = (".gz", ".zst")
+GZIP_MAGIC, ZSTD_MAGIC = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 BUFFER_BYTES = 1 << 20  # bytes read at once; the GIL is released for each read
 
 
@@ -58,13 +64,52 @@ class Importer(Protocol):
     def convert(self, record: TranscriptRecord, builder: SessionBuilder, open_session: OpenSession) -> bool: ...
 
 
+def plain_path(path: Path) -> Path:
+    """Return the path without the suffix of a compressed file."""
+    return path.with_suffix("") if path.suffix in COMPRESSED_SUFFIXES else path
+
+
+@contextmanager
+def open_transcript(path: Path) -> Iterator[IO[bytes]]:
+    """Open a file that may be compressed with gzip or zstd. Raises Problem if the compressed data is damaged."""
+    with path.open("rb", BUFFER_BYTES) as file:
+        magic = file.read(4)
+        file.seek(0)
+        try:
+            if magic.startswith(GZIP_MAGIC):
+                with gzip.open(file) as unpacked:
+                    yield io.BufferedReader(unpacked, BUFFER_BYTES)
+            elif magic == ZSTD_MAGIC:
+                import zstandard  # rarely needed
+
+                try:
+                    with zstandard.ZstdDecompressor().stream_reader(file, read_across_frames=True) as stream:
+                        yield io.BufferedReader(stream, BUFFER_BYTES)
+                except zstandard.ZstdError as error:
+                    raise EOFError(str(error)) from error
+            else:
+                yield file
+        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+            cause = f"Its compressed data is damaged: {error}."
+            raise Problem(f"{path.name} cannot be read to its end.", cause, "Copy the file again.") from error
+
+
+def head_records(head: bytes) -> Iterator[dict[str, Any]]:
+    """Yield the JSON objects among the complete lines at the beginning of a file."""
+    for line in head.splitlines(keepends=True):
+        _, value = parse_line(line.strip()) if line.endswith(b"\n") or line == head else (b"", None)
+        if isinstance(value, dict):
+            yield value
+
+
 def read_lines(path: Path, key: str, before: int = 0, start: int = 0) -> Iterator[TranscriptRecord]:
     """Yield a record for each line of a file, except blank lines and an incomplete last line.
 
     Reading starts at the byte `start`; `before` is added to the `bytes_read` of each record.
     """
-    with path.open("rb", BUFFER_BYTES) as file:
-        file.seek(start)
+    with open_transcript(path) as file:
+        if start:
+            file.seek(start)
         at = before + start
         for line in iter(lambda: file.readline(MAX_LINE_BYTES), b""):
             at += len(line)
@@ -76,16 +121,21 @@ def read_lines(path: Path, key: str, before: int = 0, start: int = 0) -> Iterato
             yield TranscriptRecord(key, raw, value, at)
 
 
+def _too_large(path: Path) -> Problem:
+    cause = f"Files of this format may have up to {MAX_DOCUMENT_BYTES >> 20} MB."
+    return Problem(f"{path.name} is too large.", cause, "Split it.")
+
+
 def read_document(path: Path) -> Any:
     """Read a file that is one JSON value. Raises Problem if it is too large or malformed."""
     if path.stat().st_size > MAX_DOCUMENT_BYTES:
-        raise Problem(
-            f"{path.name} is too large.",
-            f"Files of this format may have up to {MAX_DOCUMENT_BYTES >> 20} MB.",
-            "Split it.",
-        )
+        raise _too_large(path)
+    with open_transcript(path) as file:
+        body = file.read(MAX_DOCUMENT_BYTES + 1)
+    if len(body) > MAX_DOCUMENT_BYTES:
+        raise _too_large(path)
     try:
-        return json.loads(path.read_bytes())
+        return json.loads(body)
     except RecursionError as error:
         raise Problem(f"{path.name} cannot be imported.", "Its JSON is nested too deeply.", "") from error
     except ValueError as error:
@@ -136,7 +186,7 @@ def list_records(key: str, values: list[Any], total: int = 0, marks: Sequence[An
 def derive_key(path: Path, name: str = "") -> str:
     """Return a session key for a file without a session id. Files of the same name in two folders get two keys."""
     folder_hash = hashlib.blake2b(os.fsencode(path.resolve().parent), digest_size=4).hexdigest()
-    return f"{name or path.stem} {folder_hash}"
+    return f"{name or plain_path(path).stem} {folder_hash}"
 
 
 def parse_time(value: Any) -> int:

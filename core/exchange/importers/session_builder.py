@@ -50,6 +50,10 @@ class _PendingReply:
     stop: str = ""
     cost: float | None = None
 
+    def is_empty(self) -> bool:
+        """Return whether nothing of the reply was understood."""
+        return not (self.texts or self.thoughts or self.calls or self.stop or self.cost) and self.usage == NO_USAGE
+
 
 EmitEvent = Callable[[str, int, SessionEvent, Mapping[str, bytes]], None]
 SessionIdOf = Callable[[str], str]
@@ -246,7 +250,7 @@ class SessionBuilder:
     def settle(self) -> None:
         """Complete the last reply, because no records came for a while. End the run if the reply made no calls."""
         self._flush_reply()
-        if self._uncounted is not NO_USAGE:  # usage of a reply that an earlier reading added
+        if self._uncounted is not NO_USAGE and self.has_events():  # usage of a reply that an earlier reading added
             uncounted, self._uncounted = self._uncounted, NO_USAGE
             self._emit(Replied(usage=uncounted))
         if self.has_events():  # unrecognized records alone do not create a session
@@ -266,6 +270,7 @@ class SessionBuilder:
         self.latest = max(self.latest, at)
 
     def _emit(self, event: SessionEvent, contents: Mapping[str, bytes] = NO_BLOBS) -> None:
+        self._create_session("")
         if self._unrecognized:
             self._flush_unrecognized()
         self._emit_event(self.key, self.latest, event, contents)
@@ -309,7 +314,7 @@ class SessionBuilder:
     def _flush_reply(self) -> None:
         """Write the reply that was gathered, with its request and its calls."""
         pending, self._pending = self._pending, None
-        if pending is None:
+        if pending is None or pending.is_empty():
             return
         last, self.latest = self.latest, max(0, min(pending.began, self.latest))
         self._model = pending.model or self._model

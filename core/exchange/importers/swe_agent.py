@@ -15,6 +15,7 @@ from core.exchange.importers.record import (
     list_records,
     parse_cost,
     parse_count,
+    plain_path,
     read_document,
 )
 from core.exchange.importers.session_builder import SessionBuilder
@@ -29,7 +30,7 @@ class SweAgentImporter:
     default_locations: tuple[str, ...] = ()
 
     def recognizes(self, path: Path, head: bytes) -> bool:
-        return path.suffix == ".traj" or (b'"trajectory"' in head and b'"history"' in head)
+        return plain_path(path).suffix == ".traj" or (b'"trajectory"' in head and b'"history"' in head)
 
     def read_records(self, path: Path) -> Iterator[TranscriptRecord]:
         document = read_document(path)
@@ -91,8 +92,8 @@ def _steps(history: list[dict[str, Any]]) -> list[dict[str, Any]]:
         text = plain_text(entry.get("content"))
         if entry.get("role") == "assistant":
             steps.append({"thought": entry.get("thought") or text, "action": entry.get("action"), "response": text})
-        elif steps and "observation" not in steps[-1]:
-            steps[-1]["observation"] = text
+        elif steps:  # a history may split an observation into several messages
+            steps[-1]["observation"] = "\n".join(filter(None, (steps[-1].get("observation"), text)))
     return steps
 
 

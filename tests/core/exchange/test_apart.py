@@ -16,7 +16,7 @@ from tests.core.exchange.home import Home, home
 GOLDEN = Path(__file__).parents[2] / "golden" / "foreign"
 SAMPLES = (
     GOLDEN / "claude-code" / "7f3a1c52-0000-4000-8000-000000000001.jsonl",
-    next((GOLDEN / "codex").iterdir()),
+    next((GOLDEN / "codex").glob("rollout-*.jsonl")),
     GOLDEN / "atif" / "trajectory.json",
 )
 

