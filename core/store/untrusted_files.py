@@ -199,20 +199,27 @@ def mark_reviewed(db: sqlite3.Connection, folder: str, reviewed: Mapping[str, st
     return count
 
 
-def forget_missing_files(db: sqlite3.Connection, at: int) -> int:
-    """Delete the rows of files that do not exist and were written long ago. Return their number.
+def find_missing_files(path: Path, at: int) -> list[str]:
+    """Return the paths of untrusted files that do not exist and were written long ago.
 
-    A missing file is kept for a while, because git may bring it back.
+    A missing file is kept for a while, because git may bring it back. A network folder may not respond, so this is
+    called in a thread, outside of transactions.
     """
-    old_paths = db.execute("SELECT DISTINCT path FROM untrusted_file WHERE created_at < ?", (at - MAX_AGE,)).fetchall()
-    missing = [path for path in old_paths if not os.path.lexists(path[0])]
-    db.executemany("DELETE FROM untrusted_file WHERE path = ?", missing)
+    with closing(open_read_only(path)) as db:
+        old_paths = db.execute("SELECT DISTINCT path FROM untrusted_file WHERE created_at < ?", (at - MAX_AGE,))
+        names = [name for (name,) in old_paths]
+    return [name for name in names if not os.path.lexists(name)]
+
+
+def forget_files(db: sqlite3.Connection, missing: Sequence[str], at: int) -> None:
+    """Delete the rows of missing files, unless they were noted lately, and of the oldest copies beyond MAX_HASHES."""
+    rows = [(path, at - MAX_AGE) for path in missing]
+    db.executemany("DELETE FROM untrusted_file WHERE path = ? AND created_at < ?", rows)
     db.execute(
         "DELETE FROM untrusted_file WHERE id IN (SELECT id FROM untrusted_file"
         " WHERE path LIKE 'in:%' OR path LIKE 'old:%' ORDER BY created_at DESC LIMIT -1 OFFSET ?)",
         (MAX_HASHES,),
     )
-    return len(missing)
 
 
 def _rows(db: sqlite3.Connection, path: str) -> list[UntrustedFile]:
