@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from core.domain.events import (
     FileChanged,
@@ -22,9 +23,10 @@ from core.domain.events import (
     UntrustedContentRead,
 )
 from core.domain.untrusted_file import UntrustedFile, root_sources
-from core.store.health import open_read_only
 from core.store.row_keys import key_range
-from core.store.write_state import WriteState
+
+if TYPE_CHECKING:  # the window reads untrusted files at startup, but writes none
+    from core.store.write_state import WriteState
 
 MAX_ROWS = 5_000  # of a session's folder; beyond that, rows stand for whole subfolders
 MAX_HASHES = 20_000  # contents of earlier versions that are kept
@@ -36,7 +38,7 @@ MAX_AGE = 30 * 24 * 60 * 60 * 1_000_000  # microseconds after which the row of a
 COLUMNS = "path, hash, earlier, sources, session, created_at"
 
 
-def note_untrusted_files(db: sqlite3.Connection, state: WriteState, events: Iterable[SessionEvent], at: int) -> None:
+def note_untrusted_files(db: sqlite3.Connection, state: "WriteState", events: Iterable[SessionEvent], at: int) -> None:
     """Note the files that events of a session report as changed, if the session has read untrusted content.
 
     A copy of an untrusted file is noted in any session. Called in the transaction that appends the events.
@@ -63,7 +65,7 @@ def note_untrusted_files(db: sqlite3.Connection, state: WriteState, events: Iter
         _limit_rows(db, os.path.realpath(state.row.folder))
 
 
-def _note_change(db: sqlite3.Connection, state: WriteState, event: FileChanged, at: int) -> None:
+def _note_change(db: sqlite3.Connection, state: "WriteState", event: FileChanged, at: int) -> None:
     path, sources = absolute_path(state.row.folder, event.path), _sources(db, state)
     if not sources:
         size = db.execute("SELECT size FROM blob WHERE hash = ?", (event.after,)).fetchone()
@@ -76,7 +78,7 @@ def _note_change(db: sqlite3.Connection, state: WriteState, event: FileChanged, 
     _insert(db, UntrustedFile(path, event.after, earlier, sources, state.row.id, at))
 
 
-def _sources(db: sqlite3.Connection, state: WriteState) -> tuple[str, ...]:
+def _sources(db: sqlite3.Connection, state: "WriteState") -> tuple[str, ...]:
     """Return the untrusted sources of a session, reading them from its events the first time."""
     if state.untrusted is None:
         state.untrusted = {}
@@ -147,6 +149,8 @@ def untrusted_files_in(db: sqlite3.Connection, folder: str) -> list[UntrustedFil
 
 def read_untrusted_files(path: Path, folder: str) -> list[UntrustedFile]:
     """Return the untrusted files in a folder, on a connection of its own, so that any thread may call it."""
+    from core.store.health import open_read_only  # loads what checks and migrates the data file
+
     with closing(open_read_only(path)) as db:
         return untrusted_files_in(db, folder)
 
@@ -205,6 +209,8 @@ def find_missing_files(path: Path, at: int) -> list[str]:
     A missing file is kept for a while, because git may bring it back. A network folder may not respond, so this is
     called in a thread, outside of transactions.
     """
+    from core.store.health import open_read_only
+
     with closing(open_read_only(path)) as db:
         old_paths = db.execute("SELECT DISTINCT path FROM untrusted_file WHERE created_at < ?", (at - MAX_AGE,))
         names = [name for (name,) in old_paths]
