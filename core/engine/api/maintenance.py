@@ -31,7 +31,10 @@ class Maintenance:
         Do nothing if the data folder is open read-only.
         """
         database, path = self._opened.database, self._opened.path
-        if database is not None and await asyncio.to_thread(lambda: back_up_daily(path)):
+        if database is None:
+            return
+        backup = await asyncio.to_thread(back_up_daily, path)
+        if backup:
             at = now()
             missing = await asyncio.to_thread(find_missing_files, path, at)
             await database.run(partial(forget_files, missing=missing, at=at))
