@@ -64,7 +64,7 @@ class SessionReviewer:
     def __init__(
         self, journal: Journal, reader: Reader, runs: RunController, settings: Callable[[], Settings],
         report: Callable[[BaseException], None],
-        known_secrets: Callable[[], Awaitable[Iterable[str]]],
+        known_secrets: Callable[..., Awaitable[Iterable[str]]],
     ) -> None:  # fmt: skip
         self._journal = journal
         self._reader = reader
@@ -103,7 +103,7 @@ class SessionReviewer:
         if start is None:
             raise Problem("This session has no run.", "There is nothing to review.", "")
         entries = [entry async for entry in self._journal.read(session)]
-        redact = Redactor(await self._known_secrets()).redact
+        redact = Redactor(await self._known_secrets(uncertain=False)).redact
         prompt = PROMPT.format(mark=new_boundary(), talk=transcript(entries, self._full_text, redact))
         model = choose_model(self._settings().tiers, start.model, ("review",)).model
         run_started = RunStarted(
