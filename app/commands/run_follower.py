@@ -128,9 +128,7 @@ class RunFollower:
 
     def _ended_idle(self, end: EventRecord) -> bool:
         """Return whether the run did nothing for a task that asked for work, and warn about it."""
-        engine = self._context.engine
-        steps = engine.timeline_steps(engine.session(end.session))
-        idle = ended_idle(step for step in steps if step.run == end.run)
+        idle = ended_idle(self._context.engine.run_opening(end.session, end.run))
         if idle:
             self._context.out.print_warning(f"{ENDED_IDLE}.")
         return idle

@@ -136,7 +136,7 @@ async def build_services(folder: Path, report: Callable[[BaseException], None], 
         McpServerService(settings, servers, secrets, lambda at: followed_files(rules.current(), at)),
         ExternalAgents(settings, agents, journal), markdown_to_html,
     )  # fmt: skip
-    reviews = SessionReviewer(journal, reader, runs, lambda: settings.current, report, catalog.known_keys)
+    reviews = SessionReviewer(journal, reader, runs, lambda: settings.current, report, catalog.secrets)
     if opened.database:
         await _recover(agents, runs, memories)
     return Services(engine, runs, servers, agents, opened, reader, rules, memory_store, proposals, reviews, search)

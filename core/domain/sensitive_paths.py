@@ -4,7 +4,7 @@ import re
 import unicodedata
 from collections.abc import Iterable
 from fnmatch import fnmatchcase, translate
-from functools import lru_cache
+from functools import cache, lru_cache
 
 from core.domain.trusted_files import PROTECTED, READ_ONLY_PATHS
 
@@ -73,14 +73,55 @@ def _any_path(paths: Iterable[tuple[str, ...]]) -> re.Pattern[str]:
     return re.compile(f"(?:^|/)(?:{'|'.join(names)})(?:/|$)")
 
 
-_SECRET, _HIDDEN, _HARMLESS, _AMBIGUOUS = map(_any_of, (SECRET_NAMES, HIDDEN_NAMES, HARMLESS_NAMES, AMBIGUOUS_ENDINGS))
-# Names that are not ordinary words, so that a command that contains one certainly means the file.
-_CERTAIN = _any_of(tuple(name for name in SECRET_NAMES if name[0] != "*" and name not in ("kubeconfig", "htpasswd")))
 _KEPT_BY_GIT = tuple((".git", *inner) for inner in READ_ONLY_IN_GIT)
 _NAMED = (*_KEPT_BY_GIT, *(path for path in PROTECTED if path != (".git",)))  # commands that name .git usually read
-_IN_SECRET_FOLDERS, _READ_ONLY, _PROTECTED, _IN_NAMED = map(
-    _any_path, (SECRET_FOLDERS, READ_ONLY_PATHS, PROTECTED, _NAMED)
-)
+
+
+# Each pattern is compiled when it is first used.
+@cache
+def _secret() -> re.Pattern[str]:
+    return _any_of(SECRET_NAMES)
+
+
+@cache
+def _hidden() -> re.Pattern[str]:
+    return _any_of(HIDDEN_NAMES)
+
+
+@cache
+def _harmless() -> re.Pattern[str]:
+    return _any_of(HARMLESS_NAMES)
+
+
+@cache
+def _ambiguous() -> re.Pattern[str]:
+    return _any_of(AMBIGUOUS_ENDINGS)
+
+
+@cache
+def _certain() -> re.Pattern[str]:
+    """Match names that are not ordinary words, so that a command that contains one certainly means the file."""
+    return _any_of(tuple(name for name in SECRET_NAMES if name[0] != "*" and name not in ("kubeconfig", "htpasswd")))
+
+
+@cache
+def _in_secret_folders() -> re.Pattern[str]:
+    return _any_path(SECRET_FOLDERS)
+
+
+@cache
+def _read_only() -> re.Pattern[str]:
+    return _any_path(READ_ONLY_PATHS)
+
+
+@cache
+def _protected() -> re.Pattern[str]:
+    return _any_path(PROTECTED)
+
+
+@cache
+def _in_named() -> re.Pattern[str]:
+    return _any_path(_NAMED)
 
 
 def normalized_parts(path: str) -> list[str]:
@@ -103,15 +144,15 @@ def is_secret(path: str) -> bool:
     parts = normalized_parts(path)
     if not parts:
         return False
-    if _runs_through(parts, _IN_SECRET_FOLDERS):
+    if _runs_through(parts, _in_secret_folders()):
         return not fnmatchcase(parts[-1], "*.pub")
-    return _is_named(_SECRET, parts[-1])
+    return _is_named(_secret(), parts[-1])
 
 
 def _is_named(names: re.Pattern[str], name: str) -> bool:
     """Return whether a file has one of these names, or is a copy of a file that has."""
     original = BACKUP_SUFFIX.sub("", name)
-    if _HARMLESS.match(name) or _HARMLESS.match(original):
+    if _harmless().match(name) or _harmless().match(original):
         return False
     spellings = [name]
     if original != name or name.startswith(("#", ".#")):
@@ -122,7 +163,7 @@ def _is_named(names: re.Pattern[str], name: str) -> bool:
 def shows_secrets(path: str) -> bool:
     """Return whether a file that is read along with others holds secrets beyond doubt."""
     parts = normalized_parts(path)
-    return is_secret(path) and not _AMBIGUOUS.match(parts[-1])
+    return is_secret(path) and not _ambiguous().match(parts[-1])
 
 
 @lru_cache(maxsize=4096)
@@ -139,22 +180,22 @@ def names_secret(word: str) -> bool:
 
 def _only_by_ending(path: str) -> bool:
     parts = normalized_parts(path)
-    return not _is_named(_CERTAIN, parts[-1]) and not _runs_through(parts, _IN_SECRET_FOLDERS)
+    return not _is_named(_certain(), parts[-1]) and not _runs_through(parts, _in_secret_folders())
 
 
 def is_hidden_from_commands(path: str) -> bool:
     """Return whether commands must never see the contents of this file."""
-    if (path.startswith(".") or "/." in path) and _runs_through(normalized_parts(path), _IN_SECRET_FOLDERS):
+    if (path.startswith(".") or "/." in path) and _runs_through(normalized_parts(path), _in_secret_folders()):
         return not path.endswith(".pub")
     parts = normalized_parts(path.rpartition("/")[2])
-    return bool(parts) and _is_named(_HIDDEN, parts[-1])
+    return bool(parts) and _is_named(_hidden(), parts[-1])
 
 
 def is_protected(path: str) -> bool:
     """Return whether another program, such as a shell, an editor or a git hook, would act on this file."""
     parts = normalized_parts(path)
     # A folder with a HEAD file can be a bare repository, whose configuration makes git run programs.
-    return _runs_through(parts, _PROTECTED) or parts[-1:] == ["head"]
+    return _runs_through(parts, _protected()) or parts[-1:] == ["head"]
 
 
 def is_read_only(path: str) -> bool:
@@ -162,14 +203,14 @@ def is_read_only(path: str) -> bool:
 
     Of .git, the sandbox only protects `READ_ONLY_IN_GIT`.
     """
-    return _runs_through(normalized_parts(path), _READ_ONLY)
+    return _runs_through(normalized_parts(path), _read_only())
 
 
 def protected_path(path: str) -> str:
     """Return the protected path that a path names or is inside of, spelled as there; empty if there is none."""
     parts = [part for part in re.split(r"[/\\]", path) if part not in ("", ".")]
     normalized = normalized_parts(path)
-    if len(parts) != len(normalized) or ".." in parts or not _runs_through(normalized, _IN_NAMED):
+    if len(parts) != len(normalized) or ".." in parts or not _runs_through(normalized, _in_named()):
         return ""
     ends = [
         index + len(protected)

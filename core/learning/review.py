@@ -2,7 +2,7 @@
 
 import asyncio
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -58,20 +58,20 @@ class SessionReviewer:
 
     Attributes:
         report: called with every error. A failing review has no other effect.
-        known_keys: returns the API keys of the user, which the reviewing model must not receive.
+        known_secrets: returns the secrets of the user, which the reviewing model must not receive.
     """
 
     def __init__(
         self, journal: Journal, reader: Reader, runs: RunController, settings: Callable[[], Settings],
         report: Callable[[BaseException], None],
-        known_keys: Callable[[], Iterable[str]] = tuple,
+        known_secrets: Callable[..., Awaitable[Iterable[str]]],
     ) -> None:  # fmt: skip
         self._journal = journal
         self._reader = reader
         self._runs = runs
         self._settings = settings
         self._report = report
-        self._known_keys = known_keys
+        self._known_secrets = known_secrets
         self._requests: asyncio.Queue[_ReviewDue | _StopReview] = asyncio.Queue()
         self._active: dict[str, str] = {}  # Sessions of active reviews, by the session they review.
         self._corrected: set[str] = set()
@@ -103,9 +103,8 @@ class SessionReviewer:
         if start is None:
             raise Problem("This session has no run.", "There is nothing to review.", "")
         entries = [entry async for entry in self._journal.read(session)]
-        prompt = PROMPT.format(
-            mark=new_boundary(), talk=transcript(entries, self._full_text, Redactor(self._known_keys()).redact)
-        )
+        redact = Redactor(await self._known_secrets(uncertain=False)).redact
+        prompt = PROMPT.format(mark=new_boundary(), talk=transcript(entries, self._full_text, redact))
         model = choose_model(self._settings().tiers, start.model, ("review",)).model
         run_started = RunStarted(
             model,

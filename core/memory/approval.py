@@ -39,6 +39,11 @@ def sensitive_topic(text: str) -> str:
     return ""
 
 
+def sensitive_topic_of(content: MemoryContent) -> str:
+    """Return which sensitive topic a memory is about, as `sensitive_topic` does."""
+    return sensitive_topic(" ".join((content.text, content.context, *content.fields.values())))
+
+
 def approval_reasons(content: MemoryContent, untrusted_sources: Collection[str] = ()) -> tuple[str, ...]:
     """Return why the user must approve a memory that the user did not write; empty if nothing needs approval."""
     reasons = []
@@ -48,7 +53,7 @@ def approval_reasons(content: MemoryContent, untrusted_sources: Collection[str] 
         reasons.append("It would apply in every folder.")
     elif content.scope == "agent":
         reasons.append(f"It would apply wherever the agent {content.scope_id} works.")
-    if topic := sensitive_topic(" ".join((content.text, content.context, *content.fields.values()))):
+    if topic := sensitive_topic_of(content):
         reasons.append(f"It is about {topic}.")
     return tuple(reasons)
 

@@ -5,6 +5,7 @@ import time
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import aclosing, suppress
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from core.domain.external_agents import is_external_agent
@@ -82,12 +83,13 @@ class ModelCatalog:
         self._lists: dict[ModelProvider, CachedModelList] = {}
         self._queried: set[ModelProvider] = set()  # providers already queried once for an unknown context window
         self._mask = RequestMask()
+        self._resolve_providers = lru_cache(maxsize=1)(lambda added: resolve_providers(added, environment))
         self._keys_read: set[KeyOwner] = set()  # owners whose key was looked up in the keyring
         self._tools: dict[str, bool] = {}  # tool support observed from replies and errors
 
     def providers(self) -> dict[str, ModelProvider]:
         """Return all providers by name."""
-        return resolve_providers(self._settings().providers, self._environment)
+        return self._resolve_providers(self._settings().providers)
 
     def provider(self, name: str) -> ModelProvider:
         """Return a provider by name. Raises `Problem` if there is no provider of this name."""
@@ -235,23 +237,26 @@ class ModelCatalog:
 
     async def masked(self, request: Request) -> Request:
         """Return a request without the user's API keys and without anything else that is a key or password."""
-        for provider in self.providers().values():
-            owner = provider.key_owner
-            if owner not in self._keys_read and provider.requires_key:
-                key = await self.api_keys.find(owner)
-                if key.error:
-                    break  # the keyring does not answer; other keys are known without it
-                self._keys_read.add(owner)
-        variables = secrets_in_environment(self._environment)
-        self._mask.set_known([*self.known_keys(), *(value for value in variables if looks_random(value))])
+        self._mask.set_known(await self.secrets(uncertain=False))
         return self._mask.apply(request)
 
-    def known_keys(self) -> list[str]:
-        """Return the API keys of the user's providers, as far as they were looked up."""
-        owners = (provider.key_owner for provider in self.providers().values())
-        lookups = (self.api_keys.find_without_keyring(owner) for owner in owners)
+    async def secrets(self, *, uncertain: bool = True) -> list[str]:
+        """Return the user's secrets: their API keys, and what environment variables hold that are named like secrets.
+
+        A keyring that failed is not asked again until one of its operations succeeds. If not `uncertain`, variables
+        whose value may be an ordinary word are left out, such as the password `postgres`.
+        """
+        providers = self.providers().values()
+        unread = [provider.key_owner for provider in providers if provider.key_owner not in self._keys_read]
+        if unread and not self.api_keys.lookup_failed and await self.api_keys.look_up(unread):
+            self._keys_read.update(unread)
+        lookups = (self.api_keys.find_without_keyring(provider.key_owner) for provider in providers)
         keys = {*self.api_keys.seen, *(key.value for key in lookups if key)}
-        return [key for key in keys if len(key) >= MIN_KEY_LENGTH and key.lower() not in PLACEHOLDERS]
+        variables = secrets_in_environment(self._environment)
+        return [
+            *(key for key in keys if len(key) >= MIN_KEY_LENGTH and key.lower() not in PLACEHOLDERS),
+            *(value for value in variables if uncertain or looks_random(value)),
+        ]
 
     def _endpoint(
         self, provider: ModelProvider, key: ApiKey, timeouts: RequestTimeouts | None = None

@@ -160,21 +160,27 @@ class LenientReader:
         return closed and self._end_mark is not None and self._end_mark.match(self._text, at) is not None
 
 
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    result = dict(pairs)
-    if len(result) < len(pairs):
-        raise ValueError("a key is given twice")
-    return result
+def unique_members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return the members of an object. Raise ValueError if a key is given twice."""
+    members = dict(pairs)
+    if len(members) < len(pairs):
+        duplicate = next(key for key in members if sum(key == other for other, _ in pairs) > 1)
+        raise ValueError(f"{duplicate!r} is given twice")
+    return members
 
 
-def _refuse(word: str) -> NoReturn:
-    raise ValueError(f"{word} is not a JSON number")
+def refuse_constant(constant: str) -> NoReturn:
+    """Raise ValueError for `NaN` or `Infinity`, which only some JSON parsers accept."""
+    raise ValueError(f"{constant} is not a JSON number")
 
 
-def _integer(text: str) -> int:
+def parse_integer(text: str) -> int:
+    """Return an integer. Raise ValueError if it is so long that parsing it would take long."""
     if len(text) > LONGEST_NUMBER:
         raise ValueError("a number is too long")
     return int(text)
 
 
-_STRICT = json.JSONDecoder(strict=False, object_pairs_hook=_unique, parse_constant=_refuse, parse_int=_integer)
+_STRICT = json.JSONDecoder(
+    strict=False, object_pairs_hook=unique_members, parse_constant=refuse_constant, parse_int=parse_integer
+)

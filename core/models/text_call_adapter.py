@@ -18,7 +18,7 @@ from core.domain.text import Text
 from core.models.call_shapes import END_MARK, calls_in
 from core.models.lenient_json import read_json
 from core.models.model import Model, ReplyDelta, Request, RequestedCall
-from core.models.written_call_reader import FENCE_START, find_written_calls
+from core.models.written_call_reader import FENCE_START, StreamedReply
 from core.models.written_calls import ArgumentCheck
 
 FINAL_TOOL = "final"
@@ -41,21 +41,17 @@ class TextCallAdapter:
 
     async def stream(self, request: Request) -> AsyncGenerator[ReplyDelta, None]:
         """Stream the reply as it comes, followed by the calls that its text makes, if any."""
-        chunks, has_calls, merged = list[str](), False, ReplyDelta()
-        async with aclosing(self._model.stream(self._text_request(request))) as deltas:
+        reply = StreamedReply()
+        async with aclosing(reply.collect(self._model.stream(self._text_request(request)))) as deltas:
             async for delta in deltas:
                 yield delta
-                chunks.append(delta.text)
-                has_calls = has_calls or bool(delta.calls)  # some models also make native calls
-                merged = merged.merge(delta)
-        text = "".join(chunks)
-        if self._fence in text:
+        text = reply.text
+        if self._fence in text and not reply.is_refused:
             outside, calls, is_final = parse_text_calls(text, self._fence)
-            state = FINAL_STATE if is_final and not (calls or has_calls) else ""
+            state = FINAL_STATE if is_final and not (calls or reply.has_calls) else ""
             yield ReplyDelta(outside, calls=calls, provider_state=state, written=text)
-        elif not has_calls and (written_calls := find_written_calls(text, request, self._check_arguments)).calls:
-            note = " ".join(part for part in (merged.note, written_calls.note) if part)
-            yield ReplyDelta(written_calls.text, calls=written_calls.calls, note=note, written=text)
+        elif last := reply.written_calls(request, self._check_arguments):
+            yield last
 
     def _text_request(self, request: Request) -> Request:
         messages: list[Message] = []

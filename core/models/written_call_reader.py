@@ -25,20 +25,50 @@ class WrittenCallReader:
 
     async def stream(self, request: Request) -> AsyncGenerator[ReplyDelta, None]:
         """Stream the reply as it comes, followed by the calls that its text makes, if any."""
-        chunks, has_calls, merged = list[str](), False, ReplyDelta()
-        async with aclosing(self._model.stream(request)) as deltas:
+        reply = StreamedReply()
+        async with aclosing(reply.collect(self._model.stream(request))) as deltas:
             async for delta in deltas:
                 yield delta
-                chunks.append(delta.text)
-                has_calls = has_calls or bool(delta.calls)
-                merged = merged.merge(delta)
-        if has_calls or merged.stop_reason in ("refused", "filtered"):
-            return
-        text = "".join(chunks)
-        written_calls = find_written_calls(text, request, self._check_arguments)
-        if written_calls.calls:
-            note = " ".join(part for part in (merged.note, written_calls.note) if part)
-            yield ReplyDelta(written_calls.text, calls=written_calls.calls, note=note, written=text)
+        if last := reply.written_calls(request, self._check_arguments):
+            yield last
+
+
+class StreamedReply:
+    """Collects the deltas of a reply while they are passed on."""
+
+    def __init__(self) -> None:
+        self._chunks: list[str] = []
+        self._merged = ReplyDelta()
+        self.has_calls = False  # some models that write calls also make structured ones
+
+    @property
+    def text(self) -> str:
+        return "".join(self._chunks)
+
+    @property
+    def is_refused(self) -> bool:
+        """Whether the provider withheld the reply or its end, so that no call in its text counts."""
+        return self._merged.stop_reason in ("refused", "filtered")
+
+    async def collect(self, stream: AsyncGenerator[ReplyDelta, None]) -> AsyncGenerator[ReplyDelta, None]:
+        """Yield the deltas of a stream unchanged."""
+        async with aclosing(stream) as deltas:
+            async for delta in deltas:
+                yield delta
+                self._chunks.append(delta.text)
+                self.has_calls = self.has_calls or bool(delta.calls)
+                self._merged = self._merged.merge(delta)
+
+    def written_calls(self, request: Request, check_arguments: ArgumentCheck) -> ReplyDelta | None:
+        """Return a delta with the calls that the text makes, or None. Structured calls take precedence."""
+        if self.has_calls or self.is_refused:
+            return None
+        text = self.text
+        calls = find_written_calls(text, request, check_arguments)
+        if not calls.calls:
+            return None
+        note = " ".join(part for part in (self._merged.note, calls.note) if part)
+        return ReplyDelta(calls.text, calls=calls.calls, note=note, written=text)
 
 
 class CallScreen:

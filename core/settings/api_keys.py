@@ -61,6 +61,7 @@ class ApiKeys:
 
     Attributes:
         seen: the keys found or stored so far, which are removed from requests.
+        lookup_failed: looking up a key failed, and no operation on the keyring has succeeded since.
     """
 
     def __init__(
@@ -76,6 +77,7 @@ class ApiKeys:
         self._timeout_s = timeout_s
         self._session: dict[tuple[str, str], str] = {}
         self.seen: set[str] = set()
+        self.lookup_failed = False
         self._stuck_thread: threading.Thread | None = None
 
     def __repr__(self) -> str:
@@ -89,11 +91,26 @@ class ApiKeys:
         try:
             value = await self._run(lambda keyring: keyring.get_password(SERVICE, user))
         except Problem as problem:
+            self.lookup_failed = True
             return ApiKey(error=problem.details)
         if not value:
             return ApiKey()
         self.seen.add(value)
         return ApiKey(value, "keyring")
+
+    async def look_up(self, owners: Sequence[KeyOwner]) -> bool:
+        """Add the owners' keys in the keyring to `seen`. Return False if the keyring failed."""
+
+        def read_passwords(keyring: "Keyring") -> None:
+            for owner in owners:
+                if value := keyring.get_password(SERVICE, _user_name(owner)):
+                    self.seen.add(value)
+
+        try:
+            await self._run(read_passwords)
+        except Problem:
+            self.lookup_failed = True
+        return not self.lookup_failed
 
     def find_without_keyring(self, owner: KeyOwner) -> ApiKey | None:
         """Return the key from memory or the environment, or None if it is in neither."""
@@ -176,10 +193,12 @@ class ApiKeys:
         thread.start()
         try:
             async with asyncio.timeout(self._timeout_s):
-                return await outcome
+                result = await outcome
         except TimeoutError:
             self._stuck_thread = thread
             raise _not_responding(self._timeout_s) from None
+        self.lookup_failed = False
+        return result
 
 
 def system_keyrings() -> "list[Keyring]":

@@ -89,6 +89,15 @@ class Reader:
         )
         return [read_step(row) for row in rows]
 
+    def run_opening(self, session: str, run: int) -> list[Step]:
+        """Return the messages of a run and its header."""
+        rows = self._db.execute(
+            f"SELECT {STEP_COLUMNS} FROM step WHERE id BETWEEN ? AND ? AND run = ? AND kind IN ('user', 'run')"
+            " ORDER BY id",
+            (*key_range(self._number(session)), run),
+        )
+        return [read_step(row) for row in rows]
+
     def sample(self, session: str, count: int, limit: int) -> list[RowSample]:
         """Return at most `limit` of the first `count` rows, evenly spaced."""
         return sample_rows(self._db, self._number(session), count, limit)

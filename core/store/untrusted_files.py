@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from core.domain.events import (
     FileChanged,
@@ -22,9 +23,10 @@ from core.domain.events import (
     UntrustedContentRead,
 )
 from core.domain.untrusted_file import UntrustedFile, root_sources
-from core.store.health import open_read_only
 from core.store.row_keys import key_range
-from core.store.write_state import WriteState
+
+if TYPE_CHECKING:  # the window reads untrusted files at startup, but writes none
+    from core.store.write_state import WriteState
 
 MAX_ROWS = 5_000  # of a session's folder; beyond that, rows stand for whole subfolders
 MAX_HASHES = 20_000  # contents of earlier versions that are kept
@@ -36,7 +38,7 @@ MAX_AGE = 30 * 24 * 60 * 60 * 1_000_000  # microseconds after which the row of a
 COLUMNS = "path, hash, earlier, sources, session, created_at"
 
 
-def note_untrusted_files(db: sqlite3.Connection, state: WriteState, events: Iterable[SessionEvent], at: int) -> None:
+def note_untrusted_files(db: sqlite3.Connection, state: "WriteState", events: Iterable[SessionEvent], at: int) -> None:
     """Note the files that events of a session report as changed, if the session has read untrusted content.
 
     A copy of an untrusted file is noted in any session. Called in the transaction that appends the events.
@@ -64,7 +66,7 @@ def note_untrusted_files(db: sqlite3.Connection, state: WriteState, events: Iter
         _limit_rows(db, os.path.realpath(state.row.folder))
 
 
-def _note_change(db: sqlite3.Connection, state: WriteState, event: FileChanged, at: int) -> bool:
+def _note_change(db: sqlite3.Connection, state: "WriteState", event: FileChanged, at: int) -> bool:
     """Note a changed file if it counts as untrusted, and return whether it does."""
     path, sources = absolute_path(state.row.folder, event.path), _sources(db, state)
     if not sources:
@@ -79,7 +81,7 @@ def _note_change(db: sqlite3.Connection, state: WriteState, event: FileChanged, 
     return True
 
 
-def _sources(db: sqlite3.Connection, state: WriteState) -> tuple[str, ...]:
+def _sources(db: sqlite3.Connection, state: "WriteState") -> tuple[str, ...]:
     """Return the untrusted sources of a session, reading them from its events the first time."""
     if state.untrusted is None:
         state.untrusted = {}
@@ -157,6 +159,8 @@ def untrusted_files_in(db: sqlite3.Connection, folder: str) -> list[UntrustedFil
 
 def read_untrusted_files(path: Path, folder: str) -> list[UntrustedFile]:
     """Return the untrusted files in a folder, on a connection of its own, so that any thread may call it."""
+    from core.store.health import open_read_only  # loads what checks and migrates the data file
+
     with closing(open_read_only(path)) as db:
         return untrusted_files_in(db, folder)
 
@@ -209,20 +213,29 @@ def mark_reviewed(db: sqlite3.Connection, folder: str, reviewed: Mapping[str, st
     return count
 
 
-def forget_missing_files(db: sqlite3.Connection, at: int) -> int:
-    """Delete the rows of files that do not exist and were written long ago. Return their number.
+def find_missing_files(path: Path, at: int) -> list[str]:
+    """Return the paths of untrusted files that do not exist and were written long ago.
 
-    A missing file is kept for a while, because git may bring it back.
+    A missing file is kept for a while, because git may bring it back. A network folder may not respond, so this is
+    called in a thread, outside of transactions.
     """
-    old_paths = db.execute("SELECT DISTINCT path FROM untrusted_file WHERE created_at < ?", (at - MAX_AGE,)).fetchall()
-    missing = [path for path in old_paths if not os.path.lexists(path[0])]
-    db.executemany("DELETE FROM untrusted_file WHERE path = ?", missing)
+    from core.store.health import open_read_only
+
+    with closing(open_read_only(path)) as db:
+        old_paths = db.execute("SELECT DISTINCT path FROM untrusted_file WHERE created_at < ?", (at - MAX_AGE,))
+        names = [name for (name,) in old_paths]
+    return [name for name in names if not os.path.lexists(name)]
+
+
+def forget_files(db: sqlite3.Connection, missing: Sequence[str], at: int) -> None:
+    """Delete the rows of missing files, unless they were noted lately, and of the oldest copies beyond MAX_HASHES."""
+    rows = [(path, at - MAX_AGE) for path in missing]
+    db.executemany("DELETE FROM untrusted_file WHERE path = ? AND created_at < ?", rows)
     db.execute(
         "DELETE FROM untrusted_file WHERE id IN (SELECT id FROM untrusted_file"
         " WHERE path LIKE 'in:%' OR path LIKE 'old:%' ORDER BY created_at DESC LIMIT -1 OFFSET ?)",
         (MAX_HASHES,),
     )
-    return len(missing)
 
 
 def _rows(db: sqlite3.Connection, path: str) -> list[UntrustedFile]:

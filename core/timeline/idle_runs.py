@@ -3,7 +3,6 @@
 from collections.abc import Iterable
 
 from core.domain.steps import Step
-from core.models.work_phrases import asks_for_work
 
 ENDED_IDLE = "Ended without doing anything"
 
@@ -13,6 +12,8 @@ def ended_idle(steps: Iterable[Step]) -> bool:
 
     `steps` are rows of the run, with at least its message and its header, which has the figures of the whole run.
     """
+    from core.models.work_phrases import asks_for_work  # its patterns are compiled only when a run has ended
+
     rows = list(steps)
     header = next((step for step in rows if step.kind == "run"), None)
     tasks = [step.object for step in rows if step.kind == "user"]

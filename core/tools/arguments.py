@@ -3,16 +3,15 @@
 import json
 from collections.abc import Callable, Iterator, Mapping
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 from core.domain.problems import Problem
+from core.models.lenient_json import DEEPEST, parse_integer, refuse_constant, unique_members
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
     from pydantic_core import ErrorDetails
 
-DEEPEST = 64
-LONGEST_NUMBER = 40
 LEFT_OUT = frozenset(
     {"title", "properties", "default", "minLength", "maxLength", "minItems", "maxItems"}
     | {"minimum", "maximum", "exclusiveMinimum"}
@@ -89,24 +88,6 @@ def _parse(arguments: str) -> Any:
     return decoded
 
 
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    members = dict(pairs)
-    if len(members) < len(pairs):
-        duplicate = next(key for key in members if sum(key == other for other, _ in pairs) > 1)
-        raise ValueError(f"{duplicate!r} is given twice")
-    return members
-
-
-def _refuse(constant: str) -> NoReturn:
-    raise ValueError(f"{constant} is not a JSON number")
-
-
-def _int(text: str) -> int:
-    if len(text) > LONGEST_NUMBER:
-        raise ValueError("a number is too long")
-    return int(text)
-
-
 def _float(text: str) -> int | float:
     """Return a number; `5.0` is an integer, as in JSON Schema."""
     number = float(text)
@@ -115,7 +96,9 @@ def _float(text: str) -> int | float:
     return int(number) if number.is_integer() and abs(number) < 2**53 else number
 
 
-_DECODER = json.JSONDecoder(object_pairs_hook=_object, parse_constant=_refuse, parse_int=_int, parse_float=_float)
+_DECODER = json.JSONDecoder(
+    object_pairs_hook=unique_members, parse_constant=refuse_constant, parse_int=parse_integer, parse_float=_float
+)
 
 
 def _depths(node: Any, depth: int = 0) -> Iterator[int]:

@@ -125,6 +125,12 @@ def test_one_thread_imports_what_two_cannot_import_at_once(home: Path) -> None:
     assert {"pydantic.type_adapter", "pydantic.dataclasses"} <= set(_loaded(WARMED, home))
 
 
+def test_reading_the_data_file_does_not_load_what_writes_it(home: Path) -> None:
+    loaded = _loaded("import sys, core.store.reader, core.timeline.idle_runs; print(*sys.modules)", home)
+    writing = ("files", "former_names", "health", "migrate", "write_state", "journal")
+    assert _of(loaded, ("core.models.work_phrases", *(f"core.store.{name}" for name in writing))) == []
+
+
 def _loaded(script: str, home: Path) -> list[str]:
     done = subprocess.run(
         [sys.executable, "-c", script, str(home)], cwd=ROOT, capture_output=True, text=True, timeout=60, check=True

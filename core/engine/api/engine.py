@@ -145,7 +145,7 @@ class Engine(Maintenance, UserDecisions):
             return Reader(self._opened.path, immutable=self._opened.immutable)
 
         return ExchangeService(
-            self._journal, self._reader, read, self.providers.api_keys, self.archive.purge, self._markup
+            self._journal, self._reader, read, self.providers.secrets, self.archive.purge, self._markup
         )
 
     @cached_property

@@ -9,7 +9,7 @@ from core.domain.problems import Problem
 from core.store.backup import Backup, CompactResult, back_up, back_up_daily, backup_paths, compact
 from core.store.data_folder import DataFolder
 from core.store.session_sizes import SessionSize, session_sizes
-from core.store.untrusted_files import forget_missing_files
+from core.store.untrusted_files import find_missing_files, forget_files
 from core.store.usage import UsageRow, read_usage
 
 if TYPE_CHECKING:
@@ -30,9 +30,14 @@ class Maintenance:
 
         Do nothing if the data folder is open read-only.
         """
-        if self._opened.database:
-            await asyncio.to_thread(back_up_daily, self._opened.path)
-            await self._opened.database.run(partial(forget_missing_files, at=now()))
+        database, path = self._opened.database, self._opened.path
+        if database is None:
+            return
+        backup = await asyncio.to_thread(back_up_daily, path)
+        if backup:
+            at = now()
+            missing = await asyncio.to_thread(find_missing_files, path, at)
+            await database.run(partial(forget_files, missing=missing, at=at))
 
     async def table_statistics(self) -> "DatabaseStats":
         """Return the number of rows and bytes of each table, counted in a thread."""

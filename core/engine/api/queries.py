@@ -68,6 +68,10 @@ class Queries:
         """Return a text in full, whether it is stored in the event or in a blob."""
         return self.read_blob(text.blob).decode("utf-8", "replace") if text.blob else text.head
 
+    def run_opening(self, session: str, run: int) -> list[Step]:
+        """Return the messages of a run and its header."""
+        return self._reader.run_opening(session, run)
+
     def timeline_steps(self, session: SessionRow) -> list[Step]:
         return self._reader.steps(session.id, 0, session.rows)
 

@@ -82,7 +82,6 @@ class RequestPrefix:
     `built_from` is what it depends on: the start, the enabled tools, and whether the context was compacted.
     """
 
-    start: RunStarted | None = None
     system: str = ""
     tools: tuple[ToolSpec, ...] = ()
     tokens: Mapping[str, int] = field(default_factory=dict)
@@ -214,7 +213,7 @@ class RunContext:
             )
             weights = {"system": estimate_tokens(system), "tools": tool_tokens(tools)}
             self.prefix = RequestPrefix(
-                start, system, tools, {kind: tokens for kind, tokens in weights.items() if tokens}, needs
+                system, tools, {kind: tokens for kind, tokens in weights.items() if tokens}, needs
             )
         return self.prefix
 
@@ -225,8 +224,8 @@ class RunContext:
 
     def request(self) -> Request:
         """Build the request to send to the model now."""
-        brief, conversation = self.request_prefix(), self.conversation
-        start = brief.start
+        prefix, conversation = self.request_prefix(), self.conversation
+        start = conversation.start
         role = (
             "review"
             if start and start.reviewed_session
@@ -238,11 +237,11 @@ class RunContext:
             conversation.messages,
             conversation.attempts,
             role,
-            tools=brief.tools,
+            tools=prefix.tools,
             options=self.reply_options(),
             read_text=self.model_text,
             read_attachment=self.attachment_bytes,
-            system_prompt=brief.system,
+            system_prompt=prefix.system,
             output_schema=self._enforced_schema(start),
         )
 

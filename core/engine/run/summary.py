@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import resources
 from string import Template
 
@@ -136,8 +136,9 @@ def transcript(messages: Sequence[Message], max_chars: int) -> str:
     If they do not fit, each message is shortened first, and then the middle of the conversation is left out.
     """
     lines: list[str] = []
+    redacted = [_redacted(message) for message in messages]
     for limits in SHORTENING_STEPS:
-        lines = [line for message in messages for line in _transcript_lines(message, *limits)]
+        lines = [line for message in redacted for line in _transcript_lines(message, *limits)]
         if sum(map(len, lines)) + len(lines) <= max_chars:
             return "\n".join(lines)
     return "\n".join(_without_middle(lines, max_chars))
@@ -151,7 +152,7 @@ def outline(messages: Sequence[Message], max_tokens: int) -> str:
         line
         for message in messages
         if message.category != SUMMARY
-        for line in _transcript_lines(message, 500, 200, 120, 80)
+        for line in _transcript_lines(_redacted(message), 500, 200, 120, 80)
     ]
     room = max(100, max_tokens - estimate_tokens(older))
     size = estimate_tokens("\n".join(lines))
@@ -160,8 +161,14 @@ def outline(messages: Sequence[Message], max_tokens: int) -> str:
     return "\n".join(part for part in (older, *lines) if part)
 
 
+def _redacted(message: Message) -> Message:
+    """Return the message with the heads of its texts redacted, before they are shortened and cut a secret in two."""
+    calls = (replace(call, arguments=Text(FULL_REDACTOR.redact(call.arguments.head))) for call in message.calls)
+    return replace(message, text=Text(FULL_REDACTOR.redact(message.text.head)), calls=tuple(calls))
+
+
 def _transcript_lines(message: Message, person: int, agent: int, call: int, result: int) -> list[str]:
-    head = FULL_REDACTOR.redact(message.text.head)
+    head = message.text.head
     if message.role == "tool":
         return [f"Result of {message.call_id}{' (failed)' if message.failed else ''}: {one_line(head, result)}"]
     if message.category == SUMMARY:
@@ -169,7 +176,7 @@ def _transcript_lines(message: Message, person: int, agent: int, call: int, resu
     if message.role == "assistant":
         lines = [f"Agent: {one_line(head, agent)}"] if head else []
         return lines + [
-            f"Call {tool_call.id}: {tool_call.tool} {one_line(FULL_REDACTOR.redact(tool_call.arguments.head), call)}"
+            f"Call {tool_call.id}: {tool_call.tool} {one_line(tool_call.arguments.head, call)}"
             for tool_call in message.calls
         ]
     label = {USER: "User", HARNESS: "Note"}.get(message.category, "Context")

@@ -23,7 +23,7 @@ from core.domain.memory import Memory as Remembered
 from core.domain.memory import MemoryStatus as Where
 from core.domain.problems import Problem
 from core.domain.proposal import Proposal
-from core.memory.approval import sensitive_topic
+from core.memory.approval import sensitive_topic_of
 from core.memory.daily_maintenance import run_daily_maintenance
 from core.memory.memories import Memories, with_text
 from core.memory.saving import MemorySource, SaveResult
@@ -288,12 +288,11 @@ class MemoryService:
         ]
         for number, (content, _) in enumerate(memories, 1):
             self._check(content, f"memory {number} of {file.name}")
-        sensitive = [
-            content
-            for content, _ in memories
-            if sensitive_topic(" ".join((content.text, content.context, *content.fields.values())))
-        ]
-        saved = await self._memories.save_all([item for item in memories if item[0] not in sensitive], source)
+        topics = [sensitive_topic_of(content) for content, _ in memories]
+        saved = await self._memories.save_all(
+            [memory for memory, topic in zip(memories, topics, strict=True) if not topic], source
+        )
+        sensitive = [content for (content, _), topic in zip(memories, topics, strict=True) if topic]
         proposed = [await self._propose_import(self._memories.validate(content), source) for content in sensitive]
         return ImportedMemories(tuple(saved), tuple(item for item in proposed if item))
 

@@ -8,7 +8,6 @@ from urllib.parse import urlsplit
 
 from core.domain.address import check_address
 from core.domain.problems import ErrorDetails, Problem
-from core.domain.redact import secrets_in_environment
 from core.models.catalog import ModelCatalog
 from core.models.endpoint import check_api_key
 from core.models.local_servers import find_running
@@ -178,15 +177,10 @@ class Providers:
             return key_owner(name, self._settings.current)
         return self._catalogue.provider(name).key_owner
 
-    async def api_keys(self) -> list[str]:
-        """Return all API keys in use, so that they can be redacted from exports."""
-        _, keyring_error = await self._keyring()
-        keys = [
-            (await self._key(provider, keyring_error)).value
-            for provider in self._catalogue.providers().values()
-            if provider.requires_key
-        ]
-        return [*secrets_in_environment(self._environment), *filter(None, keys)]
+    async def secrets(self) -> list[str]:
+        """Return the user's secrets, so that they can be redacted from exports."""
+        await self._keyring()  # A keyring that failed before is asked once more.
+        return await self._catalogue.secrets()
 
     async def _row(self, provider: ModelProvider, key: ApiKey, is_running: bool, fresh: bool) -> ProviderRow:
         local = provider.free or provider.url_from != "Journeyman"

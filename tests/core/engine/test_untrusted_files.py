@@ -12,7 +12,7 @@ from core.domain.events import FileChanged, RunInterrupted, RunStarted, Untruste
 from core.domain.permissions import PermissionRequest, PermissionRequested
 from core.domain.question import Answer, QuestionAsked
 from core.domain.text import Text
-from core.store.untrusted_files import MAX_AGE, forget_missing_files
+from core.store.untrusted_files import MAX_AGE, find_missing_files, forget_files
 from tests.core.engine.harness import EngineHarness, call_reply, crash, open_engine, run_bounded, scripted_replies
 
 WEB = "web: https://evil.example"
@@ -375,8 +375,13 @@ def test_rows_of_files_that_are_long_gone_are_deleted(tmp_path: Path) -> None:
             (scene.folder / "notes.md").unlink()
             database = scene.services.opened.database
             assert database is not None
-            assert await database.run(lambda db: forget_missing_files(db, now())) == 0, "git may bring it back"
-            assert await database.run(lambda db: forget_missing_files(db, now() + 2 * MAX_AGE)) == 1
+            path, later = scene.services.opened.path, now() + 2 * MAX_AGE
+            assert find_missing_files(path, now()) == [], "git may bring it back"
+            missing = find_missing_files(path, later)
+            assert missing == [str(scene.folder / "notes.md")]
+            await database.run(lambda db: forget_files(db, missing, now()))
+            assert len(await scene.engine.untrusted_files(scene.folder)) == 2, "it was noted meanwhile"
+            await database.run(lambda db: forget_files(db, missing, later))
             assert [file.name for file in await scene.engine.untrusted_files(scene.folder)] == ["kept.md"]
 
     run_bounded(main())

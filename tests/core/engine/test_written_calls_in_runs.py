@@ -118,6 +118,13 @@ def test_a_run_that_did_nothing_for_a_task_that_asks_for_work_is_marked(tmp_path
             assert await nudges(scene, session) == [] and not ended_idle(steps_of(scene, session))
             session = await run_task(scene, "Fix shop.py.", call_reply("write", path="a", content="b"), FINISHED)
             assert await nudges(scene, session) == [] and not ended_idle(steps_of(scene, session))
+            await scene.engine.send_message(session, "Fix test.py, too.")
+            await scene.engine.wait_idle(session)
+            for run in (1, 2):
+                opening = [
+                    step for step in steps_of(scene, session) if step.run == run and step.kind in ("user", "run")
+                ]
+                assert scene.engine.run_opening(session, run) == opening and len(opening) == 2
 
     run_bounded(test())
 

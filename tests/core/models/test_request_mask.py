@@ -5,6 +5,7 @@ import json
 import random
 from base64 import b64encode
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from keyring.backend import KeyringBackend
 from core.domain.events import ToolCall
 from core.domain.messages import Message
 from core.domain.text import Attachment, Text
+from core.engine.services.providers import Providers
 from core.models.catalog import ModelCatalog
 from core.models.json_values import parse_json
 from core.models.model import Request, ToolSpec
@@ -20,6 +22,7 @@ from core.models.request_mask import RequestMask
 from core.models.text_call_adapter import TextCallAdapter
 from core.settings.api_keys import ApiKeys, KeyOwner
 from core.settings.schema import Provider, Settings
+from core.settings.settings_file import SettingsFile
 from core.tools.argument_check import argument_fault
 from tests.core.models.replies import gather
 from tests.secrets import ENCODINGS, FORMATS, find_known_leaks, find_leaks, make_key
@@ -140,6 +143,45 @@ def test_the_keyring_is_read_once_and_keys_set_later_are_known_too() -> None:
         assert "later-key-1" not in await sent() and "postgres" in await sent()
 
     asyncio.run(run())
+
+
+def test_a_keyring_that_failed_is_asked_again_only_after_an_operation_on_it_succeeded(tmp_path: Path) -> None:
+    class Locked(MemoryKeyring):
+        locked = True
+        lookups = 0
+
+        def get_password(self, service: str, username: str) -> str | None:
+            self.lookups += 1
+            if self.locked:
+                raise RuntimeError("dismissed")
+            return super().get_password(service, username)
+
+    async def run() -> None:
+        keyring = Locked()
+        keys = ApiKeys({}, lambda: [keyring], frozenset({f"{__name__}.{Locked.__qualname__}"}))
+        catalog = ModelCatalog(Settings, keys, {})
+        request = Request([Message("user", Text(OWN))])
+        for _ in range(3):
+            masked = await catalog.masked(request)
+            assert masked.read_text(masked.messages[0].text) == OWN
+        assert keyring.lookups == 1
+        keyring.locked = False
+        assert OWN in await Providers(catalog, SettingsFile(tmp_path), {}).secrets(), "an export asks once more"
+        masked = await catalog.masked(request)
+        assert masked.read_text(masked.messages[0].text) == "[known secret removed]"
+
+    asyncio.run(run())
+
+
+def test_exports_reviews_and_requests_know_the_same_secrets() -> None:
+    added = Settings(providers=(Provider(name="mistral-proxy", url="https://proxy.example"),))
+    environment = {"DEPLOY_TOKEN": "0ther-f0rmat-9x8y7z6w", "DB_PASSWORD": "postgres", "GROQ_API_KEY": "gr0q-key-9x8y"}
+    keys = ApiKeys(environment, lambda: [MemoryKeyring()], frozenset({f"{__name__}.MemoryKeyring"}))
+    catalog = ModelCatalog(lambda: added, keys, environment)
+    keys.keep_in_memory(KeyOwner("search", "https://search.example"), "search-key-1")
+    certain = asyncio.run(catalog.secrets(uncertain=False))
+    assert {OWN, "0ther-f0rmat-9x8y7z6w", "gr0q-key-9x8y", "search-key-1"} <= set(certain)
+    assert set(asyncio.run(catalog.secrets())) - set(certain) == {"postgres"}
 
 
 def test_a_text_is_searched_once() -> None:

@@ -1,6 +1,7 @@
 """Tests of text-based tool calls: only blocks with the boundary of the run can call tools, ask or end the run."""
 
 import asyncio
+from collections.abc import AsyncGenerator
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +53,22 @@ def test_B1_a_final_answer_with_a_question_mark_ends_the_run() -> None:
     text = "Report written. Anything else you need?"
     deltas, said = heard(wrote(f'{{"tool": "final", "arguments": {{"text": "{text}"}}}}'))
     assert said == text and deltas[-1].calls == () and deltas[-1].provider_state == FINAL_STATE
+
+
+@pytest.mark.parametrize("text", [wrote('{"tool": "read", "arguments": {"path": "a"}}'), f'{MARK}\n{{"tool": '])
+def test_no_call_is_read_from_a_refused_reply(text: str) -> None:
+    class Refusing:
+        window = 9
+
+        async def stream(self, request: Request) -> AsyncGenerator[ReplyDelta, None]:
+            yield ReplyDelta(text)
+            yield ReplyDelta(stop_reason="filtered")
+
+    async def main() -> list[ReplyDelta]:
+        model = TextCallAdapter(Refusing(), "abc", argument_fault)
+        return [delta async for delta in model.stream(Request([Message("user", Text("Go."))], tools=tool_specs()))]
+
+    assert not any(delta.calls or delta.written for delta in asyncio.run(main()))
 
 
 def test_B3_a_final_answer_beside_a_call_loses_neither() -> None:
