@@ -105,10 +105,9 @@ def fold_session(row: SessionRow, entry: EventRecord, changed: list[Step], outli
         **_run_changes(row, entry),
     )
     requests = [step for step in outline.open.values() if step.kind in REQUEST_KINDS] if row.status == "waiting" else []
-    if requests:  # shown until it is answered, whatever else happens meanwhile
-        row = row._replace(
-            updated_at=requests[-1].started_at, activity_kind=requests[-1].kind, activity=requests[-1].object
-        )
+    if requests:  # shown until it is answered, whatever else happens meanwhile; the oldest is asked first
+        oldest = min(requests, key=lambda step: step.started_at)
+        row = row._replace(updated_at=oldest.started_at, activity_kind=oldest.kind, activity=oldest.object)
     return row
 
 

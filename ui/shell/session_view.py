@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from typing import Final, Protocol
 
 from PySide6.QtCore import Signal
-from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QVBoxLayout, QWidget
+from PySide6.QtGui import QKeyEvent, QResizeEvent
+from PySide6.QtWidgets import QApplication, QLineEdit, QPlainTextEdit, QVBoxLayout, QWidget
 
 from core.domain.import_events import source_program
 from core.domain.question import Answer
@@ -59,6 +59,7 @@ class SessionView(QWidget):
         self.scan = HistoryScan(rows, parent=self)
         self.requests = HistoryScan(rows, REQUEST_KINDS, self)
         self._chosen_row = -1
+        self._tabs_by_session: dict[str, str] = {}
         self.composer = ComposerPanel(look)
         self.asking = AskArea(look)
         self._row = SessionRow("")
@@ -114,12 +115,15 @@ class SessionView(QWidget):
 
     def show_session(self, row: SessionRow) -> None:
         other = row.id != self._row.id
-        self._row = row
         if other:
+            self._tabs_by_session[self._row.id] = self.page.current_tab
             self._chosen_row = -1
+        self._row = row
         if row.status != "running":
             self._count_proposals()
         self.page.show_session(row)
+        if other:
+            self.page.show_tab(self._tabs_by_session.get(row.id, STEPS_TAB))
         self.scan.follow(row.id, row.last_seq)
         if other or self.page.current_tab == CONTEXT:
             self._fill_tab(self.page.current_tab)
@@ -151,12 +155,11 @@ class SessionView(QWidget):
     def focus_question(self, *, navigated: bool = False) -> None:
         """Move the focus to the open request, unless the user is typing.
 
-        A permission request takes the focus from the composer only if the user navigated to it (`navigated`), because
-        a single key press in it can allow a tool call.
+        If the user navigated to it (`navigated`), it takes the focus in any case and is shown above the steps.
         """
-        if navigated or not (
-            self.composer.draft() or (self.asking.shows_permission() and self.composer.has_input_focus())
-        ):
+        if navigated:
+            self.page.show_tab(STEPS_TAB)
+        if navigated or not _is_typing():
             self.asking.focus_card()
         if navigated:
             self.asking.highlight()
@@ -276,6 +279,23 @@ class SessionView(QWidget):
 
     # Qt overrides
 
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Pass a key that the focused widget does not use to the visible request."""
+        if not (event.modifiers() or _is_typing()) and self.asking.take_key(event):
+            return
+        super().keyPressEvent(event)
+
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
         self._fit_question()
+
+
+def _is_typing() -> bool:
+    """Return whether the focused widget is a text field with text in it."""
+    match QApplication.focusWidget():
+        case QLineEdit() as field:
+            return not field.isReadOnly() and bool(field.text())
+        case QPlainTextEdit() as field:
+            return not field.isReadOnly() and bool(field.toPlainText())
+        case _:
+            return False
