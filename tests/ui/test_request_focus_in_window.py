@@ -38,10 +38,10 @@ def test_the_next_request_takes_its_keys_after_the_first_was_allowed(qapp: QAppl
                 shown = isinstance(current, PermissionCard) and name in current.pending[0].arguments
                 return current if shown and current.form.isVisible() else None
 
-            request = await until(card, f"the request for {name}")
+            await until(card, f"the request for {name}")
             window.view.page.focus_tab()
-            await until(lambda request=request: request.form.can_allow(), "it can be allowed")
-            press(qapp.focusWidget() or window, Qt.Key.Key_A)
+            await until(lambda card=card: (request := card()) and request.form.can_allow(), "it can be allowed")
+            press(window.view.page.view, Qt.Key.Key_A)
             await until(lambda name=name: (folder / f"{name}.txt").exists(), f"{name} is written")
         assert field.toPlainText() == ""
 
@@ -58,7 +58,7 @@ def test_going_to_a_request_shows_its_card_and_a_new_session_its_steps(qapp: QAp
         window.actions_by_id["question.next"].trigger()
         assert window.view.page.current_tab == "steps"
         card = window.view.asking.card
-        assert card is not None and card.form.isVisible() and card.isAncestorOf(qapp.focusWidget())
+        assert card is not None and card.form.isVisible() and card.isAncestorOf(window.window().focusWidget())
         window.view.page.show_tab("changes")
         window.show_session(await person.start(ASKS)())
         assert window.view.page.current_tab == "steps"
