@@ -102,7 +102,8 @@ def fold_session(row: SessionRow, entry: EventRecord, changed: list[Step], outli
         runs=max(row.runs, entry.run),
         rows=outline.rows,
         steps=outline.last_number,
-        **{"activity_kind": latest.kind, "activity": latest.object} if latest else {},
+        activity_kind=latest.kind if latest else row.activity_kind,
+        activity=latest.object if latest else row.activity,
     )
     row = row._replace(**_run_changes(row, entry))
     requests = [step for step in outline.open.values() if step.kind in REQUEST_KINDS] if row.status == "waiting" else []
