@@ -34,6 +34,7 @@ NOT_ACTIVITY = frozenset(
     {"run", "user", "fork", "rating", "compaction", "hook"}
 )  # row kinds that do not count as activity
 REQUEST_KINDS = frozenset({"question", "permission"})
+FAILED_REQUEST = "failed_request"  # the activity of a run that paused because a model request failed
 UNRATED = {"rating": "", "check_rating": ""}
 
 
@@ -42,7 +43,8 @@ class SessionRow(NamedTuple):
 
     Attributes:
         status: waiting, running, paused, done, failed, stopped, limit or interrupted.
-        activity, activity_kind: text and kind of the latest step, or of the pending request if the status is waiting.
+        activity, activity_kind: text and kind of the latest step, or of the pending request if the status is waiting;
+            the kind is FAILED_REQUEST if the run paused because of an error.
         created_at, updated_at: in microseconds; if waiting, `updated_at` is when the request was made.
         last_seq: the number of the last event.
         turns, max_turns: of the current run.
@@ -102,13 +104,12 @@ def fold_session(row: SessionRow, entry: EventRecord, changed: list[Step], outli
         steps=outline.last_number,
         activity_kind=latest.kind if latest else row.activity_kind,
         activity=latest.object if latest else row.activity,
-        **_run_changes(row, entry),
     )
+    row = row._replace(**_run_changes(row, entry))
     requests = [step for step in outline.open.values() if step.kind in REQUEST_KINDS] if row.status == "waiting" else []
-    if requests:  # shown until it is answered, whatever else happens meanwhile
-        row = row._replace(
-            updated_at=requests[-1].started_at, activity_kind=requests[-1].kind, activity=requests[-1].object
-        )
+    if requests:  # shown until it is answered, whatever else happens meanwhile; the oldest is asked first
+        oldest = min(requests, key=lambda step: step.started_at)
+        row = row._replace(updated_at=oldest.started_at, activity_kind=oldest.kind, activity=oldest.object)
     return row
 
 
@@ -157,10 +158,10 @@ def _run_changes(row: SessionRow, entry: EventRecord) -> dict[str, Any]:
             return {"status": "running" if continues else row.status, "pending_requests": remaining}
         case RunInterrupted(call_ids=calls):
             return {"status": "waiting" if row.pending_requests and not calls else "interrupted"}
-        case RunPaused():
-            return {"status": "paused"}
+        case RunPaused(error=error):
+            return {"status": "paused", "activity_kind": FAILED_REQUEST if error else "paused"}
         case RunResumed():
-            return {"status": "waiting" if row.pending_requests else "running"}
+            return {"activity_kind": "", "status": "waiting" if row.pending_requests else "running"}
         case RunEnded(status=status):
             return {"status": STATUS_AFTER_END[status], "pending_requests": 0}
         case SessionForked(forked_from=origin):

@@ -167,6 +167,7 @@ class SessionActivity:
     decisions: list[DecisionEntry] = field(default_factory=list)
     ratings: dict[int, tuple[str, str]] = field(default_factory=dict)
     errors: dict[int, ErrorDetails] = field(default_factory=dict)
+    pause_error: ErrorDetails | None = None  # that caused the last pause; None if the user requested it
     requests: list[SentRequest] = field(default_factory=list)
     compactions: list[CompactionPoint] = field(default_factory=list)
     compact: bool = False  # whether the latest run has a compact prompt
@@ -197,6 +198,8 @@ class SessionActivity:
                         str(line.get("rating", "")),
                         text_head(line.get("note")),
                     )
+            elif kind == "run_paused":
+                self.pause_error = _error_details(line)
             elif kind == "run_ended":
                 self._end(line)
             elif kind in DECISION_KINDS:
@@ -316,12 +319,16 @@ class SessionActivity:
 
     def _end(self, line: EventJson) -> None:
         """Close all open requests, which end with the run."""
-        if error := line.get("error"):
-            details = ErrorDetails(*(str(error.get(part) or "") for part in ("message", "cause", "fix")))
+        if details := _error_details(line):
             self.errors[int(line.get("run", 0))] = details
         for index in self._open.values():
             self.decisions[index] = replace(self.decisions[index], status="stopped")
         self._open.clear()
+
+
+def _error_details(line: EventJson) -> ErrorDetails | None:
+    error = line.get("error")
+    return ErrorDetails(*(str(error.get(part) or "") for part in ("message", "cause", "fix"))) if error else None
 
 
 def _merge_key(choice: DecisionEntry) -> tuple[object, ...]:

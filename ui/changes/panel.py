@@ -61,6 +61,7 @@ class ChangesPanel(QWidget):
         self._change: FileEdit | None = None
         self._side_by_side = False
         self._pending_path = ""
+        self._missing_folder = ""
         self._unreviewed: dict[str, UntrustedFile] = {}
         self._folder_path = ""  # the folder of the session with its links resolved, as in the keys of `_unreviewed`
         self.setObjectName("changes")
@@ -187,11 +188,9 @@ class ChangesPanel(QWidget):
         other_session = session.id != self._session.id
         self._session = session
         stories = activity.changed_files()
-        self._undo_revert_button.setVisible(_last_is_revert(stories))
-        idle = session.status not in ACTIVE_STATUSES
-        for button in (self._revert_file_button, self._revert_to_button, self._undo_revert_button):
-            button.setEnabled(idle)
-            button.setToolTip("" if idle else self.tr("Pause or stop the run to revert files."))
+        self._revert_to_button.setVisible(not session.imported_from)
+        self._undo_revert_button.setVisible(_last_is_revert(stories) and not session.imported_from)
+        self._enable_revert()
         if not stories:
             self._story = None
             self._rows.show([])
@@ -208,6 +207,12 @@ class ChangesPanel(QWidget):
         if changed or other_session:
             self._choose_path(self._pending_path or selected_path)
             self._pending_path = ""
+
+    def mark_folder(self, folder: str, *, missing: bool) -> None:
+        """Set whether a folder is missing; the files of a session in a missing folder cannot be reverted."""
+        self._missing_folder = folder if missing else ""
+        self._enable_revert()
+        self._show_story()
 
     def refresh_unreviewed(self) -> None:
         """Read again which files the user has not reviewed."""
@@ -249,6 +254,22 @@ class ChangesPanel(QWidget):
             text.setFont(look.fonts.text)
         self._files.viewport().update()
 
+    def _revert_obstacle(self) -> str:
+        """Return why no file of this session can be reverted now, or an empty string."""
+        if self._session.imported_from:
+            return self.tr("The files of an imported session cannot be reverted.")
+        if self._session.folder and self._session.folder == self._missing_folder:
+            return self.tr("The folder of this session is gone, so its files cannot be reverted.")
+        if self._session.status in ACTIVE_STATUSES:
+            return self.tr("Pause or stop the run to revert files.")
+        return ""
+
+    def _enable_revert(self) -> None:
+        obstacle = self._revert_obstacle()
+        for button in (self._revert_file_button, self._revert_to_button, self._undo_revert_button):
+            button.setEnabled(not obstacle)
+            button.setToolTip(obstacle)
+
     def _show_nothing(self, *, reading: bool) -> None:
         self._empty.setText(
             self.tr("Reading…")
@@ -284,7 +305,8 @@ class ChangesPanel(QWidget):
         self._layout_button.setText(self.tr("Side by side") if self._side_by_side else self.tr("Unified"))
         self._note.setText(self._origin(story))
         self._show_unreviewed()
-        self._revert_file_button.setVisible(story.has_contents and not story.unchanged)
+        can_revert = story.has_contents and not story.unchanged and not self._session.imported_from
+        self._revert_file_button.setVisible(can_revert)
         before = change.before if change else story.changes[0].before
         after = change.after if change else story.changes[-1].after
         self._compare(story, before, after)
@@ -308,7 +330,7 @@ class ChangesPanel(QWidget):
         else:
             diff = diff_texts(old.decode("utf-8", "replace"), new.decode("utf-8", "replace"))
             can_revert = after == story.changes[-1].after and bool(after) and bool(before)
-            can_revert = can_revert and self._session.status not in ACTIVE_STATUSES
+            can_revert = can_revert and not self._revert_obstacle()
             self._diff_view.show_diff(diff, side_by_side=self._side_by_side, can_revert=can_revert)
             self._contents_stack.setCurrentWidget(self._diff_view)
 

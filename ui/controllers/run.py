@@ -1,5 +1,6 @@
 """Passes the user's actions on a run to the engine, such as pause, fork, rate and revert files."""
 
+import asyncio
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, cast
@@ -55,11 +56,13 @@ class RunViewController(QObject):
         self._tasks.start(self._bridge.ask(lambda engine: engine.resume(session)), "resume")
 
     def load_branch(self, folder: str) -> None:
-        """Show the Git branch of a folder; read in the engine's thread, because the disk may be slow."""
+        """Show the Git branch of a folder, or that it is gone; read in a worker, because the disk may be slow."""
 
         async def load() -> None:
-            page = self._view.page
-            page.show_branch(folder, await self._bridge.ask(lambda engine: engine.branch(folder)))
+            missing = await self._bridge.ask(lambda _engine: asyncio.to_thread(_is_missing, folder))
+            self._view.changes.mark_folder(folder, missing=missing)
+            branch = await self._bridge.ask(lambda engine: engine.branch(folder))
+            self._view.page.show_branch(folder, branch)
 
         self._tasks.start(load(), "look for the branch")
 
@@ -177,6 +180,10 @@ class RunViewController(QObject):
             await self._bridge.ask(lambda engine: engine.history.rewind(session, plan))
 
         self._tasks.start(act(), "undo a revert")
+
+
+def _is_missing(folder: str) -> bool:
+    return not Path(folder).is_dir()
 
 
 async def _set_prompt_size(engine: "Engine", size: str) -> str:

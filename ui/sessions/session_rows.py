@@ -8,7 +8,7 @@ from pathlib import PurePath
 from PySide6.QtCore import QCoreApplication
 
 from core.domain.import_events import source_program
-from core.domain.sessions import SessionRow
+from core.domain.sessions import FAILED_REQUEST, SessionRow
 from core.domain.steps import verb
 from ui.style.number_formats import short_folder
 from ui.widgets.time_formats import day_heading, short_age, short_time, start_of_day, to_local_time
@@ -80,6 +80,8 @@ def _group_of(row: SessionRow) -> str:
         return TRASH
     if row.status in (WAITING, RUNNING):
         return row.status
+    if row.status == "paused" and row.activity_kind == FAILED_REQUEST and not row.archived:
+        return WAITING
     if row.archived:
         return ARCHIVED
     return PINNED if row.pinned else ""
@@ -184,6 +186,8 @@ def _activity(row: SessionRow) -> str:
             return _steps(row.steps)
         case "failed":
             return _tr("failed: {}").format(row.activity) if row.activity else _tr("failed")
+        case "paused" if row.activity_kind == FAILED_REQUEST:
+            return _tr("request failed: {}").format(row.activity)
         case _:
             status = status_text(row.status)
             return _tr("{what} at step {number}").format(what=status, number=row.steps) if row.steps else status

@@ -341,6 +341,7 @@ class MainWindow(QWidget):
         """Connect a pane's signals, which apply to the active session: any user input in a pane activates it."""
         view = pane.view
         view.page.compare.connect(self.commands.compare)
+        view.page.settings_requested.connect(self.settings_requested)
         view.page.step_chosen.connect(lambda _: self._step.show() if view is self.view else None)
         view.page.tab_chosen.connect(lambda _: self._fit_pane())
         view.composer.command_submitted.connect(self.commands.actions.trigger)

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from typing import Final, Protocol
 
 from PySide6.QtCore import Signal
-from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QVBoxLayout, QWidget
+from PySide6.QtGui import QKeyEvent, QResizeEvent
+from PySide6.QtWidgets import QLineEdit, QPlainTextEdit, QVBoxLayout, QWidget
 
 from core.domain.import_events import source_program
 from core.domain.question import Answer
@@ -59,6 +59,7 @@ class SessionView(QWidget):
         self.scan = HistoryScan(rows, parent=self)
         self.requests = HistoryScan(rows, REQUEST_KINDS, self)
         self._chosen_row = -1
+        self._tabs_by_session: dict[str, str] = {}
         self.composer = ComposerPanel(look)
         self.asking = AskArea(look)
         self._row = SessionRow("")
@@ -81,6 +82,7 @@ class SessionView(QWidget):
         page.step_chosen.connect(lambda step: self._note_row(page.model.root_row(step.row)))
         page.tab_chosen.connect(self._fill_tab)
         page.changes_requested.connect(self.show_changes)
+        page.model_change_requested.connect(self._change_model)
         page.review_requested.connect(
             lambda: self.review_requested.emit("memory" if "memory" in self._proposed else "skill")
         )
@@ -114,13 +116,17 @@ class SessionView(QWidget):
 
     def show_session(self, row: SessionRow) -> None:
         other = row.id != self._row.id
-        self._row = row
         if other:
+            self._tabs_by_session[self._row.id] = self.page.current_tab
             self._chosen_row = -1
+        self._row = row
         if row.status != "running":
             self._count_proposals()
         self.page.show_session(row)
+        if other:
+            self.page.show_tab(self._tabs_by_session.get(row.id, STEPS_TAB))
         self.scan.follow(row.id, row.last_seq)
+        self._show_failed_request()
         if other or self.page.current_tab == CONTEXT:
             self._fill_tab(self.page.current_tab)
         self.composer.set_running(row.status in {"running", "waiting"})
@@ -151,12 +157,11 @@ class SessionView(QWidget):
     def focus_question(self, *, navigated: bool = False) -> None:
         """Move the focus to the open request, unless the user is typing.
 
-        A permission request takes the focus from the composer only if the user navigated to it (`navigated`), because
-        a single key press in it can allow a tool call.
+        If the user navigated to it (`navigated`), it takes the focus in any case and is shown above the steps.
         """
-        if navigated or not (
-            self.composer.draft() or (self.asking.shows_permission() and self.composer.has_input_focus())
-        ):
+        if navigated:
+            self.page.show_tab(STEPS_TAB)
+        if navigated or not self._is_typing():
             self.asking.focus_card()
         if navigated:
             self.asking.highlight()
@@ -218,6 +223,10 @@ class SessionView(QWidget):
         elif name == DECISIONS:
             self.decisions.show_past(self._row.id, self.scan.past, loading=not self.scan.done)
 
+    def _change_model(self) -> None:
+        self.focus_composer()
+        self.composer.model.open_menu()
+
     def show_changes(self, path: str) -> None:
         """Show the changes of a file, or of all files for an empty path."""
         self.page.show_tab(CHANGES)
@@ -234,8 +243,13 @@ class SessionView(QWidget):
         count = f"{len(history.decisions):,}" if history.decisions else ""
         self.page.show_figures(DECISIONS, [(count, "second")] if count else [])
         self.page.set_run_end_source(self._run_end)
+        self._show_failed_request()
         if self.page.current_tab in {CHANGES, DECISIONS}:
             self._fill_tab(self.page.current_tab)
+
+    def _show_failed_request(self) -> None:
+        """Show the error of a run that paused because a model request failed, until the run continues."""
+        self.page.show_failed_request(self.scan.past.pause_error if self._row.status == "paused" else None)
 
     def _count_proposals(self) -> None:
         """Count the open proposals of this session again. They appear after a run and may stay open for a long time."""
@@ -274,7 +288,23 @@ class SessionView(QWidget):
         spare = self.height() - self.page.minimumSizeHint().height() - self.composer.minimumSizeHint().height()
         self.asking.fit(min(self.height(), int(spare / MAX_HEIGHT_SHARE)))
 
+    def _is_typing(self) -> bool:
+        """Return whether the focused widget of the window is a text field with text in it."""
+        match self.window().focusWidget():
+            case QLineEdit() as field:
+                return not field.isReadOnly() and bool(field.text())
+            case QPlainTextEdit() as field:
+                return not field.isReadOnly() and bool(field.toPlainText())
+            case _:
+                return False
+
     # Qt overrides
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Pass a key that the focused widget does not use to the visible request."""
+        if not (event.modifiers() or self._is_typing()) and self.asking.take_key(event):
+            return
+        super().keyPressEvent(event)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)

@@ -8,9 +8,11 @@ from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 
 from core.domain.clock import Clock, now
+from core.domain.problems import ErrorDetails
 from core.domain.sessions import SessionRow
 from core.domain.steps import Step
 from ui.style.theme import Look
+from ui.timeline.failed_request_bar import FailedRequestBar
 from ui.timeline.find_bar import FindSource, RunFindBar
 from ui.timeline.interruption_bar import InterruptionBar
 from ui.timeline.minimap import Minimap, SampleSource
@@ -55,6 +57,8 @@ class RunPage(QWidget):
     retry_requested = Signal()
     tab_chosen = Signal(str)
     branch_requested = Signal(str)
+    model_change_requested = Signal()
+    settings_requested = Signal()
 
     def __init__(self, look: Look, rows: RunPageSource, *, clock: Clock = now, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -68,6 +72,7 @@ class RunPage(QWidget):
         self._strip = Minimap(look, rows, clock=clock)
         self._view = TimelineView(self._model, look)
         self._bar = InterruptionBar(look)
+        self._failed_bar = FailedRequestBar(look)
         self._stack = QStackedWidget()
         self._stack.setMinimumHeight(look.size(MIN_HEIGHT))
         self._panels: dict[str, QWidget] = {}
@@ -83,6 +88,7 @@ class RunPage(QWidget):
         outer = QHBoxLayout()
         outer.setContentsMargins(20, 0, 20, 8)
         outer.addWidget(self._bar)
+        outer.addWidget(self._failed_bar)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(0)
@@ -102,6 +108,9 @@ class RunPage(QWidget):
         self._header.export.connect(self.export)
         self._header.fork.connect(lambda: self.fork.emit(self._fork_at()))
         self._bar.resolved.connect(self.interruption_resolved)
+        self._failed_bar.retry_requested.connect(self.resume)
+        self._failed_bar.model_change_requested.connect(self.model_change_requested)
+        self._failed_bar.settings_requested.connect(self.settings_requested)
         self._view.chosen.connect(self._choose)
         self._view.opened.connect(self.step_opened)
         self._view.link_clicked.connect(self.link_clicked)
@@ -218,6 +227,10 @@ class RunPage(QWidget):
             if step.kind == "interrupted":
                 self._bar.show_step(step if step.status == "waiting" else None)
 
+    def show_failed_request(self, error: ErrorDetails | None) -> None:
+        """Show the error that paused the run; None hides it."""
+        self._failed_bar.show_error(error)
+
     def show_draft(self, text: str) -> None:
         """Show the part of a streaming reply that has arrived so far."""
         self._model.show_draft(text)
@@ -241,6 +254,7 @@ class RunPage(QWidget):
         self._stack.setMinimumHeight(look.size(MIN_HEIGHT))
         self._view.restyle(look)
         self._bar.restyle(look)
+        self._failed_bar.restyle(look)
         self._latest.restyle(look)
 
     def _find_interruption(self) -> None:

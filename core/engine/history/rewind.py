@@ -1,6 +1,7 @@
 """Plans and executes rewinds: files that the agent changed get back the contents they had after a given event."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
@@ -125,7 +126,7 @@ def plan_rewind(
     folder: Path, entries: list[EventRecord], to_seq: int, read_blob: ReadBlob, force: Iterable[str] = ()
 ) -> RewindPlan:
     """Return the plan for a rewind to the event `to_seq`. Files in `force` are overwritten despite a conflict."""
-    with FileBroker(folder) as broker:
+    with _open_folder(folder) as broker:
         files = tuple(_plan_file(broker, history, read_blob, set(force)) for history in file_histories(entries, to_seq))
     return RewindPlan(to_seq, files, commands_since(entries, to_seq), unsaved=unsaved_since(entries, to_seq))
 
@@ -136,7 +137,7 @@ def plan_undo(folder: Path, entries: list[EventRecord], read_blob: ReadBlob, for
     if rewind is None or not isinstance(rewind.event, FilesRewound):
         raise Problem("There is no rewind to undo.", "None was made, or all of them are undone.", "")
     expected = {history.path: history.expected_hashes for history in file_histories(entries, rewind.seq)}
-    with FileBroker(folder) as broker:
+    with _open_folder(folder) as broker:
         files = tuple(
             _plan_file(
                 broker,
@@ -151,7 +152,7 @@ def plan_undo(folder: Path, entries: list[EventRecord], read_blob: ReadBlob, for
 
 def plan_replacement(folder: Path, to_seq: int, path: str, expected_hash: str, body: bytes) -> RewindPlan:
     """Plan to replace the contents of one file. Raise Problem if it no longer has the contents the user saw."""
-    with FileBroker(folder) as broker:
+    with _open_folder(folder) as broker:
         contents = current_contents(broker, path)
     if _hash(contents) != expected_hash:
         why = "It was changed outside this session since."
@@ -171,7 +172,7 @@ def rewind_event(plan: RewindPlan) -> FilesRewound:
 
 def overwritten_contents(folder: Path, plan: RewindPlan) -> dict[str, bytes]:
     """Return the contents that the plan overwrites, by blob hash, so that the rewind can be undone."""
-    with FileBroker(folder) as broker:
+    with _open_folder(folder) as broker:
         bodies = (current_contents(broker, file.path) for file in plan.changing_files)
         return {blob_hash(body): body for body in bodies if body is not None}
 
@@ -179,7 +180,7 @@ def overwritten_contents(folder: Path, plan: RewindPlan) -> dict[str, bytes]:
 def apply_plan(folder: Path, plan: RewindPlan, read_blob: ReadBlob) -> tuple[str, ...]:
     """Execute the plan file by file. Return the files that changed after planning or could not be written."""
     skipped: list[str] = []
-    with FileBroker(folder) as broker:
+    with _open_folder(folder) as broker:
         for file in plan.changing_files:
             current_hash = _hash(current_contents(broker, file.path))
             body = read_blob(file.target_hash) if file.target_hash else None
@@ -191,6 +192,19 @@ def apply_plan(folder: Path, plan: RewindPlan, read_blob: ReadBlob) -> tuple[str
 def current_contents(broker: FileBroker, path: str) -> bytes | None:
     """Return a file's contents, or None if there is no such file. Raise Problem if it is not a regular file."""
     return None if broker.stat(path) is None else broker.read(path, WRITE_LIMIT)
+
+
+@contextmanager
+def _open_folder(folder: Path) -> Iterator[FileBroker]:
+    """Open the folder of a session. Raise Problem if it cannot be opened, for example because it is gone."""
+    try:
+        broker = FileBroker(folder)
+    except OSError as error:
+        message = "The files of this session cannot be reverted."
+        fix = "Move or restore the folder to this path and try again."
+        raise Problem(message, f"The folder {folder} cannot be opened: {error.strerror}.", fix) from error
+    with broker:
+        yield broker
 
 
 def _write_file(broker: FileBroker, file: FilePlan, body: bytes | None) -> bool:

@@ -172,14 +172,14 @@ class SessionHistory:
 
         `only` limits the plan to one file. Files in `force` are overwritten even if other programs changed them.
         """
-        row, entries = self._row(session), await self._merged_entries(session)
+        row, entries = self._writable_row(session), await self._merged_entries(session)
         read_blob = self._load_blobs(history.target_hash for history in file_histories(entries, to_seq))
         plan = await asyncio.to_thread(plan_rewind, Path(row.folder), entries, to_seq, read_blob, force)
         return replace(plan, files=tuple(file for file in plan.files if file.path == only)) if only else plan
 
     async def plan_undo(self, session: str, force: Iterable[str] = ()) -> RewindPlan:
         """Return the plan for undoing the last rewind. Raise Problem if there is no rewind to undo."""
-        row, entries = self._row(session), await self._merged_entries(session)
+        row, entries = self._writable_row(session), await self._merged_entries(session)
         rewind = last_rewind(entries)
         files = rewind.event.files if rewind and isinstance(rewind.event, FilesRewound) else ()
         read_blob = self._load_blobs(file.before for file in files)
@@ -187,7 +187,7 @@ class SessionHistory:
 
     async def rewind(self, session: str, plan: RewindPlan) -> FilesRewound:
         """Execute the plan and return the recorded event. Raise Problem if a run of the session is active."""
-        folder = Path(self._row(session).folder)
+        folder = Path(self._writable_row(session).folder)
         async with self._hold_idle(session):
             event = rewind_event(plan)
             if not event.files:
@@ -207,7 +207,7 @@ class SessionHistory:
 
     async def replace_contents(self, session: str, path: str, expected_hash: str, body: bytes) -> FilesRewound:
         """Replace the contents of a file whose blob hash is still `expected_hash`. Used to revert a single hunk."""
-        row = self._row(session)
+        row = self._writable_row(session)
         plan = await asyncio.to_thread(plan_replacement, Path(row.folder), row.last_seq, path, expected_hash, body)
         async with self._hold_idle(session):
             event = rewind_event(plan)
@@ -268,6 +268,14 @@ class SessionHistory:
 
     async def _merged_entries(self, session: str) -> list[EventRecord]:
         return await merge_child_events(await self._entries(session, self._row(session).last_seq), self._journal.read)
+
+    def _writable_row(self, session: str) -> SessionRow:
+        """Return the session's row. Raise Problem if the session was imported: its files are not ours to change."""
+        row = self._row(session)
+        if row.imported_from:
+            message, cause = "The files of an imported session cannot be reverted.", "Imported sessions are read-only."
+            raise Problem(message, cause, "Fork the session to continue its work.")
+        return row
 
     def _row(self, session: str) -> SessionRow:
         row = self._reader.session(session)

@@ -79,11 +79,11 @@ def test_events_beside_a_question_do_not_replace_it_in_the_summary() -> None:
     queued, back = UserMessage(Text("also")), QueueChanged("removed", 5, (), Text("also"))
     wanted = PermissionRequest("k", "d", "write", "a.py", "/tmp", "verified", "f")
     events: list[SessionEvent] = [OPENED, RunStarted("m"), ASKED, ToolReturned("x", Text("done")), queued, back]
-    events += [PermissionRequested(wanted), ANSWERED, queued]
+    events += [PermissionRequested(wanted), queued, ANSWERED]
     rows = [row for _, row, _ in lines([EventRecord("s", n, 1, n, event) for n, event in enumerate(events, 1)])]
     told = [(row.activity_kind, row.activity, row.updated_at) for row in rows]
-    assert told[2:6] == [("question", "?", 3)] * 4
-    assert told[6:] == [("permission", "write a.py", 7)] * 3
+    assert told[2:8] == [("question", "?", 3)] * 6
+    assert told[8:] == [("permission", "write a.py", 7)]
 
 
 def test_an_answer_during_an_interruption_counts() -> None:

@@ -1,0 +1,52 @@
+"""A run that pauses because a model request failed waits for the user, and shows the cause and what to do."""
+
+import json
+from pathlib import Path
+
+import pytest
+from PySide6.QtWidgets import QApplication, QLabel, QPushButton
+
+from core.domain.events import RunStarted
+from core.domain.text import Text
+from core.models import retry
+from core.models.catalog import SCRIPTED
+from tests.ui.hands import click, find
+from tests.ui.test_desktop import Person, live, until
+from ui.sessions.session_rows import SessionHeading, group_sessions
+from ui.timeline.failed_request_bar import FailedRequestBar
+
+FAILS_ONCE = json.dumps({"replies": [{"fault": "server_error"}] * 8 + [{"text": "Done."}]})
+
+
+def test_a_failed_request_waits_for_the_user_and_is_tried_again(
+    qapp: QApplication, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(retry, "INITIAL_DELAY_S", 0.001)
+
+    async def act(person: Person) -> None:
+        window, folder = person.window, home / "work"
+        folder.mkdir()
+        start = RunStarted(SCRIPTED, script=Text(FAILS_ONCE), mode="auto", interactive=True)
+        session = await person.program.engine.ask(lambda engine: engine.start("Write", folder, start))
+        window.show_session(session)
+        bar = find(window.view, FailedRequestBar, "failed")
+        await until(bar.isVisible, "the bar")
+        assert "500" in find(bar, QLabel, "failed.cause").text()
+        first = group_sessions([window.row(session)], window.row(session).updated_at)[0]
+        assert isinstance(first, SessionHeading) and first.key == "waiting"
+        opened: list[bool] = []
+        window.settings_requested.connect(lambda: opened.append(True))
+        click(find(bar, QPushButton, "failed.settings"))
+        assert opened
+        for dialog in (widget for widget in qapp.topLevelWidgets() if widget.isModal()):
+            dialog.close()
+        for _ in range(2):  # an attempt repeats the request up to four times
+            click(find(bar, QPushButton, "failed.retry"))
+            await until(lambda: not bar.isVisible(), "the run continues")
+            await until(lambda: bar.isVisible() or window.row(session).status == "done", "the next result")
+            if window.row(session).status == "done":
+                break
+        assert window.row(session).status == "done"
+        await until(lambda: not bar.isVisible(), "the bar is hidden")
+
+    live(qapp, home, act)

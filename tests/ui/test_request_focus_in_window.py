@@ -1,0 +1,27 @@
+"""Going to a request focuses its card in the real window, and a session opens on its steps."""
+
+from pathlib import Path
+
+from PySide6.QtWidgets import QApplication
+
+from tests.ui.test_desktop import ASKS, Person, live, until
+
+
+def test_going_to_a_request_shows_its_card_and_a_new_session_its_steps(qapp: QApplication, home: Path) -> None:
+    async def act(person: Person) -> None:
+        window = person.window
+        session = await person.start(ASKS)()
+        window.show_session(session)
+        await until(person.card, "the card")
+        window.view.page.show_tab("context")
+        window.actions_by_id["question.next"].trigger()
+        assert window.view.page.current_tab == "steps"
+        card = window.view.asking.card
+        assert card is not None and card.form.isVisible() and card.isAncestorOf(window.window().focusWidget())
+        window.view.page.show_tab("changes")
+        window.show_session(await person.start(ASKS)())
+        assert window.view.page.current_tab == "steps"
+        window.show_session(session)
+        assert window.view.page.current_tab == "changes"
+
+    live(qapp, home, act)
