@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import Qt, QUrl, Signal
-from PySide6.QtGui import QDesktopServices, QKeyEvent
+from PySide6.QtCore import QUrl, Signal
+from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from core.domain.question import Answer, Question
@@ -13,7 +13,6 @@ from ui.ask.pending_permission import PendingPermission
 from ui.style.theme import Look
 
 BAR_MARGIN = 8
-CARD_KEYS = frozenset({Qt.Key.Key_A, Qt.Key.Key_D, *(Qt.Key(Qt.Key.Key_1 + number) for number in range(9))})
 OpenRequest = Question | PendingPermission
 Card = QuestionCard | PermissionCard
 Dialog = QuestionDialog | PermissionDialog
@@ -117,15 +116,6 @@ class AskArea(QWidget):
     def focus_card(self) -> None:
         if self._card:
             self._card.focus_form()
-
-    def take_key(self, event: QKeyEvent) -> bool:
-        """Give the card the focus and a key pressed elsewhere; return whether the card has this key."""
-        if self._card is None or not self._card.form.isVisible() or event.key() not in CARD_KEYS:
-            return False
-        if not self._card.isAncestorOf(self.window().focusWidget()):
-            self._card.focus_form()
-            self._card.form.keyPressEvent(event)
-        return True
 
     def highlight(self) -> None:
         """Briefly highlight the card, after a command or notification has led the user to it."""

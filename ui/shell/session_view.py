@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from typing import Final, Protocol
 
 from PySide6.QtCore import Signal
-from PySide6.QtGui import QKeyEvent, QResizeEvent
-from PySide6.QtWidgets import QLineEdit, QPlainTextEdit, QVBoxLayout, QWidget
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from core.domain.import_events import source_program
 from core.domain.question import Answer
@@ -158,10 +158,13 @@ class SessionView(QWidget):
         """Move the focus to the open request, unless the user is typing.
 
         If the user navigated to it (`navigated`), it takes the focus in any case and is shown above the steps.
+        Otherwise a permission request does not take it from the composer, because a single key in it can allow a call.
         """
         if navigated:
             self.page.show_tab(STEPS_TAB)
-        if navigated or not self._is_typing():
+        if navigated or not (
+            self.composer.draft() or (self.asking.shows_permission() and self.composer.has_input_focus())
+        ):
             self.asking.focus_card()
         if navigated:
             self.asking.highlight()
@@ -288,23 +291,7 @@ class SessionView(QWidget):
         spare = self.height() - self.page.minimumSizeHint().height() - self.composer.minimumSizeHint().height()
         self.asking.fit(min(self.height(), int(spare / MAX_HEIGHT_SHARE)))
 
-    def _is_typing(self) -> bool:
-        """Return whether the focused widget of the window is a text field with text in it."""
-        match self.window().focusWidget():
-            case QLineEdit() as field:
-                return not field.isReadOnly() and bool(field.text())
-            case QPlainTextEdit() as field:
-                return not field.isReadOnly() and bool(field.toPlainText())
-            case _:
-                return False
-
     # Qt overrides
-
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Pass a key that the focused widget does not use to the visible request."""
-        if not (event.modifiers() or self._is_typing()) and self.asking.take_key(event):
-            return
-        super().keyPressEvent(event)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
