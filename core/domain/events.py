@@ -321,10 +321,7 @@ class ToolReturned:
 
 @dataclass(frozen=True, slots=True)
 class BackgroundCommandEnded:
-    """A command running in the background has ended.
-
-    `reason` is set if it was ended from outside, for example by a limit.
-    """
+    """A command running in the background has ended; `reason` is set if a limit, for example, ended it."""
 
     call_id: str
     command: str
