@@ -274,18 +274,13 @@ async def handle_call(run: RunContext, call: ToolCall) -> None:
         events, blobs = await run.execute(tool, call.id, parameters, context, run.read_digests)
         await questions.withdraw()
     except asyncio.CancelledError:
-        # If Journeyman exits with an open question, the call stays pending: the user may still answer after a
-        # restart, and then the call is repeated.
+        # On exit with an open question, the call stays pending and is repeated once the user has answered.
         if not (run.closing and questions.waiting):
             await run.record(ToolReturned(call.id, Text("[stopped before it was done]"), failed=True))
         raise
+    events = with_excerpts(run, events)
     all_events = with_untrusted_event(
-        run.conversation.permissions.untrusted,
-        tool,
-        call.id,
-        started.object,
-        with_excerpts(run, events),
-        trusted=run.trusted,
+        run.conversation.permissions.untrusted, tool, call.id, started.object, events, trusted=run.trusted
     )
     with_untrusted_files(run, tool, call.id, parameters, all_events)
     await run.record_after(start_recorded, *all_events, blobs=blobs)
