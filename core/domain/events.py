@@ -195,13 +195,12 @@ class RequestSent:
 
 @dataclass(frozen=True, slots=True)
 class ContextCompacted:
-    """Older parts of the conversation were shortened in what is sent to the model.
+    """Older parts of the conversation were shortened in what is sent to the model; the events are unaffected.
 
-    The events themselves are unaffected. `tokens_before` and `tokens_after` are the prompt size. The results of
-    `truncated_calls` are cut to their beginning from now on. The messages of the events `first_seq` to `until_seq` are
-    replaced by `summary`, except those of `kept_seqs`, which stay verbatim; `compacted_messages` counts the replaced
-    messages, and `until_seq` 0 means that none were replaced. `model` wrote the summary for `usage` and `cost`; if it
-    failed with `error`, the summary is a plain list.
+    `tokens_before` and `tokens_after` are the prompt size. The results of `truncated_calls` are cut to their beginning,
+    and `retired_attachments`, named by their blobs, are replaced by a note. The messages of the events `first_seq` to
+    `until_seq` are replaced by `summary`, except those of `kept_seqs`; `compacted_messages` counts them, and
+    `until_seq` 0 means none. `model` wrote the summary; if it failed with `error`, the summary is a plain list.
     """
 
     reason: str
@@ -217,6 +216,7 @@ class ContextCompacted:
     usage: Usage = Usage()
     error: ErrorDetails | None = None
     cost: float | None = None
+    retired_attachments: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -304,7 +304,7 @@ class FileChanged:
 
 @dataclass(frozen=True, slots=True)
 class ToolReturned:
-    """A tool call finished; `output` is its result as the model receives it.
+    """A tool call finished with the result `output`; the model receives `excerpt` instead if it is not empty.
 
     `failed` marks an error result, and `exit_code` is that of a command. `unrestorable` lists, in display form, files
     the call changed whose earlier contents were not captured, so that a rewind cannot restore them.
@@ -316,14 +316,12 @@ class ToolReturned:
     exit_code: int | None = None
     attachments: tuple[Attachment, ...] = ()
     unrestorable: tuple[str, ...] = ()
+    excerpt: Text = Text()
 
 
 @dataclass(frozen=True, slots=True)
 class BackgroundCommandEnded:
-    """A command running in the background has ended.
-
-    `reason` is set if it was ended from outside, for example by a limit.
-    """
+    """A command running in the background has ended; `reason` is set if a limit, for example, ended it."""
 
     call_id: str
     command: str

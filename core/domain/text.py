@@ -18,9 +18,13 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class Attachment:
-    """An image or a document that the user sent or a tool returned. Its contents are a blob of `size` bytes."""
+    """An image or a document that the user sent or a tool returned. Its contents are a blob of `size` bytes.
+
+    `retired` is set in messages, never in events: a compaction has removed the contents from what is sent to the model.
+    """
 
     name: str
     media_type: str
     blob: str
     size: int = 0
+    retired: bool = False

@@ -12,6 +12,7 @@ from core.models.model import Request
 IMAGES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 PDF = "application/pdf"
 TEXT_TYPES = frozenset({"application/json", "application/xml", "application/yaml", "application/toml"})
+RECALL_KEY_LENGTH = 12  # characters of the blob name by which a model asks for a retired attachment
 
 Part = dict[str, Any]
 
@@ -32,11 +33,26 @@ def message_parts(message: Message, request: Request, encoders: PartEncoders) ->
     return [*parts, encoders.text(text)] if text or not parts else parts
 
 
+def is_text(attachment: Attachment) -> bool:
+    """Return whether the attachment is sent as text."""
+    return attachment.media_type.startswith("text/") or attachment.media_type in TEXT_TYPES
+
+
+def recall_key(attachment: Attachment) -> str:
+    """Return the id by which `recall_dropped` returns a retired attachment."""
+    return attachment.blob[:RECALL_KEY_LENGTH]
+
+
 def _part(attachment: Attachment, request: Request, encoders: PartEncoders) -> Part:
+    if attachment.retired:
+        return encoders.text(
+            f"[{attachment.name} was removed to save context. "
+            f'View it again with recall_dropped {{"id": "{recall_key(attachment)}"}}.]'
+        )
     data = request.read_attachment(attachment)
     if not data:
         return encoders.text(f"[{attachment.name} was attached here; its contents are no longer available.]")
-    if attachment.media_type.startswith("text/") or attachment.media_type in TEXT_TYPES:
+    if is_text(attachment):
         return encoders.text(f"[{attachment.name}]\n{data.decode('utf-8', 'replace')}")
     encode = _encoder(attachment.media_type, encoders)
     if encode is None:

@@ -77,10 +77,10 @@ def recorded_outcomes(events: Iterable[SessionEvent]) -> Iterator[RecordedOutcom
 class RecordedModel:
     """Replays outcomes in order. `read_text` returns the full content of a text in the event log."""
 
-    def __init__(self, outcomes: Iterator[RecordedOutcome], read_text: Callable[[Text], str]) -> None:
+    def __init__(self, outcomes: Iterator[RecordedOutcome], read_text: Callable[[Text], str], window: int = 0) -> None:
         self._outcomes = outcomes
         self._read_text = read_text
-        self.window = 0
+        self.window = window
 
     async def stream(self, request: Request) -> AsyncGenerator[ReplyDelta, None]:
         outcome = next(self._outcomes, None)

@@ -6,8 +6,8 @@ A ratio learned from the counts that each model reports corrects the rest.
 
 import re
 
-from core.domain.text import Text
-from core.models.attachments import IMAGES
+from core.domain.text import Attachment, Text
+from core.models.attachments import IMAGES, PDF, is_text
 from core.models.model import Request
 
 LETTER_RUNS = re.compile(r"[^\W\d_\u0530-\U0010ffff]+")
@@ -36,7 +36,9 @@ WEIGHTS = {
 WORD, BEYOND_SIX, DIGITS = 1.006, 0.178, 1.283
 MESSAGE_TOKENS = 4
 IMAGE_TOKENS = 1_000
-DOCUMENT_TOKENS = 3_000
+PDF_PAGE_TOKENS, PDF_PAGE_BYTES = 2_000, 60_000
+ATTACHMENT_NOTE_TOKENS = 50  # the text that replaces an attachment that is not sent
+TEXT_BYTES_PER_TOKEN = 3.5
 MIN_BYTES_PER_TOKEN = 3.2  # lower limit of the bytes per token, except for Chinese
 BYTES_PER_TOKEN = 3  # of an attachment, whose tokens are known
 MESSAGE_BYTES, CALL_BYTES = 16, 64  # what a message and a call or tool need besides their texts
@@ -94,6 +96,17 @@ def estimate_text_tokens(text: Text) -> int:
     )
 
 
+def attachment_tokens(attachment: Attachment) -> int:
+    """Estimate the tokens of an attachment from its type and size. One that cannot be sent is replaced by a note."""
+    if attachment.media_type in IMAGES and not attachment.retired:
+        return IMAGE_TOKENS
+    if attachment.media_type == PDF and not attachment.retired:
+        return PDF_PAGE_TOKENS * max(1, -(-attachment.size // PDF_PAGE_BYTES))
+    if is_text(attachment) and not attachment.retired:
+        return ATTACHMENT_NOTE_TOKENS + round(attachment.size / TEXT_BYTES_PER_TOKEN)
+    return ATTACHMENT_NOTE_TOKENS
+
+
 def max_request_tokens(request: Request) -> int:
     """Return an upper bound of a request's tokens from its size in bytes, which is a thousand times faster to compute.
 
@@ -104,7 +117,7 @@ def max_request_tokens(request: Request) -> int:
         size += MESSAGE_BYTES + len(request.read_text(message.text).encode("utf-8", "replace"))
         size += sum(CALL_BYTES + len(call.tool) + len(request.read_text(call.arguments)) for call in message.calls)
         for attachment in message.attachments:
-            size += BYTES_PER_TOKEN * (IMAGE_TOKENS if attachment.media_type in IMAGES else DOCUMENT_TOKENS)
+            size += BYTES_PER_TOKEN * attachment_tokens(attachment)
     size += sum(CALL_BYTES + len(f"{tool.name} {tool.description} {tool.parameters}") for tool in request.tools)
     return round(size / MIN_BYTES_PER_TOKEN)
 

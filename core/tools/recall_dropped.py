@@ -10,14 +10,14 @@ from core.tools.parameter_description import ParameterDescription
 RECALL_DROPPED = "recall_dropped"
 CONVERSATION = "conversation"
 RECALL_DROPPED_DESCRIPTION = (
-    "Read what was truncated or compacted to save context: a tool result by the id of its call, or the whole "
-    f'conversation with the id "{CONVERSATION}".'
+    "Read what was truncated or compacted to save context: a tool result by the id of its call, an image or file by "
+    f'its id, or the whole conversation with the id "{CONVERSATION}".'
 )
 
 
 @dataclass(frozen=True, slots=True)
 class RecallDroppedArguments:
-    id: Annotated[str, ParameterDescription(f'The id of a call, or "{CONVERSATION}".')]
+    id: Annotated[str, ParameterDescription(f'The id of a call or of an attachment, or "{CONVERSATION}".')]
     start: Annotated[int, Ge(1), ParameterDescription("First line, from 1.")] = 1
     end: Annotated[int, Ge(0), ParameterDescription("Last line, included; 0: as far as possible.")] = 0
 

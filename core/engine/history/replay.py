@@ -244,7 +244,7 @@ class _Replayer:
             session=self._entries[0].session,
             tool_context=self._tool_context,
             model_name=start.model,
-            model=RecordedModel(recorded_outcomes(coming), self._full_text),
+            model=RecordedModel(recorded_outcomes(coming), self._full_text, self._recorded_window()),
             conversation=self._conversation,
             journal=self._journal,
             reader=self._reader,
@@ -258,6 +258,11 @@ class _Replayer:
             compaction_enabled=False,
         )
         self._task = self._tasks.create_task(self._run_engine(run))
+
+    def _recorded_window(self) -> int:
+        """Return the context window of the recorded requests, on which the length of a recalled result depends."""
+        requests = (entry.event for entry in self._entries[self._index :])
+        return next((event.context_window for event in requests if isinstance(event, RequestSent)), 0)
 
     async def _run_engine(self, run: RunContext) -> None:
         try:

@@ -1,26 +1,38 @@
 """The context budget: keeps requests within the model's context window by compacting older messages in time."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
-from core.domain.events import ContextCompacted, RequestSent
+from core.domain.events import ContextCompacted, RequestSent, SessionEvent, ToolReturned
 from core.domain.messages import Message
 from core.domain.problems import Problem
 from core.domain.text import Text
 from core.domain.tiers import NO_TIERS, ModelChoice, TierCondition, choose_model
 from core.engine.run.run_context import RunContext
 from core.engine.run.summary import summarize
-from core.engine.state.compaction import apply_compaction, compaction_event, plan_compaction
+from core.engine.state.compaction import (
+    SUMMARY_SHARE,
+    CompactionPlan,
+    apply_compaction,
+    compaction_event,
+    plan_compaction,
+)
 from core.engine.state.conversation import TOO_LONG_REASON
+from core.engine.state.excerpt import make_excerpt
 from core.engine.state.token_counts import TokenCounts
 from core.models.attachments import IMAGES
 from core.models.model import ModelError
+from core.models.token_estimate import ATTACHMENT_NOTE_TOKENS, attachment_tokens
 
 WINDOW_SHARE = 0.8  # compact when the context reaches this share of the context window
 WORTHWHILE_SHARE = (
     0.9  # a compaction must shrink the context to this share, or it is not worth invalidating the prompt cache
 )
 RETRY_GROWTH = 1.05  # after a compaction in vain, the context must grow by this factor before the next one
-SUMMARY_SHARE = 0.1  # share of the budget that a summary may take
+MAX_RESULT_TOKENS = 25_000  # tokens of one result, in a large or unknown context window
+RESULT_SHARE = 0.25  # share of the compaction threshold that one result may take
+REPLY_RESULTS_SHARE = 0.5  # share of the compaction threshold that the results of one reply may take together
+MIN_RESULT_TOKENS = 160
 MIN_SUMMARIZED_TOKENS = 200  # tokens; fewer are not worth a summary
 REQUESTED_REASON = "by hand"  # stored as the reason of a compaction that the user requested
 
@@ -59,6 +71,31 @@ def compaction_threshold(run: RunContext, choice: ModelChoice) -> float:
     windows = [window for window in (run.model_of(choice.model).window, run.conversation.too_long_at) if window]
     limits = [WINDOW_SHARE * window for window in windows] + ([float(run.compact_at())] if run.compact_at() else [])
     return min(limits, default=0.0)
+
+
+def max_result_tokens(run: RunContext) -> int:
+    """Return how many estimated tokens of a result the model may receive, given the other calls of the same reply."""
+    choice = choose_request_model(run)
+    threshold = compaction_threshold(run, choice)
+    if not threshold:
+        return MAX_RESULT_TOKENS
+    replies = (message for message in reversed(run.conversation.messages) if message.role == "assistant")
+    calls = max(1, len(next(replies, Message("assistant")).calls))
+    share = min(RESULT_SHARE, REPLY_RESULTS_SHARE / calls) * threshold
+    return max(MIN_RESULT_TOKENS, min(MAX_RESULT_TOKENS, int(share / run.conversation.token_ratio(choice.model))))
+
+
+def with_excerpts(run: RunContext, events: Sequence[SessionEvent]) -> list[SessionEvent]:
+    """Return the events, each result with an excerpt for the model if it is too long for the context window.
+
+    A replay keeps what was recorded.
+    """
+    return [
+        replace(event, excerpt=Text(make_excerpt(run.full_text(event.output), max_result_tokens(run), event.call_id)))
+        if isinstance(event, ToolReturned) and not run.is_replay
+        else event
+        for event in events
+    ]
 
 
 async def compact_if_needed(run: RunContext, choice: ModelChoice) -> None:
@@ -119,14 +156,22 @@ async def compact(run: RunContext, choice: ModelChoice, why: str, threshold: flo
     )
     room = (threshold or before) / WINDOW_SHARE / ratio
     messages, weights = tuple(conversation.messages), tuple(conversation.token_counts.counts)
-    plan = plan_compaction(messages, weights, room, fixed, conversation.task, conversation.compacted_calls)
+    plan = plan_compaction(
+        messages, weights, room, fixed, conversation.task, conversation.truncated_calls, conversation.queued
+    )
     event = compaction_event(messages, plan, why, before)
-    if not plan.truncated and not plan.summarized:
+    if plan == CompactionPlan():
         return False
     summarized_tokens = sum(weights[index] for index in plan.summarized)
     if plan.summarized and summarized_tokens < MIN_SUMMARIZED_TOKENS:
         return False
     budget = min(max(100, round(room * SUMMARY_SHARE)), summarized_tokens // 2)
+    fixed -= sum(
+        attachment_tokens(attachment) - ATTACHMENT_NOTE_TOKENS
+        for message in conversation.queued
+        for attachment in message.attachments
+        if attachment.blob in plan.retired and not attachment.retired
+    )
     if (
         threshold
         and why != TOO_LONG_REASON

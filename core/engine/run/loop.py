@@ -31,8 +31,10 @@ from core.engine.run.context_budget import (
     choose_request_model,
     compact_after_rejection,
     compact_if_needed,
+    max_result_tokens,
     next_choice,
     request_event,
+    with_excerpts,
 )
 from core.engine.run.guards import (
     check_limits,
@@ -56,6 +58,7 @@ from core.engine.state.live_updates import LiveUpdate
 from core.models.catalog import SCRIPTED
 from core.models.model import Model, ModelError, ReplyDelta, RequestedCall
 from core.models.retry import retry_delay_s
+from core.models.token_estimate import TEXT_BYTES_PER_TOKEN
 from core.models.written_call_reader import CallScreen
 from core.tools.catalogue import ASK, read_arguments, tool_named
 from core.tools.delegate import NAME as DELEGATE
@@ -271,11 +274,11 @@ async def handle_call(run: RunContext, call: ToolCall) -> None:
         events, blobs = await run.execute(tool, call.id, parameters, context, run.read_digests)
         await questions.withdraw()
     except asyncio.CancelledError:
-        # If Journeyman exits with an open question, the call stays pending: the user may still answer after a
-        # restart, and then the call is repeated.
+        # On exit with an open question, the call stays pending and is repeated once the user has answered.
         if not (run.closing and questions.waiting):
             await run.record(ToolReturned(call.id, Text("[stopped before it was done]"), failed=True))
         raise
+    events = with_excerpts(run, events)
     all_events = with_untrusted_event(
         run.conversation.permissions.untrusted, tool, call.id, started.object, events, trusted=run.trusted
     )
@@ -304,12 +307,13 @@ def _outcome(events: Sequence[SessionEvent]) -> dict[str, object]:
 async def recall_dropped(run: RunContext, call: str, arguments: RecallDroppedArguments) -> None:
     """Answer a `recall_dropped` call from the event log."""
     try:
-        output, failed = await read_dropped(run, arguments), False
+        max_chars = int(max_result_tokens(run) * TEXT_BYTES_PER_TOKEN)
+        (output, attachments), failed = await read_dropped(run, arguments, max_chars), False
     except Problem as problem:
-        output, failed = str(problem), True
+        output, attachments, failed = str(problem), (), True
     await run.record(
         CallStarted(call, RECALL_DROPPED, "read_back", timeline_text(arguments)),
-        ToolReturned(call, Text(output), failed),
+        *with_excerpts(run, [ToolReturned(call, Text(output), failed, attachments=attachments)]),
     )
 
 

@@ -6,17 +6,31 @@ from core.domain.events import CallRefused, EventRecord, HarnessMessage, Replied
 from core.domain.problems import Problem
 from core.domain.question import QuestionAnswered, answer_text
 from core.domain.steps import first_line
+from core.domain.text import Attachment
 from core.engine.run.run_context import RunContext
+from core.models.attachments import is_text
 from core.tools.recall_dropped import CONVERSATION, RecallDroppedArguments
 
 MAX_CHARS = 16_000  # characters returned at once
 MAX_LINES = 400  # lines of the conversation returned at once
 
 
-async def read_dropped(run: RunContext, arguments: RecallDroppedArguments) -> str:
-    """Return the requested lines. Raise Problem if there are no such lines."""
+async def read_dropped(
+    run: RunContext, arguments: RecallDroppedArguments, max_chars: int = MAX_CHARS
+) -> tuple[str, tuple[Attachment, ...]]:
+    """Return the requested lines, or the requested attachment. Raise Problem if there is nothing to return."""
+    max_chars = min(max_chars, MAX_CHARS)
+    if attachment := run.conversation.retired_attachments.get(arguments.id):
+        if is_text(attachment):
+            contents = run.attachment_bytes(attachment).decode("utf-8", "replace")
+            return _slice(contents.splitlines(), arguments, max_chars), ()
+        return f"{attachment.name} ({attachment.media_type}, {attachment.size:,} bytes)", (attachment,)
+    return await _dropped_text(run, arguments, max_chars), ()
+
+
+async def _dropped_text(run: RunContext, arguments: RecallDroppedArguments, max_chars: int) -> str:
     if arguments.id == CONVERSATION:
-        return await _conversation_lines(run, arguments)
+        return await _conversation_lines(run, arguments, max_chars)
     seq = run.conversation.compacted_calls.get(arguments.id)
     if seq is None:
         recent_ids = ", ".join(list(run.conversation.compacted_calls)[-5:])
@@ -26,7 +40,7 @@ async def read_dropped(run: RunContext, arguments: RecallDroppedArguments) -> st
             f"The most recent ids are: {recent_ids}." if recent_ids else "",
         )
     async for entry in run.journal.read(run.session, seq - 1):
-        return _slice(_result(run, entry, arguments.id).splitlines(), arguments)
+        return _slice(_result(run, entry, arguments.id).splitlines(), arguments, max_chars)
     raise Problem("The result is lost.", f"Event {seq} of the session cannot be read.", "")
 
 
@@ -40,7 +54,7 @@ def _result(run: RunContext, entry: EventRecord, call: str) -> str:
             return f"[{call} was not run: the run ended before it.]"
 
 
-async def _conversation_lines(run: RunContext, arguments: RecallDroppedArguments) -> str:
+async def _conversation_lines(run: RunContext, arguments: RecallDroppedArguments, max_chars: int) -> str:
     """Return numbered lines of the conversation from its beginning, one per message, call or result."""
     end = min(arguments.end or arguments.start + MAX_LINES, arguments.start + MAX_LINES)
     lines: list[str] = []
@@ -53,7 +67,7 @@ async def _conversation_lines(run: RunContext, arguments: RecallDroppedArguments
             break
     if not lines:
         raise Problem(f"The conversation has only {number:,} lines.", "", f"Request lines up to {number:,}.")
-    return _numbered(lines, arguments.start)
+    return _numbered(lines, arguments.start, max_chars)
 
 
 async def _lines(run: RunContext) -> AsyncIterator[str]:
@@ -84,22 +98,22 @@ def one_line(text: str, max_chars: int) -> str:
     return line if len(line) <= max_chars else line[: max_chars - 1] + "…"
 
 
-def _slice(lines: list[str], arguments: RecallDroppedArguments) -> str:
+def _slice(lines: list[str], arguments: RecallDroppedArguments, max_chars: int) -> str:
     selected = lines[arguments.start - 1 : arguments.end or None]
     if not selected and arguments.start > 1:
         raise Problem(f"The result has only {len(lines):,} lines.", "", f"Request lines up to {len(lines):,}.")
-    return _numbered(selected, arguments.start, total=len(lines))
+    return _numbered(selected, arguments.start, max_chars, total=len(lines))
 
 
-def _numbered(lines: Iterable[str], start: int, total: int = 0) -> str:
-    """Return as many numbered lines as fit into MAX_CHARS, with a note on where to continue."""
+def _numbered(lines: Iterable[str], start: int, max_chars: int, total: int = 0) -> str:
+    """Return as many numbered lines as fit into `max_chars`, with a note on where to continue."""
     numbered: list[str] = []
     size = 0
     lines = list(lines)
     for text_line in lines:
-        if numbered and size + len(text_line) > MAX_CHARS:
+        if numbered and size + len(text_line) > max_chars:
             break
-        numbered.append(text_line if len(text_line) <= MAX_CHARS else text_line[:MAX_CHARS] + " …")
+        numbered.append(text_line if len(text_line) <= max_chars else text_line[:max_chars] + " …")
         size += len(numbered[-1]) + 1
     last = start + len(numbered) - 1
     if len(numbered) < len(lines) or (total and last < total):

@@ -199,14 +199,14 @@ class RunContext:
     def request_prefix(self) -> RequestPrefix:
         """Return the request prefix. It is rebuilt when the start configuration or the tools to offer have changed."""
         start, conversation = self.conversation.start, self.conversation
-        needs = (start, conversation.enabled_tools, conversation.compactions > 0)
+        needs = (start, conversation.enabled_tools, bool(conversation.compactions or conversation.compacted_calls))
         if start and any(new is not old for new, old in zip(needs, self.prefix.built_from, strict=True)):
             system = self.full_text(start.system_prompt)
             tools = (
                 *tool_specs(
                     start.tools,
                     conversation.enabled_tools,
-                    compacted=conversation.compactions > 0,
+                    compacted=bool(conversation.compactions or conversation.compacted_calls),
                     compact=start.prompt_size == "compact",
                 ),
                 *self._mcp_tools(start),

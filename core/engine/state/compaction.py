@@ -5,7 +5,8 @@ from dataclasses import dataclass, replace
 
 from core.domain.events import ContextCompacted
 from core.domain.messages import Message
-from core.domain.text import Text
+from core.domain.text import Attachment, Text
+from core.models.token_estimate import ATTACHMENT_NOTE_TOKENS, attachment_tokens
 
 USER, HARNESS, REPLIES, SUMMARY, MEMORY, SKILLS = "user", "harness", "replies", "summary", "memory", "skills"
 SESSION = "session"  # the session context
@@ -18,6 +19,9 @@ USER_MESSAGES_SHARE = 0.1  # share of the budget for older user messages that ar
 USER_MESSAGE_MAX_TOKENS = 300  # tokens; a longer user message is not kept verbatim
 OVERSIZED_SHARE = 0.25  # share of the budget above which a result is truncated even in the most recent exchanges
 TRUNCATION_TARGET_SHARE = 0.6  # no summary is needed if truncation shrinks the context to this share of the budget
+SUMMARY_SHARE = 0.1  # share of the budget that a summary may take
+FULL_SHARE = 0.7  # share of the budget above which even the most recent results and attachments are removed
+TRUNCATED_TOKENS = 140  # tokens of a truncated result
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,10 +31,12 @@ class CompactionPlan:
     Attributes:
         truncated: IDs of the calls whose results are truncated.
         summarized: indexes of the messages that are replaced by a summary.
+        retired: the blobs of the attachments that are removed.
     """
 
     truncated: tuple[str, ...] = ()
     summarized: tuple[int, ...] = ()
+    retired: tuple[str, ...] = ()
 
 
 def apply_compaction(messages: Sequence[Message], seq: int, event: ContextCompacted) -> tuple[list[Message], list[int]]:
@@ -43,9 +49,10 @@ def apply_compaction(messages: Sequence[Message], seq: int, event: ContextCompac
         if message.seq <= event.until_seq and message.seq not in kept_seqs:
             summary = len(after) if summary < 0 else summary
             continue
-        changes = message.call_id in truncated and message.role == "tool"
-        after.append(truncate_result(message) if changes else message)
-        origins.append(-1 if changes else index)
+        new = truncate_result(message) if message.call_id in truncated and message.role == "tool" else message
+        new = retire_attachments(new, event.retired_attachments)
+        after.append(new)
+        origins.append(index if new is message else -1)
     if summary >= 0:
         after.insert(summary, Message("user", event.summary, seq=seq, category=SUMMARY))
         origins.insert(summary, -1)
@@ -63,10 +70,20 @@ def _after_summary(messages: list[Message], origins: list[int], summary: int) ->
 
 def truncate_result(message: Message) -> Message:
     """Truncate a tool result to its first characters and tell the model how to read the rest."""
-    size = message.text.size or len(message.text.head.encode("utf-8", "replace"))
     head = message.text.head[:TRUNCATED_LENGTH]
-    note = f'[Truncated: {size:,} bytes in total. Read them with recall_dropped {{"id": "{message.call_id}"}}.]'
+    note = f'[Truncated. Read the whole result with recall_dropped {{"id": "{message.call_id}"}}.]'
     return replace(message, text=Text(f"{head} …\n{note}"))
+
+
+def retire_attachments(message: Message, blobs: Collection[str]) -> Message:
+    """Return the message with these attachments marked as retired."""
+    if not blobs or not any(attachment.blob in blobs for attachment in message.attachments):
+        return message
+    attachments = tuple(
+        replace(attachment, retired=True) if attachment.blob in blobs else attachment
+        for attachment in message.attachments
+    )
+    return replace(message, attachments=attachments)
 
 
 def message_groups(messages: Sequence[Message]) -> list[range]:
@@ -82,7 +99,7 @@ def message_groups(messages: Sequence[Message]) -> list[range]:
 
 def plan_compaction(
     messages: Sequence[Message], tokens: Sequence[int], budget: float, fixed: int, task: Collection[int],
-    truncated: Collection[str],
+    truncated: Collection[str], queued: Sequence[Message] = (),
 ) -> CompactionPlan:  # fmt: skip
     """Choose what to compact so that the context is well below its budget.
 
@@ -93,28 +110,80 @@ def plan_compaction(
         fixed: tokens of the request that cannot be compacted, such as the system prompt and the tools.
         task: sequence numbers of the messages that state the task of the run; they are always kept.
         truncated: ids of the calls whose results are truncated already.
+        queued: messages that the next request adds. Their tokens are part of `fixed`.
     """
     groups = message_groups(messages)
     tail = _tail(messages, tokens, groups, budget * RECENT_SHARE)
     first_of_tail = groups[tail].start if tail < len(groups) else len(messages)
-    long_results = _large(messages, tokens, first_of_tail, budget * OVERSIZED_SHARE, truncated)
-    saved = sum(tokens[index] - TRUNCATED_LENGTH // 4 - 40 for index in long_results)
-    if long_results and fixed + sum(tokens) - saved <= budget * TRUNCATION_TARGET_SHARE:
-        return CompactionPlan(tuple(messages[index].call_id for index in long_results))
+    text_tokens = [
+        count - sum(map(attachment_tokens, message.attachments))
+        for message, count in zip(messages, tokens, strict=True)
+    ]
+    long_results = _large(messages, text_tokens, first_of_tail, budget * OVERSIZED_SHARE, truncated)
+    size: float = fixed + sum(tokens) - sum(text_tokens[index] - TRUNCATED_TOKENS for index in long_results)
+    target = budget * TRUNCATION_TARGET_SHARE
+    retired, size = _retire(messages, size, target, until=first_of_tail, queued=queued)
+    if (long_results or retired) and size <= target:
+        return CompactionPlan(tuple(messages[index].call_id for index in long_results), (), tuple(retired))
     kept_starts = _kept_groups(messages, tokens, groups[:tail], task, budget * USER_MESSAGES_SHARE)
     dropped = [index for group in groups[:tail] if group.start not in kept_starts for index in group]
     if all(messages[index].category == SUMMARY for index in dropped):
         dropped = []
     dropped_indexes = set(dropped)
-    return CompactionPlan(
-        tuple(messages[index].call_id for index in long_results if index not in dropped_indexes), tuple(dropped)
-    )
+    kept = [index for index in range(len(messages)) if index not in dropped_indexes]
+    cut = [index for index in long_results if index not in dropped_indexes]
+    kept_messages = [retire_attachments(messages[index], retired) for index in kept]
+    size = fixed + sum(text_tokens[index] for index in kept) + (budget * SUMMARY_SHARE if dropped else 0)
+    size += sum(attachment_tokens(attachment) for message in kept_messages for attachment in message.attachments)
+    size -= sum(text_tokens[index] - TRUNCATED_TOKENS for index in cut)
+    more, size = _retire(kept_messages, size, budget * FULL_SHARE, until=len(kept), queued=queued)
+    candidates = _large(messages, text_tokens, 0, 0, {*truncated, *(messages[index].call_id for index in cut)})
+    for index in candidates if size > budget * FULL_SHARE else ():
+        if index in dropped_indexes:
+            continue
+        cut.append(index)
+        size -= text_tokens[index] - TRUNCATED_TOKENS
+        if size <= budget * FULL_SHARE:
+            break
+    return CompactionPlan(tuple(messages[index].call_id for index in sorted(cut)), tuple(dropped), (*retired, *more))
+
+
+def _retire(
+    messages: Sequence[Message], size: float, target: float, *, until: int, queued: Sequence[Message]
+) -> tuple[list[str], float]:
+    """Choose attachments to retire, oldest first, until `size` is at most `target`. Return their blobs and the size.
+
+    Attachments whose last occurrence is in `messages[until:]` are not retired; those of `queued` are the newest, and
+    retired only if `until` covers all messages.
+    """
+    savings: dict[str, int] = {}
+    newest: dict[str, int] = {}
+    positions: list[tuple[int, Attachment]] = [
+        (index, attachment)
+        for index, message in enumerate((*messages, *queued))
+        for attachment in message.attachments
+        if not attachment.retired
+    ]
+    for index, attachment in positions:
+        savings[attachment.blob] = (
+            savings.get(attachment.blob, 0) + attachment_tokens(attachment) - ATTACHMENT_NOTE_TOKENS
+        )
+        newest.pop(attachment.blob, None)  # An insertion orders the blobs by their last occurrence.
+        newest[attachment.blob] = index
+    retired: list[str] = []
+    for blob, index in newest.items():
+        if size <= target or (index >= until and until < len(messages)):
+            break
+        if savings[blob] > 0:
+            retired.append(blob)
+            size -= savings[blob]
+    return retired, size
 
 
 def compaction_event(messages: Sequence[Message], plan: CompactionPlan, why: str, before: int) -> ContextCompacted:
     """Return the event for a plan. The caller then adds the summary and the token count after the compaction."""
     if not plan.summarized:
-        return ContextCompacted(why, before, before, plan.truncated)
+        return ContextCompacted(why, before, before, plan.truncated, retired_attachments=plan.retired)
     summarized = set(plan.summarized)
     until = max(messages[index].seq for index in summarized)
     kept_seqs = {
@@ -130,6 +199,7 @@ def compaction_event(messages: Sequence[Message], plan: CompactionPlan, why: str
         until,
         tuple(sorted(kept_seqs)),
         compacted_messages=len(plan.summarized),
+        retired_attachments=plan.retired,
     )
 
 

@@ -39,11 +39,21 @@ from core.domain.session_metadata import SessionMetadataEvent
 from core.domain.skill import SkillUsed
 from core.domain.text import Attachment, Text
 from core.engine.policy.untrusted import result_source
-from core.engine.state.compaction import HARNESS, MEMORY, REPLIES, SESSION, SKILLS, USER, apply_compaction
+from core.engine.state.compaction import (
+    HARNESS,
+    MEMORY,
+    REPLIES,
+    SESSION,
+    SKILLS,
+    USER,
+    apply_compaction,
+    retire_attachments,
+)
 from core.engine.state.limits import LIMIT_FIELDS
 from core.engine.state.permission_state import PermissionState
 from core.engine.state.repeats import RepeatCounter
 from core.engine.state.token_counts import TokenCounts
+from core.models.attachments import recall_key
 from core.models.token_estimate import updated_ratio
 from core.timeline.context_item import RESULTS_PREFIX
 from core.tools.more_tools import MORE_TOOLS_NAME, enabled_tools
@@ -86,7 +96,9 @@ class Conversation:
         last_file_change: sequence number of the last change of a file by the agent, or 0.
         call_failed: whether a call of the last reply failed.
         skills_used: the skills that were loaded, by call ID. No compaction removes them.
-        compacted_calls: calls whose full results are no longer sent: call ID → sequence number of the result.
+        compacted_calls: calls whose full results are not sent: call ID → sequence number of the result.
+        truncated_calls: calls whose results a compaction has cut to their beginning.
+        retired_attachments: attachments that a compaction has removed, by the id under which they can be recalled.
         compactions: number of compactions.
         first_compacted: sequence number of the first event that the summary replaces.
         last_compacted: sequence number of the last event that the summary replaces.
@@ -130,6 +142,8 @@ class Conversation:
     last_file_change: int = 0
     call_failed: bool = False
     compacted_calls: dict[str, int] = field(default_factory=dict)
+    truncated_calls: set[str] = field(default_factory=set)
+    retired_attachments: dict[str, Attachment] = field(default_factory=dict)
     skills_used: dict[str, SkillUsed] = field(default_factory=dict)
     compactions: int = 0
     first_compacted: int = 0
@@ -178,11 +192,14 @@ class Conversation:
                 self.attempts += 1
             case CallStarted(call_id=name, object=what):
                 self.started[name] = what
-            case ToolReturned(call_id=name, output=output, failed=failed, attachments=attached):
+            case ToolReturned(call_id=name, output=output, failed=failed, attachments=attached, excerpt=excerpt):
                 self._enable_tools(name, failed)
                 self.repeats.add_result(name, output.blob or output.head, failed)
-                self._note_source(name, output)
-                self._add_result(name, output, failed, attached)
+                sent = excerpt if excerpt.head else output
+                if excerpt.head:
+                    self.compacted_calls[name] = entry.seq
+                self._note_source(name, sent)
+                self._add_result(name, sent, failed, attached)
             case CallRefused(call_id=name, reason=reason):
                 self.repeats.add_result(name, reason.head, True)
                 self._add_result(name, reason, failed=True)
@@ -300,7 +317,13 @@ class Conversation:
     def _compact(self, event: ContextCompacted) -> None:
         """Replace messages with their compacted form, and note where the full results can be read."""
         before = self.messages
+        for attachment in (item for message in (*before, *self.queued) for item in message.attachments):
+            if attachment.blob in event.retired_attachments:
+                self.retired_attachments[recall_key(attachment)] = attachment
         self.messages, origins = apply_compaction(before, self.last_seq, event)
+        self.queued = [retire_attachments(message, event.retired_attachments) for message in self.queued]
+        self.token_counts.queued.clear()
+        self.truncated_calls.update(event.truncated_calls)
         stay = set(origins)
         for index, message in enumerate(before):
             if index not in stay and message.role == "tool":

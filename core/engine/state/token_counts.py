@@ -5,12 +5,10 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 from core.domain.messages import Message
-from core.models.attachments import IMAGES
 from core.models.model import ToolSpec
 from core.models.token_estimate import (
-    DOCUMENT_TOKENS,
-    IMAGE_TOKENS,
     MESSAGE_TOKENS,
+    attachment_tokens,
     estimate_text_tokens,
     estimate_tokens,
 )
@@ -21,9 +19,7 @@ def message_tokens(message: Message) -> int:
     total = MESSAGE_TOKENS + estimate_text_tokens(message.text)
     for call in message.calls:
         total += MESSAGE_TOKENS + _name_tokens(call.tool) + estimate_text_tokens(call.arguments)
-    return total + sum(
-        IMAGE_TOKENS if attachment.media_type in IMAGES else DOCUMENT_TOKENS for attachment in message.attachments
-    )
+    return total + sum(map(attachment_tokens, message.attachments))
 
 
 _name_tokens = lru_cache(maxsize=256)(estimate_tokens)  # Cached, because the same few tool names recur.

@@ -1,0 +1,38 @@
+"""Excerpts of long tool results: the beginning, the end, and how to read what was left out."""
+
+from core.models.token_estimate import estimate_tokens
+
+HEAD_SHARE = 0.7  # share of an excerpt that the beginning takes; the rest is the end
+NOTE_TOKENS = 60
+MIN_EXCERPT_TOKENS = 100
+SHRINK_FACTOR = 0.8  # applied until the excerpt fits, because the density of a text varies
+
+
+def make_excerpt(text: str, max_tokens: int, call: str) -> str:
+    """Return an excerpt of at most `max_tokens` estimated tokens, or "" if the whole text fits.
+
+    The excerpt ends and resumes at line breaks where there are any nearby.
+    """
+    size = estimate_tokens(text)
+    if size <= max_tokens:
+        return ""
+    max_chars = len(text) * max(MIN_EXCERPT_TOKENS, max_tokens - NOTE_TOKENS) / size
+    while True:
+        excerpt = _excerpt(text, int(max_chars), call)
+        if estimate_tokens(excerpt) <= max(max_tokens, MIN_EXCERPT_TOKENS + NOTE_TOKENS) or max_chars < 1:
+            return excerpt
+        max_chars *= SHRINK_FACTOR
+
+
+def _excerpt(text: str, max_chars: int, call: str) -> str:
+    head = text[: int(max_chars * HEAD_SHARE)]
+    head = head[: cut + 1] if (cut := head.rfind("\n")) > len(head) // 2 else head
+    tail = text[len(text) - (max_chars - int(max_chars * HEAD_SHARE)) :]
+    tail = tail[cut + 1 :] if 0 <= (cut := tail.find("\n")) < len(tail) // 2 else tail
+    first, last = head.count("\n") + 1, text[: len(text) - len(tail)].count("\n") + 1
+    omitted = len(text) - len(head) - len(tail)
+    return (
+        f"{head}\n[… {omitted:,} of {len(text):,} characters left out: lines {first:,} to {last:,} of this result. "
+        f'Read them in parts with recall_dropped {{"id": "{call}", "start": {first}}}, '
+        f"or read the file with start and end. …]\n{tail}"
+    )
