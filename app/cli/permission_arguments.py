@@ -62,7 +62,7 @@ def _rules(add: AddCommand) -> None:
     scope.add_argument("-C", dest="folder", metavar="DIR", help="Apply the rule only in DIR")
     scope.add_argument("--everywhere", action="store_true", help="Apply the rule in every folder")
     _rule_id(action("revoke", "Revoke a rule."))
-    _rule_id(action("restore", "Put a revoked rule back in effect."))
+    _rule_id(action("restore", "Restore a revoked rule."))
     imported = action("import", "Show the permission lists of Claude Code and OpenCode as rules, and save them.")
     imported.add_argument(
         "-C", dest="folder", metavar="DIR", default=".", help="Also read the lists in DIR (default: the current folder)"

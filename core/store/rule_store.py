@@ -88,7 +88,7 @@ class RuleStore:
         await self._write(write)
 
     async def restore(self, name: str) -> str:
-        """Put a revoked rule back in effect. Return a one-line description."""
+        """Restore a revoked rule. Return a one-line description."""
 
         def write(db: sqlite3.Connection) -> str:
             row = db.execute(f"SELECT {COLUMNS} FROM rule WHERE id = ? AND revoked_at > 0", (name,)).fetchone()

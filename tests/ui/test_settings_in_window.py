@@ -136,22 +136,15 @@ def test_a_rule_is_written_tested_edited_revoked_and_restored(qapp: QApplication
         press(command, Qt.Key.Key_Return)
         await until(lambda: result.isVisible() and "Asks you first: Your rule: ask run: git tag" in result.text(), "it")
 
-        async def written(name: str) -> bool:
-            call = {"name": "write", "arguments": {"path": f"notes/{name}", "content": "x"}}
-            script = json.dumps({"replies": [{"calls": [call]}, {"text": "Done."}]})
-            session = await person.start(script)()
-            await person.program.engine.ask(lambda engine: engine.wait_idle(session))
-            return (person.home / "work" / "notes" / name).exists()
-
-        assert not await written("denied.md")
+        assert not await written(person, "denied.md")
         click(find(dialog, QPushButton, f"settings.revoke.{rule.id}"))
         undo = find(dialog, QPushButton, "settings.rules.undo")
         await until(undo.isVisible, "the offer to undo")
         assert "deny write: notes/**" in find(dialog, QLabel, "settings.rules.revoked").text()
-        assert await written("allowed.md")
+        assert await written(person, "allowed.md")
         click(undo)
         await until(lambda: len(saved_rules(person)) == 2, "the restored rule")
-        assert not await written("denied.md")
+        assert not await written(person, "denied.md")
 
         click(await until(lambda: dialog.findChild(QPushButton, f"settings.edit.{rule.id}"), "its row"))
         editor = await until(lambda: visible_editor(dialog), "the editor")
@@ -160,9 +153,18 @@ def test_a_rule_is_written_tested_edited_revoked_and_restored(qapp: QApplication
         pattern.setText("other/**")
         click(find(editor, QPushButton, "rule.save"))
         await until(lambda: any(each.pattern == "other/**" for each in saved_rules(person)), "the change")
-        assert await written("denied.md") and person.notice() == ""
+        assert await written(person, "denied.md") and person.notice() == ""
 
     live(qapp, home, act)
+
+
+async def written(person: Person, name: str) -> bool:
+    """Return whether a run could write this file."""
+    call = {"name": "write", "arguments": {"path": f"notes/{name}", "content": "x"}}
+    script = json.dumps({"replies": [{"calls": [call]}, {"text": "Done."}]})
+    session = await person.start(script)()
+    await person.program.engine.ask(lambda engine: engine.wait_idle(session))
+    return (person.home / "work" / "notes" / name).exists()
 
 
 def visible_editor(dialog: SettingsDialog) -> RuleDialog | None:

@@ -52,7 +52,7 @@ class PermissionRulesController:
                 description = await self._bridge.ask(lambda engine: engine.restore_rule(name))
                 self._show_message(_tr("Restored: {}").format(description))
                 await self._reload()
-            case "revoke":
+            case _:  # revoke
                 description = await self._bridge.ask(lambda engine: engine.revoke(name))
                 await self._reload()
                 self._show_message(_tr("Revoked the rule."))

@@ -116,7 +116,7 @@ class UserDecisions(Queries):
         return changed
 
     async def restore_rule(self, rule: str) -> str:
-        """Put a revoked rule back in effect and return its text."""
+        """Restore a revoked rule and return its text."""
         return await self._book.restore(rule)
 
     async def permission_lists(self, folder: Path) -> tuple[PermissionList, ...]:

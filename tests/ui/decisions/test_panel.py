@@ -101,13 +101,17 @@ def test_a_rule_is_revoked(panel: DecisionsPanel, qtbot: QtBot, look: Look) -> N
 def test_the_approval_that_saved_rules_offers_to_revoke_them(panel: DecisionsPanel, qtbot: QtBot) -> None:
     activity = SessionActivity()
     request = {"id": "p1", "tool": "run", "object": "git log && git tag"}
-    for seq, line in enumerate(
-        (
-            {"kind": "permission_requested", "request": request},
-            {"kind": "permission_decided", "request_id": "p1", "allowed": True, "scope": "always",
-             "rule_ids": ["r7", "r8"]},
-        ), 1,
-    ):  # fmt: skip
+    lines: tuple[dict[str, object], ...] = (
+        {"kind": "permission_requested", "request": request},
+        {
+            "kind": "permission_decided",
+            "request_id": "p1",
+            "allowed": True,
+            "scope": "always",
+            "rule_ids": ["r7", "r8"],
+        },
+    )
+    for seq, line in enumerate(lines, 1):
         activity.apply([{"seq": seq, "run": 1, "at": 0} | line])
     panel.show_past("s2", activity, loading=False)
     listed = find(panel, QListView, "decisions.list")
