@@ -7,6 +7,10 @@ from app.cli.command_parser import AddCommand
 from app.cli.run_arguments import mode_option
 from core.domain.modes import DEFAULT_MODE
 from core.domain.permissions import RuleScope
+from core.domain.rules import Effect
+
+TOOL_HELP = "A tool such as run, edit or fetch, a tool of an MCP server, or '*' for any tool"
+PATTERN_HELP = "A command such as 'git log *', a path such as 'docs/**', or a host such as '*.example.org'"
 
 
 def add_permissions(add: AddCommand) -> None:
@@ -41,17 +45,39 @@ def _request(add: AddCommand, name: str, text: str) -> argparse.ArgumentParser:
 
 
 def _rules(add: AddCommand) -> None:
-    rules = add("rules", "List or revoke your saved permission rules, or test a command against them.")
+    rules = add("rules", "List and change your permission rules, or test a command against them.")
     action = rules.group(default="list")
     _json(action("list", "List the saved rules."))
-    revoke = action("revoke", "Revoke a rule.")
-    revoke.add_argument("rule", metavar="ID", help="The ID of the rule, as `rules list` shows it")
+    add_rule = action("add", "Add a rule. A deny rule wins over ask rules, and an ask rule over allow rules.")
+    add_rule.add_argument("effect", choices=get_args(Effect), help="What happens to the calls that the rule matches")
+    add_rule.add_argument("tool", metavar="TOOL", help=TOOL_HELP)
+    add_rule.add_argument("pattern", metavar="PATTERN", nargs="?", default="", help=PATTERN_HELP)
+    add_rule.add_argument("-C", dest="folder", metavar="DIR", help="Only in DIR (default: everywhere)")
+    edit = action("edit", "Change a rule.")
+    _rule_id(edit)
+    edit.add_argument("--effect", choices=get_args(Effect), help="What happens to the calls that the rule matches")
+    edit.add_argument("--tool", metavar="TOOL", help=TOOL_HELP)
+    edit.add_argument("--pattern", metavar="PATTERN", help=PATTERN_HELP)
+    scope = edit.add_mutually_exclusive_group()
+    scope.add_argument("-C", dest="folder", metavar="DIR", help="Apply the rule only in DIR")
+    scope.add_argument("--everywhere", action="store_true", help="Apply the rule in every folder")
+    _rule_id(action("revoke", "Revoke a rule."))
+    _rule_id(action("restore", "Restore a revoked rule."))
+    imported = action("import", "Show the permission lists of Claude Code and OpenCode as rules, and save them.")
+    imported.add_argument(
+        "-C", dest="folder", metavar="DIR", default=".", help="Also read the lists in DIR (default: the current folder)"
+    )
+    imported.add_argument("--save", action="store_true", help="Save the rules instead of only showing them")
     test = action("test", "Show whether a command would be allowed, denied or asked about. Nothing is run.")
     test.add_argument("command_line", metavar="COMMAND", help="The whole command in quotes: 'git push'")
     folder_help = "As if it ran in DIR (default: the current folder)"
     test.add_argument("-C", dest="folder", metavar="DIR", default=".", help=folder_help)
     mode_option(test, DEFAULT_MODE, "As if the session had this mode")
     _json(test)
+
+
+def _rule_id(command: argparse.ArgumentParser) -> None:
+    command.add_argument("rule", metavar="ID", help="The ID of the rule, as `rules list` shows it")
 
 
 def _trust(add: AddCommand) -> None:

@@ -1,8 +1,8 @@
-"""The command `rules`: lists, tests, adds and removes permission rules."""
+"""The command `rules`: lists, tests, adds, edits, revokes and imports permission rules."""
 
 import dataclasses
+from collections.abc import Awaitable, Callable, Mapping
 from datetime import datetime
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,21 +11,18 @@ from app.process.exit_codes import DONE, FAILED
 from app.process.output import iso_time
 from core.domain.clock import SECOND
 from core.domain.modes import DEFAULT_MODE, Mode
-from core.domain.permissions import Allowed, Denied, NeedsApproval, PolicyDecision, canonical_json
+from core.domain.permissions import Allowed, Denied, NeedsApproval, PolicyDecision, RuleScope
 from core.domain.problems import Problem
-from core.domain.rules import PermissionRule
-from core.engine.policy.policy import PolicyContext, ProposedCall, evaluate_call
-from core.engine.policy.secret_files import matching_files, secret_files
+from core.domain.rules import PermissionRule, RuleDraft, by_precedence
+from core.engine.policy.trust import RULE_TOOL as FOLDER_TRUST
 
 
 async def rules(context: Invocation) -> int:
     if context.args.action == "test":
         args = context.args
         return await print_decision(context, args.command_line, context.folder / args.folder, args.mode)
-    if context.args.action == "revoke":
-        description = await context.rules.revoke(context.args.rule)
-        context.out.write(f"Revoked: {description}")
-        return DONE
+    if context.args.action in _CHANGES:
+        return await _CHANGES[context.args.action](context)
     rule_set = context.rules.read()
     if rule_set.rules is None:
         assert rule_set.error is not None
@@ -33,12 +30,73 @@ async def rules(context: Invocation) -> int:
         return FAILED
     if not rule_set.rules and not context.args.json:
         context.out.write("No saved rules.")
-    for rule in rule_set.rules:
+    for rule in by_precedence(rule_set.rules):
         if context.args.json:
             context.out.write_json(dataclasses.asdict(rule) | {"created_at": iso_time(rule.created_at)})
         else:
             context.out.write(_rule_line(rule))
     return DONE
+
+
+async def _add(context: Invocation) -> int:
+    args = context.args
+    draft = RuleDraft(args.effect, args.tool, args.pattern, *_scope(context, args.folder))
+    rule = await context.engine.add_rule(draft)
+    context.out.write(f"Added: {_rule_line(rule)}")
+    return DONE
+
+
+async def _edit(context: Invocation) -> int:
+    args = context.args
+    rule = next((rule for rule in context.engine.rules().rules or () if rule.id == args.rule), None)
+    if rule is None or rule.tool == FOLDER_TRUST:
+        raise Problem(f"There is no permission rule {args.rule!r}.", "", "List the rules with `journeyman rules`.")
+    scope: tuple[RuleScope, str] = (rule.scope, rule.scope_id)
+    if args.everywhere or args.folder is not None:
+        scope = _scope(context, args.folder)
+    tool, pattern = args.tool or rule.tool, rule.pattern if args.pattern is None else args.pattern
+    changed = await context.engine.replace_rule(rule.id, RuleDraft(args.effect or rule.effect, tool, pattern, *scope))
+    context.out.write(f"Saved: {_rule_line(changed)}")
+    return DONE
+
+
+async def _revoke(context: Invocation) -> int:
+    context.out.write(f"Revoked: {await context.engine.revoke(context.args.rule)}")
+    return DONE
+
+
+async def _restore(context: Invocation) -> int:
+    context.out.write(f"Restored: {await context.engine.restore_rule(context.args.rule)}")
+    return DONE
+
+
+async def _import(context: Invocation) -> int:
+    """List the rules that other agents' permission lists contain, and save them only with `--save`."""
+    lists = await context.engine.permission_lists(context.path(context.args.folder))
+    if not lists:
+        context.out.write("No permission lists found.")
+    known = {_key(rule) for rule in context.engine.rules().rules or ()}
+    new = {_key(rule): rule for each in lists for entry in each.entries for rule in entry.rules}
+    new = {key: rule for key, rule in new.items() if key not in known}
+    for each in lists:
+        context.out.write(f"{each.path}{': ' + each.error if each.error else ''}")
+        for entry in each.entries:
+            outcome = "; ".join(rule.description for rule in entry.rules) or f"not imported: {entry.reason}"
+            context.out.write(f"  {entry.effect} {entry.text}  →  {outcome}")
+    if context.args.save:
+        await context.engine.add_rules(tuple(new.values()))
+        context.out.write(f"Rules added: {len(new)}")
+    elif new:
+        context.out.write(f"New rules: {len(new)}. Nothing is saved without --save.")
+    return DONE
+
+
+def _key(rule: PermissionRule) -> tuple[str, ...]:
+    return rule.effect, rule.tool, rule.pattern, rule.scope, rule.scope_id
+
+
+def _scope(context: Invocation, folder: str | None) -> tuple[RuleScope, str]:
+    return ("always", "") if folder is None else ("folder", str(context.path(folder)))
 
 
 def _rule_line(rule: PermissionRule) -> str:
@@ -50,23 +108,10 @@ def _rule_line(rule: PermissionRule) -> str:
 
 async def print_decision(context: Invocation, command: str, folder: Path, mode: Mode = DEFAULT_MODE) -> int:
     """Print whether a new session in this folder could run a command, and why. The command is not executed."""
-    if not command.strip():
-        raise Problem("There is no command to test.", "", "Give one: journeyman rules test 'git push'")
-    workspace = _resolved(folder)
-    sandbox = await context.engine.sandbox_status()
-    policy_context = PolicyContext(
-        "",
-        "",
-        workspace,
-        _resolved(context.data_folder),
-        sandbox.level,
-        expand=partial(matching_files, Path(workspace)),
-        secret_files=partial(secret_files, Path(workspace)),
-    )
-    call = ProposedCall("", "run", command, "execute", canonical_json({"command": command}), (command,))
-    decision = _decision_json(evaluate_call(call, mode, context.rules.read().rules, (), policy_context))
+    result = await context.engine.test_command(command, folder, mode)
+    sandbox, decision = result.sandbox, _decision_json(result.decision)
     if context.args.json:
-        conditions = {"command": command, "folder": workspace, "mode": mode, "sandbox": sandbox.level}
+        conditions = {"command": command, "folder": result.folder, "mode": mode, "sandbox": sandbox.level}
         sandbox_off = sandbox.disabled.message if sandbox.disabled else ""
         context.out.write_json(conditions | decision | {"sandbox_off": sandbox_off})
         return DONE
@@ -92,7 +137,10 @@ def _decision_json(verdict: PolicyDecision) -> dict[str, Any]:
             }
 
 
-def _resolved(folder: Path) -> str:
-    if not folder.is_dir():
-        raise Problem(f"There is no folder {folder}.", "", "Name an existing folder.")
-    return str(folder.resolve())
+_CHANGES: Mapping[str, Callable[[Invocation], Awaitable[int]]] = {
+    "add": _add,
+    "edit": _edit,
+    "revoke": _revoke,
+    "restore": _restore,
+    "import": _import,
+}

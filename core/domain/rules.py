@@ -18,6 +18,7 @@ from core.domain.programs import irreversible_reason, unsafe_option_reason
 
 Effect = Literal["allow", "ask", "deny"]
 Subject = Literal["command", "path", "host", "none"]
+PRECEDENCE: tuple[Effect, ...] = ("deny", "ask", "allow")
 ANY = "*"
 HOST_PATTERN = re.compile(r"(\*\.)?[a-z0-9-]+(\.[a-z0-9-]+)*(:\d{1,5})?|\[[0-9a-f:]+\](:\d{1,5})?")
 
@@ -51,6 +52,22 @@ class PermissionRule:
     def description(self) -> str:
         """The rule on one line."""
         return f"{self.effect} {self.tool}" + (f": {self.pattern}" if self.pattern else "")
+
+
+@dataclass(frozen=True, slots=True)
+class RuleDraft:
+    """A permission rule as the user enters it; its fields are those of `PermissionRule`."""
+
+    effect: Effect
+    tool: str
+    pattern: str = ""
+    scope: RuleScope = "always"
+    scope_id: str = ""
+
+
+def by_precedence(rules: Sequence[PermissionRule]) -> list[PermissionRule]:
+    """Return rules in the order in which they win: deny, ask, allow. Among rules of one effect, order has no effect."""
+    return sorted(rules, key=lambda rule: PRECEDENCE.index(rule.effect))
 
 
 def applies(rule: PermissionRule, tool: str, folder: str, run: str) -> bool:
@@ -143,8 +160,7 @@ def _pattern_error(rule: PermissionRule) -> str:
     if rule.scope in ("run", "folder") and not rule.scope_id:
         return f"It is limited to one {rule.scope} but does not name it."
     if rule.effect != "allow":
-        is_valid = rule.subject != "command" or not rule.pattern or pattern_words(rule.pattern)
-        return "" if is_valid else "Its pattern is not a plain command."
+        return _broad_pattern_error(rule) if rule.pattern else ""
     if not rule.pattern and rule.subject != "none":
         return "It would allow everything."
     if rule.subject == "command":
@@ -153,6 +169,17 @@ def _pattern_error(rule: PermissionRule) -> str:
         return "It would allow every path."
     if rule.subject == "host" and not HOST_PATTERN.fullmatch(rule.pattern.casefold()):
         return "Its pattern is not a host name."
+    return ""
+
+
+def _broad_pattern_error(rule: PermissionRule) -> str:
+    """Return why the pattern of a *deny* or *ask* rule could never match, or "" if it can."""
+    if rule.subject == "command" and not pattern_words(rule.pattern):
+        return "Its pattern is not a plain command."
+    if rule.subject == "host" and not HOST_PATTERN.fullmatch(_ascii(rule.pattern.casefold()).rstrip(".")):
+        return "Its pattern is not a host name."
+    if rule.subject == "path" and rule.pattern.startswith(("/", "~", "..")):
+        return "Its pattern must be relative to the folder. Files outside the folder are denied anyway."
     return ""
 
 

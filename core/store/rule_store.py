@@ -74,28 +74,37 @@ class RuleStore:
         """Save rules after checking each against its examples."""
         for rule in rules:
             check_rule(rule)
-        rows = [_values(rule) for rule in rules]
-        marks = ", ".join("?" for _ in COLUMNS.split(","))
+        await self._write(lambda db: _insert(db, rules))
+
+    async def replace(self, name: str, rule: PermissionRule) -> None:
+        """Revoke the rule with this ID and save `rule` instead. Past decisions then still name the old one."""
+        check_rule(rule)
+        revoked_at = self._clock()
 
         def write(db: sqlite3.Connection) -> None:
-            db.executemany(f"INSERT INTO rule ({COLUMNS}, revoked_at) VALUES ({marks}, 0)", rows)
+            _revoke(db, name, revoked_at)
+            _insert(db, [rule])
 
         await self._write(write)
+
+    async def restore(self, name: str) -> str:
+        """Restore a revoked rule. Return a one-line description."""
+
+        def write(db: sqlite3.Connection) -> str:
+            row = db.execute(f"SELECT {COLUMNS} FROM rule WHERE id = ? AND revoked_at > 0", (name,)).fetchone()
+            if row is None:
+                raise Problem(f"There is no revoked rule {name!r}.", "", "List the rules with `journeyman rules`.")
+            rule = _rule(row)
+            check_rule(rule)
+            db.execute("UPDATE rule SET revoked_at = 0 WHERE id = ?", (name,))
+            return rule.description
+
+        return await self._write(write)
 
     async def revoke(self, name: str) -> str:
         """Revoke the rule with this id, even if it is invalid. Return a one-line description."""
         revoked_at = self._clock()
-
-        def write(db: sqlite3.Connection) -> str:
-            rule = db.execute(
-                "SELECT effect, tool, pattern FROM rule WHERE id = ? AND revoked_at = 0", (name,)
-            ).fetchone()
-            if rule is None:
-                raise Problem(f"There is no rule {name!r}.", "", "List the rules with `journeyman rules`.")
-            db.execute("UPDATE rule SET revoked_at = ? WHERE id = ?", (revoked_at, name))
-            return f"{rule[0]} {rule[1]}" + (f": {rule[2]}" if rule[2] else "")
-
-        return await self._write(write)
+        return await self._write(lambda db: _revoke(db, name, revoked_at))
 
     async def _write(self, write: Callable[[sqlite3.Connection], T]) -> T:
         try:
@@ -112,6 +121,19 @@ class RuleStore:
         if self._database is None:
             raise Problem("The data folder is not writable.", "It is open read-only.", "")
         return self._database
+
+
+def _insert(db: sqlite3.Connection, rules: Sequence[PermissionRule]) -> None:
+    marks = ", ".join("?" for _ in COLUMNS.split(","))
+    db.executemany(f"INSERT INTO rule ({COLUMNS}, revoked_at) VALUES ({marks}, 0)", map(_values, rules))
+
+
+def _revoke(db: sqlite3.Connection, name: str, revoked_at: int) -> str:
+    row = db.execute("SELECT effect, tool, pattern FROM rule WHERE id = ? AND revoked_at = 0", (name,)).fetchone()
+    if row is None:
+        raise Problem(f"There is no rule {name!r}.", "", "List the rules with `journeyman rules`.")
+    db.execute("UPDATE rule SET revoked_at = ? WHERE id = ?", (revoked_at, name))
+    return f"{row[0]} {row[1]}" + (f": {row[2]}" if row[2] else "")
 
 
 def _values(rule: PermissionRule) -> tuple[Any, ...]:

@@ -97,8 +97,8 @@ class ChangedFile:
 class DecisionEntry:
     """A decision: what was chosen, by whom or what, and why.
 
-    `status` is a step status; `rule` is the rule involved, which can be revoked. `count` is greater than 1 if identical
-    automatic approvals were merged.
+    `status` is a step status. `rule` has the IDs of the rules that decided or were saved, separated by spaces; they can
+    be revoked. `count` is greater than 1 if identical automatic approvals were merged.
     """
 
     seq: int
@@ -307,6 +307,7 @@ class SessionActivity:
                 why=entry.why or request.why,
                 status=entry.status,
                 cause=entry.cause or request.cause,
+                rule=entry.rule,
             )
             return
         last = self.decisions[-1] if self.decisions else None
@@ -384,6 +385,7 @@ def decision_of(line: EventJson) -> DecisionEntry | None:
                 why=text_head(line.get("reason")),
                 status="done" if allowed else "stopped",
                 cause="you" if by == "user" else by,
+                rule=" ".join(line.get("rule_ids") or ()),
             )
         case "call_allowed":
             return entry("allowed", "", chosen="allowed", cause=str(line.get("reason", "")),

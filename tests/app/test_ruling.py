@@ -53,9 +53,9 @@ def test_rules_are_listed_tested_and_revoked(
     assert run_command(home, "rules", "list") == DONE
     listed = capsys.readouterr().out.splitlines()
     assert [line.split("  ")[:2] for line in listed] == [
-        ["abc234", "allow run: git log *"], ["def567", "deny run: git tag *"],
+        ["def567", "deny run: git tag *"], ["abc234", "allow run: git log *"],
     ]  # fmt: skip
-    assert "session s1" in listed[0]
+    assert "session s1" in listed[1]
 
     told = {}
     for command in ("git log -3", "git tag v1", "git push", "ls > x", "git status"):
@@ -96,3 +96,80 @@ def test_a_command_is_evaluated_in_a_folder_and_mode_with_the_sandbox_of_this_ma
 
     assert run_command(home, "rules", "test", "ls", "-C", "nowhere") == FAILED
     assert "There is no folder" in capsys.readouterr().err
+
+
+def test_rules_are_added_edited_revoked_and_restored_and_decide(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    home, folder, link = tmp_path / "home", tmp_path / "work", tmp_path / "link"
+    folder.mkdir()
+    link.symlink_to(folder)
+    monkeypatch.chdir(tmp_path)
+
+    def output(*words: str) -> str:
+        assert run_command(home, "rules", *words) == DONE
+        return capsys.readouterr().out
+
+    def decision(command: str, *words: str) -> str:
+        return str(json.loads(output("test", "--json", command, *words))["decision"])
+
+    added = output("add", "allow", "run", "git log *")
+    denied = output("add", "deny", "run", "git log -p", "-C", str(link)).split()[1]
+    assert "allow run: git log *  (everywhere" in added
+    assert (decision("git log -3"), decision("git log -p"), decision("git log -p", "-C", "work")) == (
+        "allowed", "allowed", "denied",
+    )  # fmt: skip
+    assert [line.split("  ")[1].split()[0] for line in output().splitlines()] == ["deny", "allow"]
+    edited = output("edit", denied, "--effect", "ask", "--everywhere").split()[1]
+    assert decision("git log -p") == "asks"
+    assert f"[{edited}]" in output("test", "git log -p")
+    output("revoke", edited)
+    assert decision("git log -p") == "allowed"
+    output("restore", edited)
+    assert decision("git log -p") == "asks"
+
+    for refused, reason in (
+        (("allow", "run", "python *"), "can do anything"),
+        (("allow", "run"), "would allow everything"),
+        (("allow", "*"), "can only ask or deny"),
+        (("deny", "fetch", "https://evil.example/"), "not a host name"),
+        (("deny", "read", "/etc/*"), "relative to the folder"),
+        (("deny", "shell", "ls"), "There is no tool"),
+    ):
+        assert run_command(home, "rules", "add", *refused) == FAILED
+        assert reason in capsys.readouterr().err
+    assert len(output().splitlines()) == 2
+
+
+def test_permission_lists_of_other_agents_are_shown_and_then_imported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    home, folder, user = tmp_path / "home", tmp_path / "work", tmp_path / "user"
+    (user / ".claude").mkdir(parents=True)
+    folder.mkdir()
+    monkeypatch.setenv("HOME", str(user))
+    monkeypatch.chdir(folder)
+    lists = {
+        "allow": ["Bash(git log:*)", "Bash(python:*)", "Read", "WebFetch(domain:docs.example.org)"],
+        "ask": ["Bash(git tag *)"],
+        "deny": ["Read(./secret/**)", "Bash(git push *)", "NotebookEdit"],
+    }
+    (user / ".claude/settings.json").write_text(json.dumps({"permissions": lists}))
+    (folder / "opencode.json").write_text(json.dumps({"permission": {"bash": {"ls *": "allow", "git tag v1": "deny"}}}))
+
+    assert run_command(home, "rules", "import") == DONE
+    shown = capsys.readouterr().out
+    assert "allow Bash(git log:*)  →  allow run: git log *" in shown
+    assert "allow Bash(python:*)  →  not imported: `python` can do anything" in shown
+    assert "allow Read  →  not imported: It would allow everything." in shown
+    assert "deny NotebookEdit  →  not imported: Journeyman has no tool" in shown
+    run_command(home, "rules", "list")
+    assert capsys.readouterr().out == "No saved rules.\n"
+
+    assert run_command(home, "rules", "import", "--save") == DONE
+    capsys.readouterr()
+    for command, decision in (("git log -3", "allowed"), ("git tag v2", "asks"), ("git tag v1", "denied")):
+        run_command(home, "rules", "test", "--json", command)
+        assert json.loads(capsys.readouterr().out)["decision"] == decision, command
+    run_command(home, "rules", "import", "--save")
+    assert "Rules added: 0" in capsys.readouterr().out

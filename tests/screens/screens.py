@@ -44,7 +44,9 @@ from ui.sessions.sessions_model import SessionsModel
 from ui.sessions.sessions_view import SessionsView
 from ui.settings.add_mcp_server import AddMcpServerDialog
 from ui.settings.add_provider import AddProviderDialog
+from ui.settings.rule_dialog import RuleDialog
 from ui.settings.rules_and_data_pages import DataState
+from ui.settings.settings_dialog import RULES as RULES_PAGE
 from ui.settings.settings_dialog import SettingsDialog, SettingsSnapshot
 from ui.shell.main_window import MainWindow
 from ui.shell.session_view import CHANGES, CONTEXT, DECISIONS, TIMELINE
@@ -341,11 +343,18 @@ def _dialogs(stage: _Stage) -> Screens:
     for number in range(pages.count()):
         name = pages.item(number).text()
         pages.setCurrentRow(number)
+        if name == RULES_PAGE:
+            settings.rules.show_revoked("r4", "allow run: make test")
+            settings.rules.show_result("Asks you first: No saved rule allows this command.", "waiting")
         yield f"settings-{number + 1}-{name.lower().replace(' ', '-')}", settings
     settings.close()
     made: tuple[tuple[str, Callable[[], QWidget]], ...] = (
         ("keyboard-shortcuts", lambda: ShortcutsDialog(look, stage.shell)),
         ("help", lambda: HelpDialog(look, stage.shell)),
+        (
+            "rule",
+            lambda: RuleDialog(look, ("read", "edit", "run", "fetch"), "/home/you/letters", RULES[1], stage.shell),
+        ),
         ("trust", lambda: TrustDialog(look, TRUST, stage.shell)),
         ("revert", lambda: RevertDialog(look, "Revert the files to their state after step 12?", PLAN, stage.shell)),
         ("api-key", lambda: ApiKeyDialog(look, [("anthropic", "Anthropic"), ("openai", "OpenAI")], stage.shell)),

@@ -5,19 +5,24 @@ import json
 import threading
 from pathlib import Path
 
-from PySide6.QtWidgets import QApplication, QComboBox, QLabel, QLineEdit, QPushButton
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QApplication, QComboBox, QDialog, QLabel, QLineEdit, QPushButton
 
+from app.process.data_folder import database_path
 from app.window.backup_restore import restore_backup, take_restore_result
 from core.domain.problems import ErrorDetails
+from core.domain.rules import PermissionRule
 from core.domain.schedule import Schedule
 from core.engine.api.engine import Engine
 from core.settings.schema import MODELS
+from core.store.rule_store import RuleStore
 from tests.servers.scripted_server import answer, chunk, scripted_server, stream
-from tests.ui.hands import click, find, write
+from tests.ui.hands import click, find, press, write
 from tests.ui.test_desktop import BOUND_S, Person, live, until
 from ui.base.window_state import WindowState
 from ui.settings.add_provider import AddProviderDialog
-from ui.settings.settings_dialog import SettingsDialog
+from ui.settings.rule_dialog import RuleDialog
+from ui.settings.settings_dialog import RULES, SettingsDialog
 
 LISTED = answer(json.dumps({"data": [{"id": "small", "max_model_len": 4096}]}).encode(), "application/json")
 SAID = stream(chunk(content="one, "), chunk(content="two"), chunk("stop"))
@@ -94,6 +99,80 @@ def test_a_provider_is_added_checked_used_and_removed(qapp: QApplication, home: 
         assert field.text() and person.notice() == ""
 
     live(qapp, home, act)
+
+
+def test_a_rule_is_written_tested_edited_revoked_and_restored(qapp: QApplication, home: Path) -> None:
+    async def act(person: Person) -> None:
+        await until(person.window.start.isVisible, "the start screen")
+        dialog = await opened(person)
+        dialog.show_page(RULES)
+        assert find(dialog, QLabel, "settings.rules.none").isVisible()
+
+        async def write_rule(effect: str, tool: str, pattern: str) -> QDialog:
+            await until(lambda: visible_editor(dialog) is None, "the end of the last editor")
+            click(find(dialog, QPushButton, "settings.rules.add"))
+            editor = await until(lambda: visible_editor(dialog), "the editor")
+            fields = find(editor, QComboBox, "rule.effect"), find(editor, QComboBox, "rule.tool")
+            for field, value in zip(fields, (effect, tool), strict=True):
+                field.setCurrentIndex(field.findData(value))
+            scope = find(editor, QComboBox, "rule.scope")
+            scope.setCurrentIndex(scope.findData("always"))
+            write(find(editor, QLineEdit, "rule.pattern"), pattern)
+            press(find(editor, QLineEdit, "rule.pattern"), Qt.Key.Key_Return)
+            return editor
+
+        editor = await write_rule("allow", "run", "python *")
+        error = find(editor, QLabel, "rule.error")
+        await until(error.isVisible, "the refusal")
+        assert "can do anything" in error.text()
+        click(find(editor, QPushButton, "rule.cancel"))
+        await write_rule("deny", "write", "notes/**")
+        [rule] = await until(lambda: saved_rules(person), "the rule")
+        result = find(dialog, QLabel, "settings.rules.result")
+        await write_rule("ask", "run", "git tag")
+        await until(lambda: len(saved_rules(person)) == 2, "the second rule")
+        command = find(dialog, QLineEdit, "settings.rules.command")
+        write(command, "git tag v1")
+        press(command, Qt.Key.Key_Return)
+        await until(lambda: result.isVisible() and "Asks you first: Your rule: ask run: git tag" in result.text(), "it")
+
+        assert not await written(person, "denied.md")
+        click(find(dialog, QPushButton, f"settings.revoke.{rule.id}"))
+        undo = find(dialog, QPushButton, "settings.rules.undo")
+        await until(undo.isVisible, "the offer to undo")
+        assert "deny write: notes/**" in find(dialog, QLabel, "settings.rules.revoked").text()
+        assert await written(person, "allowed.md")
+        click(undo)
+        await until(lambda: len(saved_rules(person)) == 2, "the restored rule")
+        assert not await written(person, "denied.md")
+
+        click(await until(lambda: dialog.findChild(QPushButton, f"settings.edit.{rule.id}"), "its row"))
+        editor = await until(lambda: visible_editor(dialog), "the editor")
+        pattern = find(editor, QLineEdit, "rule.pattern")
+        assert pattern.text() == "notes/**" and find(editor, QComboBox, "rule.effect").currentData() == "deny"
+        pattern.setText("other/**")
+        click(find(editor, QPushButton, "rule.save"))
+        await until(lambda: any(each.pattern == "other/**" for each in saved_rules(person)), "the change")
+        assert await written(person, "denied.md") and person.notice() == ""
+
+    live(qapp, home, act)
+
+
+async def written(person: Person, name: str) -> bool:
+    """Return whether a run could write this file."""
+    call = {"name": "write", "arguments": {"path": f"notes/{name}", "content": "x"}}
+    script = json.dumps({"replies": [{"calls": [call]}, {"text": "Done."}]})
+    session = await person.start(script)()
+    await person.program.engine.ask(lambda engine: engine.wait_idle(session))
+    return (person.home / "work" / "notes" / name).exists()
+
+
+def visible_editor(dialog: SettingsDialog) -> RuleDialog | None:
+    return next((each for each in dialog.findChildren(RuleDialog) if each.isVisible()), None)
+
+
+def saved_rules(person: Person) -> tuple[PermissionRule, ...]:
+    return RuleStore(database_path(person.home), None).read().rules or ()
 
 
 def test_a_schedule_is_added_and_removed(qapp: QApplication, home: Path, tmp_path: Path) -> None:

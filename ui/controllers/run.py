@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, cast
 
@@ -139,10 +140,10 @@ class RunViewController(QObject):
         self._tasks.start(mark(), "mark as reviewed")
 
     def revoke(self, rule: str) -> None:
-        """Revoke a saved rule. Tool calls that it has already allowed are not affected."""
+        """Revoke saved rules, named by their IDs with spaces between. Calls they have allowed are not affected."""
 
         async def revoke() -> None:
-            await self._bridge.ask(lambda engine: engine.revoke(rule))
+            await self._bridge.ask(partial(_revoke_rules, rule.split()))
             self._view.decisions.mark_revoked(rule)
 
         self._tasks.start(revoke(), "revoke")
@@ -191,3 +192,11 @@ async def _set_prompt_size(engine: "Engine", size: str) -> str:
     before = engine.settings.current.prompt_size
     engine.settings.change(prompt_size=size)
     return before
+
+
+async def _revoke_rules(ids: list[str], engine: "Engine") -> None:
+    """Revoke those of the rules that are still in effect, or cannot be read."""
+    rules = engine.rules().rules
+    for name in ids:
+        if rules is None or any(rule.id == name for rule in rules):
+            await engine.revoke(name)

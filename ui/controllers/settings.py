@@ -14,6 +14,7 @@ from ui.base.bridge import Bridge
 from ui.base.tasks import Tasks
 from ui.controllers.external_agents import ExternalAgentsController
 from ui.controllers.mcp_servers import McpServersController
+from ui.controllers.permission_rules import PermissionRulesController
 from ui.controllers.providers import ProvidersController
 from ui.controllers.schedules import SchedulesController
 from ui.controllers.session_list import SessionListController
@@ -40,6 +41,7 @@ class SettingsController:
         self._schedules: SchedulesController | None = None
         self._agents: ExternalAgentsController | None = None
         self._tools: McpServersController | None = None
+        self._rules: PermissionRulesController | None = None
         self._tasks.start(self._prepare(), "read the settings")
 
     async def close(self) -> None:
@@ -80,6 +82,9 @@ class SettingsController:
         self._schedules = SchedulesController(dialog, self._bridge, self._tasks)
         self._agents = ExternalAgentsController(dialog, self._bridge, self._tasks)
         self._tools = McpServersController(self._window.look, dialog, self._bridge, self._tasks)
+        self._rules = PermissionRulesController(
+            self._window.look, dialog, self._bridge, self._tasks, self._session_folder(), self._read
+        )
         self._window.status.servers_changed.connect(self._tools.refresh)
         dialog.changed.connect(self.change)
         dialog.revoke_requested.connect(lambda rule: self._tasks.start(self._revoke(rule), "revoke"))
@@ -87,6 +92,10 @@ class SettingsController:
         dialog.session_requested.connect(self._open_session)
         dialog.finished.connect(lambda _: self._on_closed(dialog))
         dialog.open()
+
+    def _session_folder(self) -> str:
+        session, index = self._window.selection.session, self._window.session_index
+        return index.row(session).folder if session in index else ""
 
     async def _read(self) -> None:
         """Read the data of the dialog from the engine, and show it unless the user changed a setting meanwhile."""
@@ -166,7 +175,7 @@ class SettingsController:
     def _on_closed(self, dialog: SettingsDialog) -> None:
         if self._dialog is dialog:
             self._dialog = None
-            for controller in (self._models, self._schedules, self._tools, self._agents):
+            for controller in (self._models, self._schedules, self._tools, self._agents, self._rules):
                 if controller is not None:
                     controller.closed = True
 

@@ -1,8 +1,8 @@
-"""The pages for saved rules, trusted folders and stored data."""
+"""The pages for trusted folders and stored data."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final, NamedTuple
+from typing import Final
 
 from PySide6.QtCore import QCoreApplication, Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
@@ -42,74 +42,47 @@ class DataState:
     largest: tuple[SessionSize, ...] = ()
 
 
-class RuleTexts(NamedTuple):
-    """The texts and object names of a page of rules, which lists either tool permissions or trusted folders."""
-
-    row_name: str  # object name of a row
-    button_name: str  # object name of its button
-    button_text: str  # text of its button
-    button_accessible_name: str  # accessible name of its button
-    empty_text: str  # text of an empty list
-    description: str = ""
-
-
-def rule_texts(*, folder_trust: bool) -> RuleTexts:
-    if folder_trust:
-        about = _tr(
-            "Agents follow the project instructions of a trusted folder: its AGENTS.md, skills, commands and MCP "
-            "servers. In any other folder these files count as untrusted content."
-        )
-        none = _tr("You have not decided for any folder yet.")
-        return RuleTexts(
-            "folder", "forget_folder", _tr("Forget decision"), _tr("Forget the decision on {}"), none, about
-        )
-    none = _tr(
-        "No saved rules yet. To save one, choose “Always in this folder” or “Always everywhere” when you allow a "
-        "permission request."
-    )
-    return RuleTexts("rule", "revoke", _tr("Revoke rule"), _tr("Revoke the rule {}"), none)
-
-
-class RulesPage(QWidget):
-    """A list of rules, each with a button to revoke it. If they cannot be read, `rules` is None and `why` says why."""
+class TrustedFoldersPage(QWidget):
+    """The decisions on folders. If they cannot be read, `rules` is None and `error` says why."""
 
     revoke_requested = Signal(str)
 
-    def __init__(self, look: Look, texts: RuleTexts, rules: Sequence[PermissionRule] | None, error: str = "") -> None:
+    def __init__(self, look: Look, rules: Sequence[PermissionRule] | None, error: str = "") -> None:
         super().__init__()
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(8)
-        if texts.description:
-            column.addWidget(label(texts.description, look.fonts.second, "second", wrap=True))
+        about = _tr(
+            "Agents follow the project instructions of a trusted folder: its AGENTS.md, skills, commands and MCP "
+            "servers. In any other folder these files count as untrusted content."
+        )
+        column.addWidget(label(about, look.fonts.second, "second", wrap=True))
         if rules is None:
-            column.addWidget(
-                label(error, look.fonts.text, "failed", name=f"settings.{texts.row_name}s.trouble", wrap=True)
-            )
+            column.addWidget(label(error, look.fonts.text, "failed", name="settings.folders.trouble", wrap=True))
         elif not rules:
-            name = f"settings.{texts.row_name}s.none"
-            column.addWidget(label(texts.empty_text, look.fonts.text, "second", name=name, wrap=True))
+            empty_text = _tr("You have not decided for any folder yet.")
+            column.addWidget(label(empty_text, look.fonts.text, "second", name="settings.folders.none", wrap=True))
         for rule in rules or ():
-            column.addWidget(self._row(look, texts, rule))
+            column.addWidget(self._row(look, rule))
 
-    def _row(self, look: Look, texts: RuleTexts, rule: PermissionRule) -> QWidget:
+    def _row(self, look: Look, rule: PermissionRule) -> QWidget:
         frame = styled_frame("well")
         row = QHBoxLayout(frame)
         row.setContentsMargins(12, 8, 8, 8)
         column = QVBoxLayout()
         column.setSpacing(2)
-        text, under, tone = _lines(rule)
-        column.addWidget(label(text, look.fonts.mono, name=f"settings.{texts.row_name}.{rule.id}", wrap=True))
+        text, under, tone = rule_lines(rule)
+        column.addWidget(label(text, look.fonts.mono, name=f"settings.folder.{rule.id}", wrap=True))
         column.addWidget(label(under, look.fonts.second, tone, wrap=True))
-        button = Button(look, texts.button_text, name=f"settings.{texts.button_name}.{rule.id}")
-        button.setAccessibleName(texts.button_accessible_name.format(text))
+        button = Button(look, _tr("Forget decision"), name=f"settings.forget_folder.{rule.id}")
+        button.setAccessibleName(_tr("Forget the decision on {}").format(text))
         button.clicked.connect(lambda: self.revoke_requested.emit(rule.id))
         row.addLayout(column, 1)
         row.addWidget(button, 0, Qt.AlignmentFlag.AlignTop)
         return frame
 
 
-def _lines(rule: PermissionRule) -> tuple[str, str, str]:
+def rule_lines(rule: PermissionRule) -> tuple[str, str, str]:
     """Return the two lines of text for a rule, and the tone (color) of the second line."""
     if not is_folder_trust(rule):
         scope = _tr("in {}").format(visible(rule.scope_id)) if rule.scope_id else _tr("everywhere")

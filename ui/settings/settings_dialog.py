@@ -22,8 +22,9 @@ from core.settings.schema import MCP_SERVERS, MODELS, WEB, SettingInfo, Settings
 from core.settings.schema import setting_info as about_setting
 from ui.settings.external_agents_page import ExternalAgentsPage
 from ui.settings.mcp_servers_page import McpServersPage
+from ui.settings.permission_rules_page import PermissionRulesPage
 from ui.settings.providers_section import ProvidersSection
-from ui.settings.rules_and_data_pages import DataPage, DataState, RulesPage, is_folder_trust, rule_texts
+from ui.settings.rules_and_data_pages import DataPage, DataState, TrustedFoldersPage, is_folder_trust
 from ui.settings.schedules_page import SchedulesPage
 from ui.settings.search_key import SearchKeySection
 from ui.settings.setting_controls import settings_with_control
@@ -57,6 +58,7 @@ class SettingsDialog(QDialog):
 
     changed = Signal(str, object)
     revoke_requested = Signal(str)
+    rule_action_requested = Signal(str, str)  # an action, and a permission rule or the command to test
     data_action_requested = Signal(str, str)  # an action, and the backup for `restore`
     session_requested = Signal(str)
     schedules_requested = Signal()
@@ -109,6 +111,10 @@ class SettingsDialog(QDialog):
         return self._section(MCP_SERVERS, McpServersPage)
 
     @property
+    def rules(self) -> PermissionRulesPage:
+        return self._section(RULES, PermissionRulesPage)
+
+    @property
     def agents(self) -> ExternalAgentsPage:
         return self._section(AGENTS, ExternalAgentsPage)
 
@@ -128,7 +134,9 @@ class SettingsDialog(QDialog):
             page.show_fields(snapshot.settings)
         if MODELS in self._built:
             self.offer_models(self.providers.model_names())
-        self._rebuild(WEB, RULES, FOLDERS)
+        if RULES in self._built:
+            self.rules.show_rules(self._rules(of_folder=False), snapshot.error)
+        self._rebuild(WEB, FOLDERS)
 
     def remember(self, snapshot: SettingsSnapshot) -> None:
         """Remember new data that the pages already show."""
@@ -225,7 +233,7 @@ class SettingsDialog(QDialog):
         providers = tr("providers servers api key keys keyring test price cost context window add")
         tools = tr("mcp model context protocol servers tools api key environment header")
         agents = tr("external agents acp agent client protocol opencode codex claude gemini goose add test")
-        rules = tr("permission permissions approval approvals rule allow deny ask sandbox revoke")
+        rules = tr("permission permissions approval approvals rule allow deny ask sandbox revoke add edit test")
         folders = tr("trust trusted folder project instructions permission agents.md skills revoke")
         schedules = tr("schedule scheduled cron timer task automatic repeat")
         data = tr("backup restore database size storage disk trash compact")
@@ -234,8 +242,8 @@ class SettingsDialog(QDialog):
             WEB: CustomSection(tr("web search engine api key searxng brave tavily"), self._build_web),
             MCP_SERVERS: CustomSection(tools, self._build_tools, self._load_tools),
             AGENTS: CustomSection(agents, self._build_agents, lambda: self.agent_action_requested.emit("look", "", "")),
-            RULES: CustomSection(rules, lambda: self._build_rules(of_folder=False)),
-            FOLDERS: CustomSection(folders, lambda: self._build_rules(of_folder=True)),
+            RULES: CustomSection(rules, self._build_rules),
+            FOLDERS: CustomSection(folders, self._build_folders),
             SCHEDULES: CustomSection(schedules, self._build_schedules, self.schedules_requested.emit),
             DATA: CustomSection(data, self._build_data, self._load_data),
         }
@@ -261,10 +269,18 @@ class SettingsDialog(QDialog):
         page.action_requested.connect(self.agent_action_requested)
         return page
 
-    def _build_rules(self, *, of_folder: bool) -> QWidget:
-        all_rules = self._shown.rules
-        rules = None if all_rules is None else [rule for rule in all_rules if is_folder_trust(rule) == of_folder]
-        page = RulesPage(self._look, rule_texts(folder_trust=of_folder), rules, self._shown.error)
+    def _rules(self, *, of_folder: bool) -> list[PermissionRule] | None:
+        rules = self._shown.rules
+        return None if rules is None else [rule for rule in rules if is_folder_trust(rule) == of_folder]
+
+    def _build_rules(self) -> QWidget:
+        page = PermissionRulesPage(self._look)
+        page.action_requested.connect(self.rule_action_requested)
+        page.show_rules(self._rules(of_folder=False), self._shown.error)
+        return page
+
+    def _build_folders(self) -> QWidget:
+        page = TrustedFoldersPage(self._look, self._rules(of_folder=True), self._shown.error)
         page.revoke_requested.connect(self.revoke_requested)
         return page
 

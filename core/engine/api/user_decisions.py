@@ -5,16 +5,21 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
+from core.domain.clock import now
 from core.domain.events import RunInterrupted
 from core.domain.modes import Mode
 from core.domain.permissions import PendingPermissionRequest, RuleScope
 from core.domain.problems import Problem
 from core.domain.question import Answer
+from core.domain.rules import PermissionRule, RuleDraft
 from core.domain.sessions import SessionRow
 from core.domain.untrusted_file import UnreviewedFile, unreviewed_file
+from core.engine.api.policy_test import PolicyTest, check_command
 from core.engine.api.queries import Queries
 from core.engine.lifecycle.approvals import Approvals
 from core.engine.lifecycle.run_controller import RunController
+from core.engine.policy.permission_lists import PermissionList, find_permission_lists
+from core.engine.policy.rule_input import rule_from_draft, rule_tools
 from core.engine.policy.trust import FolderTrust, find_instructions, inspect_folder, save_trust
 from core.engine.services.skills import SkillService
 from core.engine.state.unresolved_calls import UnresolvedCallsError
@@ -89,6 +94,38 @@ class UserDecisions(Queries):
     def rules(self) -> LoadedRules:
         """Return the saved rules, or the reason why the rules file cannot be read."""
         return self._book.read()
+
+    def rule_tools(self) -> tuple[str, ...]:
+        """Return the built-in tools that a rule can name."""
+        return rule_tools()
+
+    async def add_rule(self, draft: RuleDraft) -> PermissionRule:
+        """Save a rule that the user wrote. Raise Problem if it must not be saved."""
+        rule = rule_from_draft(draft, now())
+        await self._book.add([rule])
+        return rule
+
+    async def add_rules(self, rules: Sequence[PermissionRule]) -> None:
+        """Save rules that the user chose from a permission list of another agent."""
+        await self._book.add(rules)
+
+    async def replace_rule(self, rule: str, draft: RuleDraft) -> PermissionRule:
+        """Save the edited form of a rule. The rule as it was is revoked, so that past decisions still name it."""
+        changed = rule_from_draft(draft, now())
+        await self._book.replace(rule, changed)
+        return changed
+
+    async def restore_rule(self, rule: str) -> str:
+        """Restore a revoked rule and return its text."""
+        return await self._book.restore(rule)
+
+    async def permission_lists(self, folder: Path) -> tuple[PermissionList, ...]:
+        """Return the permission lists of other agents: the user's own, and those in the folder."""
+        return await asyncio.to_thread(find_permission_lists, folder, now())
+
+    async def test_command(self, command: str, folder: Path, mode: Mode) -> PolicyTest:
+        """Return what would happen to a command in a new session in this folder. The command is not run."""
+        return await check_command(command, folder, mode, self._book.read(), self._opened.path.parent)
 
     async def folder_trust(self, folder: Path) -> FolderTrust:
         """Return whether the user trusts the folder, and which project instructions it contains."""

@@ -11,6 +11,7 @@ from core.domain.problems import Problem
 from core.domain.sensitive_paths import is_protected
 from core.engine.policy.grants import parse_grants
 from core.engine.policy.policy import PolicyContext, evaluate_call, propose_call
+from core.engine.policy.rule_input import rules_in_folder
 from core.engine.policy.secret_files import matching_files, secret_files
 from core.engine.run.run_context import RunContext
 from core.store.rule_store import RuleStore
@@ -31,7 +32,8 @@ async def check_policy(book: RuleStore, run: RunContext, tool: Tool, call: str, 
     )
     assert start is not None
     grants = parse_grants(start.allow, run_id(run.session, run.conversation.run))
-    all_rules = None if rules is None else (*rules, *grants.rules)
+    folder = str(run.tool_context.folder)
+    all_rules = None if rules is None else (*rules_in_folder(rules, folder), *grants.rules)
 
     def evaluation(level: SandboxLevel) -> Callable[[], PolicyDecision]:
         context = _policy_context(run, start, level, tool.access == "execute")

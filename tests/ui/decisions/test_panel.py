@@ -98,6 +98,29 @@ def test_a_rule_is_revoked(panel: DecisionsPanel, qtbot: QtBot, look: Look) -> N
     panel.restyle(look)
 
 
+def test_the_approval_that_saved_rules_offers_to_revoke_them(panel: DecisionsPanel, qtbot: QtBot) -> None:
+    activity = SessionActivity()
+    request = {"id": "p1", "tool": "run", "object": "git log && git tag"}
+    lines: tuple[dict[str, object], ...] = (
+        {"kind": "permission_requested", "request": request},
+        {
+            "kind": "permission_decided",
+            "request_id": "p1",
+            "allowed": True,
+            "scope": "always",
+            "rule_ids": ["r7", "r8"],
+        },
+    )
+    for seq, line in enumerate(lines, 1):
+        activity.apply([{"seq": seq, "run": 1, "at": 0} | line])
+    panel.show_past("s2", activity, loading=False)
+    listed = find(panel, QListView, "decisions.list")
+    listed.setCurrentIndex(listed.model().index(0, 0))
+    with qtbot.waitSignal(panel.revoke_requested) as revoked:
+        click(find(panel, QPushButton, "decisions.revoke"))
+    assert revoked.args == ["r7 r8"]
+
+
 def test_the_model_passes_the_model_tester_while_growing(qtbot: QtBot) -> None:
     model = DecisionRows(lambda choice: "")
     QAbstractItemModelTester(model, QAbstractItemModelTester.FailureReportingMode.Fatal)

@@ -182,9 +182,9 @@ def test_external_changes_are_shown_and_the_focus_stays(dialog: SettingsDialog) 
 
 def test_rules_are_revoked_and_risky_ones_are_shown_with_their_reason(dialog: SettingsDialog, qtbot: QtBot) -> None:
     dialog.show_page(RULES)
-    with qtbot.waitSignal(dialog.revoke_requested) as revoked:
+    with qtbot.waitSignal(dialog.rule_action_requested) as revoked:
         click(find(dialog, QPushButton, "settings.revoke.r1"))
-    assert revoked.args == ["r1"]
+    assert revoked.args == ["revoke", "r1"]
     dialog.show_page("Data")
     assert find(dialog, QLabel, "settings.data.counting").isVisible()
     dialog.show_data(DATA)

@@ -1,0 +1,50 @@
+"""What would happen to a command in a new session, decided by the policy that decides real calls."""
+
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from core.domain.modes import Mode
+from core.domain.permissions import PolicyDecision, canonical_json
+from core.domain.problems import Problem
+from core.engine.policy.policy import PolicyContext, ProposedCall, evaluate_call
+from core.engine.policy.rule_input import rules_in_folder
+from core.engine.policy.secret_files import matching_files, secret_files
+from core.engine.services.sandbox_status import SandboxStatus, probe_sandbox
+from core.store.rule_store import LoadedRules
+from core.workspace.threads import run_to_completion
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyTest:
+    """The decision on a command, and the folder and sandbox for which it was made."""
+
+    decision: PolicyDecision
+    folder: str
+    sandbox: SandboxStatus
+
+
+async def check_command(command: str, folder: Path, mode: Mode, rules: LoadedRules, data: Path) -> PolicyTest:
+    """Decide about a command in a folder, without running it."""
+    if not command.strip():
+        raise Problem("There is no command to test.", "", "Give one: journeyman rules test 'git push'")
+    workspace, sandbox = _resolved(folder), await probe_sandbox(data)
+    context = PolicyContext(
+        "",
+        "",
+        workspace,
+        _resolved(data),
+        sandbox.level,
+        expand=partial(matching_files, Path(workspace)),
+        secret_files=partial(secret_files, Path(workspace)),
+    )
+    call = ProposedCall("", "run", command, "execute", canonical_json({"command": command}), (command,))
+    in_folder = None if rules.rules is None else rules_in_folder(rules.rules, workspace)
+    decision = await run_to_completion(partial(evaluate_call, call, mode, in_folder, (), context))
+    return PolicyTest(decision, workspace, sandbox)
+
+
+def _resolved(folder: Path) -> str:
+    if not folder.is_dir():
+        raise Problem(f"There is no folder {folder}.", "", "Name an existing folder.")
+    return str(folder.resolve())

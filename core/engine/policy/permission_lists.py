@@ -1,0 +1,136 @@
+"""The permission lists of other agents as permission rules: Claude Code's `permissions` and OpenCode's `permission`."""
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, get_args
+
+from core.domain.permissions import RuleScope
+from core.domain.problems import Problem
+from core.domain.rules import Effect, PermissionRule, RuleDraft
+from core.engine.policy.rule_input import rule_from_draft
+
+MAX_SIZE = 1 << 20
+MAX_ENTRIES = 500
+FOLDER_FILES = (".claude/settings.json", ".claude/settings.local.json", "opencode.json")
+USER_FILES = ("~/.claude/settings.json", "~/.config/opencode/opencode.json")
+# Claude Code's Edit covers every tool that changes files, and its Read also covers searching.
+CLAUDE_TOOLS: Mapping[str, tuple[str, ...]] = {
+    "Bash": ("run",),
+    "Read": ("read", "search", "find"),
+    "Grep": ("search",),
+    "Glob": ("find",),
+    "Edit": ("edit", "write", "patch"),
+    "MultiEdit": ("edit", "write", "patch"),
+    "Write": ("write",),
+    "WebFetch": ("fetch",),
+    "WebSearch": ("search_web",),
+}
+OPENCODE_TOOLS: Mapping[str, str] = {"bash": "Bash", "read": "Read", "edit": "Edit", "webfetch": "WebFetch"}
+
+
+@dataclass(frozen=True, slots=True)
+class ListedPermission:
+    """An entry of another agent's list: the rules it becomes, or the reason why it cannot be imported."""
+
+    effect: Effect
+    text: str
+    rules: tuple[PermissionRule, ...] = ()
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PermissionList:
+    """A permission list in a file of another agent. `error` says why the file cannot be read."""
+
+    path: str
+    entries: tuple[ListedPermission, ...] = ()
+    error: str = ""
+
+
+def find_permission_lists(folder: Path, created_at: int) -> tuple[PermissionList, ...]:
+    """Read the lists in the home folder, which apply everywhere, and those in a folder, which apply only there."""
+    sources: list[tuple[Path, RuleScope, str]] = [(Path(name).expanduser(), "always", "") for name in USER_FILES]
+    sources += [(folder / name, "folder", str(folder)) for name in FOLDER_FILES]
+    lists = {path: read_permission_list(path, scope, target, created_at) for path, scope, target in sources}
+    return tuple(each for path, each in lists.items() if path.is_file() and (each.entries or each.error))
+
+
+def read_permission_list(path: Path, scope: RuleScope, scope_id: str, created_at: int) -> PermissionList:
+    """Read the permission list in a file, as rules of this scope."""
+    try:
+        with path.open("rb") as file:
+            body = file.read(MAX_SIZE + 1)
+        settings = json.loads(body) if len(body) <= MAX_SIZE else None
+    except (OSError, ValueError, RecursionError) as error:
+        return PermissionList(str(path), error=f"It cannot be read: {error}.")
+    if not isinstance(settings, dict):
+        return PermissionList(str(path), error="It does not contain settings.")
+    texts = [*_claude_code(settings.get("permissions")), *_opencode(settings.get("permission"))]
+    author = path.name if scope == "always" else str(path.relative_to(scope_id)) if scope_id else path.name
+    entries = tuple(
+        _listed(effect, text, scope, scope_id, created_at, f"imported from {author}")
+        for effect, text in dict.fromkeys(texts[:MAX_ENTRIES])
+    )
+    return PermissionList(str(path), entries)
+
+
+def _claude_code(permissions: Any) -> Iterator[tuple[Effect, str]]:
+    for effect in get_args(Effect):
+        texts = permissions.get(effect) if isinstance(permissions, dict) else None
+        yield from ((effect, text) for text in (texts if isinstance(texts, list) else ()) if isinstance(text, str))
+
+
+def _opencode(permission: Any) -> Iterator[tuple[Effect, str]]:
+    """Yield OpenCode's entries in Claude Code's notation. In both, a `*` stands for any text."""
+    for name, value in permission.items() if isinstance(permission, dict) else ():
+        tool = OPENCODE_TOOLS.get(name, name)
+        patterns = value if isinstance(value, dict) else {"*": value}
+        for pattern, effect in patterns.items():
+            if effect in get_args(Effect):
+                yield effect, tool if pattern == "*" else f"{tool}({pattern})"
+
+
+def _listed(
+    effect: Effect, text: str, scope: RuleScope, scope_id: str, created_at: int, author: str
+) -> ListedPermission:
+    try:
+        drafts = [RuleDraft(effect, tool, pattern, scope, scope_id) for tool, pattern in _targets(text)]
+        rules = tuple(rule_from_draft(draft, created_at, author) for draft in drafts)
+    except Problem as problem:
+        return ListedPermission(effect, text, reason=problem.details.cause or problem.details.message)
+    return ListedPermission(effect, text, rules)
+
+
+def _targets(text: str) -> list[tuple[str, str]]:
+    """Return the tools and the pattern that an entry such as `Bash(git log:*)` names."""
+    match = re.fullmatch(r"([\w.*-]+)(?:\((.*)\))?", text.strip(), re.DOTALL)
+    if match is None:
+        raise Problem("The entry has an unknown form.", "", "")
+    name, pattern = match[1], (match[2] or "").strip()
+    if name.startswith("mcp__"):
+        if name.count("__") < 2 or name.endswith("*"):
+            raise Problem("A rule names one tool of an MCP server, not all of them.", "", "")
+        return [(name.removeprefix("mcp__"), "")]
+    if name not in CLAUDE_TOOLS:
+        raise Problem(f"Journeyman has no tool that corresponds to {name}.", "", "")
+    return [(tool, _pattern(name, pattern)) for tool in CLAUDE_TOOLS[name]]
+
+
+def _pattern(name: str, pattern: str) -> str:
+    """Translate a pattern. One that only approximates the original is refused, because it could allow more."""
+    if pattern in ("", "*"):
+        return ""
+    if name == "Bash":
+        command = pattern.removesuffix(":*").removesuffix(" *")
+        if "*" in command:
+            raise Problem("A `*` is possible only at the end of a command, after a space.", "", "")
+        return command if command == pattern else f"{command} *"
+    if name == "WebFetch":
+        return pattern.removeprefix("domain:")
+    if pattern.startswith(("//", "~")):
+        raise Problem("It names files outside the folder, which are always denied.", "", "")
+    path = pattern.removeprefix("./").removeprefix("/")
+    return path if "/" in pattern.removeprefix("./") or name not in ("Read", "Edit") else f"**/{path}"

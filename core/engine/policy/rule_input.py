@@ -1,0 +1,67 @@
+"""Permission rules that the user writes: from a tool, an effect and a pattern to a checked rule."""
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from core.domain.problems import Problem
+from core.domain.rules import ANY, PermissionRule, RuleDraft, new_rule
+from core.engine.policy.policy import RULE_SUBJECTS
+from core.store.rule_store import new_rule_id
+from core.tools.catalogue import TOOLS, tool_named
+from core.tools.mcp_tools import mcp_server_of
+from core.workspace.paths import check_workspace
+
+
+def rule_tools() -> tuple[str, ...]:
+    """Return the built-in tools that a rule can name; those without any access are always allowed."""
+    return tuple(name for name, tool in TOOLS.items() if tool.access != "none")
+
+
+def rule_from_draft(
+    draft: RuleDraft, created_at: int, author: str = "user", new_id: Callable[[], str] = new_rule_id
+) -> PermissionRule:
+    """Return the rule that the user entered. Raise Problem if there is no such tool or the rule must not be saved."""
+    name, pattern = draft.tool.strip(), draft.pattern.strip()
+    tool = None if name == ANY else tool_named(name)
+    if name != ANY and tool is None:
+        raise Problem(
+            f"There is no tool {name!r}.", "", f"The tools are: {', '.join(rule_tools())}, or * for any tool."
+        )
+    subject = RULE_SUBJECTS[tool.access] if tool else "none"
+    if tool and not pattern:
+        pattern = mcp_server_of(tool.name)  # the only host that its calls go to
+    if subject == "none" and (pattern or draft.effect == "allow"):
+        reason = "a rule with a pattern has to name a tool" if pattern else "a rule for any tool can only ask or deny"
+        if tool:
+            reason = f"{name} affects nothing outside the session, so it is always allowed and has no pattern"
+        raise Problem("The rule cannot be saved.", f"{reason[0].upper()}{reason[1:]}.", "Choose one of the tools.")
+    return new_rule(
+        new_id(),
+        draft.effect,
+        tool.name if tool else ANY,
+        subject,
+        pattern,
+        scope=draft.scope,
+        scope_id=_folder(draft.scope_id) if draft.scope == "folder" else draft.scope_id,
+        author=author,
+        created_at=created_at,
+    )
+
+
+def _folder(text: str) -> str:
+    """Return the absolute path of a folder, in the form in which sessions name it."""
+    if not text.strip():
+        raise Problem("The rule names no folder.", "", "Choose a folder, or let the rule apply everywhere.")
+    return str(check_workspace(Path(text.strip())))
+
+
+def rules_in_folder(rules: Sequence[PermissionRule], folder: str) -> tuple[PermissionRule, ...]:
+    """Make *deny* and *ask* rules for a folder apply under every path that leads to it, such as a symbolic link."""
+    path = os.path.realpath(folder)
+
+    def is_for_folder(rule: PermissionRule) -> bool:
+        return rule.scope == "folder" and rule.effect != "allow" and os.path.realpath(rule.scope_id) == path
+
+    return tuple(replace(rule, scope_id=folder) if is_for_folder(rule) else rule for rule in rules)

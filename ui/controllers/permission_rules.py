@@ -1,0 +1,120 @@
+"""Carries out what the user does on the Permission rules page: add, edit, revoke, restore and test rules."""
+
+from collections.abc import Awaitable, Callable
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QCoreApplication
+
+from core.domain.modes import DEFAULT_MODE
+from core.domain.permissions import Allowed, Denied
+from core.domain.problems import Problem
+from core.domain.rules import PermissionRule, RuleDraft
+from ui.base.bridge import Bridge
+from ui.base.tasks import Tasks
+from ui.settings.rule_dialog import RuleDialog
+from ui.settings.settings_dialog import SettingsDialog
+from ui.style.theme import Look
+
+if TYPE_CHECKING:
+    from core.engine.api.engine import Engine
+    from core.engine.api.policy_test import PolicyTest
+
+
+class PermissionRulesController:
+    """Serves one settings dialog until it is closed. `folder` is that of the active session, or "" without one."""
+
+    def __init__(
+        self,
+        look: Look,
+        dialog: SettingsDialog,
+        bridge: Bridge,
+        tasks: Tasks,
+        folder: str,
+        reload: Callable[[], Awaitable[None]],
+    ) -> None:
+        self._look, self._dialog, self._bridge, self._tasks = look, dialog, bridge, tasks
+        self._folder, self._reload = folder, reload
+        self.closed = False
+        dialog.rule_action_requested.connect(lambda action, name: tasks.start(self._act(action, name), action))
+
+    async def _act(self, action: str, name: str) -> None:
+        match action:
+            case "add":
+                await self._open_editor(None)
+            case "edit":
+                rules = await self._bridge.ask(_rules)
+                await self._open_editor(next((rule for rule in rules if rule.id == name), None))
+            case "test":
+                await self._test(name)
+            case "restore":
+                description = await self._bridge.ask(lambda engine: engine.restore_rule(name))
+                self._show_message(_tr("Restored: {}").format(description))
+                await self._reload()
+            case _:  # revoke
+                description = await self._bridge.ask(lambda engine: engine.revoke(name))
+                await self._reload()
+                self._show_message(_tr("Revoked the rule."))
+                if not self.closed:
+                    self._dialog.rules.show_revoked(name, description)
+
+    async def _open_editor(self, rule: PermissionRule | None) -> None:
+        tools = await self._bridge.ask(_tools)
+        if self.closed:
+            return
+        editor = RuleDialog(self._look, tools, self._folder, rule, self._dialog)
+        editor.saved.connect(lambda draft: self._tasks.start(self._save(editor, draft, rule), "save a rule"))
+        editor.finished.connect(editor.deleteLater)
+        editor.open()
+
+    async def _save(self, editor: RuleDialog, draft: RuleDraft, rule: PermissionRule | None) -> None:
+        try:
+            await self._bridge.ask(partial(_save_rule, draft, rule.id if rule else ""))
+        except Problem as problem:
+            editor.show_error(problem.details)
+            return
+        editor.accept()
+        self._show_message(_tr("Saved the rule. It takes effect immediately."))
+        await self._reload()
+
+    async def _test(self, command: str) -> None:
+        folder = Path(self._folder) if self._folder else Path.home()
+        result = await self._bridge.ask(lambda engine: engine.test_command(command, folder, DEFAULT_MODE))
+        if not self.closed:
+            self._dialog.rules.show_result(*_result_text(result))
+
+    def _show_message(self, text: str) -> None:
+        if not self.closed:
+            self._dialog.show_message(text)
+
+
+def _result_text(result: "PolicyTest") -> tuple[str, str]:
+    """Return what would happen to a command, and the tone of that text."""
+    match result.decision:
+        case Allowed(reason=reason):
+            text, tone = _tr("Allowed: {}").format(reason), "done"
+        case Denied(reason=reason):
+            text, tone = _tr("Denied: {}").format(reason), "failed"
+        case request:
+            text, tone = _tr("Asks you first: {}").format(request.request.reason), "waiting"
+    where = _tr("In a new session in {}, mode “Ask before edits and commands”.").format(result.folder)
+    return f"{text}\n{where}", tone
+
+
+async def _rules(engine: "Engine") -> tuple[PermissionRule, ...]:
+    return engine.rules().rules or ()
+
+
+async def _tools(engine: "Engine") -> tuple[str, ...]:
+    from core.tools.mcp_tools import mcp_tool_specs
+
+    return (*engine.rule_tools(), *mcp_tool_specs(engine.settings.current.mcp_servers))
+
+
+async def _save_rule(draft: RuleDraft, replaced: str, engine: "Engine") -> None:
+    await (engine.replace_rule(replaced, draft) if replaced else engine.add_rule(draft))
+
+
+def _tr(text: str) -> str:
+    return QCoreApplication.translate("settings", text)

@@ -1,0 +1,143 @@
+"""The Permission rules page: the saved rules, buttons to change them, and a field that tests a command."""
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import QCoreApplication, Qt, Signal
+from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QVBoxLayout, QWidget
+
+from core.domain.rules import PermissionRule, by_precedence
+from ui.settings.rules_and_data_pages import rule_lines
+from ui.style.theme import Look, set_style_properties
+from ui.text.visible import visible
+from ui.widgets.announce import announce
+from ui.widgets.button import Button
+from ui.widgets.labels import allow_breaks, label, styled_frame
+from ui.widgets.replaceable_content import ReplaceableContent
+
+
+class PermissionRulesPage(QWidget):
+    """The saved permission rules. `action_requested` carries an action, and a rule or the command to test."""
+
+    action_requested = Signal(str, str)
+
+    def __init__(self, look: Look) -> None:
+        super().__init__()
+        self._look = look
+        self._revoked = ""
+        self.setObjectName("settings.rules")
+        self._rows = ReplaceableContent()
+        add = Button(look, _tr("Add rule…"), name="settings.rules.add")
+        add.clicked.connect(lambda: self.action_requested.emit("add", ""))
+        self._undo_text = label("", look.fonts.text, name="settings.rules.revoked", wrap=True)
+        self._undo = Button(look, _tr("Undo"), name="settings.rules.undo", icon="undo-2")
+        self._undo.clicked.connect(self._emit_undo)
+        self._command = QLineEdit()
+        self._command.setObjectName("settings.rules.command")
+        self._command.setAccessibleName(_tr("Command to test"))
+        self._command.setPlaceholderText("git push")
+        self._command.setFont(look.fonts.mono)
+        self._test = Button(look, _tr("Test command"), name="settings.rules.test")
+        self._test.clicked.connect(self._emit_test)
+        self._command.returnPressed.connect(self._emit_test)
+        self._command.textChanged.connect(self._clear_result)
+        self._result = label("", look.fonts.text, "second", name="settings.rules.result", wrap=True)
+        self._lay_out(add)
+        self._clear_result()
+        self._undo_row.hide()
+
+    def show_rules(self, rules: Sequence[PermissionRule] | None, error: str = "") -> None:
+        """Show the rules in the order in which they win; if they cannot be read, show why."""
+        content = QWidget()
+        column = QVBoxLayout(content)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(8)
+        if rules is None:
+            column.addWidget(label(error, self._look.fonts.text, "failed", name="settings.rules.trouble", wrap=True))
+        elif not rules:
+            text = _tr(
+                "No saved rules yet. Add one here, or choose “Always in this folder” or “Always everywhere” when you "
+                "allow a permission request."
+            )
+            column.addWidget(label(text, self._look.fonts.text, "second", name="settings.rules.none", wrap=True))
+        for rule in by_precedence(rules or ()):
+            column.addWidget(self._row(rule))
+        self._rows.replace_content(content)
+
+    def show_revoked(self, rule: str, description: str) -> None:
+        """Offer to undo the revocation of a rule."""
+        self._revoked = rule
+        self._undo_text.setText(allow_breaks(_tr("Revoked: {}").format(visible(description))))
+        self._undo_row.show()
+
+    def show_result(self, text: str, tone: str) -> None:
+        """Show what would happen to the tested command."""
+        self._result.setText(allow_breaks(visible(text)))
+        set_style_properties(self._result, tone=tone)
+        self._result.show()
+        announce(self, text)
+
+    def _row(self, rule: PermissionRule) -> QWidget:
+        look, frame = self._look, styled_frame("well")
+        row = QHBoxLayout(frame)
+        row.setContentsMargins(12, 8, 8, 8)
+        texts = QVBoxLayout()
+        texts.setSpacing(2)
+        text, scope, tone = rule_lines(rule)
+        texts.addWidget(label(text, look.fonts.mono, name=f"settings.rule.{rule.id}", wrap=True))
+        texts.addWidget(label(scope, look.fonts.second, tone, wrap=True))
+        row.addLayout(texts, 1)
+        for action, button_text, name in (
+            ("edit", _tr("Edit…"), _tr("Edit the rule {}")),
+            ("revoke", _tr("Revoke rule"), _tr("Revoke the rule {}")),
+        ):
+            button = Button(look, button_text, name=f"settings.{action}.{rule.id}")
+            button.setAccessibleName(name.format(text))
+            button.clicked.connect(lambda _=False, action=action: self.action_requested.emit(action, rule.id))
+            row.addWidget(button, 0, Qt.AlignmentFlag.AlignTop)
+        return frame
+
+    def _emit_undo(self) -> None:
+        self._undo_row.hide()
+        self.action_requested.emit("restore", self._revoked)
+
+    def _emit_test(self) -> None:
+        if self._test.isEnabled():
+            self.action_requested.emit("test", self._command.text().strip())
+
+    def _clear_result(self) -> None:
+        self._result.hide()
+        self._test.setEnabled(bool(self._command.text().strip()))
+
+    def _lay_out(self, add: Button) -> None:
+        look = self._look
+        about = _tr(
+            "A rule that denies wins over rules that ask, and a rule that asks over rules that allow, whichever is "
+            "older. No rule allows access to secrets, and what cannot be undone always needs your approval."
+        )
+        self._undo_row = styled_frame("well")
+        undo = QHBoxLayout(self._undo_row)
+        undo.setContentsMargins(12, 4, 8, 4)
+        undo.addWidget(self._undo_text, 1)
+        undo.addWidget(self._undo)
+        head = QHBoxLayout()
+        head.addStretch(1)
+        head.addWidget(add)
+        test = QHBoxLayout()
+        test.setSpacing(8)
+        test.addWidget(self._command, 1)
+        test.addWidget(self._test)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(8)
+        column.addWidget(label(about, look.fonts.second, "second", wrap=True))
+        column.addLayout(head)
+        column.addWidget(self._undo_row)
+        column.addWidget(self._rows)
+        column.addSpacing(8)
+        column.addWidget(label(_tr("What would happen to this command?"), look.fonts.bold))
+        column.addLayout(test)
+        column.addWidget(self._result)
+
+
+def _tr(text: str) -> str:
+    return QCoreApplication.translate("settings", text)
