@@ -2,11 +2,13 @@
 
 import argparse
 import re
+import tomllib
 from collections.abc import Iterator
 from dataclasses import fields
 from pathlib import Path
 
 from app.cli.arguments import parser
+from core.engine.prompting.profiles import AgentProfile, LearningRules, load_profiles
 from core.settings.schema import SettingInfo, Settings
 from ui.dialogs.help_dialog import PAGES, help_files
 from ui.shell.commands import COMMANDS, SLASH
@@ -97,6 +99,16 @@ def test_every_setting_is_listed() -> None:
 
 def test_every_shortcut_is_listed() -> None:
     assert differing("keys", list(keys()), ROW) == ""
+
+
+def test_the_profile_in_the_help_names_every_field_and_is_valid(tmp_path: Path) -> None:
+    text = (HELP / "agents.md").read_text("utf-8").split("```")[1].removeprefix("toml\n")
+    (tmp_path / "agents").mkdir()
+    (tmp_path / "agents" / "proofreader.toml").write_text(text, "utf-8")
+    assert load_profiles(tmp_path)["proofreader"].tier == "small"
+    data = tomllib.loads(text)
+    assert data.keys() == {field.name for field in fields(AgentProfile)}
+    assert data["learn"].keys() == {field.name for field in fields(LearningRules)}
 
 
 def test_every_page_is_in_the_table_of_contents() -> None:

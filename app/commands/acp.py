@@ -16,7 +16,7 @@ from core.models.catalog import SCRIPTED
 async def acp(context: Invocation) -> int:
     args, settings = context.args, context.engine.settings.current
     script = read_text_argument(context, args.script) if args.script else ""
-    model = SCRIPTED if script else args.model or settings.model
+    model = SCRIPTED if script else args.model or context.engine.default_model(args.agent)
     if not model:
         do = "Choose one with `journeyman models use PROVIDER/MODEL`, or with --model."
         raise Problem("No model is set up.", "Neither --model nor the settings name one.", do)

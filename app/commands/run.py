@@ -25,7 +25,8 @@ async def run(context: Invocation) -> int:
     args, settings = context.args, context.engine.settings.current
     script = read_text_argument(context, args.script) if args.script else ""
     external_agent = _external_agent(context)
-    model = SCRIPTED if args.script else external_agent or args.model or settings.model
+    profile = "" if external_agent else args.agent
+    model = SCRIPTED if args.script else external_agent or args.model or context.engine.default_model(profile)
     if not model:
         raise Problem(
             "No model is set up.",
@@ -39,7 +40,7 @@ async def run(context: Invocation) -> int:
         settings.max_minutes,
         settings.max_tokens,
         settings.max_cost if args.max_cost is None else args.max_cost,
-        profile="" if external_agent else args.agent,
+        profile=profile,
         effort=args.effort,
         max_output_tokens=args.max_output_tokens,
         temperature=args.temperature,

@@ -13,7 +13,7 @@ from core.engine.external.external_agents import ExternalAgents
 from core.engine.lifecycle.run_controller import RunController
 from core.engine.lifecycle.run_factory import RunFactory
 from core.engine.policy.trust import followed_files, refuse_unsafe_folder
-from core.engine.prompting.profiles import memory_limits
+from core.engine.prompting.profiles import memory_limits, preferred_model
 from core.engine.prompting.system_prompt import prepare_start
 from core.engine.services.mcp_servers import McpServerService
 from core.engine.services.providers import Providers
@@ -128,6 +128,7 @@ async def build_services(folder: Path, report: Callable[[BaseException], None], 
     factory = RunFactory(
         journal, reader, drafts, catalog, rules, agents, tiers=lambda: settings.current.tiers,
         compact_at=lambda: settings.current.compact_at_tokens, skills=skills, proposals=proposals,
+        preferred_model=lambda agent: preferred_model(folder, agent, settings.current.tiers),
     )  # fmt: skip
     runs = RunController(journal, reader, report, prepare, open_tools, factory)
     engine = Engine(

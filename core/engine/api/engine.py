@@ -32,6 +32,7 @@ from core.engine.lifecycle.session_archive import SessionArchive
 from core.engine.policy.imported_sessions import refuse_imported
 from core.engine.policy.trust import refuse_unsafe_folder
 from core.engine.policy.untrusted import fallback_boundary
+from core.engine.prompting.profiles import preferred_model
 from core.engine.services.mcp_servers import McpServerService
 from core.engine.services.memory_service import MemoryService
 from core.engine.services.providers import Providers, ProvidersOverview
@@ -195,13 +196,17 @@ class Engine(Maintenance, UserDecisions):
         """Create a session, start its first run as described by `began`, and return the session's ID.
 
         `origin` are events that record what started the session, such as a schedule. With `worktree` the session works
-        in a new git worktree. `name` is the ID of the session; if empty, a new ID is generated.
+        in a new git worktree. `name` is the ID of the session; if empty, a new ID is generated. If `began` names no
+        model, the run uses the default model of its agent profile.
         """
         if not task.strip():
             raise Problem("There is no task.", "The message is empty.", "Describe the task.")
         workspace = check_workspace(folder)
         refuse_unsafe_folder(workspace, self._opened.path.parent)
         self.mcp_servers.require_known(began.allow)
+        began = began if began.model else replace(began, model=self.default_model(began.profile))
+        if not began.model:
+            raise Problem("No model is set up.", "", "Choose a model.")
         if worktree:
             self._runs.check_start(began)
             return await self.worktrees.start(
@@ -215,6 +220,11 @@ class Engine(Maintenance, UserDecisions):
         return await self._runs.open(
             SessionCreated(name, str(workspace), initial_title(task)), message.text, began, *origin
         )
+
+    def default_model(self, profile: str = "") -> str:
+        """Return the model or tier that an agent profile prefers, or else the model of the settings; may be empty."""
+        current = self.settings.current
+        return preferred_model(self._opened.path.parent, profile, current.tiers) or current.model
 
     async def send_message(
         self, session: str, text: str, *, now: bool = False, files: Sequence[tuple[str, str, bytes]] = ()

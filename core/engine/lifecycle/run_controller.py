@@ -82,8 +82,9 @@ class RunController:
         self._closing = False
         self._unsubscribe = journal.listen(self._on_event)
         self.sub_agents = SubAgents(
-            journal, reader, self.check_start, self._open, self.resume, self.stop, self.is_active, lambda: self._closing
-        )
+            journal, reader, self.check_start, self._open, self.resume, self.stop, self.is_active,
+            lambda: self._closing, factory.preferred_model,
+        )  # fmt: skip
 
     def is_active(self, session: str) -> bool:
         return session in self._live

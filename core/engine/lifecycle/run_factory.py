@@ -39,6 +39,7 @@ class RunFactory:
         compact_at: returns the context size in tokens at which compaction starts, as set by the user; 0 for no limit.
         skills: the skill library; None if runs use no skills.
         proposals: the store of changes that agents propose; None if runs cannot propose changes.
+        preferred_model: returns the model or tier that an agent profile prefers; empty if it has no preference.
     """
 
     journal: Journal
@@ -51,6 +52,7 @@ class RunFactory:
     compact_at: Callable[[], int] = lambda: 0
     skills: SkillService | None = None
     proposals: ProposalStore | None = None
+    preferred_model: Callable[[str], str] = lambda _: ""
 
     def check_start(self, began: RunStarted) -> Model:
         """Return the model that the run would use, or raise Problem if its model, script or grants are invalid.

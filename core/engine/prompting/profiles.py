@@ -10,6 +10,7 @@ from typing import Any
 
 from core.domain.memory import MEMORY_KINDS
 from core.domain.problems import Problem
+from core.domain.tiers import TIER_NAMES, Tiers
 from core.memory.saving import LearningLimits
 from core.tools.catalogue import tool_names
 
@@ -48,8 +49,8 @@ class AgentProfile:
         actions: what the agent does unless told otherwise.
         setting: named facts about the environment the agent works in.
         tools: names of the tools that the agent may use; None means all.
-        tier: preferred model tier; empty for the default.
-        model: preferred model; empty for the default.
+        tier: the model tier of its runs, used if `model` is empty; empty for the model of the settings.
+        model: the model of its runs; empty for the one of the tier or of the settings.
     """
 
     name: str = "Journeyman"
@@ -107,6 +108,16 @@ def load_profile(home: Path, name: str) -> AgentProfile:
         raise _invalid(path, str(error)) from error
 
 
+def preferred_model(home: Path, agent: str, tiers: Tiers) -> str:
+    """Return the model or the tier that the agent's profile prefers; empty if it has no preference.
+
+    A tier counts only if any tier has models. Raise Problem if the profile cannot be read.
+    """
+    profile = load_profile(home, agent)
+    has_models = any((tiers.small, tiers.mid, tiers.frontier))
+    return profile.model or (profile.tier if has_models else "")
+
+
 def memory_limits(home: Path, agent: str) -> LearningLimits:
     """Return what may be remembered of an agent's work. If the profile cannot be read, nothing may."""
     try:
@@ -120,6 +131,8 @@ def _read(data: dict[str, Any], name: str) -> AgentProfile:
     from pydantic import TypeAdapter
 
     profile = TypeAdapter(AgentProfile).validate_python({"name": name} | data, extra="forbid")
+    if profile.tier and profile.tier not in TIER_NAMES:
+        raise ValueError(f"tier: there is no tier {profile.tier!r}; use one of {', '.join(sorted(TIER_NAMES))}")
     for tool in profile.tools or ():
         if tool not in tool_names():
             close = get_close_matches(tool, tool_names(), n=1)

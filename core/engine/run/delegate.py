@@ -46,7 +46,10 @@ class StartChild(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class SubAgents:
-    """Starts, resumes and stops the sessions of sub-agents. `shutting_down` says whether Journeyman is exiting."""
+    """Starts, resumes and stops the sessions of sub-agents. `shutting_down` says whether Journeyman is exiting.
+
+    `preferred_model` returns the model or tier that an agent profile prefers; empty if it has no preference.
+    """
 
     journal: Journal
     reader: Reader
@@ -56,6 +59,7 @@ class SubAgents:
     stop: Callable[[str, str], Awaitable[None]]
     is_active: Callable[[str], bool]
     shutting_down: Callable[[], bool]
+    preferred_model: Callable[[str], str]
 
     async def delegate(self, run: RunContext, call: ToolCall, request: DelegateArguments) -> None:
         """Execute a `delegate` call and record its result. After a restart, resume the child session it started."""
@@ -113,7 +117,7 @@ class SubAgents:
             )
         began = replace(
             start,
-            model=arguments.model or start.model,
+            model=arguments.model or (self.preferred_model(arguments.agent) if arguments.agent else "") or start.model,
             profile=arguments.agent or start.profile,
             tools=_tools_at_depth(arguments.tools or own_tools, parent.depth + 1),
             interactive=False,  # At a limit the child ends instead of asking; the parent decides whether to continue.

@@ -8,10 +8,11 @@ from typing import Literal
 
 import pytest
 
-from core.domain.events import RunStarted
+from core.domain.events import RequestSent, RunStarted
 from core.domain.problems import Problem
 from core.domain.question import QuestionAsked
 from core.domain.text import Text
+from core.domain.tiers import Tiers
 from core.engine.prompting.system_prompt import INSTRUCTIONS_MAX_CHARS, prepare_start
 from core.engine.state.compaction import SESSION
 from core.engine.state.conversation import Conversation
@@ -119,6 +120,51 @@ def test_a_profile_is_applied(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("profile", "chosen", "model"),
+    [
+        ("tier = 'small'", "", "small"),
+        ("model = 'scripted'\ntier = 'frontier'", "", "scripted"),
+        ("tier = 'small'", "scripted", "scripted"),
+        ("", "", "ollama/default"),
+    ],
+)
+def test_a_run_uses_the_model_or_tier_of_its_profile_unless_a_model_is_chosen(
+    profile: str, chosen: str, model: str, tmp_path: Path
+) -> None:
+    async def test() -> None:
+        agent(tmp_path, "careful", profile)
+        async with open_engine(tmp_path) as scene:
+            scene.engine.settings.change(model="ollama/default", tiers=Tiers(small=("scripted",)))
+            began = RunStarted(chosen, script=Text(scripted_replies({"text": "Done."})), profile="careful")
+            session = await scene.engine.start("Go.", scene.folder, began)
+            await scene.engine.wait_idle(session)
+            events = await scene.events(session)
+            assert next(e for e in events if isinstance(e, RunStarted)).model == model
+            request = next(e for e in events if isinstance(e, RequestSent))
+            assert request.model == ("ollama/default" if model == "ollama/default" else "scripted")
+
+    run_bounded(test())
+
+
+def test_a_sub_agent_uses_the_tier_of_its_own_profile(tmp_path: Path) -> None:
+    async def test() -> None:
+        agent(tmp_path, "careful", "tier = 'small'")
+        agent(tmp_path, "plain", "")
+        calls = [{"name": "delegate", "arguments": {"task": name, "agent": name}} for name in ("careful", "plain")]
+        script = scripted_replies({"calls": calls}, {"text": "Done."}, roles={"agent:helper": [{"text": "5"}]})
+        async with open_engine(tmp_path) as scene:
+            scene.engine.settings.change(tiers=Tiers(small=("scripted",)))
+            session = await scene.engine.start("Go.", scene.folder, RunStarted("scripted", script=Text(script)))
+            await scene.engine.wait_idle(session)
+            models = {
+                row.title: (await scene.engine.last_start(row.id)).model for row in scene.engine.children(session)
+            }
+            assert models == {"careful": "small", "plain": "scripted"}
+
+    run_bounded(test())
+
+
+@pytest.mark.parametrize(
     ("text", "why"),
     [
         ("name = ", "Invalid value"),
@@ -126,6 +172,7 @@ def test_a_profile_is_applied(tmp_path: Path) -> None:
         ("tools = ['reed']", "did you mean 'read'"),
         ("traits = 'kind'", "traits"),
         ("[learn]\nleast = 'many'", "learn.least"),
+        ("tier = 'big'", "there is no tier 'big'"),
     ],
 )
 def test_an_invalid_profile_is_refused_before_anything_is_written(text: str, why: str, tmp_path: Path) -> None:
