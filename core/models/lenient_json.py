@@ -175,7 +175,7 @@ def refuse_constant(constant: str) -> NoReturn:
 
 
 def parse_integer(text: str) -> int:
-    """Return an integer. Raise ValueError if it is so long that parsing it would take long."""
+    """Return an integer. Raise ValueError if it has more than LONGEST_NUMBER digits."""
     if len(text) > LONGEST_NUMBER:
         raise ValueError("a number is too long")
     return int(text)
