@@ -205,10 +205,8 @@ class Conversation:
                 self._add_result(name, reason, failed=True)
             case SkillUsed() | SubagentStarted():
                 self._link_call(entry.event)
-            case QuestionAsked(question=question, call_id=name):
-                self.questions[question.id] = None
-                if name:
-                    self.agent_questions[question.id] = replace(question, asked_at=entry.at)
+            case QuestionAsked():
+                self._note_question(entry.event, entry.at)
             case QuestionAnswerStarted(question_id=name):
                 self.being_answered.add(name)
             case QuestionAnswered(question_id=question_id, call_id=name, answer=answer):
@@ -220,6 +218,11 @@ class Conversation:
                 self._end_run()
             case _:
                 pass
+
+    def _note_question(self, event: QuestionAsked, at: int) -> None:
+        self.questions[event.question.id] = None
+        if event.call_id:
+            self.agent_questions[event.question.id] = replace(event.question, asked_at=at)
 
     def _end_run(self) -> None:
         for name in tuple(self.pending):
