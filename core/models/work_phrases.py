@@ -48,14 +48,6 @@ def asks_for_work(task: str) -> bool:
     )
 
 
-def asks_for_change(task: str) -> bool:
-    """Return whether a task asks to change a file, so that it cannot be done without one."""
-    return any(
-        re.fullmatch(_CHANGE, match["verb"], re.IGNORECASE) and _OBJECT.search(sentence)
-        for sentence, match in _requests(task)
-    )
-
-
 def _requests(task: str) -> Iterator[tuple[str, re.Match[str]]]:
     """Yield each request of a task, with the sentence that it is in."""
     for sentence in _SENTENCE.split(task.strip()):

@@ -6,7 +6,7 @@ from core.engine.run.delegate import check_output_schema
 from core.engine.run.run_context import RunContext
 from core.engine.state.conversation import Conversation
 from core.models.text_call_adapter import FINAL_STATE
-from core.models.work_phrases import asks_for_change, asks_for_work, promises_work
+from core.models.work_phrases import asks_for_work, promises_work
 from core.models.written_call_reader import find_written_calls, task_of
 from core.tools.argument_check import argument_fault
 from core.tools.catalogue import tool_named
@@ -20,9 +20,6 @@ HOOK_PREFIX, MAX_HOOK_OBJECTIONS = (
 NUDGE_PREFIX = "[Your reply called no tool"
 PROMISE_NUDGE = f"{NUDGE_PREFIX}, so nothing happened. {{}} If the task is done, say what you did.]"
 IDLE_NUDGE = f"{NUDGE_PREFIX}, and no change has been made for this task. {{}} If no change is needed, say why.]"
-FAILED_NUDGE = f"{NUDGE_PREFIX}, but your last call failed. {{}} If the task cannot be done, say why.]"
-UNCHANGED_NUDGE = f"{NUDGE_PREFIX}, but no file has changed yet. {{}} If no change is needed, say why.]"
-MAX_NUDGES = 2  # for each task
 NEXT_CALL = "Only tool calls have an effect. Your next reply must call one of these tools: {}."
 WRITTEN_REASON = "it wrote them into its replies and then stopped calling tools"
 NO_CALL_REASON = "the model neither called a tool nor declared that it was done"
@@ -74,53 +71,32 @@ def _text_calls_from_now_on(run: RunContext) -> tuple[TextCallsEnabled, ...]:
 def _due_nudge(run: RunContext) -> tuple[Text, str] | None:
     """Return the message to a model that ends its work without having begun it, and the reason for the user.
 
-    There is one for each of: a call as text that is not valid, announced work, a last call that failed, a task that
-    asks for work of which nothing was done, and a task that asks for a change of a file when none changed.
+    There is one for each task: for a call as text that is not valid, for announced work, and for a task that asks for
+    work of which nothing was done.
     """
     conversation, request = run.conversation, run.request()
     since = max(conversation.task, default=0)
-    earlier = [
-        message.text.head
-        for message in conversation.messages
-        if message.seq > since and message.text.head.startswith(NUDGE_PREFIX)
-    ]
+    nudged = any(
+        message.seq > since and message.text.head.startswith(NUDGE_PREFIX) for message in conversation.messages
+    )
     if (
-        len(earlier) >= MAX_NUDGES
+        nudged
         or conversation.queued
         or not request.tools
         or (conversation.start and conversation.start.reviewed_session)
     ):
         return None
     reply = run.last_reply_text()
-    if (error := find_written_calls(reply, request, argument_fault).fault) and not earlier:
+    if error := find_written_calls(reply, request, argument_fault).fault:
         return Text(
             f"{NUDGE_PREFIX}: the call in your reply is not valid. {error}]"
         ), f"the call as text is not valid: {error}"
     call = NEXT_CALL.format(", ".join(tool.name for tool in request.tools))
-    task = task_of(request)
     if promises_work(reply):
-        nudge, reason = PROMISE_NUDGE, "the model announced work but called no tool"
-    elif _last_call_failed(conversation, since):
-        nudge, reason = FAILED_NUDGE, "the model ended after a failed call"
-    elif asks_for_work(task) and not _has_acted(conversation, since):
-        nudge, reason = IDLE_NUDGE, "the model ended without a change or a command, and the task asks for one"
-    elif asks_for_change(task) and conversation.last_file_change < since:
-        nudge, reason = UNCHANGED_NUDGE, "the model ended without a change of a file, and the task asks for one"
-    else:
-        return None
-    text = nudge.format(call)
-    return None if text in earlier else (Text(text), reason)
-
-
-def _last_call_failed(conversation: Conversation, since: int) -> bool:
-    """Return whether the last call since this event reads or changes a file and failed.
-
-    A failed command may be what the task asks about.
-    """
-    tools = {call.id: tool_named(call.tool) for message in conversation.messages for call in message.calls}
-    results = [message for message in conversation.messages if message.role == "tool" and message.seq > since]
-    tool = tools.get(results[-1].call_id) if results and results[-1].failed else None
-    return tool is not None and tool.access in ("read", "write")
+        return Text(PROMISE_NUDGE.format(call)), "the model announced work but called no tool"
+    if asks_for_work(task_of(request)) and not _has_acted(conversation, since):
+        return Text(IDLE_NUDGE.format(call)), "the model ended without a change or a command, and the task asks for one"
+    return None
 
 
 def _has_acted(conversation: Conversation, since: int) -> bool:

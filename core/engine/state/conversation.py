@@ -9,7 +9,6 @@ from core.domain.events import (
     CallStarted,
     ContextCompacted,
     EventRecord,
-    FileChanged,
     HarnessMessage,
     LimitRaised,
     LimitThresholdReached,
@@ -93,7 +92,6 @@ class Conversation:
         start: the configuration of the current run.
         run: the number of the current run.
         task: sequence numbers of the messages that the current run began with.
-        last_file_change: sequence number of the last change of a file by the agent, or 0.
         call_failed: whether a call of the last reply failed.
         skills_used: the skills that were loaded, by call ID. No compaction removes them.
         compacted_calls: calls whose full results are not sent: call ID → sequence number of the result.
@@ -139,7 +137,6 @@ class Conversation:
     children: dict[str, str] = field(default_factory=dict)
     run: int = 0
     task: tuple[int, ...] = ()
-    last_file_change: int = 0
     call_failed: bool = False
     compacted_calls: dict[str, int] = field(default_factory=dict)
     truncated_calls: set[str] = field(default_factory=set)
@@ -184,8 +181,6 @@ class Conversation:
                 self._compact(entry.event)
             case TextCallsEnabled(model=model):
                 self.text_call_models.add(model)
-            case FileChanged():
-                self.last_file_change = self.last_seq
             case Replied():
                 self._reply(entry.event)
             case RequestRetried():

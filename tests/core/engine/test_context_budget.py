@@ -274,12 +274,11 @@ def test_tiers_choose_and_record_the_reason(tmp_path: Path, monkeypatch: pytest.
             monkeypatch.setattr(ModelCatalog, "model", lambda c, n, s: real(c, "scripted", s))
             tiers = Tiers(("s",), ("m",), ("f",), (TierRule("after_failure", "frontier"), TierRule("any", "mid")))
             scene.services.runs._factory.tiers = lambda: tiers
-            script = scripted_replies({"text": "a", **call_reply("read", path="nowhere")}, {"text": "b"}, {"text": "c"})
+            script = scripted_replies({"text": "a", **call_reply("read", path="nowhere")}, {"text": "b"})
             session = await scene.engine.start("Go.", scene.folder, RunStarted(AUTO, 60, Text(script)))
             await scene.engine.wait_idle(session)
             sent = [(e.model, e.tier, e.reason) for e in await scene.events(session) if isinstance(e, RequestSent)]
-            after_reminder = ("m", "mid", "the default")
-            assert sent == [("m", "mid", "the default"), ("f", "frontier", "the last step failed"), after_reminder]
+            assert sent == [("m", "mid", "the default"), ("f", "frontier", "the last step failed")]
 
     run_bounded(main())
 
