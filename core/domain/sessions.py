@@ -43,9 +43,9 @@ class SessionRow(NamedTuple):
 
     Attributes:
         status: waiting, running, paused, done, failed, stopped, limit or interrupted.
-        activity, activity_kind: text and kind of the latest step, or of the pending request if the status is waiting;
+        activity, activity_kind: text and kind of the latest step, or of the oldest request if the status is waiting;
             the kind is FAILED_REQUEST if the run paused because of an error.
-        created_at, updated_at: in microseconds; if waiting, `updated_at` is when the request was made.
+        created_at, updated_at: in microseconds; if waiting, `updated_at` is when the oldest request was made.
         last_seq: the number of the last event.
         turns, max_turns: of the current run.
         pending_requests: how many questions and permission requests wait for the user.

@@ -49,7 +49,7 @@ def test_every_prefix_has_a_summary_whose_totals_add_up(entries: list[EventRecor
         assert (row.last_seq, row.rows, row.tokens) == (entry.seq, outline.rows, tokens)
         asked = [step.started_at for step in outline.open.values() if step.kind in {"question", "permission"}]
         if not isinstance(entry.event, SessionMetadataEvent):
-            moved = asked[-1] if asked and row.status == "waiting" else entry.at
+            moved = min(asked) if asked and row.status == "waiting" else entry.at
         assert row.updated_at == moved and row.runs == entry.run
         assert row.pending_requests >= 0 and (row.pending_requests or row.status != "waiting")
 
