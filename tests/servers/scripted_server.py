@@ -41,7 +41,9 @@ class ScriptedServer:
     port: int = 0
     scheme: str = "http"
     connection_ended: asyncio.Event = field(default_factory=asyncio.Event)
-    _open: dict[asyncio.Task[None], asyncio.StreamWriter] = field(default_factory=dict)
+    _tasks: set[asyncio.Task[None]] = field(default_factory=set)
+    _writers: list[asyncio.StreamWriter] = field(default_factory=list)
+    _closed: bool = False
 
     @property
     def url(self) -> str:
@@ -49,10 +51,13 @@ class ScriptedServer:
 
     def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Answer a new connection; not a coroutine, so that `close` knows a connection whose task has not begun."""
+        if self._closed:  # accepted before the server was closed, connected only now
+            writer.transport.abort()
+            return
         self.connections += 1
         task = asyncio.get_running_loop().create_task(self._serve(self.connections, reader, writer))
-        self._open[task] = writer
-        task.add_done_callback(self._open.pop)
+        self._tasks.add(task)
+        self._writers.append(writer)
 
     async def _serve(self, number: int, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
@@ -71,12 +76,12 @@ class ScriptedServer:
         return self.answers[min(number, len(self.answers)) - 1]
 
     async def close(self) -> None:
-        """Cancel all open connections."""
-        connections = dict(self._open)
-        for task in connections:
+        """Close all connections, also those that have been answered, but whose client has not read everything."""
+        self._closed = True
+        for task in self._tasks:
             task.cancel()
-        await asyncio.gather(*connections, return_exceptions=True)
-        for writer in connections.values():
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        for writer in self._writers:
             writer.transport.abort()  # unlike close(), it does not wait for a client that reads no more
 
     async def _play(self, act: ServerAction, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

@@ -1,6 +1,7 @@
 """Random session lifecycles keep the invariants, and the checks catch planted bugs."""
 
 import asyncio
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -82,13 +83,13 @@ def _no_turns(runs: RunController, session: str) -> asyncio.Lock:
     return asyncio.Lock()
 
 
-MUTANTS: dict[str, tuple[Any, str, Any, str]] = {
+MUTANTS: dict[str, tuple[Any, str, Any, str]] = {  # last, a pattern of the failure
     "acts before it says so": (loop, "handle_call", _act_first, "a call was executed twice or without an event"),
     "repeats an unresolved call by itself": (
         RunController,
         "unresolved_calls",
         _nothing,
-        "a call was repeated unasked",
+        "a call was repeated unasked|a call was executed twice",  # whichever check comes first
     ),
     "leaves crashed runs as they look": (RunController, "recover", _nothing, "a crash left a run that appears"),
     "owes results after an end": (Conversation, "apply", _deaf_to_ends(Conversation.apply), "before its results"),
@@ -107,4 +108,4 @@ def test_planted_bugs_are_caught(name: str, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(*bug)
     with pytest.raises(Exception) as caught:  # an assertion error, or an exception group that contains one
         lives(200, NARROW.get(name, ACTIONS))
-    assert said in repr(caught.value)
+    assert re.search(said, repr(caught.value))
