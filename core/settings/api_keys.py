@@ -41,7 +41,7 @@ class ApiKey:
     error: ErrorDetails | None = None
 
     def __repr__(self) -> str:
-        return f"Key(source={self.source!r})"
+        return f"ApiKey(source={self.source!r})"
 
     def __reduce__(self) -> str:
         raise TypeError("an API key cannot be pickled")
@@ -81,7 +81,7 @@ class ApiKeys:
         self._stuck_thread: threading.Thread | None = None
 
     def __repr__(self) -> str:
-        return "Secrets(•••)"
+        return "ApiKeys(•••)"
 
     async def find(self, owner: KeyOwner) -> ApiKey:
         """Return the owner's key: from memory, else the environment, else the keyring."""
@@ -117,6 +117,7 @@ class ApiKeys:
         if value := self._session.get((owner.name, owner.origin)):
             return ApiKey(value, "session")
         if owner.variable and (value := self._environment.get(owner.variable, "").strip()):
+            self.seen.add(value)
             return ApiKey(value, owner.variable)
         return None
 

@@ -58,7 +58,8 @@ class QuestionForm(QWidget):
         for question_input in self.inputs:
             question_input.changed.connect(self._update_state)
             question_input.changed.connect(self.mark_touched)
-            question_input.option_selected.connect(self._show_option)
+            question_input.selection_changed.connect(self.layout_changed)
+            question_input.option_selected.connect(self._scroll.scroll_to)
             question_input.entered.connect(self.submit_or_advance)
         self._answer.clicked.connect(self.answer)
         self._decline.clicked.connect(self.decline)
@@ -213,10 +214,6 @@ class QuestionForm(QWidget):
 
     def _first_unanswered(self) -> QuestionInput | None:
         return next((question_input for question_input in self.inputs if not question_input.is_answered()), None)
-
-    def _show_option(self, row: OptionRow) -> None:
-        self.layout_changed.emit()
-        self._scroll.scroll_to(row)
 
     def _update_state(self) -> None:
         self._answer.setEnabled(all(question_input.is_answered() for question_input in self.inputs))

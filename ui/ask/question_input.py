@@ -22,6 +22,7 @@ class QuestionInput(QObject):
     """
 
     changed = Signal()
+    selection_changed = Signal()
     option_selected = Signal(object)
     entered = Signal()
 
@@ -116,16 +117,13 @@ class QuestionInput(QObject):
                 other.setChecked(False)
         self.update_placeholder()
         self.changed.emit()
-        # A collapsed option expands when it is selected, so that users can read what they send.
-        self.option_selected.emit(row)
+        self.selection_changed.emit()
+        if selected:  # a collapsed option expands when it is selected, so that users can read what they send
+            self.option_selected.emit(row)
 
     def _click_handler(self, row: OptionRow) -> Callable[[], None]:
         def on_clicked() -> None:
-            if row.isChecked():
-                self._set_selected(row, True)
-            else:
-                self.update_placeholder()
-                self.changed.emit()
+            self._set_selected(row, row.isChecked())
 
         return on_clicked
 

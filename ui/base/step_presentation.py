@@ -127,10 +127,7 @@ def badges(step: Step) -> list[Badge]:
         result.append(Badge(translate("untrusted content"), "waiting"))
     if "allowed" in marks:
         result.append(Badge(translate("allowed") if marks["allowed"] else translate("denied")))
-    if marks.get("added"):
-        result.append(Badge(f"+{marks['added']}", "done"))
-    if marks.get("removed"):
-        result.append(Badge(f"−{marks['removed']}", "failed"))
+    result += changed_line_badges(step)
     if marks.get("wait_ms"):
         result.append(Badge(f"{translate('retry after')} {duration(marks['wait_ms'] * 1000)}"))
     if marks.get("tokens"):
@@ -140,6 +137,13 @@ def badges(step: Step) -> list[Badge]:
     ):  # a failed call has read nothing
         result.append(Badge(size(marks["bytes"])))
     return result
+
+
+def changed_line_badges(step: Step) -> list[Badge]:
+    """Return the badges with the numbers of added and removed lines; none if the step changed no lines."""
+    added, removed = step.metrics.get("added"), step.metrics.get("removed")
+    line_badges = [Badge(f"+{added}", "done")] if added else []
+    return [*line_badges, Badge(f"−{removed}", "failed")] if removed else line_badges
 
 
 def plural(number: int, singular_form: str, plural_form: str) -> str:

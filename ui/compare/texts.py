@@ -8,7 +8,8 @@ from core.domain.clock import SECOND
 from core.domain.steps import Step, verb
 from core.timeline.run_alignment import AlignedPair, Alignment, RunTotals
 from core.timeline.used_knowledge import UsedKnowledge
-from ui.base.step_presentation import badges, plural, status_style, translate
+from ui.base.step_presentation import changed_line_badges, plural, status_style
+from ui.base.step_presentation import translate as translate_step_label
 from ui.compare.lines import ComparisonLine, is_equal, totals_delta
 from ui.style.number_formats import amount, duration, money
 from ui.text.visible import visible
@@ -23,14 +24,13 @@ def tr(text: str) -> str:
 
 def step_verb(step: Step) -> str:
     """Return the verb of a step, in the user's language."""
-    return translate(verb(step.kind, step.status))
+    return translate_step_label(verb(step.kind, step.status))
 
 
 def step_figure(step: Step) -> str:
     """Return the figure at the right of a step: the changed lines, or else the duration."""
-    line_counts = [badge.text for badge in badges(step) if badge.text[:1] in "+−"]
-    if line_counts:
-        return " ".join(line_counts)
+    if line_counts := changed_line_badges(step):
+        return " ".join(badge.text for badge in line_counts)
     return duration(max(0, step.ended_at - step.started_at) if step.ended_at else 0)
 
 
@@ -54,9 +54,9 @@ def accessible_line_text(line: ComparisonLine, alignment: Alignment) -> str:
     """Return the text of a line for screen readers."""
     if line.pair is None:
         return fold_text(line, alignment)
-    sides = [tr("left: {}").format(_step_text(line.pair.a)), tr("right: {}").format(_step_text(line.pair.b))]
     if is_equal(line.pair) and line.pair.a:
-        return tr("Step {number}, in both: {what}").format(number=step_numbers(line.pair), what=_step_text(line.pair.a))
+        return tr("Step {number}, in both: {step}").format(number=step_numbers(line.pair), step=_step_text(line.pair.a))
+    sides = [tr("left: {}").format(_step_text(line.pair.a)), tr("right: {}").format(_step_text(line.pair.b))]
     return tr("Step {number}, different. {sides}").format(number=step_numbers(line.pair), sides=", ".join(sides))
 
 
@@ -66,7 +66,7 @@ def _step_text(step: Step | None) -> str:
     parts = (
         f"{step_verb(step)} {visible(step.object)}".strip(),
         step_figure(step),
-        translate(status_style(step.status).label).lower(),
+        translate_step_label(status_style(step.status).label).lower(),
     )
     return ", ".join(part for part in parts if part)
 
@@ -84,7 +84,7 @@ def totals_line(totals: RunTotals, *, priced: bool) -> str:
 
 
 def delta_line(alignment: Alignment, *, priced: bool) -> str:
-    """Return how the totals of the right run differ from those of the left totals."""
+    """Return how the totals of the right run differ from those of the left run."""
     delta = totals_delta(alignment.a, alignment.b)
     parts = [
         _sign(delta.steps) + plural(abs(delta.steps), "step", "steps"),
@@ -108,7 +108,7 @@ def learned_lines(alignment: Alignment) -> list[str]:
 
 def _knowledge_list(used: UsedKnowledge) -> str:
     """Return the first memories and skills as a list in prose, such as `the memory “…” and 2 more …`."""
-    parts = [tr("the memory “{}”").format(_short(text)) for text in used.memories.values()]
+    parts = [tr("the memory “{}”").format(_shortened(text)) for text in used.memories.values()]
     parts += [tr("the skill {name} {version}").format(name=name, version=v) for name, v in used.skills.items()]
     if len(parts) > MAX_LISTED:
         parts[MAX_LISTED - 1 :] = [tr("{} more memories and skills").format(len(parts) - MAX_LISTED + 1)]
@@ -116,7 +116,7 @@ def _knowledge_list(used: UsedKnowledge) -> str:
     return tr(" and ").join((", ".join(first), last)) if first else last
 
 
-def _short(text: str) -> str:
+def _shortened(text: str) -> str:
     text = visible(" ".join(text.split())).rstrip(".")
     return text if len(text) <= MAX_MEMORY_LENGTH else text[: MAX_MEMORY_LENGTH - 1] + "…"
 

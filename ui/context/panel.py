@@ -67,6 +67,7 @@ class ContextChart(ThemedWidget):
 
     def show_past(self, activity: SessionActivity) -> None:
         self._activity, self._requests = activity, activity.requests
+        self._hovered = -1  # the panel shows the last request again
         if self._requests:
             text = translate("{} requests; the last one uses {} of {} tokens")
             last = self._requests[-1]

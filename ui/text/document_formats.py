@@ -7,6 +7,7 @@ from typing import Final, Self
 from PySide6.QtCore import Qt
 from PySide6.QtGui import (
     QBrush,
+    QColor,
     QFont,
     QFontMetricsF,
     QTextBlockFormat,
@@ -18,23 +19,29 @@ from PySide6.QtGui import (
     QTextTableFormat,
 )
 
-from ui.style.theme import Look
-from ui.text.task_items import OPEN
+from ui.style.theme import Look, Theme
+from ui.text.task_items import OPEN as OPEN_CHECKBOX
 
 CODE_FRAME: Final = QTextFormat.Property.UserProperty.value + 1
-LINE_SPACING: Final = 136.0
+LINE_SPACING: Final = 136.0  # percent of the font's line height
 INDENT: Final = 20
 TEXT_GROWTH: Final = 1  # pixels that document text is larger than the text of widgets
 CODE_TOP_MARGIN: Final = 2
 CODE_BOTTOM_MARGIN: Final = 10
 MARKER_GAP: Final = 250  # percent; the width of the space between a bullet and its text
 CODE_PADDING: Final = 10
+CODE_LINE_DISTANCE: Final = 2  # pixels between the lines of a code block
 HEADING_GROWTH: Final = (4, 2)  # pixels that headings of levels 1 and 2 are larger than text
 PARAGRAPH_SPACING: Final = 8
 HEADING_SPACING: Final = 4  # below a heading, which belongs to the text under it
 ITEM_SPACING: Final = 2  # between the items of a tight list
 RULE_TOP_MARGIN: Final = 6
 RULE_BOTTOM_MARGIN: Final = 14
+THIN_LINE: Final = 1  # pixels; the height of a horizontal rule and of the paragraph Qt needs before a frame
+TABLE_TOP_MARGIN: Final = 2
+TABLE_BOTTOM_MARGIN: Final = 10
+TABLE_BORDER: Final = 1
+CELL_PADDING: Final = 6
 ALIGNMENTS: Final = {
     "text-align:right": Qt.AlignmentFlag.AlignRight,
     "text-align:center": Qt.AlignmentFlag.AlignHCenter,
@@ -43,7 +50,10 @@ ALIGNMENTS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class DocumentFormats:
-    """Character and block formats for one theme and text size."""
+    """Character and block formats for one theme and text size.
+
+    `invisible` text in a `gap` paragraph makes the empty paragraph that Qt requires before a frame almost disappear.
+    """
 
     look: Look
     plain: QTextCharFormat
@@ -59,35 +69,32 @@ class DocumentFormats:
     @classmethod
     def for_look(cls, look: Look) -> Self:
         theme = look.theme
-        plain = _character_format(_enlarged(look.fonts.text, TEXT_GROWTH))
-        plain.setForeground(theme.text)
-        marker_font = QFont(plain.font())
-        marker_font.setStretch(MARKER_GAP)  # Qt separates a bullet from its text by one space of this font
-        marker = QTextCharFormat(plain)
-        marker.setFont(marker_font)
+        plain = _character_format(_enlarged(look.fonts.text, TEXT_GROWTH), theme.text)
         quoted = QTextCharFormat(plain)
         quoted.setForeground(theme.second)
-        code = _character_format(look.fonts.mono)
-        code.setForeground(theme.text)
-        tiny_font = QFont(look.fonts.text)
-        tiny_font.setPixelSize(1)
-        invisible = _character_format(tiny_font)
-        gap = QTextBlockFormat()
-        gap.setLineHeight(1, QTextBlockFormat.LineHeightTypes.FixedHeight.value)
         code_line = QTextBlockFormat()
-        code_line.setLineHeight(2, QTextBlockFormat.LineHeightTypes.LineDistanceHeight.value)
-        rule = QTextBlockFormat()
-        rule.setLineHeight(1, QTextBlockFormat.LineHeightTypes.FixedHeight.value)
-        full_width = QTextLength(QTextLength.Type.PercentageLength, 100)
-        rule.setProperty(QTextFormat.Property.BlockTrailingHorizontalRulerWidth, full_width)
-        rule.setProperty(QTextFormat.Property.BackgroundBrush, QBrush(theme.line))
-        rule.setBottomMargin(RULE_BOTTOM_MARGIN)
-        rule.setTopMargin(RULE_TOP_MARGIN)
-        return cls(look, plain, marker, quoted, code, invisible, gap, code_line, rule, _table_format(look))
+        code_line.setLineHeight(CODE_LINE_DISTANCE, QTextBlockFormat.LineHeightTypes.LineDistanceHeight.value)
+        return cls(
+            look=look,
+            plain=plain,
+            marker=_marker_format(plain),
+            quoted=quoted,
+            code=_character_format(look.fonts.mono, theme.text),
+            invisible=_invisible_format(look.fonts.text),
+            gap=_thin_block_format(),
+            code_line=code_line,
+            rule=_rule_format(theme),
+            table=_table_format(theme),
+        )
 
     def block_format(
         self, *, heading: int, depth: int, in_item: bool, tight: bool, quotes: int, checkbox: bool
     ) -> QTextBlockFormat:
+        """Return the format of a paragraph, or of a heading if `heading` is its level and not 0.
+
+        `depth` is the number of enclosing lists. It indents the further paragraphs of an item (`in_item`) only, because
+        Qt itself indents the first one. `tight` reduces the space below an item of a list without blank lines.
+        """
         block_format = QTextBlockFormat()
         block_format.setLineHeight(LINE_SPACING, QTextBlockFormat.LineHeightTypes.ProportionalHeight.value)
         block_format.setTopMargin(PARAGRAPH_SPACING if heading else 0)
@@ -99,7 +106,7 @@ class DocumentFormats:
         indents = quotes + (depth if in_item else 0)
         block_format.setLeftMargin(indents * self.look.size(INDENT))
         if checkbox:  # hang the check box to the left of the text, like a bullet
-            block_format.setTextIndent(-QFontMetricsF(self.plain.font()).horizontalAdvance(OPEN))
+            block_format.setTextIndent(-QFontMetricsF(self.plain.font()).horizontalAdvance(OPEN_CHECKBOX))
         return block_format
 
     def cell_format(self, style: str) -> QTextBlockFormat:
@@ -162,10 +169,44 @@ class DocumentFormats:
         return frame_format
 
 
-def _character_format(font: QFont) -> QTextCharFormat:
+def _character_format(font: QFont, color: QColor) -> QTextCharFormat:
     char_format = QTextCharFormat()
     char_format.setFont(font)
+    char_format.setForeground(color)
     return char_format
+
+
+def _marker_format(plain: QTextCharFormat) -> QTextCharFormat:
+    """Return the format of a bullet, which Qt separates from its text by one space of the bullet's font."""
+    font = QFont(plain.font())
+    font.setStretch(MARKER_GAP)
+    marker = QTextCharFormat(plain)
+    marker.setFont(font)
+    return marker
+
+
+def _invisible_format(text_font: QFont) -> QTextCharFormat:
+    font = QFont(text_font)
+    font.setPixelSize(THIN_LINE)
+    invisible = QTextCharFormat()
+    invisible.setFont(font)
+    return invisible
+
+
+def _thin_block_format() -> QTextBlockFormat:
+    block_format = QTextBlockFormat()
+    block_format.setLineHeight(THIN_LINE, QTextBlockFormat.LineHeightTypes.FixedHeight.value)
+    return block_format
+
+
+def _rule_format(theme: Theme) -> QTextBlockFormat:
+    rule = _thin_block_format()
+    full_width = QTextLength(QTextLength.Type.PercentageLength, 100)
+    rule.setProperty(QTextFormat.Property.BlockTrailingHorizontalRulerWidth, full_width)
+    rule.setProperty(QTextFormat.Property.BackgroundBrush, QBrush(theme.line))
+    rule.setTopMargin(RULE_TOP_MARGIN)
+    rule.setBottomMargin(RULE_BOTTOM_MARGIN)
+    return rule
 
 
 def _enlarged(font: QFont, pixels: int) -> QFont:
@@ -174,15 +215,15 @@ def _enlarged(font: QFont, pixels: int) -> QFont:
     return enlarged
 
 
-def _table_format(look: Look) -> QTextTableFormat:
+def _table_format(theme: Theme) -> QTextTableFormat:
     table_format = QTextTableFormat()
-    table_format.setBorder(1)
+    table_format.setBorder(TABLE_BORDER)
     table_format.setBorderCollapse(True)
     table_format.setBorderStyle(QTextFrameFormat.BorderStyle.BorderStyle_Solid)
-    table_format.setBorderBrush(look.theme.line)
-    table_format.setCellPadding(6)
+    table_format.setBorderBrush(theme.line)
+    table_format.setCellPadding(CELL_PADDING)
     table_format.setCellSpacing(0)
-    table_format.setTopMargin(2)
-    table_format.setBottomMargin(10)
+    table_format.setTopMargin(TABLE_TOP_MARGIN)
+    table_format.setBottomMargin(TABLE_BOTTOM_MARGIN)
     table_format.setHeaderRowCount(1)
     return table_format

@@ -1,8 +1,8 @@
 """Builds the events of a fork: a copy of another session up to some event, with open calls and runs closed."""
 
 from collections.abc import Iterable
-from dataclasses import fields, is_dataclass, replace
-from typing import Any, Literal, cast
+from dataclasses import replace
+from typing import Literal
 
 from core.domain.events import (
     EventRecord,
@@ -17,27 +17,25 @@ from core.domain.events import (
     SessionForked,
     ToolReturned,
 )
-from core.domain.permissions import PermissionRequested
-from core.domain.question import QuestionAsked
+from core.domain.permissions import PermissionDecided, PermissionRequested
+from core.domain.question import QuestionAnswered, QuestionAnswerStarted, QuestionAsked
 from core.domain.session_metadata import SessionArchived, SessionPinned, SessionTrashed
 from core.domain.text import Text
 from core.engine.policy.imported_sessions import without_permissions
 from core.engine.state.conversation import Conversation
 
 ForkReason = Literal["fork", "edit", "rerun"]
-ID_FIELDS = frozenset({"question_id", "request_id"})
-REQUEST_FIELDS = frozenset({"question", "request"})
-RUN_OPENING = (RunStarted, RunResumed, RunPaused, RunInterrupted, Replied, QuestionAsked, PermissionRequested)
+ACTIVE_RUN_EVENTS = (RunStarted, RunResumed, RunPaused, RunInterrupted, Replied, QuestionAsked, PermissionRequested)
 CUT_RESULT = Text(
     "[This call was running where the session was forked. How it ended is known in the other session only.]"
 )
-END_REASON = "forked here; the run continued in the other session"
+FORKED_RUN_REASON = "forked here; the run continued in the other session"
 
 
 def fork_events(
-    entries: Iterable[EventRecord], name: str, seq: int, reason: ForkReason, now: int
+    entries: Iterable[EventRecord], fork_id: str, seq: int, reason: ForkReason, now: int
 ) -> list[tuple[int, SessionEvent]]:
-    """Return the events of a fork with their times in microseconds.
+    """Return the events of the fork `fork_id` with their times in microseconds.
 
     They are the events of the source session up to `seq`, a SessionForked event, and the events that close the calls
     and the run that were open at `seq`.
@@ -53,41 +51,48 @@ def fork_events(
         if isinstance(entry.event, SessionCreated):
             imported_from = entry.event.imported_from
         source_event = without_permissions(entry.event, imported_from) if imported_from else entry.event
-        event = copy_event(source_event, origin, name)
+        event = copy_event(source_event, origin, fork_id)
         conversation.apply(replace(entry, event=event))
         if isinstance(event, RunEnded):
             run_active = False
-        elif isinstance(event, RUN_OPENING):
+        elif isinstance(event, ACTIVE_RUN_EVENTS):
             run_active = True
         events.append((entry.at, event))
     if not events or not isinstance(events[0][1], SessionCreated):  # The data file has lost the first event.
         created_at = events[0][0] if events else now
-        events.insert(0, (created_at, SessionCreated(name, "", origin)))
+        events.insert(0, (created_at, SessionCreated(session_id=fork_id, folder="", title=origin)))
     events.append((now, SessionForked(origin, seq, reason)))
     events += [(now, ToolReturned(call, CUT_RESULT, failed=True)) for call in conversation.unresolved_calls()]
     if run_active:
-        events.append((now, RunEnded("stopped", END_REASON)))
+        events.append((now, RunEnded("stopped", FORKED_RUN_REASON)))
     return events
 
 
-def copy_event(event: SessionEvent, origin: str, name: str) -> SessionEvent:
+def copy_event(event: SessionEvent, origin: str, fork_id: str) -> SessionEvent:
     """Return the event as recorded in the fork. Questions and requests get new IDs, so that no answer is mixed up."""
-    if isinstance(event, SessionPinned | SessionArchived | SessionTrashed):
+    match event:
+        case SessionCreated():
+            # A fork is the user's own session, never a sub-agent's.
+            return replace(event, session_id=fork_id, parent="", parent_call="", subagent="", depth=0, imported_from="")
         # The fork is not pinned, archived or trashed. The event stays, because other events refer to events by number.
-        return type(event)(False)
-    if isinstance(event, SessionCreated):
-        # A fork is the user's own session, never a sub-agent's.
-        return replace(event, session_id=name, parent="", parent_call="", subagent="", depth=0, imported_from="")
-    changes: dict[str, Any] = {}
-    for field in fields(event):
-        value = getattr(event, field.name)
-        if field.name in ID_FIELDS:
-            changes[field.name] = _forked_id(value, origin, name)
-        elif field.name in REQUEST_FIELDS and is_dataclass(value) and hasattr(value, "id"):
-            changes[field.name] = replace(cast(Any, value), id=_forked_id(value.id, origin, name))
-    return replace(event, **changes) if changes else event
+        case SessionPinned():
+            return replace(event, pinned=False)
+        case SessionArchived():
+            return replace(event, archived=False)
+        case SessionTrashed():
+            return replace(event, trashed=False)
+        case QuestionAsked(question=question):
+            return replace(event, question=replace(question, id=_forked_id(question.id, origin, fork_id)))
+        case QuestionAnswerStarted() | QuestionAnswered():
+            return replace(event, question_id=_forked_id(event.question_id, origin, fork_id))
+        case PermissionRequested(request=request):
+            return replace(event, request=replace(request, id=_forked_id(request.id, origin, fork_id)))
+        case PermissionDecided():
+            return replace(event, request_id=_forked_id(event.request_id, origin, fork_id))
+        case _:
+            return event
 
 
-def _forked_id(old_id: str, origin: str, name: str) -> str:
-    """Return the fork's ID for a question or request: its session ID prefix `origin` is replaced with `name`."""
-    return f"{name}-{old_id.removeprefix(f'{origin}-')}"
+def _forked_id(old_id: str, origin: str, fork_id: str) -> str:
+    """Return the fork's ID for a question or request: its session ID prefix `origin` is replaced with `fork_id`."""
+    return f"{fork_id}-{old_id.removeprefix(f'{origin}-')}"

@@ -228,3 +228,10 @@ def test_s6_no_text_form_shows_a_key() -> None:
                 json.dumps(found)
 
     asyncio.run(run())
+
+
+def test_a_key_of_the_environment_is_removed_from_requests_too() -> None:
+    keys = secrets(environment={OWNER.variable: KEY})
+    key = keys.find_without_keyring(OWNER)
+    assert key and key.value in keys.seen
+    assert repr(key) == f"ApiKey(source='{OWNER.variable}')" and repr(keys) == "ApiKeys(•••)"

@@ -18,6 +18,7 @@ from ui.ask.ask_area import AskArea, OpenRequest
 from ui.ask.cards import QuestionCard
 from ui.ask.dialogs import QuestionDialog
 from ui.ask.inbox import InboxMenu
+from ui.ask.question_input import QuestionInput
 from ui.style.theme import Look
 
 FORM = Question(
@@ -223,3 +224,17 @@ def test_the_inbox_lists_requests_of_all_sessions(look: Look, qtbot: QtBot) -> N
     rows.clear()
     inbox.fill()
     assert not inbox.actions()[0].isEnabled()
+
+
+def test_only_selecting_an_option_is_reported_as_a_selection(look: Look, qtbot: QtBot) -> None:
+    options = (QuestionOption("A"), QuestionOption("B"))
+    question_input = QuestionInput(look, SubQuestion("Which?", options, multi_select=True), 0, dialog=True)
+    for widget in (*question_input.rows, question_input.field_frame):
+        qtbot.addWidget(widget)
+    with qtbot.waitSignal(question_input.option_selected):
+        question_input.select_number(1)
+    for deselect in (lambda: question_input.select_number(1), question_input.rows[0].click):
+        question_input.rows[0].setChecked(True)
+        with qtbot.assertNotEmitted(question_input.option_selected), qtbot.waitSignal(question_input.selection_changed):
+            deselect()
+    assert not question_input.current_answer().options

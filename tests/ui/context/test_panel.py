@@ -75,6 +75,16 @@ def test_the_request_under_the_pointer_is_described(panel: ContextPanel) -> None
     assert find(panel, QLabel, "context.told").text().endswith("turn 1 · prompt and tools 6.6k")
 
 
+def test_the_request_under_the_pointer_is_described_again_after_an_update(panel: ContextPanel) -> None:
+    chart, detail = find(panel, ContextChart, "context.chart"), find(panel, QLabel, "context.told")
+    for x in (400, 22):
+        QTest.mouseMove(chart, QPoint(x, 100))
+    panel.show_past(filled(), loading=False, running=True)
+    assert "turn 10" in detail.text()
+    QTest.mouseMove(chart, QPoint(23, 100))
+    assert "turn 1 ·" in detail.text()
+
+
 def test_a_compact_prompt_and_the_first_token_are_shown_and_the_size_can_be_changed(
     panel: ContextPanel, qtbot: QtBot
 ) -> None:
