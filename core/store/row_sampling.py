@@ -71,7 +71,10 @@ def read_last_event(db: sqlite3.Connection, session: int, kind: str) -> dict[str
 
 
 def find_row(db: sqlite3.Connection, session: int, seq: int) -> int | None:
-    """Return the row that an event opened or closed; otherwise the nearest row before it. None if there are no rows."""
+    """Return the row that an event opened or closed; otherwise the nearest row before it. None if there are no rows.
+
+    A reply both closes a row of thinking and opens a row with its text, which is preferred.
+    """
     start, end = key_range(session)
     last = db.execute("SELECT max(id) FROM step WHERE id BETWEEN ? AND ?", (start, end)).fetchone()[0]
     if last is None:
@@ -85,7 +88,8 @@ def find_row(db: sqlite3.Connection, session: int, seq: int) -> int | None:
         else:
             low = middle
     closed = db.execute(
-        "SELECT id FROM step WHERE id BETWEEN ? AND ? AND last_seq = ? AND kind <> 'run' ORDER BY id LIMIT 1",
+        "SELECT id FROM step WHERE id BETWEEN ? AND ? AND last_seq = ? AND kind <> 'run'"
+        " ORDER BY kind = 'reply' DESC, id LIMIT 1",
         (max(start, low - NEAR), low, seq),
     ).fetchone()
     return offset_of(closed[0] if closed else low)

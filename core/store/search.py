@@ -5,6 +5,7 @@ import re
 import sqlite3
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from core.domain.events import (
@@ -27,10 +28,13 @@ from core.domain.question import QuestionAnswered, QuestionAsked, answer_text
 from core.domain.recall_events import MemoriesRecalled
 from core.domain.rewind_events import FilesRewound
 from core.domain.session_metadata import SessionRenamed
+from core.store.blobs import read_blob
+from core.store.codec import decode_event, load_texts
 from core.store.row_keys import key_range, offset_of, session_of
 
 MAX_INDEXED = 262_144  # characters of each text that are indexed
-CONTEXT_BEFORE = 40  # characters of context shown before a match
+CONTEXT_BEFORE = 12  # characters of context shown before a match; the sidebar shows about 35 characters in all
+MAX_EXCERPT = 160  # characters
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +127,9 @@ def search_events(db: sqlite3.Connection, text: str, limit: int = 100) -> list[S
             (session_of(key), key),
         ).fetchone()
         if row:
-            hits.append(SearchHit(row[0], row[1], offset_of(key), row[2], row[3], _excerpt(row[4], text)))
+            excerpt, call = _locate_match(db, row[2], row[4], text)
+            key = _call_start(db, key, call) if call else key
+            hits.append(SearchHit(row[0], row[1], offset_of(key), row[2], row[3], excerpt))
     return hits
 
 
@@ -139,13 +145,54 @@ def search_session(db: sqlite3.Connection, session: int, text: str, limit: int) 
     return [offset_of(row[0]) for row in rows]
 
 
-def _excerpt(payload: str, text: str) -> str:
-    """Return an excerpt around the first match, or the start of the text if the match is in a blob."""
-    content = " ".join(" ".join(_strings(json.loads(payload))).split())
-    words = re.findall(r"\w+", text.casefold())
-    positions = [position for position in (content.casefold().find(word) for word in words) if position >= 0]
-    start = max(0, min(positions, default=0) - CONTEXT_BEFORE)
-    return ("…" if start else "") + content[start : start + 3 * CONTEXT_BEFORE]
+def match_pattern(text: str) -> re.Pattern[str]:
+    """Return a pattern for the words that `fts_query` matches: whole words, and the last one as a prefix."""
+    *whole_words, last_word = re.findall(r"\w+", text) or [""]
+    return re.compile("|".join([rf"\b{last_word}\w*", *(rf"\b{word}\b" for word in whole_words)]), re.IGNORECASE)
+
+
+def _locate_match(db: sqlite3.Connection, kind: str, payload: str, text: str) -> tuple[str, str]:
+    """Return an excerpt around the first match, and the ID of the tool call that contains it, if one does."""
+    pattern = match_pattern(text)
+    try:
+        event = decode_event(kind, payload)
+        first = ""
+        for candidate in (event, load_texts(event, partial(read_blob, db))):  # Blobs are read only if necessary.
+            calls = candidate.calls if isinstance(candidate, Replied) else ()
+            owners = {call.arguments.head: call.id for call in calls}
+            for part in searchable_texts(candidate):
+                content = " ".join((_argument_values(part) if part in owners else part).split())
+                if match := pattern.search(content):
+                    return _excerpt(content, match.start()), owners.get(part, "")
+                first = first or content
+    except (ValueError, KeyError):  # A damaged event is listed without an excerpt.
+        return "", ""
+    return _excerpt(first, 0), ""
+
+
+def _call_start(db: sqlite3.Connection, key: int, call: str) -> int:
+    """Return the key of the event that started a call of the reply `key`; `key` itself if it was not started."""
+    _, end = key_range(session_of(key))
+    rows = db.execute(
+        "SELECT id, payload FROM event WHERE id > ? AND id <= ? AND kind = 'call_started' ORDER BY id LIMIT 50",
+        (key, end),
+    )
+    return next((row[0] for row in rows if json.loads(row[1]).get("call_id") == call), key)
+
+
+def _excerpt(content: str, position: int) -> str:
+    start = max(0, position - CONTEXT_BEFORE)
+    if start:
+        start = max(start, content.find(" ", start, position) + 1)
+    return ("…" if start else "") + content[start : start + MAX_EXCERPT]
+
+
+def _argument_values(arguments: str) -> str:
+    """Return the values of a call's JSON arguments as plain text."""
+    try:
+        return " ".join(_strings(json.loads(arguments)))
+    except ValueError:
+        return arguments
 
 
 def _strings(value: Any) -> Iterator[str]:
@@ -156,8 +203,7 @@ def _strings(value: Any) -> Iterator[str]:
             for item in value:
                 yield from _strings(item)
         case dict():
-            for name, item in value.items():
-                if name not in {"blob", "id", "call_id", "question_id", "session_id", "before", "after"}:
-                    yield from _strings(item)
+            for item in value.values():
+                yield from _strings(item)
         case _:
             pass

@@ -12,6 +12,7 @@ from PySide6.QtCore import QCoreApplication
 from core.domain.clock import SECOND
 from core.domain.permissions import PermissionRequest, RuleScope, can_be_answered_together
 from core.domain.problems import Problem
+from core.mcp.tool_definition import NAME_SEPARATOR
 from core.tools.former_names import current_arguments
 from core.tools.unified_diff import parse_diff
 from ui.ask.full_text import DiffSign, DisplayLine, one_line, split_exact
@@ -69,6 +70,8 @@ def request_title(request: PermissionRequest) -> str:
             return titles.get(request.tool, _tr("Change this file?"))
         case "read":
             return _tr("Let the agent read this?")
+        case "network" if server := _mcp_server(request):
+            return _tr("Use a tool of the MCP server {}?").format(one_line(server))
         case "network":
             return _tr("Allow network access?")
         case _:
@@ -119,6 +122,9 @@ def request_details(pending: PendingPermission, home: str = "") -> list[RequestD
         details.append(
             RequestDetail(_tr("Sandbox"), _sandbox(request), "failed" if request.sandbox_level == "none" else "")
         )
+    if _mcp_server(request):
+        unsandboxed = _tr("Does not apply: MCP servers run outside the sandbox, local ones with all your permissions")
+        details.append(RequestDetail(_tr("Sandbox"), unsandboxed, "waiting"))
     if request.rule_id:
         details.append(RequestDetail(_tr("Rule"), one_line(request.rule_id)))
     if request.untrusted_sources:
@@ -182,10 +188,20 @@ def _access(pending: PendingPermission, home: str) -> str:
             return _tr("Changes files in {} · you can undo it").format(folder)
         case "read":
             return _tr("Shows the model the contents of {}").format(one_line(request.object))
+        case "network" if _mcp_server(request):
+            return _tr(
+                "Sends the values above to the server, which can use your network and bring untrusted content in"
+            )
         case "network":
             return _tr("Sends data out and brings untrusted content in")
         case _:
             return ""
+
+
+def _mcp_server(request: PermissionRequest) -> str:
+    """Return the name of the MCP server whose tool is called; "" for other tools, also of external agents."""
+    server, separator, _ = request.tool.partition(NAME_SEPARATOR)
+    return server if separator and not request.options else ""
 
 
 def _time(seconds: float) -> str:

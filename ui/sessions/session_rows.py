@@ -10,6 +10,7 @@ from PySide6.QtCore import QCoreApplication
 from core.domain.import_events import source_program
 from core.domain.sessions import FAILED_REQUEST, SessionRow
 from core.domain.steps import verb
+from core.store.search import match_pattern
 from ui.style.number_formats import short_folder
 from ui.widgets.time_formats import day_heading, short_age, short_time, start_of_day, to_local_time
 
@@ -45,11 +46,12 @@ class SessionHeading:
 
 @dataclass(frozen=True, slots=True)
 class SessionLine:
-    """A session in the list; after a full-text search, with the matching text and its event's sequence number."""
+    """A session in the list; after a full-text search, with the excerpt, its event's sequence number, and the query."""
 
     row: SessionRow
     match: str = ""
     seq: int = 0
+    query: str = ""
 
 
 def group_sessions(
@@ -102,7 +104,7 @@ def group_hits(
     matching_ids = {row.id for row in matching}
     rows_by_id = {row.id: row for row in rows}
     found_lines = [
-        SessionLine(rows_by_id[hit.session_id], hit.text, hit.seq)
+        SessionLine(rows_by_id[hit.session_id], hit.text, hit.seq, query)
         for hit in _first_per_session(hits, matching_ids)
         if hit.session_id in rows_by_id
     ]
@@ -110,6 +112,17 @@ def group_hits(
         items.append(SessionHeading(FOUND, _tr("Found in the text"), len(found_lines)))
         items.extend(found_lines)
     return items
+
+
+def split_by_query(text: str, query: str) -> list[tuple[str, bool]]:
+    """Split an excerpt into parts, as pairs of text and whether it matches the query."""
+    parts: list[tuple[str, bool]] = []
+    end = 0
+    for match in match_pattern(query).finditer(text) if query else ():
+        if match.group():
+            parts += [(text[end : match.start()], False), (match.group(), True)]
+            end = match.end()
+    return [part for part in [*parts, (text[end:], False)] if part[0]]
 
 
 def matches(row: SessionRow, query: str) -> bool:

@@ -8,7 +8,7 @@ from PySide6.QtGui import QFontMetrics, QPainter
 from PySide6.QtWidgets import QLineEdit, QStyle, QStyledItemDelegate, QStyleOptionViewItem, QWidget
 
 from core.domain.sessions import SessionRow
-from ui.sessions.session_rows import WAITING, SessionHeading, SessionLine, second_line, side_text
+from ui.sessions.session_rows import WAITING, SessionHeading, SessionLine, second_line, side_text, split_by_query
 from ui.sessions.sessions_model import Role
 from ui.style.icons import pixmap, status_icon
 from ui.style.theme import Look, blend
@@ -135,8 +135,19 @@ class SessionsDelegate(QStyledItemDelegate):
             age_width = draw_right_aligned(painter, title_rect, age_text, fonts.second, theme.third) + GAP
         draw_line(painter, title_rect.adjusted(0, 0, -age_width, 0), row.title, fonts.strong, theme.text)
         second_rect = QRect(text_left, top + title_height + 1, right - text_left, second_height)
-        second_text = line.match or self._second_line(row, second_rect.width())
-        draw_line(painter, second_rect, second_text, fonts.second, theme.third)
+        if line.match:
+            self._paint_match(painter, second_rect, line)
+        else:
+            draw_line(painter, second_rect, self._second_line(row, second_rect.width()), fonts.second, theme.third)
+
+    def _paint_match(self, painter: QPainter, rect: QRect, line: SessionLine) -> None:
+        """Paint the excerpt of a full-text match, with the words searched for highlighted."""
+        theme, font = self.look.theme, self.look.fonts.second
+        rect = QRect(rect)
+        for text, is_match in split_by_query(line.match, line.query):
+            if rect.width() > 0:
+                color = theme.accent if is_match else theme.third
+                rect.setLeft(rect.left() + draw_line(painter, rect, text, font, color))
 
     def _second_line(self, row: SessionRow, text_width: int) -> str:
         """Return the second line, with the folder shortened if the activity would not fit."""

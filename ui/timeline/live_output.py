@@ -17,14 +17,16 @@ from core.store.journal_update import JournalUpdate
 
 MAX_OUTPUT_BYTES = 16 * 1024  # kept of each running command, from the end
 TAIL_LINES = 12
+REASONING_CHARS = 600  # of the reasoning in progress, from the end
 MAX_REPLY = 256 * 1024  # characters of a reply in progress, because a faulty provider could stream forever
 
 
 class LiveOutput:
-    """The reply in progress of each session, and the latest output of each running call."""
+    """The reply in progress of each session with its reasoning, and the latest output of each running call."""
 
     def __init__(self) -> None:
         self._replies: dict[str, str] = {}
+        self._reasoning: dict[str, str] = {}
         self._printed: dict[tuple[str, str], bytes] = {}
 
     def apply(self, updates: Iterable[object]) -> None:
@@ -42,8 +44,10 @@ class LiveOutput:
                 -MAX_OUTPUT_BYTES:
             ]
         elif draft.ended:
-            self._replies.pop(name, None)
-        elif draft.text:
+            self._end_reply(name)
+        elif draft.reasoning and name not in self._replies:
+            self._reasoning[name] = (self._reasoning.get(name, "") + draft.reasoning)[-REASONING_CHARS:]
+        if draft.text:
             reply = self._replies.get(name, "")
             if len(reply) < MAX_REPLY:  # the rest is in the event at the end
                 self._replies[name] = (reply + draft.text)[:MAX_REPLY]
@@ -52,7 +56,7 @@ class LiveOutput:
         """Drop the live text that an event has replaced."""
         match event:
             case Replied() | ReplyInterrupted():
-                self._replies.pop(session, None)
+                self._end_reply(session)
             case ToolReturned(call_id=call) | BackgroundCommandEnded(call_id=call):
                 self._printed.pop((session, call), None)
             case RunEnded() | RunPaused() | RunInterrupted():
@@ -62,7 +66,17 @@ class LiveOutput:
                 pass
 
     def reply(self, session: str) -> str:
-        return self._replies.get(session, "")
+        """Return the reply in progress as Markdown; until its text begins, the end of its reasoning as a quote."""
+        if text := self._replies.get(session, ""):
+            return text
+        reasoning = self._reasoning.get(session, "").strip()
+        if len(self._reasoning.get(session, "")) == REASONING_CHARS:
+            reasoning = "…" + reasoning[reasoning.find(" ") + 1 :]
+        return "\n".join(f"> {line}" for line in reasoning.splitlines())
+
+    def _end_reply(self, session: str) -> None:
+        self._replies.pop(session, None)
+        self._reasoning.pop(session, None)
 
     def output_tail(self, session: str, call: str) -> str:
         """Return the last lines that a call has printed."""

@@ -467,3 +467,11 @@ def test_a_sub_agent_that_asks_is_named() -> None:
     asked = request_details(helper)[0]
     assert asked.label == "Asked by" and "Sub-agent cou" in asked.text and "\u202e" not in asked.text
     assert request_details(CHAIN)[0].label == "Reason"
+
+
+def test_an_mcp_call_names_its_server_and_says_that_it_is_not_sandboxed() -> None:
+    pending = pending_permission("files__search", "network", "search of files", query="boiler")
+    assert request_title(pending.request) == "Use a tool of the MCP server files?"
+    details = {detail.label: detail.text for detail in request_details(pending)}
+    assert "outside the sandbox" in details["Sandbox"] and "Reason" in details
+    assert request_title(pending_permission("fetch", "network", "x").request) == "Allow network access?"

@@ -87,7 +87,7 @@ def test_text_hits_follow_title_hits() -> None:
     ]
     items = group_hits(rows, hits, "title a", NOON)
     assert listed(items) == ["[Today]", "a", "[Found in the text]", "c"]
-    assert items[-1] == SessionLine(rows[2], "in the middle")
+    assert items[-1] == SessionLine(rows[2], "in the middle", query="title a")
 
 
 def test_every_word_has_to_match() -> None:

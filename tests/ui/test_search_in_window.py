@@ -1,0 +1,66 @@
+"""A search in the window shows the match, without the syntax of the tool call, and opens the step that contains it."""
+
+import json
+from pathlib import Path
+
+from PySide6.QtWidgets import QAbstractItemView, QApplication, QLineEdit
+
+from core.domain.events import RunStarted
+from core.domain.text import Text
+from core.models.catalog import SCRIPTED
+from tests.ui.hands import find, write
+from tests.ui.test_desktop import Person, live, until
+from ui.sessions.session_rows import SessionLine, split_by_query
+from ui.sessions.sessions_model import Role, SessionsModel
+
+CONTENT = "Dear Sir or Madam,\n" + "the rooms are aired every morning. " * 200 + "\nThe thermometer shows the damp."
+SCRIPT = json.dumps(
+    {
+        "replies": [
+            {
+                "reasoning": "A letter.",
+                "text": "First the letter.",
+                "calls": [
+                    {"name": "write", "arguments": {"path": "a.md", "content": "short"}},
+                    {"name": "write", "arguments": {"path": "letter.md", "content": CONTENT}},
+                ],
+            },
+            {"reasoning": "It is complete.", "text": "Here is a summary of the correspondence."},
+        ]
+    }
+)
+
+
+def test_a_hit_shows_its_match_and_opens_its_step(qapp: QApplication, home: Path) -> None:
+    async def act(person: Person) -> None:
+        window, folder = person.window, home / "work"
+        folder.mkdir()
+        start = RunStarted(SCRIPTED, script=Text(SCRIPT), mode="auto")
+        session = await person.program.engine.ask(lambda engine: engine.start("Write", folder, start))
+        window.show_session(session)
+        await until(lambda: window.row(session).status == "done", "the run ends")
+
+        async def search(words: str) -> tuple[SessionLine, str]:
+            field = find(window.sessions, QLineEdit, "sessions.search")
+            field.clear()
+            write(field, words)
+            listed = next(
+                v for v in window.sessions.findChildren(QAbstractItemView) if isinstance(v.model(), SessionsModel)
+            )
+
+            def hit() -> SessionLine | None:
+                lines = (listed.model().index(row, 0).data(Role.ITEM) for row in range(listed.model().rowCount()))
+                return next((line for line in lines if isinstance(line, SessionLine) and line.query == words), None)
+
+            line = await until(hit, "a hit")
+            window.sessions.hit_chosen.emit(line.row.id, line.seq)
+            step = await until(lambda: window.view.page.selected_step, "a step")
+            return line, f"{step.kind} {step.object}"
+
+        line, step = await search("thermometer")
+        assert line.match.startswith("…The thermometer") and step.endswith("letter.md")
+        assert split_by_query(line.match, line.query)[1] == ("thermometer", True)
+        line, step = await search("correspondence")
+        assert "correspondence" in line.match[:35] and "{" not in line.match and step.startswith("reply")
+
+    live(qapp, home, act)
