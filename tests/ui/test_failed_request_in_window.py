@@ -14,7 +14,7 @@ from core.engine.api.engine import Engine
 from core.models import retry
 from core.models.catalog import SCRIPTED
 from tests.ui.hands import click, find
-from tests.ui.test_desktop import Person, live, until
+from tests.ui.test_desktop import BOUND_S, Person, live, until
 from ui.sessions.session_rows import SessionHeading, group_sessions
 from ui.timeline.failed_request_bar import FailedRequestBar
 
@@ -44,8 +44,7 @@ def test_a_failed_request_waits_for_the_user_and_is_tried_again(
         for dialog in (widget for widget in qapp.topLevelWidgets() if widget.isModal()):
             dialog.close()
         click(find(bar, QPushButton, "failed.retry"))  # an attempt repeats the request up to four times
-        while await person.program.engine.ask(partial(_pauses, session)) < 2:  # the bar may be hidden only briefly
-            await asyncio.sleep(0.01)
+        await person.program.engine.ask(partial(_second_pause, session))  # the bar may be hidden only briefly
         await until(lambda: window.row(session).status == "paused" and bar.isVisible(), "the bar")
         click(find(bar, QPushButton, "failed.retry"))
         await until(lambda: window.row(session).status == "done", "the end")
@@ -54,5 +53,9 @@ def test_a_failed_request_waits_for_the_user_and_is_tried_again(
     live(qapp, home, act)
 
 
-async def _pauses(session: str, engine: Engine) -> int:
-    return sum([isinstance(entry.event, RunPaused) async for entry in engine.events(session)])
+async def _second_pause(session: str, engine: Engine) -> None:
+    async with asyncio.timeout(BOUND_S):
+        pauses = 0
+        while pauses < 2:
+            pauses = sum([isinstance(entry.event, RunPaused) async for entry in engine.events(session)])
+            await asyncio.sleep(0.01)

@@ -31,7 +31,7 @@ class QueueCards(QScrollArea):
         super().__init__(parent)
         self._look = look
         self._cards: list[QueuedCard] = []
-        self._displayed: tuple[tuple[QueuedMessage, ...], bool] = ((), False)  # messages, running
+        self._displayed: tuple[tuple[QueuedMessage, ...], bool] | None = None  # messages, running
         self._dragged: QueuedCard | None = None
         self.setObjectName("composer.queue")
         self.setAccessibleName(self.tr("Queued messages"))
@@ -151,7 +151,7 @@ class QueueCards(QScrollArea):
 
     def _end_drag(self, card: QueuedCard) -> None:
         self._dragged = None
-        self._displayed = ((), False)  # the next update from the event log decides the order
+        self._displayed = None  # the next update from the event log decides the order
         self.moved.emit(card.seq, self._cards.index(card))
 
     def _fit_height(self) -> None:
