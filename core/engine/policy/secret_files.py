@@ -35,13 +35,13 @@ def matching_files(folder: Path, pattern: str) -> Sequence[str]:
 def leads_outside(folder: Path, path: str) -> bool:
     """Return whether a path in the folder leads out of it through a link."""
     root = os.path.realpath(folder)
-    return os.path.commonpath([root, os.path.realpath(os.path.join(root, path))]) != root  # noqa: PTH118
+    return os.path.commonpath([root, os.path.realpath(folder / path)]) != root
 
 
 def searches_folder(folder: Path) -> bool:
     """Return whether the shell also looks for programs in the folder, because PATH names it or depends on it."""
     entries = os.environ.get("PATH", os.defpath).split(os.pathsep)
-    return not all(os.path.isabs(entry) and leads_outside(folder, entry) for entry in entries)  # noqa: PTH117
+    return not all(Path(entry).is_absolute() and leads_outside(folder, entry) for entry in entries)
 
 
 def has_plain_git(folder: Path) -> bool:

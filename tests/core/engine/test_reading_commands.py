@@ -8,7 +8,7 @@ import pytest
 
 from core.domain.command_tables import folder_reads, known_programs
 from core.domain.modes import Mode
-from core.domain.permissions import Allowed, Denied, NeedsApproval
+from core.domain.permissions import Allowed, Denied, NeedsApproval, SandboxLevel
 from core.engine.policy.policy import evaluate_call
 from core.engine.policy.secret_files import has_plain_git, leads_outside, matching_files, searches_folder, secret_files
 from core.workspace.broker import FileBroker
@@ -54,15 +54,17 @@ MORE_THAN_READING = [
 @pytest.mark.parametrize("mode", ["ask", "accept-edits"])
 @pytest.mark.parametrize("level", ["verified", "reduced"])
 @pytest.mark.parametrize("command", READS)
-def test_reading_needs_no_approval(command: str, level: str, mode: Mode) -> None:
+def test_reading_needs_no_approval(command: str, level: SandboxLevel, mode: Mode) -> None:
     facts = replace(GIT, level=level)
     assert isinstance(verdict(act("run", command=command), mode=mode, facts=facts), Allowed)
 
 
 @pytest.mark.parametrize("command", MORE_THAN_READING)
 def test_anything_more_needs_approval(command: str) -> None:
-    for mode in ("ask", "accept-edits"):
-        for level in ("verified", "reduced"):
+    modes: tuple[Mode, ...] = ("ask", "accept-edits")
+    levels: tuple[SandboxLevel, ...] = ("verified", "reduced")
+    for mode in modes:
+        for level in levels:
             facts = replace(GIT, level=level)
             assert not isinstance(verdict(act("run", command=command), mode=mode, facts=facts), Allowed)
 
