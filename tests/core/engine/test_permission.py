@@ -332,7 +332,9 @@ def test_a_protected_file_is_written_only_after_approval(tmp_path: Path) -> None
 def test_a_replay_asks_for_no_approval(tmp_path: Path) -> None:
     async def main() -> None:
         async with open_engine(tmp_path) as scene:
-            script = scripted_replies(WRITE, call_reply("run", command="mkdir build"), call_reply("read", path="a.txt"), DONE)
+            script = scripted_replies(
+                WRITE, call_reply("run", command="mkdir build"), call_reply("read", path="a.txt"), DONE
+            )
             session = await scene.start(script, mode="ask")
             await scene.engine.allow((await wait_for_request(scene)).id)
             await scene.engine.deny((await wait_for_request(scene, 2)).id, "no")
