@@ -49,6 +49,16 @@ class KnownCommand:
 
 
 @dataclass(frozen=True, slots=True)
+class FolderReads:
+    """Commands that only read the folder, each as its program and verb; `folder_reads.toml` describes the sets."""
+
+    paths: frozenset[tuple[str, ...]]
+    pattern_first: frozenset[tuple[str, ...]]
+    no_operands: frozenset[tuple[str, ...]]
+    git_unless: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
 class KnownProgram:
     """A program with its verbs and the options that may precede them. Without verbs, it has one command."""
 
@@ -81,6 +91,16 @@ def known_programs() -> Mapping[str, KnownProgram]:
     """Return the programs whose options are known, by name."""
     tables = _read("tools.toml")
     return MappingProxyType({name: _program(name, tables) for name in tables})
+
+
+@cache
+def folder_reads() -> FolderReads:
+    """Return the commands that only read the folder."""
+    table = _read("folder_reads.toml")
+    paths, pattern_first, no_operands = (
+        frozenset(tuple(command.split()) for command in table[key]) for key in ("paths", "pattern_first", "no_operands")
+    )
+    return FolderReads(paths, pattern_first, no_operands, words_of(table["git_unless"]))
 
 
 def words_of(text: str) -> frozenset[str]:

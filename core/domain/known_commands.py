@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
 from core.domain.command_line import program_name
-from core.domain.command_tables import KnownCommand, known_programs, words_of
+from core.domain.command_tables import KnownCommand, folder_reads, known_programs, words_of
 from core.domain.shell_words import GlobPattern
 
 LOOPBACK_URL = re.compile(
@@ -22,6 +22,7 @@ SQLITE_READS = re.compile(r"\.(schema|tables|indexes|indices|databases|fullschem
 SQLITE_CODE = re.compile(
     r"readfile|writefile|edit|load_extension|tokenizer|attach|insert|update|delete|eval", re.IGNORECASE
 )
+JQ_PATHS = re.compile(r"[A-Za-z0-9_.|\[\] ,()?-]+")  # without quotes, a filter of jq can name no file
 SQLITE_FLAGS = words_of("-readonly -safe -batch -header -noheader -column -csv -json -line -list -markdown -box -table")
 
 
@@ -89,6 +90,38 @@ def only_reads(argv: Sequence[str]) -> bool:
     return _reads_loopback(argv) or _reads_database(argv)
 
 
+def only_reads_folder(argv: Sequence[str]) -> bool:
+    """Return whether a command only reads files that it names in the folder, or facts about the computer.
+
+    It runs no code that the folder could bring along, and reaches no network and no service.
+    """
+    words = without_harmless_globals(argv)
+    command = known_command(words)
+    reads = folder_reads()
+    if command is None or words[0] != command.words[0] or command.effect != "reads":
+        return False
+    recognized = _split(command, words[len(command.words) :])
+    unless = reads.git_unless if words[0] == "git" else ()
+    if (
+        not (recognized.complete and _applies(recognized))
+        or any(isinstance(word, GlobPattern) for word in recognized.options)
+        or any(is_option(option, word) for word in recognized.options for option in unless)
+    ):
+        return False
+    operands = list(recognized.operands)
+    if command.words in reads.no_operands:
+        return all(command.operands is not None and command.operands.fullmatch(word) for word in operands)
+    if command.words in reads.pattern_first:
+        if not any(is_option(option, word) for word in recognized.options for option in ("-e", "--regexp")):
+            pattern = operands.pop(0) if operands else GlobPattern()
+            if isinstance(pattern, GlobPattern) or (words[0] == "jq" and not JQ_PATHS.fullmatch(pattern)):
+                return False
+    elif command.words not in reads.paths:
+        return False
+    several = any(isinstance(word, GlobPattern) for word in operands)
+    return not (several and command.most_operands is not None) and _are_plain(command, operands)
+
+
 def covers(prefix: Sequence[str], words: Sequence[str]) -> bool:
     """Return whether the `*` of a rule pattern may stand for these words after the prefix."""
     command = known_command(prefix)
@@ -97,7 +130,12 @@ def covers(prefix: Sequence[str], words: Sequence[str]) -> bool:
     recognized = _split(command, [*prefix[len(command.words) :], *words])
     if not (recognized.complete and _applies(recognized)):
         return False
-    operands = list(recognized.operands)
+    return _are_plain(command, recognized.operands)
+
+
+def _are_plain(command: KnownCommand, words: Sequence[str]) -> bool:
+    """Return whether operands are those that the command takes, and otherwise plain names."""
+    operands = list(words)
     if command.first_operand:
         if not operands or not command.first_operand.fullmatch(operands[0]):
             return False

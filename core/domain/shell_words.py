@@ -67,6 +67,8 @@ class ShellWords:
             if text[self._at] in " \t":
                 self._at += 1
             elif text[self._at] == "#":
+                if commands[-1]:  # behind a command, it could hide from the reader what a shell runs
+                    raise Rejected(SPECIAL_CHARACTERS["#"])
                 self.note(SPECIAL_CHARACTERS["#"])
                 self._at = end if (end := text.find("\n", self._at)) >= 0 else len(text)
             elif operator:

@@ -68,8 +68,8 @@ def mode_text(mode: Mode) -> tuple[str, str]:
     """Return the name of a mode and a one-line description."""
     return {
         "ask-all": (_tr("Ask for everything"), _tr("asks before every action, including reading")),
-        "ask": (_tr("Ask before edits and commands"), _tr("reads files without asking")),
-        "accept-edits": (_tr("Accept edits"), _tr("changes files without asking; asks before commands")),
+        "ask": (_tr("Ask before edits and commands"), _tr("reads files without asking, also by commands")),
+        "accept-edits": (_tr("Accept edits"), _tr("changes files without asking; asks before other commands")),
         "plan": (_tr("Plan only"), _tr("only reads; changes no files and runs no commands")),
         "auto": (_tr("Auto-approve, sandboxed"), _tr("edits and sandboxed commands run without asking")),
     }[mode]

@@ -7,9 +7,16 @@ from pathlib import Path
 from core.domain.modes import Mode
 from core.domain.permissions import PolicyDecision, canonical_json
 from core.domain.problems import Problem
-from core.engine.policy.policy import PolicyContext, ProposedCall, evaluate_call
+from core.engine.policy.policy import PolicyContext, evaluate_call
+from core.engine.policy.proposed_call import ProposedCall
 from core.engine.policy.rule_input import rules_in_folder
-from core.engine.policy.secret_files import matching_files, secret_files
+from core.engine.policy.secret_files import (
+    has_plain_git,
+    leads_outside,
+    matching_files,
+    searches_folder,
+    secret_files,
+)
 from core.engine.services.sandbox_status import SandboxStatus, probe_sandbox
 from core.store.rule_store import LoadedRules
 from core.workspace.threads import run_to_completion
@@ -37,6 +44,9 @@ async def check_command(command: str, folder: Path, mode: Mode, rules: LoadedRul
         sandbox.level,
         expand=partial(matching_files, Path(workspace)),
         secret_files=partial(secret_files, Path(workspace)),
+        leads_outside=partial(leads_outside, Path(workspace)),
+        searches_folder=partial(searches_folder, Path(workspace)),
+        plain_git=partial(has_plain_git, Path(workspace)),
     )
     call = ProposedCall("", "run", command, "execute", canonical_json({"command": command}), (command,))
     in_folder = None if rules.rules is None else rules_in_folder(rules.rules, workspace)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
 from core.domain.command_line import ReadLine, program_name, read_line, split_loosely
-from core.domain.known_commands import Recognized, only_reads, recognize
+from core.domain.known_commands import Recognized, only_reads, only_reads_folder, recognize
 from core.domain.programs import FIND_ACTIONS, irreversible_reason, possibly_irreversible_reason
 from core.domain.sensitive_paths import is_git, is_hidden_from_commands, is_secret, shows_secrets
 from core.domain.shell_words import GlobPattern
@@ -14,6 +14,8 @@ from core.domain.shell_words import GlobPattern
 DATA_BUILTINS = frozenset({"cd", "[", "export", ":", "exit", "set", "command", "type", "wait"})
 # Known programs that change files, but never run the text they are given.
 DATA_PROGRAMS = frozenset({"git", "mkdir", "touch", "tee"})
+READING_BUILTINS = frozenset({"cd", "command", "type"})
+READING_SYNTAX = tuple(f"{name} is part of the shell" for name in READING_BUILTINS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,18 +53,61 @@ class CommandReach:
                 path = posixpath.join(folder, word)
                 yield from self.expand(path) if isinstance(word, GlobPattern) else (path,)
 
-    def shown_secrets(self, secret_files: Callable[[], Sequence[str]], *, masked: bool) -> tuple[str, ...]:
+    def only_reads_folder(
+        self,
+        secret_files: Callable[[], Sequence[str]],
+        locate: Callable[[str], str],
+        *,
+        masked: bool,
+        plain_git: Callable[[], bool],
+    ) -> bool:
+        """Return whether the line does nothing that the tools for reading and searching may not do unasked.
+
+        `locate` returns a path with its links resolved, relative to the workspace, and a path that begins with `..` if
+        it is outside. `plain_git` returns whether no configuration in the workspace makes git run programs.
+        """
+        line = self.line
+        if self.folders is None or line.inputs or line.outputs or line.assignments or line.embeds_text:
+            return False
+        if line.special and not line.special.startswith(READING_SYNTAX):
+            return False
+        for part in line.parts:
+            if any(isinstance(word, GlobPattern) for word in part):
+                return False
+            if part[0] not in READING_BUILTINS and not only_reads_folder(part):
+                return False
+            if part[0] == "git" and (self.folders != ("",) or not plain_git()):
+                return False
+        paths = [locate(path) for path in self.paths()]
+        if any(path.startswith(("../", "/")) or path == ".." or is_secret(path) for path in paths):
+            return False
+        return not self.shown_secrets(secret_files, masked=masked, shows=is_secret)
+
+    def shown_secrets(
+        self,
+        secret_files: Callable[[], Sequence[str]],
+        *,
+        masked: bool,
+        shows: Callable[[str], bool] = shows_secrets,
+    ) -> tuple[str, ...]:
         """Return the files with secrets whose contents a command may show.
 
-        `secret_files` returns those in the workspace; `masked` means that the sandbox hides the contents of some.
+        `secret_files` returns those in the workspace, `shows` tells which of them count if a whole folder is read, and
+        `masked` means that the sandbox hides the contents of some.
         """
         secrets: dict[str, None] = {}
         for recognized in filter(None, map(recognize, self.line.parts)):
             for folder in self.folders or ("",):
-                secrets |= dict.fromkeys(self._shown(recognized, folder, secret_files))
+                secrets |= dict.fromkeys(self._shown(recognized, folder, secret_files, shows))
         return tuple(path for path in secrets if not (masked and is_hidden_from_commands(path)))
 
-    def _shown(self, recognized: Recognized, folder: str, secret_files: Callable[[], Sequence[str]]) -> Iterator[str]:
+    def _shown(
+        self,
+        recognized: Recognized,
+        folder: str,
+        secret_files: Callable[[], Sequence[str]],
+        shows: Callable[[str], bool],
+    ) -> Iterator[str]:
         if recognized.command.contents == "none":
             return
         recursive = recognized.command.contents == "tree" or _recurses(recognized)
@@ -75,11 +120,7 @@ class CommandReach:
             roots += paths
             yield from (real for candidate in paths if is_secret(real := self.resolve(candidate)))
         for path in secret_files() if recursive else ():
-            if (
-                shows_secrets(path)
-                and not _is_left_out(recognized, path)
-                and any(_contains(root, path) for root in roots)
-            ):
+            if shows(path) and not _is_left_out(recognized, path) and any(_contains(root, path) for root in roots):
                 yield path
 
     @property

@@ -7,7 +7,7 @@ from functools import lru_cache
 from core.domain.permissions import PermissionRequest, RuleScope
 from core.domain.problems import Problem
 from core.domain.rules import PermissionRule, new_rule
-from core.engine.policy.policy import RULE_SUBJECTS
+from core.engine.policy.proposed_call import RULE_SUBJECTS
 from core.tools.catalogue import TOOLS, tool_named
 
 

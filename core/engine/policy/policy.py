@@ -10,7 +10,6 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 from core.domain.command_line import ParsedLine, ReadLine, parse_line, read_line, split_loosely
 from core.domain.ids import permission_id
@@ -22,7 +21,6 @@ from core.domain.permissions import (
     PermissionRequest,
     PolicyDecision,
     SandboxLevel,
-    canonical_json,
     fingerprint,
 )
 from core.domain.problems import Problem
@@ -31,7 +29,6 @@ from core.domain.protected_paths import all_read_only, changed_protected_paths, 
 from core.domain.provenance import ContentSource, source_label
 from core.domain.rules import (
     PermissionRule,
-    Subject,
     allows,
     allows_part,
     applies,
@@ -40,27 +37,12 @@ from core.domain.rules import (
 )
 from core.domain.sensitive_paths import is_hidden_from_commands, is_protected, is_secret, names_secret
 from core.engine.policy.command_reach import CommandReach, irreversible_line_reason, matches_name, read_reach
-from core.tools.fetch import parse_url
+from core.engine.policy.proposed_call import RULE_SUBJECTS, ProposedCall
 from core.tools.mcp_tools import mcp_server_of
-from core.tools.tool import Access, Tool
 
 MAX_COMMAND_CHARS = 20_000  # characters; nobody reads a longer command before approving it
 EXCLUDED = re.compile(r"['\"]?--exclude(-dir)?=")  # with such an option a command does not read the file
-RULE_SUBJECTS: dict[Access, Subject] = {
-    "none": "none", "read": "path", "write": "path", "execute": "command", "network": "host",
-}  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True)
-class ProposedCall:
-    """A tool call as the policy sees it. `subjects` are its paths, its command or its hosts."""
-
-    call_id: str
-    tool: str
-    object: str
-    access: Access
-    arguments: str
-    subjects: tuple[str, ...] = ()
+READING_MODES: frozenset[Mode] = frozenset({"ask", "accept-edits"})  # reading needs no approval, commands do
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +65,9 @@ class PolicyContext:
         content_mark: returns a digest of the current contents of a file in the folder, or "" without the file.
         expand: returns the files in the folder that match a pattern of the shell.
         secret_files: returns the files in the folder whose names say that they hold secrets.
+        leads_outside: returns whether a path in the folder leads out of it through a link.
+        searches_folder: returns whether the shell also looks for programs in the folder.
+        plain_git: returns whether no configuration in the folder makes git run programs.
     """
 
     session: str
@@ -101,25 +86,9 @@ class PolicyContext:
     content_mark: Callable[[str], str] = lambda path: ""
     expand: Callable[[str], Sequence[str]] = lambda pattern: ()
     secret_files: Callable[[], Sequence[str]] = lambda: ()
-
-
-def propose_call(tool: Tool, parameters: Any, call_id: str, engine: str = "") -> ProposedCall:
-    """Describe a call for the policy, with every file, command or host that it names.
-
-    `engine` is the host of the web search engine, which is not among the parameters of a web search.
-    """
-    arguments = {name: getattr(parameters, name) for name in parameters.__dataclass_fields__}
-    match tool.access:
-        case "read" | "write":
-            subjects = tool.paths(parameters) if tool.paths else (str(arguments.get("path", ".")),)
-        case "execute":
-            subjects = (str(arguments["command"]),)
-        case "network":
-            host = arguments.get("server", engine)
-            subjects = (parse_url(str(arguments["url"])).netloc,) if "url" in arguments else (str(host),)
-        case "none":
-            subjects = ()
-    return ProposedCall(call_id, tool.name, tool.describe(parameters), tool.access, canonical_json(arguments), subjects)
+    leads_outside: Callable[[str], bool] = lambda path: False
+    searches_folder: Callable[[], bool] = lambda: False
+    plain_git: Callable[[], bool] = lambda: False
 
 
 def evaluate_call(
@@ -418,6 +387,27 @@ def _readable_secrets(call: ProposedCall, context: PolicyContext) -> tuple[str, 
     return tuple(path for path in context.secret_files() if is_hidden_from_commands(path))
 
 
+def _only_reads_folder(call: ProposedCall, context: PolicyContext) -> bool:
+    """Return whether a command does no more than the tools for reading files, which these modes do not ask about."""
+    reach = _reach(call, context)
+    if reach is None or not context.posix_shell or context.searches_folder():
+        return False
+    return reach.only_reads_folder(
+        context.secret_files,
+        partial(_located, context),
+        masked=context.level == "verified",
+        plain_git=context.plain_git,
+    )
+
+
+def _located(context: PolicyContext, path: str) -> str:
+    """Return a path relative to the folder with its links resolved; `..` if it leads out of the folder."""
+    try:
+        return ".." if context.leads_outside(path) else _relative(context.resolve(path), context)
+    except (Problem, ValueError):
+        return ".."
+
+
 def _allowed_by_rules(call: ProposedCall, rules: Sequence[PermissionRule], context: PolicyContext) -> Allowed | None:
     """Allow the call if an allow rule covers each of its command parts, paths or hosts."""
     allowing = [rule for rule in rules if rule.effect == "allow" and rule.subject == RULE_SUBJECTS[call.access]]
@@ -456,6 +446,8 @@ def _allowed_by_mode(call: ProposedCall, mode: Mode, context: PolicyContext) -> 
             return Allowed(allowed)
         case "network" if granted:
             return Allowed(allowed)
+        case "execute" if mode in READING_MODES and not granted:
+            return Allowed("it only reads files in the folder") if _only_reads_folder(call, context) else None
         case "execute" if granted or mode == "auto":
             line = parse_line(call.subjects[0])
             argv = line.parts[0] if isinstance(line, ParsedLine) and line.single else ()

@@ -1,4 +1,4 @@
-"""Finds the files in a folder that hold secrets, and the files that a pattern matches."""
+"""Looks at a folder for a decision: files that hold secrets or match a pattern, and the configuration of git."""
 
 import os
 from collections.abc import Sequence
@@ -6,6 +6,7 @@ from glob import iglob
 from itertools import islice
 from pathlib import Path
 
+from core.domain.git_config import is_harmless
 from core.domain.sensitive_paths import is_git, is_secret
 
 MAX_MATCHES = 2_000
@@ -29,3 +30,31 @@ def matching_files(folder: Path, pattern: str) -> Sequence[str]:
     """Return the files that the shell would put in the place of a pattern, relative to the folder."""
     matching = iglob(pattern, root_dir=folder)  # noqa: PTH207 - Path.glob also matches hidden files, unlike a shell
     return tuple(islice(matching, MAX_MATCHES))
+
+
+def leads_outside(folder: Path, path: str) -> bool:
+    """Return whether a path in the folder leads out of it through a link."""
+    root = os.path.realpath(folder)
+    return os.path.commonpath([root, os.path.realpath(folder / path)]) != root
+
+
+def searches_folder(folder: Path) -> bool:
+    """Return whether the shell also looks for programs in the folder, because PATH names it or depends on it."""
+    entries = os.environ.get("PATH", os.defpath).split(os.pathsep)
+    return not all(Path(entry).is_absolute() and leads_outside(folder, entry) for entry in entries)
+
+
+def has_plain_git(folder: Path) -> bool:
+    """Return whether the folder is a repository in which no configuration makes git run a program.
+
+    Only the repository's own `.git` folder counts, as one elsewhere could be configured by anybody.
+    """
+    git = folder / ".git"
+    unusual = (git / "commondir", git / "config.worktree", folder / "HEAD", folder / "objects")
+    try:
+        if git.is_symlink() or not (git / "HEAD").is_file() or any(map(os.path.lexists, unusual)):
+            return False
+        config = git / "config"
+        return config.is_file() and not config.is_symlink() and is_harmless(config.read_text("utf-8", "replace"))
+    except OSError:
+        return False

@@ -10,9 +10,16 @@ from core.domain.permissions import NeedsApproval, PolicyDecision, SandboxLevel
 from core.domain.problems import Problem
 from core.domain.sensitive_paths import is_protected
 from core.engine.policy.grants import parse_grants
-from core.engine.policy.policy import PolicyContext, evaluate_call, propose_call
+from core.engine.policy.policy import PolicyContext, evaluate_call
+from core.engine.policy.proposed_call import propose_call
 from core.engine.policy.rule_input import rules_in_folder
-from core.engine.policy.secret_files import matching_files, secret_files
+from core.engine.policy.secret_files import (
+    has_plain_git,
+    leads_outside,
+    matching_files,
+    searches_folder,
+    secret_files,
+)
 from core.engine.run.run_context import RunContext
 from core.store.rule_store import RuleStore
 from core.tools.read_before_edit import content_digest
@@ -67,8 +74,11 @@ def _policy_context(run: RunContext, start: RunStarted, level: SandboxLevel, run
         resolve=cache(run.tool_context.broker.resolve),
         is_trusted=partial(_is_trusted, run.tool_context.scan),
         content_mark=partial(_content_mark, run.tool_context.broker),
-        expand=partial(matching_files, run.tool_context.folder),
+        expand=cache(partial(matching_files, run.tool_context.folder)),
         secret_files=cache(partial(secret_files, run.tool_context.folder)),
+        leads_outside=partial(leads_outside, run.tool_context.folder),
+        searches_folder=partial(searches_folder, run.tool_context.folder),
+        plain_git=cache(partial(has_plain_git, run.tool_context.folder)),
     )
 
 

@@ -24,7 +24,7 @@ from core.domain.skill import (
     SkillSaved,
     SkillUse,
 )
-from core.engine.policy.policy import RULE_SUBJECTS
+from core.engine.policy.proposed_call import RULE_SUBJECTS
 from core.engine.policy.trust import followed_files, pin_files
 from core.engine.services.slash_commands import TYPED_COMMAND
 from core.skills.library import SkillLibrary

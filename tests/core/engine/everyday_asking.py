@@ -38,7 +38,7 @@ def everyday_commands() -> list[EverydayCommand]:
 
 
 def decide(text: str, mode: Mode, level: SandboxLevel, rules: Sequence[PermissionRule] = ()) -> PolicyDecision:
-    return evaluate_call(act("run", command=text), mode, rules, (), replace(FACTS, level=level))
+    return evaluate_call(act("run", command=text), mode, rules, (), replace(FACTS, level=level, plain_git=lambda: True))
 
 
 def offered_rules(commands: Sequence[EverydayCommand]) -> list[PermissionRule]:

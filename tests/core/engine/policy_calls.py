@@ -7,7 +7,8 @@ from typing import Any
 from core.domain.modes import Mode
 from core.domain.permissions import PolicyDecision
 from core.domain.rules import PermissionRule, new_rule
-from core.engine.policy.policy import PolicyContext, ProposedCall, evaluate_call, propose_call
+from core.engine.policy.policy import PolicyContext, evaluate_call
+from core.engine.policy.proposed_call import ProposedCall, propose_call
 from core.tools.catalogue import TOOLS, read_arguments
 
 FACTS = PolicyContext(

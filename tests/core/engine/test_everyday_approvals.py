@@ -9,7 +9,8 @@ import pytest
 from core.domain.modes import MODES, Mode
 from core.domain.permissions import Denied, NeedsApproval
 from core.domain.rules import PermissionRule
-from core.engine.policy.policy import ProposedCall, evaluate_call
+from core.engine.policy.policy import evaluate_call
+from core.engine.policy.proposed_call import ProposedCall
 from tests.core.engine.policy_calls import FACTS, act, rule
 from tests.core.engine.trap_commands import KEPT
 

@@ -262,7 +262,7 @@ def test_writes_are_requested_in_order(tmp_path: Path) -> None:
 def test_an_approval_does_not_cover_a_changed_call(tmp_path: Path) -> None:
     async def main() -> None:
         async with open_engine(tmp_path) as scene:
-            session = await scene.start(scripted_replies(call_reply("run", command="ls"), DONE), mode="ask")
+            session = await scene.start(scripted_replies(call_reply("run", command="mkdir build"), DONE), mode="ask")
             request = await wait_for_request(scene)
             await scene.services.runs._live[session].context.journal.append(
                 session, *(_tainted(), PermissionDecided(request.id, True))
@@ -332,7 +332,9 @@ def test_a_protected_file_is_written_only_after_approval(tmp_path: Path) -> None
 def test_a_replay_asks_for_no_approval(tmp_path: Path) -> None:
     async def main() -> None:
         async with open_engine(tmp_path) as scene:
-            script = scripted_replies(WRITE, call_reply("run", command="ls"), call_reply("read", path="a.txt"), DONE)
+            script = scripted_replies(
+                WRITE, call_reply("run", command="mkdir build"), call_reply("read", path="a.txt"), DONE
+            )
             session = await scene.start(script, mode="ask")
             await scene.engine.allow((await wait_for_request(scene)).id)
             await scene.engine.deny((await wait_for_request(scene, 2)).id, "no")

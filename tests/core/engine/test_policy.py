@@ -24,7 +24,8 @@ from core.domain.permissions import (
 from core.domain.problems import Problem
 from core.domain.rules import PermissionRule, check_rule, suggest_patterns
 from core.engine.policy.grants import rules_from_approval
-from core.engine.policy.policy import PolicyContext, ProposedCall, evaluate_call
+from core.engine.policy.policy import PolicyContext, evaluate_call
+from core.engine.policy.proposed_call import ProposedCall
 from core.tools.tool import Tool
 from tests.core.engine.policy_calls import FACTS, act, rule, verdict
 from tests.core.engine.trap_commands import EVERYDAY, TRAPS
@@ -143,16 +144,20 @@ def test_after_untrusted_content_only_network_access_asks() -> None:
 
 
 def test_rules_apply_where_they_were_made() -> None:
-    here, run, ever = rule("ls *"), rule("ls *", scope="run", scope_id="s/1"), rule("ls *", scope="always", scope_id="")
+    here, run, ever = (
+        rule("mkdir *"),
+        rule("mkdir *", scope="run", scope_id="s/1"),
+        rule("mkdir *", scope="always", scope_id=""),
+    )
     other = dataclasses.replace(FACTS, workspace="/elsewhere", run="s/2")
-    ls = act("run", command="ls -la")
-    assert [type(verdict(ls, kept)) for kept in (here, run, ever)] == [Allowed] * 3
-    assert [type(verdict(ls, kept, facts=other)) for kept in (here, run, ever)] == [
+    mkdir = act("run", command="mkdir -p build")
+    assert [type(verdict(mkdir, kept)) for kept in (here, run, ever)] == [Allowed] * 3
+    assert [type(verdict(mkdir, kept, facts=other)) for kept in (here, run, ever)] == [
         NeedsApproval,
         NeedsApproval,
         Allowed,
     ]
-    assert isinstance(verdict(ls, rule("src/**", tool="read", subject="path")), NeedsApproval)
+    assert isinstance(verdict(mkdir, rule("src/**", tool="read", subject="path")), NeedsApproval)
 
 
 def test_rules_for_paths_and_hosts() -> None:

@@ -1,0 +1,142 @@
+"""In the modes that do not ask about reading, a command that only reads the folder needs no approval either."""
+
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from core.domain.command_tables import folder_reads, known_programs
+from core.domain.modes import Mode
+from core.domain.permissions import Allowed, Denied, NeedsApproval, SandboxLevel
+from core.engine.policy.policy import evaluate_call
+from core.engine.policy.secret_files import has_plain_git, leads_outside, matching_files, searches_folder, secret_files
+from core.workspace.broker import FileBroker
+from tests.core.engine.policy_calls import FACTS, act, rule, verdict
+
+GIT = replace(FACTS, plain_git=lambda: True)
+
+READS = [
+    "cat src/app.py", "head -20 README.md", "sed -n '10,40p' src/app.py", "grep -rn '^import' src",
+    "cat src/app.py | grep -v '^#' | wc -l", "cd src && ls -la", "find . -name '*.py'", "tail -5 log.txt",
+    "command -v node && ls src", "jq '.dependencies | keys' package.json", "git --no-pager log --oneline -5",
+    "git branch -a",
+    "git clean -nd", "date +%F",
+]  # fmt: skip
+MORE_THAN_READING = [
+    # outside the folder, or a secret
+    "cat ../x", "cat /etc/passwd", "ls ~", "cd .. && ls", "cd sub/../.. && cat x", "cat server.pem",
+    "sort < server.key", "sort < x", "cat x 2>/dev/null", "cat x*", "ls *", "cat ?env",
+    "tr a b < ../x", "cat src/../../x", "head -n1 -- ../x", "grep -e x ../y", "jq . terraform.tfstate",
+    # writes
+    "cat a > b", "cat a >> b", "sort -o a b", "sort a --output=b", "uniq a b", "xxd a b", "sed -n 'w x' a", "tee x",
+    "sed -i 's/a/b/' x", "find . -delete", "find . -fprint x", "tree -o x", "diff a b > c", "date -s 2020-01-01",
+    "git branch new", "git tag v1", "git clean -f", "git remote add a b", "git config --get-all a.b", "hostname evil",
+    "git log --output=x", "git reflog expire --all", "git stash list; git stash drop",
+    # runs something
+    "./ls", "bin/cat x", "find . -exec ./x {} +", "fd -x ./x", "rg --pre ./x y", "sort --compress-program=./x a",
+    "awk 'BEGIN{system(1)}' x", "sed -n '1e' x", "git grep -O./x y", "git -c core.pager=./x log", "git -C sub log",
+    "git --git-dir=x log", "LC_ALL=C ls", "PATH=. ls", "git --exec-path=. log", "ls | ./x", "cat a | sh",
+    "which ls && ./x",
+    "cargo tree", "go list ./...", "python -m json.tool x", "terraform plan", "npm ls", "cargo --version", "make -n",
+    "cat <<E | sort\nx\nE", "cat a #; rm b", "ls $(./x)", "cat `x`", "jq -f x y",
+    "jq 'import \"a\" as $a; .' x", "jq env x",
+    "file -f x", "file -m x y", "wc --files0-from=x", "grep -f x y",
+    # shows the contents of earlier versions, or looks into submodules
+    "git log -p", "git log -Up", "git log --patch", "git log -c", "git stash list -p", "git show HEAD", "git diff",
+    "git describe --dirty", "git status", "git cat-file -p HEAD",
+    # reaches a service or the network
+    "docker ps", "kubectl get pods", "gh pr view 1", "curl localhost:1", "git fetch", "git remote show origin", "ss -t",
+    "systemctl status x", "npm view x", "ps -e",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("mode", ["ask", "accept-edits"])
+@pytest.mark.parametrize("level", ["verified", "reduced"])
+@pytest.mark.parametrize("command", READS)
+def test_reading_needs_no_approval(command: str, level: SandboxLevel, mode: Mode) -> None:
+    facts = replace(GIT, level=level)
+    assert isinstance(verdict(act("run", command=command), mode=mode, facts=facts), Allowed)
+
+
+@pytest.mark.parametrize("command", MORE_THAN_READING)
+def test_anything_more_needs_approval(command: str) -> None:
+    modes: tuple[Mode, ...] = ("ask", "accept-edits")
+    levels: tuple[SandboxLevel, ...] = ("verified", "reduced")
+    for mode in modes:
+        for level in levels:
+            facts = replace(GIT, level=level)
+            assert not isinstance(verdict(act("run", command=command), mode=mode, facts=facts), Allowed)
+
+
+def test_other_modes_and_ask_rules_decide_as_before() -> None:
+    call = act("run", command="cat src/app.py")
+    assert isinstance(verdict(call, mode="ask-all", facts=GIT), NeedsApproval)
+    assert isinstance(verdict(call, mode="plan", facts=GIT), Denied)
+    assert isinstance(verdict(call, rule("cat *", "ask"), facts=GIT), NeedsApproval)
+    assert isinstance(verdict(call, rule("cat *", "deny"), facts=GIT), Denied)
+    assert isinstance(verdict(call, facts=replace(GIT, level="none")), NeedsApproval)
+    assert isinstance(verdict(call, facts=replace(GIT, unsettled=("x",))), NeedsApproval)
+    assert isinstance(verdict(call, facts=replace(GIT, hosts=("example.org",)), taint=["example.org"]), NeedsApproval)
+    assert isinstance(evaluate_call(call, "ask", None, (), GIT), NeedsApproval)
+
+
+@pytest.mark.parametrize(
+    ("setup", "command"),
+    [
+        ("ln -s .env notes.txt; echo x > .env", "cat notes.txt"),
+        ("ln -s /etc/hostname notes.txt", "cat notes.txt"),
+        ("ln -s / top", "ls top"),
+        ("mkdir .ssh; echo x > .ssh/k; ln -s .ssh notes", "cd notes && cat k"),
+        ("echo x > ./--output=y", "sort *"),
+        ("mkdir d; echo x > d/-o; echo x > d/z", "cd d && sort *"),
+        ("echo x > server.pem", "grep -r x ."),
+        ("echo x > server.pem", "grep x *"),
+        ("mkdir d; echo x > d/server.key", "rg x d"),
+        ("git init -q; git config core.fsmonitor ./x", "git log"),
+        ("git init -q; git config log.showSignature true", "git log"),
+        ("git init -q; git init -q sub", "cd sub && git log"),
+        ("git init -q sub; git -C sub config core.pager ./x", "git log"),
+        ("git init -q --bare .", "git log"),
+        ("git init -q; mv .git g; ln -s g .git", "git log"),
+        ("git init -q; mv .git g; echo 'gitdir: g' > .git", "git log"),
+        ("git init -q; echo g > .git/commondir", "git log"),
+    ],
+)
+def test_the_files_of_the_folder_are_looked_at(tmp_path: Path, setup: str, command: str) -> None:
+    subprocess.run(["sh", "-ec", setup], cwd=tmp_path, check=True)
+    with FileBroker(tmp_path) as broker:
+        facts = replace(
+            FACTS,
+            workspace=str(tmp_path),
+            level="reduced",
+            resolve=broker.resolve,
+            expand=lambda pattern: matching_files(tmp_path, pattern),
+            secret_files=lambda: secret_files(tmp_path),
+            leads_outside=lambda path: leads_outside(tmp_path, path),
+            plain_git=lambda: has_plain_git(tmp_path),
+        )
+        assert not isinstance(verdict(act("run", command=command), facts=facts), Allowed)
+
+
+def test_an_ordinary_repository_has_a_plain_configuration(tmp_path: Path) -> None:
+    subprocess.run(["git", "init", "-q", "."], cwd=tmp_path, check=True)
+    assert has_plain_git(tmp_path)
+
+
+def test_every_reading_command_is_in_the_table_of_tools() -> None:
+    known = {command.words for program in known_programs().values() for command in program.commands}
+    reads = folder_reads()
+    assert (reads.paths | reads.pattern_first | reads.no_operands) <= known
+
+
+@pytest.mark.parametrize("entry", ["", ".", "bin", "{folder}/bin", "{folder}"])
+def test_programs_of_the_folder_do_not_count_as_known(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, entry: str
+) -> None:
+    monkeypatch.setenv("PATH", "/usr/bin:/bin")
+    assert not searches_folder(tmp_path)
+    monkeypatch.setenv("PATH", f"/usr/bin:{entry.format(folder=tmp_path)}:/bin")
+    assert searches_folder(tmp_path)
+    facts = replace(GIT, searches_folder=lambda: searches_folder(tmp_path))
+    assert isinstance(verdict(act("run", command="ls"), facts=facts), NeedsApproval)
