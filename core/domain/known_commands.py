@@ -93,7 +93,7 @@ def only_reads(argv: Sequence[str]) -> bool:
 def only_reads_folder(argv: Sequence[str]) -> bool:
     """Return whether a command only reads files that it names in the folder, or facts about the computer.
 
-    It runs no code that the folder could bring along, and reaches no network and no service.
+    It runs no code that the folder may contain, and reaches no network and no service.
     """
     words = without_harmless_globals(argv)
     command = known_command(words)

@@ -92,7 +92,7 @@ class CommandReach:
     ) -> tuple[str, ...]:
         """Return the files with secrets whose contents a command may show.
 
-        `secret_files` returns those in the workspace, `shows` tells which of them count if a whole folder is read, and
+        `secret_files` returns those in the workspace, `shows` selects those that count if a whole folder is read, and
         `masked` means that the sandbox hides the contents of some.
         """
         secrets: dict[str, None] = {}

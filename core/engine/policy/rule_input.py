@@ -7,7 +7,7 @@ from pathlib import Path
 
 from core.domain.problems import Problem
 from core.domain.rules import ANY, PermissionRule, RuleDraft, new_rule
-from core.engine.policy.policy import RULE_SUBJECTS
+from core.engine.policy.proposed_call import RULE_SUBJECTS
 from core.store.rule_store import new_rule_id
 from core.tools.catalogue import TOOLS, tool_named
 from core.tools.mcp_tools import mcp_server_of
