@@ -46,10 +46,18 @@ class ScriptedReply:
 
 @dataclass(frozen=True, slots=True)
 class ModelScript:
+    """The replies of a script.
+
+    Attributes:
+        answers: texts by name for each start of an answer; `{{name}}` in a reply is replaced by the text for the
+            user's last answer. The texts for "" apply to every answer that is not listed.
+    """
+
     replies: tuple[ScriptedReply, ...]
     then: str = "end"
     window: int = 128_000
     roles: Mapping[str, tuple[ScriptedReply, ...]] = field(default_factory=dict)
+    answers: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
     def reply_at(self, role: str, turn: int) -> ScriptedReply:
         """Return the reply for a turn, counted from 0. Each role has its own list and repeats the last reply."""
@@ -73,7 +81,7 @@ def parse_script(text: str) -> ModelScript:
     except RecursionError as error:
         raise _invalid_script("It is nested too deeply.") from error
     _expect(isinstance(plain, dict), "the script", 'an object with "replies"')
-    _check_keys(plain, {"replies", "then", "window", "roles"}, "the script")
+    _check_keys(plain, {"replies", "then", "window", "roles", "answers"}, "the script")
     then = plain.get("then", "end")
     _expect(isinstance(then, str) and then in THEN, "then", " or ".join(THEN))
     roles = plain.get("roles", {})
@@ -85,7 +93,17 @@ def parse_script(text: str) -> ModelScript:
         f"a whole number from 1 to {MAX_NUMBER:,}",
     )
     role_replies = {name: _replies(lines, f"roles.{name}") for name, lines in roles.items()}
-    return ModelScript(_replies(plain.get("replies", []), "replies"), then, window, role_replies)
+    answers = _answers(plain.get("answers", {}))
+    return ModelScript(_replies(plain.get("replies", []), "replies"), then, window, role_replies, answers)
+
+
+def _answers(plain: Any) -> dict[str, dict[str, str]]:
+    _expect(isinstance(plain, dict), "answers", "an object")
+    for answer, texts in plain.items():
+        _expect(isinstance(texts, dict), f"answers.{answer}", "an object")
+    return {
+        answer: {name: _text(texts, name, f"answers.{answer}") for name in texts} for answer, texts in plain.items()
+    }
 
 
 def _replies(plain: Any, path: str) -> tuple[ScriptedReply, ...]:

@@ -28,7 +28,7 @@ class ScriptedModel:
             return
         arguments = [_encode_arguments(call.arguments) for call in reply.calls]
         has_placeholders = "{{" in reply.text or "{{" in reply.reasoning or any("{{" in text for text in arguments)
-        values = _placeholders(request.messages) if has_placeholders else {}
+        values = self._values(request) if has_placeholders else {}
         if reply.reasoning:
             yield ReplyDelta(reasoning=_fill_text(reply.reasoning, values))
         async for delta in _chunks(_fill_text(reply.text, values), reply):
@@ -37,6 +37,14 @@ class ScriptedModel:
             arguments = [_filled_arguments(call.arguments, values) for call in reply.calls]
         calls = tuple(RequestedCall(call.name, text) for call, text in zip(reply.calls, arguments, strict=True))
         yield ReplyDelta(calls=calls, usage=Usage(reply.input, reply.output))
+
+    def _values(self, request: Request) -> dict[str, str]:
+        """Return the values of all placeholders. The texts for an answer come first: they may contain the others."""
+        values = _placeholders(request.messages)
+        answer, answers = values["{{answer}}"], self._script.answers
+        key = next((key for key in answers if key and answer.startswith(key)), "")
+        texts = answers.get(key, {})
+        return {f"{{{{{name}}}}}": text for name, text in texts.items()} | values
 
 
 async def _chunks(text: str, reply: ScriptedReply) -> AsyncIterator[ReplyDelta]:

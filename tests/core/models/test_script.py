@@ -28,6 +28,8 @@ WRONG: list[tuple[Any, str]] = [
     ({"window": True}, "At window"),
     ({"roles": []}, "roles"),
     ({"roles": {"review": [3]}}, r"roles\.review\[0\]"),
+    ({"answers": []}, "answers"),
+    ({"answers": {"Yes": {"letter": 3}}}, r"answers\.Yes\.letter"),
     ({"replies": {}}, "replies"),
     ({"replies": [{}, 3]}, r"replies\[1\]"),
     ({"replies": [{"texts": ""}]}, r"replies\[0\].*texts"),
@@ -177,3 +179,19 @@ def test_a_delay_is_spread_over_the_chunks() -> None:
 def test_an_unknown_model_is_named() -> None:
     with pytest.raises(Problem, match="no model 'other'"):
         ModelCatalog(Settings, ApiKeys({}), {}).model("other", "{}")
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    [("Yes", "Go: c"), ("Yes\nbut slowly", "Go: c"), ("No", "Stop"), ("Maybe", "You wrote Maybe"), ("", "You wrote ")],
+)
+def test_the_texts_of_a_reply_follow_the_last_answer(answer: str, expected: str) -> None:
+    answers = {"Yes": {"end": "Go: {{result}}"}, "No": {"end": "Stop"}, "": {"end": "You wrote {{answer}}"}}
+    script = parse_script(json.dumps({"replies": [{"text": "{{end}}"}], "answers": answers}))
+    calls = Message("assistant", Text(), (ToolCall("c1", "read"), ToolCall("c2", "ask_user")))
+    results = Message("tool", Text("c"), call_id="c1"), Message("tool", Text(answer), call_id="c2")
+
+    async def main() -> str:
+        return said([delta async for delta in ScriptedModel(script).stream(Request((calls, *results)))])
+
+    assert asyncio.run(main()) == expected
