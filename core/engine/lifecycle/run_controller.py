@@ -352,7 +352,7 @@ class RunController:
                     return
                 await finish_uncanceled(self._journal.append(run.session, end))
                 await finish_uncanceled(run.run_end_hooks(end))
-                all_sent = not run.conversation.queued or getattr(end, "status", "") != "completed"
+                all_sent = not run.conversation.has_new_input or getattr(end, "status", "") != "completed"
                 if all_sent or live.stop_reason or self._closing:
                     return
                 run.tool_context = self._open_tools(run.tool_context.folder, run.session)

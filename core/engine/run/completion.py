@@ -51,7 +51,7 @@ async def check_completion(run: RunContext) -> RunEnded | None:
         message.text.head.startswith(HOOK_PREFIX) for message in conversation.messages if message.seq > since
     )
     if (
-        not conversation.queued
+        not conversation.has_new_input
         and refusals < MAX_HOOK_OBJECTIONS
         and (why := await run.run_hooks("before_end", said=run.last_reply_text()))
     ):
@@ -81,7 +81,7 @@ def _due_nudge(run: RunContext) -> tuple[Text, str] | None:
     )
     if (
         nudged
-        or conversation.queued
+        or conversation.has_new_input
         or not request.tools
         or (conversation.start and conversation.start.reviewed_session)
     ):

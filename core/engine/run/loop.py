@@ -53,7 +53,6 @@ from core.engine.run.text_calls import enable_known_text_calls, fall_back_to_tex
 from core.engine.run.untrusted_files import paths_label, with_untrusted_files
 from core.engine.run.use_skill import use_skill
 from core.engine.run.user_questions import CallQuestions, ask_user
-from core.engine.state.compaction import MEMORY, SESSION
 from core.engine.state.live_updates import LiveUpdate
 from core.models.catalog import SCRIPTED
 from core.models.model import Model, ModelError, ReplyDelta, RequestedCall
@@ -85,9 +84,9 @@ async def run_turns(run: RunContext) -> RunEnded | RunPaused:
         await run.run_hooks("run_start")
     while True:
         await execute_pending_calls(run)
-        if conversation.done and not conversation.queued:
+        if conversation.done and not conversation.has_new_input:
             ended = await check_completion(run)
-            if ended or not conversation.queued:
+            if ended or not conversation.has_new_input:
                 return ended or await complete_run(run)
         if run.pause_requested:
             return RunPaused(run.pause_reason)
@@ -126,7 +125,7 @@ async def request_reply(run: RunContext) -> None:
         await recall_memories(run)
     choice, attempt = choose_request_model(run), 1
     await compact_if_needed(run, choice)
-    if run.conversation.done and all(message.category in (MEMORY, SESSION) for message in run.conversation.queued):
+    if run.conversation.done and not run.conversation.has_new_input:
         return None  # The user removed the message for which the run was continued.
     while True:
         await enable_known_text_calls(run, choice.model)

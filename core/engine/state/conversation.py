@@ -237,6 +237,11 @@ class Conversation:
         """The ids of the open questions."""
         return [name for name, answer in self.questions.items() if answer is None]
 
+    @property
+    def has_new_input(self) -> bool:
+        """Whether a queued message calls for another reply. Recalled memories and the session context do not."""
+        return any(message.category not in (MEMORY, SESSION) for message in self.queued)
+
     def token_ratio(self, model: str) -> float:
         """Return actual tokens divided by estimated tokens for a model, learned from the usage its provider reports."""
         return self.token_ratios.get(model, 1.0)

@@ -1,6 +1,7 @@
 """Memory in a run: added once per message, saved by the agent, noted at the end, and never the cause of a failure."""
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from core.domain.recall_events import MemoriesRecalled, MemoryOperationFailed
 from core.domain.text import Text
 from core.engine.state.compaction import MEMORY, SESSION, SUMMARY, USER
 from core.engine.state.conversation import Conversation
+from core.memory.memories import Memories
 from core.memory.saving import MemorySource
 from core.memory.serialization import to_proposal_details
 from tests.core.engine.harness import EngineHarness, call_reply, open_engine, run_bounded, scripted_replies
@@ -103,6 +105,33 @@ def test_each_message_is_searched_once_and_no_memory_is_added_twice(tmp_path: Pa
             await scene.engine.wait_idle(session)
             told = [[item.text for item in one.memories] for one in await recalled(scene, session)]
             assert told[1:] == [["The invoices of the site lie in the blue folder."]]
+
+    run_bounded(main())
+
+
+def test_a_run_ends_when_its_message_is_removed_during_recall(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The memories that were recalled for the message stay in the queue, and are no reason for another request."""
+
+    async def main() -> None:
+        async with open_engine(tmp_path) as scene:
+            await scene.engine.memory.add("Deploy the site with make release.")
+            find_similarities = Memories.similarities
+
+            async def remove_message(self: Memories, text: str, scopes: Any) -> Mapping[int, float]:
+                for waiting in await scene.engine.queue.list(session):
+                    await scene.engine.queue.remove(session, waiting.seq)
+                return await find_similarities(self, text, scopes)
+
+            slow = {"text": "A reply that takes a while.", "chunks": 2, "delay_s": 0.2}
+            session = await scene.start(scripted_replies(slow, {"text": "unasked"}), "Say hello.")
+            await scene.until(RequestSent)
+            monkeypatch.setattr(Memories, "similarities", remove_message)
+            await scene.engine.send_message(session, "Deploy the site.")
+            await scene.engine.wait_idle(session)
+            assert len(await recalled(scene, session)) == 1
+            kinds = await scene.kinds(session)
+            assert kinds.count("RequestSent") == 1
+            assert kinds[-1] == "RunEnded"
 
     run_bounded(main())
 
