@@ -1,7 +1,7 @@
 """A fork starts with the events of another session, has nothing left open and continues independently."""
 
 import asyncio
-from dataclasses import replace
+from dataclasses import fields, replace
 from functools import partial
 from pathlib import Path
 
@@ -10,11 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.domain.events import (
+    EVENT_CLASSES,
     EventRecord,
     Replied,
     RunEnded,
     RunStarted,
     SessionCreated,
+    SessionEvent,
     SessionForked,
     ToolReturned,
     UserMessage,
@@ -28,7 +30,7 @@ from core.engine.history.fork import CUT_RESULT, copy_event, fork_events
 from core.engine.state.compaction import USER
 from core.engine.state.conversation import Conversation, fold_events
 from core.store.journal import Journal
-from tests.core.domain.event_strategies import journals
+from tests.core.domain.event_strategies import any_event, journals
 from tests.core.engine.harness import EngineHarness, call_reply, open_engine, run_bounded, scripted_replies
 from tests.core.store.made import journal_at
 
@@ -247,3 +249,27 @@ def test_a_long_session_is_forked_in_one_transaction(tmp_path: Path) -> None:
 
     with journal_at(tmp_path / "journeyman.db") as (journal, _, _):
         asyncio.run(main(journal))
+
+
+# Fields that refer to something outside of the session, or that are unique only within it: a fork keeps them.
+KEPT_IDS = {
+    "agent_session_id", "call_id", "option_id", "proposal_id", "rule_id", "schedule_id", "setting_id",
+}  # fmt: skip
+QUESTION_FIELDS = {"question", "question_id", "request", "request_id"}
+
+
+@pytest.mark.parametrize("kind", EVENT_CLASSES.values(), ids=EVENT_CLASSES)
+@settings(max_examples=5, deadline=None)
+@given(data=st.data())
+def test_a_fork_never_refers_to_a_question_of_its_origin(kind: type[SessionEvent], data: st.DataObject) -> None:
+    """An answer in the origin must not count in the fork, whichever class of event refers to the question."""
+    event = data.draw(any_event([kind]))
+    copied = copy_event(event, "s", "forked")
+    for field in fields(kind):
+        if field.name in QUESTION_FIELDS:
+            value = getattr(copied, field.name)
+            assert getattr(value, "id", value).startswith("forked-")
+        elif field.name == "session_id":
+            assert getattr(copied, field.name) == "forked"
+        else:
+            assert not field.name.endswith("_id") or field.name in KEPT_IDS, f"does a fork keep {field.name}?"
