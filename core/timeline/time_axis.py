@@ -2,51 +2,56 @@
 
 from bisect import bisect_right
 from collections.abc import Sequence
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from statistics import median
 from typing import Self
 
 from core.store.row_sampling import RowSample
 
-MAX_GAP_FACTOR = 5  # longest gap between rows, as a multiple of the median gap
+MAX_GAP_FACTOR = 5  # longest distance between two moments, as a multiple of the median gap between rows
 
 
 class TimeAxis:
     """Converts between moments (microseconds), rows, and positions between 0 and 1."""
 
-    def __init__(self, rows: Sequence[int], times: Sequence[int], places: Sequence[float]) -> None:
-        self._rows, self._times, self._places = rows, times, places
+    def __init__(
+        self, rows: Sequence[int], row_positions: Sequence[float], times: Sequence[int], time_positions: Sequence[float]
+    ) -> None:
+        self._rows, self._row_positions = rows, row_positions
+        self._times, self._time_positions = times, time_positions
 
     @classmethod
     def of(cls, samples: Sequence[RowSample], until: int) -> Self:
         """Return the axis of these rows, given in order of their start, up to the moment `until`."""
         if not samples:
-            return cls((0, 1), (0, 1), (0.0, 1.0))
-        times = [samples[0].started_at]
+            return cls((0, 1), (0.0, 1.0), (0, 1), (0.0, 1.0))
+        starts = [samples[0].started_at]
         for sample in samples[1:]:
-            times.append(max(times[-1], sample.started_at))
-        times.append(max(times[-1] + 1, until))
-        gaps = [later - earlier for earlier, later in pairwise(times)]
-        typical_gap = median([gap for gap in gaps if gap > 0] or [1])
-        positions, at = [0.0], 0.0
-        for gap in gaps:
-            at += min(gap, MAX_GAP_FACTOR * typical_gap)
-            positions.append(at)
-        length = at or 1.0
+            starts.append(max(starts[-1], sample.started_at))
+        starts.append(max(starts[-1] + 1, until))
+        gaps = [later - earlier for earlier, later in pairwise(starts)]
+        longest = MAX_GAP_FACTOR * median([gap for gap in gaps if gap > 0] or [1])
+        # A step ends before the pause that follows it, so only the pause is shortened.
+        ends = (sample.ended_at for sample in samples if starts[0] < sample.ended_at < starts[-1])
+        times = sorted({*starts, *ends})
+        lengths = (min(later - earlier, longest) for earlier, later in pairwise(times))
+        positions = list(accumulate(lengths, initial=0.0))
+        time_positions = [position / positions[-1] for position in positions]
         rows = [sample.row for sample in samples]
-        return cls([*rows, rows[-1] + 1], times, [position / length for position in positions])
+        row_positions = [_between(times, time_positions, start) for start in starts]
+        return cls([*rows, rows[-1] + 1], row_positions, times, time_positions)
 
     def position_of_time(self, at: int) -> float:
         """Return the position of a moment."""
-        return _between(self._times, self._places, at)
+        return _between(self._times, self._time_positions, at)
 
     def position_of_row(self, row: float) -> float:
         """Return the position at which a row starts."""
-        return _between(self._rows, self._places, row)
+        return _between(self._rows, self._row_positions, row)
 
     def row_at(self, position: float) -> int:
         """Return the row at a position."""
-        return int(_between(self._places, self._rows, position))
+        return int(_between(self._row_positions, self._rows, position))
 
 
 def _between(xs: Sequence[float], ys: Sequence[float], x: float) -> float:

@@ -49,12 +49,12 @@ from ui.settings.rules_and_data_pages import DataState
 from ui.settings.settings_dialog import RULES as RULES_PAGE
 from ui.settings.settings_dialog import SettingsDialog, SettingsSnapshot
 from ui.shell.main_window import MainWindow
-from ui.shell.session_view import CHANGES, CONTEXT, DECISIONS, TIMELINE
+from ui.shell.session_view import CHANGES, CONTEXT, DECISIONS
 from ui.shell.shortcuts_dialog import ShortcutsDialog
 from ui.shell.window_frame import WindowFrame
 from ui.start.new_session_form import ProviderOffer
 from ui.style.theme import Look, apply_theme, load_fonts, load_theme
-from ui.timeline.run_page import STEPS_TAB
+from ui.timeline.run_page import CHART_TAB, STEPS_TAB
 from ui.usage.panel import UsagePanel
 from ui.widgets.api_key_dialog import ApiKeyDialog
 from ui.widgets.link_dialog import LinkDialog
@@ -248,7 +248,7 @@ def _steps(stage: _Stage) -> Screens:
 def _tabs(stage: _Stage) -> Screens:
     """Yield the other tabs of a run, fully loaded."""
     view = stage.window.view
-    for name in (TIMELINE, CHANGES, CONTEXT, DECISIONS):
+    for name in (CHART_TAB, CHANGES, CONTEXT, DECISIONS):
         view.page.show_tab(name)
         view.scan.finish()
         view.requests.finish()

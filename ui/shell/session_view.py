@@ -23,11 +23,10 @@ from ui.context.panel import ContextPanel
 from ui.decisions.panel import DecisionsPanel
 from ui.style.theme import Look
 from ui.timeline.run_end_card import CardRating, RunEnd, RunFileChange
-from ui.timeline.run_page import STEPS_TAB, RunPage, RunPageSource
+from ui.timeline.run_page import CHART_TAB, STEPS_TAB, RunPage, RunPageSource
 from ui.timeline.waterfall.model import RowSampleSource
 from ui.timeline.waterfall.panel import WaterfallPanel
 
-TIMELINE: Final = "timeline"
 CHANGES: Final = "changes"
 CONTEXT: Final = "context"
 DECISIONS: Final = "decisions"
@@ -70,7 +69,7 @@ class SessionView(QWidget):
         self._column.addWidget(self.page, 1)
         self._column.addWidget(self.asking)
         self._column.addWidget(self.composer)
-        self.page.add_tab(TIMELINE, self.tr("Timeline"), self.waterfall)
+        self.page.add_tab(CHART_TAB, self.tr("Timeline"), self.waterfall)
         self.page.add_tab(CHANGES, self.tr("Changes"), self.changes)
         self.page.add_tab(CONTEXT, self.tr("Context"), self.context)
         self.page.add_tab(DECISIONS, self.tr("Decisions"), self.decisions)
@@ -88,6 +87,8 @@ class SessionView(QWidget):
         )
         page.set_run_end_source(self._run_end)
         self.waterfall.step_chosen.connect(self._choose_elsewhere)
+        self.waterfall.run_requested.connect(self._show_neighbor_run)
+        self.page.chart_row_requested.connect(self._show_row_in_chart)
         self.changes.row_requested.connect(self.show_row)
         self.decisions.row_requested.connect(self.show_row)
         self.scan.changed.connect(self._on_history_changed)
@@ -146,8 +147,10 @@ class SessionView(QWidget):
 
     def apply(self, changes: Sequence[Step]) -> None:
         self.page.apply(changes)
-        if self.page.current_tab == TIMELINE:
+        if self.page.current_tab == CHART_TAB:
             self.waterfall.apply(changes)
+            if any(step.kind == "run" and step.run == self.waterfall.run + 1 for step in changes):
+                self._show_run(self.waterfall.run + 1)
 
     def show_questions(self, requests: Sequence[OpenRequest]) -> None:
         """Show the oldest open question or permission request of this session above the composer."""
@@ -204,6 +207,20 @@ class SessionView(QWidget):
         self._chosen_row = step.row
         self.page.select_row(step.row)
 
+    def _show_run(self, number: int) -> None:
+        """Show a run in the chart, with the selected step if it belongs to the run."""
+        self.waterfall.show_run(self._row.id, self.page.run_to_show(number))
+        self.waterfall.select_row(self._chosen_row)
+
+    def _show_neighbor_run(self, by: int) -> None:
+        if 1 <= (number := self.waterfall.run + by) <= self._row.runs:
+            self._show_run(number)
+
+    def _show_row_in_chart(self, row: int) -> None:
+        if (number := self.page.run_of_row(row)) != self.waterfall.run:
+            self._show_run(number)
+        self.waterfall.reveal_row(row)
+
     def show_row(self, row: int) -> None:
         """Show and select a row in the Steps tab."""
         self.page.show_tab(STEPS_TAB)
@@ -213,10 +230,8 @@ class SessionView(QWidget):
         """Update a tab when it is shown. The composer is shown only below the steps."""
         self.composer.setVisible(name == STEPS_TAB)
         self.asking.set_bar_only(name != STEPS_TAB)
-        if name == TIMELINE:
-            first, end = self.page.run_rows(self._chosen_row)
-            self.waterfall.show_run(self._row.id, first, end)
-            self.waterfall.select_row(self._chosen_row)
+        if name == CHART_TAB:
+            self._show_run(self.page.run_of_row(self._chosen_row))
         elif name == CHANGES:
             self.changes.show_past(self._row, self.scan.past, loading=not self.scan.done)
         elif name == CONTEXT:

@@ -12,6 +12,7 @@ from core.domain.problems import ErrorDetails
 from core.domain.sessions import SessionRow
 from core.domain.steps import Step
 from ui.style.theme import Look
+from ui.text.visible import visible
 from ui.timeline.failed_request_bar import FailedRequestBar
 from ui.timeline.find_bar import FindSource, RunFindBar
 from ui.timeline.interruption_bar import InterruptionBar
@@ -21,12 +22,14 @@ from ui.timeline.run_header import ACTIVE_STATUSES, RunHeader
 from ui.timeline.step_pages import StepSource
 from ui.timeline.timeline_model import TimelineModel
 from ui.timeline.timeline_view import TimelineView
+from ui.timeline.waterfall.model import ShownRun
 from ui.widgets.button import Button
 from ui.widgets.tab_strip import TabFigure, TabStrip
 
 TICK_MS: Final = 1_000
 SEARCHED_ROWS: Final = 40
 STEPS_TAB: Final = "steps"
+CHART_TAB: Final = "timeline"
 MIN_HEIGHT: Final = 96  # pixels; minimum height of the tab contents, although hidden tabs may need more
 NARROW_WIDTH: Final = 660  # pixels; below this width the find button is only an icon
 
@@ -59,6 +62,8 @@ class RunPage(QWidget):
     branch_requested = Signal(str)
     model_change_requested = Signal()
     settings_requested = Signal()
+    chart_row_requested = Signal(int)
+    """A row that was chosen in the minimap while the chart of a run is shown."""
 
     def __init__(self, look: Look, rows: RunPageSource, *, clock: Clock = now, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -163,8 +168,12 @@ class RunPage(QWidget):
             self.tab_chosen.emit(name)
 
     def _go_to_row(self, row: int) -> None:
-        self.show_tab(STEPS_TAB)
-        self._view.go_to_row(row)
+        """Show the row that was chosen in the minimap. The chart of a run shows it itself."""
+        if self.current_tab == CHART_TAB:
+            self.chart_row_requested.emit(row)
+        else:
+            self.show_tab(STEPS_TAB)
+            self._view.go_to_row(row)
 
     def _show_found(self, row: int, query: str) -> None:
         """Select the row of a match, highlight the words in its reply, and scroll to the first of them."""
@@ -241,12 +250,16 @@ class RunPage(QWidget):
     def select_row(self, row: int) -> None:
         self._view.select_row(row)
 
-    def run_rows(self, row: int) -> tuple[int, int]:
-        """Return the half-open range of rows of a row's run; of the latest run if `row` is negative."""
-        model = self._model
-        step = model.step_of_row(model.root_row(row) if row >= 0 else model.count - 1)
-        run = step.run if step else 0
-        return model.first_row(run), model.first_row(run + 1)
+    def run_of_row(self, row: int) -> int:
+        """Return the number of a row's run; of the latest run if `row` is negative."""
+        step = self._model.step_of_row(self._model.root_row(row) if row >= 0 else self._model.count - 1)
+        return step.run if step else 0
+
+    def run_to_show(self, number: int) -> ShownRun:
+        """Return what the waterfall chart shows of a run."""
+        first, end = self._model.first_row(number), self._model.first_row(number + 1)
+        messages = (step.object for step in self._model.opening(number) if step.kind == "user")
+        return ShownRun(number, max(number, self._row.runs), first, end, visible(next(messages, "")))
 
     def restyle(self, look: Look) -> None:
         for widget in (self._header, self._tabs, self._find, self._strip):

@@ -40,3 +40,16 @@ def test_a_long_silence_takes_little_space() -> None:
 def test_an_empty_timeline_has_an_axis_too() -> None:
     axis = TimeAxis.of((), 0)
     assert axis.position_of_time(5) == pytest.approx(1.0) and axis.row_at(0.0) == 0
+
+
+def test_a_pause_after_a_step_does_not_shrink_the_step() -> None:
+    """Only the pause is shortened: a step of two seconds before an hour of silence is as wide as one without it."""
+    ways = [0, *[2_000] * 9, 3_600_000, *[2_000] * 9]
+    steps = [mark._replace(ended_at=mark.started_at + 1_900) for mark in marks(ways)]
+    axis = TimeAxis.of(steps, steps[-1].ended_at)
+
+    def width(step: RowSample) -> float:
+        return axis.position_of_time(step.ended_at) - axis.position_of_time(step.started_at)
+
+    assert width(steps[9]) == pytest.approx(width(steps[3]))
+    assert axis.position_of_row(steps[10].row) - axis.position_of_row(steps[9].row) < 0.3

@@ -1,7 +1,9 @@
 """The waterfall chart: bars, zooming and panning, and runs with many rows."""
 
 import pytest
-from PySide6.QtCore import Qt
+from hypothesis import given
+from hypothesis import strategies as st
+from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QAbstractItemModelTester
 from PySide6.QtWidgets import QLabel
 from pytestqt.qtbot import QtBot
@@ -11,9 +13,10 @@ from core.domain.steps import Step
 from tests.ui.hands import click, find, press
 from tests.ui.timeline.session_data import START, MemorySteps, letter_session
 from ui.style.theme import Look
-from ui.timeline.waterfall.model import SLICE, WaterfallModel
+from ui.timeline.waterfall.model import SLICE, ShownRun, WaterfallModel
 from ui.timeline.waterfall.panel import WaterfallPanel
-from ui.timeline.waterfall.time_scale import TimeScale, elapsed_label
+from ui.timeline.waterfall.time_scale import ShortenedWaits, TimeScale, elapsed_label
+from ui.widgets.check_box import CheckBox
 
 
 @pytest.fixture
@@ -23,7 +26,7 @@ def panel(qtbot: QtBot, look: Look) -> WaterfallPanel:
     made.resize(900, 500)
     with qtbot.waitExposed(made):
         made.show()
-    made.show_run("s", 0, 12)
+    made.show_run("s", ShownRun(2, 2, 0, 12))
     return made
 
 
@@ -111,7 +114,7 @@ def test_long_run_is_read_in_slices(qtbot: QtBot) -> None:
 def test_ruler_ticks_are_round_numbers() -> None:
     scale = TimeScale(0, 100 * SECOND, 0, 600)
     step = scale.step(60)
-    assert step == 10 * SECOND and [elapsed_label(at, step) for at in scale.ticks(step, 0)[:3]] == [
+    assert step == 10 * SECOND and [elapsed_label(at, step) for at in scale.ticks(step, 0, ShortenedWaits())[:3]] == [
         "0:00",
         "0:10",
         "0:20",
@@ -119,3 +122,61 @@ def test_ruler_ticks_are_round_numbers() -> None:
     assert elapsed_label(3_725 * SECOND, 60 * SECOND) == "1:02:05" and elapsed_label(1_500_000, 500_000) == "1.5s"
     close = TimeScale(SECOND, SECOND + 1_000, 0, 600)
     assert close.step(60) == 1_000 and elapsed_label(61_500_000, 5_000) == "1:01.500"
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 1_000), st.integers(0, 1_000)).map(lambda pair: (min(pair), max(pair)))),
+    st.integers(0, 50),
+)
+def test_shortened_waits_keep_the_order_of_moments(waits: list[tuple[int, int]], max_length: int) -> None:
+    shortened = ShortenedWaits(waits, max_length)
+    times = [shortened.axis_time(at) for at in range(1_001)]
+    assert times == sorted(times) and times[-1] == 1_000 - shortened.saved
+    assert all(times[end] - times[start] == max_length for start, end in shortened.waits)
+    for start, end in shortened.stretches(0, 1_000):
+        assert times[end] - times[start] == end - start
+
+
+def test_ticks_leave_out_a_shortened_wait_and_keep_their_distance() -> None:
+    hour = 3_600 * SECOND
+    waits = ShortenedWaits([(10 * SECOND, 10 * SECOND + hour)], SECOND)
+    scale = TimeScale(0, waits.axis_time(hour + 40 * SECOND), 0, 600)
+    times = scale.ticks(scale.step(60), 0, waits)
+    assert times[:3] == [0, 5 * SECOND, 10 * SECOND] and times[-1] == hour + 40 * SECOND
+    assert not [at for at in times if 10 * SECOND < at < 10 * SECOND + hour]
+
+
+def step_at(panel: WaterfallPanel, position: int) -> Step:
+    model = panel.bars.model()
+    step = model.step(position) if isinstance(model, WaterfallModel) else None
+    assert step
+    return step
+
+
+def bar_width(panel: WaterfallPanel, position: int) -> float:
+    step = step_at(panel, position)
+    return panel.bars.x_of(step.ended_at) - panel.bars.x_of(step.started_at)
+
+
+@pytest.mark.colors
+def test_long_waits_are_shortened_on_request(panel: WaterfallPanel, qtbot: QtBot) -> None:
+    """The question took 124 s of 176: shortened, the thinking of 6 s gets more than twice the width."""
+    shorten = find(panel, CheckBox, "waterfall.shorten")
+    assert shorten.isVisible() and shorten.text() == "Shorten long waits"
+    thinking, question = 1, 8
+    assert step_at(panel, question).kind == "question"
+    before = bar_width(panel, thinking)
+    click(shorten, QPoint(8, shorten.height() // 2))
+    assert bar_width(panel, thinking) > 1.5 * before and bar_width(panel, question) < 3 * before
+    assert "2m 04s" in panel.bars.model().index(question, 0).data()  # the duration stays the real one
+    panel.grab()
+    click(shorten, QPoint(8, shorten.height() // 2))
+    assert bar_width(panel, thinking) == pytest.approx(before)
+
+
+def test_steps_of_another_run_are_not_added(panel: WaterfallPanel) -> None:
+    count = panel.bars.model().rowCount()
+    panel.apply([Step(row=12, kind="read", status="done", run=3, started_at=START, ended_at=START + 1)])
+    assert panel.bars.model().rowCount() == count
+    panel.apply([Step(row=12, kind="read", status="done", run=2, started_at=START, ended_at=START + 1)])
+    assert panel.bars.model().rowCount() <= count + 1

@@ -1,8 +1,9 @@
 """A Qt model of the bars of one run, read in slices so that a million rows do not block the window."""
 
 from array import array
+from bisect import bisect_left
 from collections.abc import Sequence
-from typing import Any, Final, Protocol
+from typing import Any, Final, NamedTuple, Protocol
 
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt, QTimer, Signal
 
@@ -19,6 +20,16 @@ USER_KINDS: Final = frozenset({"question", "permission", "interrupted", "paused"
 
 AnyIndex = QModelIndex | QPersistentModelIndex
 NOWHERE = QModelIndex()
+
+
+class ShownRun(NamedTuple):
+    """A run of a session: its number, the number of runs, its half-open range of rows, and its first message."""
+
+    number: int
+    total: int
+    first: int
+    end: int
+    task: str = ""
 
 
 class RowSampleSource(StepSource, Protocol):
@@ -46,6 +57,7 @@ class WaterfallModel(QAbstractTableModel):
         self._rows = array("Q")
         self._open: dict[int, RowSample] = {}
         self._spent = {"thinking": 0, "tools": 0, "you": 0}
+        self._waits: list[tuple[int, int]] = []
         self.started_at = self.ended_at = 0
 
     def open(self, session: str, first: int, end: int) -> None:
@@ -100,6 +112,8 @@ class WaterfallModel(QAbstractTableModel):
         category = "thinking" if sample.kind == "thinking" else "you" if sample.kind in USER_KINDS else "tools"
         if not sample.depth:
             self._spent[category] += max(0, sample.ended_at - sample.started_at)
+            if category == "you":
+                self._waits.append((sample.started_at, sample.ended_at))
 
     @property
     def is_complete(self) -> bool:
@@ -126,6 +140,15 @@ class WaterfallModel(QAbstractTableModel):
             spent[category] += max(0, self._clock() - sample.started_at)
         return spent
 
+    def waits(self) -> list[tuple[int, int]]:
+        """Return when the run waited for the user, as pairs of start and end."""
+        waiting = [
+            (sample.started_at, self._clock())
+            for sample in self._open.values()
+            if sample.kind in USER_KINDS and not sample.depth
+        ]
+        return self._waits + waiting
+
     def step(self, position: int) -> Step | None:
         return self._pages.step(self._rows[position]) if 0 <= position < len(self._rows) else None
 
@@ -133,15 +156,13 @@ class WaterfallModel(QAbstractTableModel):
         return step.ended_at if step.ended_at or step.status not in OPEN_STATUSES else self._clock()
 
     def position_of(self, row: int) -> int | None:
-        """Return the position of a row of the session, by binary search; None if it has no bar."""
-        low, high = 0, len(self._rows)
-        while low < high:
-            middle = (low + high) // 2
-            if self._rows[middle] < row:
-                low = middle + 1
-            else:
-                high = middle
-        return low if low < len(self._rows) and self._rows[low] == row else None
+        """Return the position of a row of the session; None if it has no bar."""
+        position = self.position_from(row)
+        return position if position < len(self._rows) and self._rows[position] == row else None
+
+    def position_from(self, row: int) -> int:
+        """Return the position of a row or of the first one after it that has a bar."""
+        return bisect_left(self._rows, row)
 
     # Qt overrides
 

@@ -1,9 +1,10 @@
 """The waterfall panel: time ruler, bars, shortcut hints, and the run's time by category."""
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Final
 
-from PySide6.QtCore import QRect, QSize, QTimer, Signal
+from PySide6.QtCore import QRect, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QFontMetrics, QMouseEvent, QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
 
@@ -11,10 +12,12 @@ from core.domain.clock import Clock, now
 from core.domain.steps import Step
 from ui.base.step_presentation import translate
 from ui.style.number_formats import duration
-from ui.style.theme import Look
-from ui.timeline.waterfall.model import RowSampleSource, WaterfallModel
+from ui.style.theme import Look, blend
+from ui.timeline.waterfall.model import RowSampleSource, ShownRun, WaterfallModel
 from ui.timeline.waterfall.time_scale import elapsed_label
 from ui.timeline.waterfall.view import WaterfallView
+from ui.widgets.button import Button
+from ui.widgets.check_box import CheckBox
 from ui.widgets.elided import ElidedLabel
 from ui.widgets.labels import hairline
 from ui.widgets.paint import chip_width, draw_chip, draw_line
@@ -22,6 +25,7 @@ from ui.widgets.themed_widget import ThemedWidget
 
 TICK_MS: Final = 1_000
 TICK_ROOM: Final = 58
+RUN_SHORTCUTS: Final = {-1: "[", 1: "]"}
 SHORTCUTS: Final = (("W", "S"), "zoom"), (("A", "D"), "move"), (("F",), "fit step"), ((",", "."), "previous, next")
 
 
@@ -46,13 +50,20 @@ class TimeRuler(ThemedWidget):
             draw_line(
                 painter, QRect(20, 0, self._bars.name_width - 20, self.height()), translate("Name"), font, theme.second
             )
-            scale = self._bars.scale
-            step = scale.step(self._look.size(TICK_ROOM))
-            painter.setClipRect(self._bars.name_width, 0, self.width() - self._bars.name_width, self.height())
-            for at in scale.ticks(step, self._rows.started_at):
-                x = round(scale.to_x(at))
+            bars, room = self._bars, self._look.size(TICK_ROOM)
+            step = bars.scale.step(room)
+            painter.setClipRect(bars.name_width, 0, self.width() - bars.name_width, self.height())
+            for start, end in bars.waits.waits:
+                left, right = round(bars.x_of(start)), round(bars.x_of(end))
+                painter.fillRect(left, 0, right - left, self.height() - 1, blend(theme.waiting, theme.background, 0.16))
+            last_x = -room
+            for at in bars.scale.ticks(step, self._rows.started_at, bars.waits):
+                x = round(bars.x_of(at))
+                if x - last_x < room - 1:  # beside a shortened wait
+                    continue
+                last_x = x
                 painter.fillRect(x, 0, 1, self.height() - 1, theme.line)
-                rect = QRect(x + 5, 0, self._look.size(TICK_ROOM), self.height())
+                rect = QRect(x + 5, 0, room, self.height())
                 draw_line(painter, rect, elapsed_label(at - self._rows.started_at, step), font, theme.second)
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
@@ -104,10 +115,48 @@ class ShortcutHints(ThemedWidget):
         return x
 
 
+class RunSwitcher(QWidget):
+    """Names the run that is shown, and switches to the previous or next one."""
+
+    run_requested = Signal(int)
+
+    def __init__(self, look: Look) -> None:
+        super().__init__()
+        self._buttons = {
+            by: Button(look, text, name=f"waterfall.{name}", tone="quiet", icon=icon)
+            for by, text, name, icon in (
+                (-1, self.tr("Previous run"), "previous", "chevron-left"),
+                (1, self.tr("Next run"), "next", "chevron-right"),
+            )
+        }
+        self._label = ElidedLabel("", look.fonts.strong, name="waterfall.run")
+        layout = QHBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(4)
+        for by, button in self._buttons.items():
+            button.set_icon_only(True)
+            button.setToolTip(f"{button.accessibleName()} ({RUN_SHORTCUTS[by]})")
+            button.clicked.connect(partial(self.run_requested.emit, by))
+            layout.addWidget(button)
+        layout.addSpacing(6)
+        layout.addWidget(self._label, 1)
+
+    def show_run(self, number: int, count: int, task: str) -> None:
+        self._label.show_text(self.tr("Run {} of {}").format(number, count) + (f" · {task}" if task else ""))
+        self._buttons[-1].setEnabled(number > 1)
+        self._buttons[1].setEnabled(number < count)
+
+    def restyle(self, look: Look) -> None:
+        for button in self._buttons.values():
+            button.restyle(look)
+        self._label.setFont(look.fonts.strong)
+
+
 class WaterfallPanel(QWidget):
-    """The waterfall chart of the selected step's run."""
+    """The waterfall chart of a run. `run_requested` carries -1 for the previous run and 1 for the next one."""
 
     step_chosen = Signal(object)
+    run_requested = Signal(int)
 
     def __init__(self, look: Look, rows: RowSampleSource, *, clock: Clock = now, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -120,7 +169,14 @@ class WaterfallPanel(QWidget):
         self._totals.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
         self._tick = QTimer(self, interval=TICK_MS)
         self._tick.timeout.connect(self._refresh)
-        self._run = (0, 0)
+        self._run, self._row_range = 0, (0, 0)
+        self._switcher = RunSwitcher(look)
+        self._shorten = CheckBox(look, self.tr("Shorten long waits"), name="waterfall.shorten")
+        self._head = QWidget()
+        head = QHBoxLayout(self._head)
+        head.setContentsMargins(14, 6, 20, 6)
+        head.addWidget(self._switcher, 1)
+        head.addWidget(self._shorten, 0, Qt.AlignmentFlag.AlignRight)
         foot = QHBoxLayout()
         foot.setContentsMargins(20, 8, 20, 8)
         foot.addWidget(self._keys)
@@ -129,47 +185,65 @@ class WaterfallPanel(QWidget):
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(0)
+        layout.addWidget(self._head)
         layout.addWidget(self._ruler)
         layout.addWidget(self._bars, 1)
         layout.addWidget(hairline())
         layout.addLayout(foot)
         self.setFocusProxy(self._bars)
         self._bars.chosen.connect(self.step_chosen)
+        self._bars.run_requested.connect(self.run_requested)
+        self._switcher.run_requested.connect(self.run_requested)
+        self._shorten.toggled.connect(self._bars.shorten_waits)
         self._rows.progressed.connect(self._refit)
 
     @property
     def bars(self) -> WaterfallView:
         return self._bars
 
-    def show_run(self, session: str, first: int, end: int) -> None:
-        """Show the rows of a run; if it is shown already, only new rows are added."""
-        if session == self._rows.session and first == self._run[0]:
-            self._run = (first, end)
-            self._rows.apply(end, ())
+    @property
+    def run(self) -> int:
+        """The number of the run that is shown."""
+        return self._run
+
+    def show_run(self, session: str, run: ShownRun) -> None:
+        """Show a run; if it is shown already, only new rows are added."""
+        self._switcher.show_run(run.number, run.total, run.task)
+        self._switcher.setVisible(run.total > 1)
+        known = session == self._rows.session and run.first == self._row_range[0]
+        self._run, self._row_range = run.number, (run.first, run.end)
+        if known:
+            self._rows.apply(run.end, ())
         else:
-            self._run = (first, end)
-            self._rows.open(session, first, end)
+            self._rows.open(session, run.first, run.end)
             self._bars.fit_all()
+        self._refit()
 
     def apply(self, changes: Sequence[Step]) -> None:
-        """Apply new and changed steps."""
-        first, end = self._run
-        mine = [step for step in changes if step.row >= first]
+        """Apply new and changed steps of the run."""
+        first, end = self._row_range
+        mine = [step for step in changes if step.row >= first and step.run == self._run]
         if mine and self._rows.session:
-            self._run = (first, max(end, mine[-1].row + 1))
-            self._rows.apply(self._run[1], mine)
+            self._row_range = (first, max(end, mine[-1].row + 1))
+            self._rows.apply(self._row_range[1], mine)
             self._refit()
 
     def select_row(self, row: int) -> None:
         self._bars.select_row(row)
 
+    def reveal_row(self, row: int) -> None:
+        """Scroll to a row of the session, or to the next one that has a bar."""
+        self._bars.reveal_row(row)
+
     def restyle(self, look: Look) -> None:
-        for part in (self._bars, self._ruler, self._keys):
+        for part in (self._bars, self._ruler, self._keys, self._switcher, self._shorten):
             part.restyle(look)
         self._totals.setFont(look.fonts.second)
 
     def _refit(self) -> None:
         self._bars.update_scale()
+        self._shorten.setVisible(self._bars.can_shorten_waits())
+        self._head.setVisible(not self._shorten.isHidden() or not self._switcher.isHidden())
         spent = self._rows.totals()
         text = " · ".join(f"{translate(name)} {duration(spent[name]) or '0s'}" for name in ("thinking", "tools", "you"))
         self._totals.show_text(text if self._rows.is_complete else f"{text}…")

@@ -1,6 +1,9 @@
-"""The visible time range of the waterfall chart: zooming, panning, fitting, and the ticks of the ruler."""
+"""The time axis of the waterfall chart: shortened waits, zooming, panning, fitting, and the ticks of the ruler."""
 
+from bisect import bisect_right
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Self
 
 from core.domain.clock import SECOND
@@ -10,6 +13,42 @@ STEPS_S = (
     0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200,
     14400, 28800, 86400, 172800, 604800,
 )  # fmt: skip
+
+
+class ShortenedWaits:
+    """Maps times to an axis on which each long wait takes only `max_length` microseconds."""
+
+    def __init__(self, waits: Sequence[tuple[int, int]] = (), max_length: int = 0) -> None:
+        self._max_length = max_length
+        self.waits: list[tuple[int, int]] = []
+        for start, end in sorted(waits):
+            if self.waits and start <= self.waits[-1][1]:
+                self.waits[-1] = (self.waits[-1][0], max(end, self.waits[-1][1]))
+            else:
+                self.waits.append((start, end))
+        self.waits = [(start, end) for start, end in self.waits if end - start > max_length]
+        self._starts = [start for start, _ in self.waits]
+        self._saved = [0]
+        for start, end in self.waits:
+            self._saved.append(self._saved[-1] + end - start - max_length)
+
+    @property
+    def saved(self) -> int:
+        """By how much the axis is shorter than the time."""
+        return self._saved[-1]
+
+    def axis_time(self, at: int) -> int:
+        """Return the time on the axis. Without waits, it is the same."""
+        index = bisect_right(self._starts, at)
+        if not index or at >= self.waits[index - 1][1]:
+            return at - self._saved[index]
+        start, end = self.waits[index - 1]
+        return start - self._saved[index - 1] + (at - start) * self._max_length // (end - start)
+
+    def stretches(self, start: int, end: int) -> list[tuple[int, int]]:
+        """Return the parts of the range between the waits."""
+        bounds = [start, *(bound for wait in self.waits for bound in wait), end]
+        return [pair for pair in list(pairwise(bounds))[::2] if pair[0] < pair[1]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,10 +87,14 @@ class TimeScale:
         min_step = (self.end - self.start) * room / max(1, self.width) / SECOND
         return round(next((step for step in STEPS_S if step >= min_step), STEPS_S[-1]) * SECOND)
 
-    def ticks(self, step: int, zero: int) -> list[int]:
-        """Return the times of the ticks, which are multiples of `step` from `zero`."""
-        first = zero - (zero - self.start) // step * step
-        return list(range(first, self.end + 1, step))
+    def ticks(self, step: int, zero: int, waits: ShortenedWaits) -> list[int]:
+        """Return the times of the visible ticks, which are multiples of `step` from `zero` outside of the waits."""
+        times: list[int] = []
+        for start, end in waits.stretches(zero, self.end + waits.saved):
+            low = start + max(0, self.start - waits.axis_time(start))
+            high = end - max(0, waits.axis_time(end) - self.end)
+            times += range(zero - (zero - low) // step * step, high + 1, step)
+        return times
 
     def _limited(self, start: int, length: int, limits: tuple[int, int]) -> Self:
         low, high = limits

@@ -11,6 +11,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from core.domain.clock import SECOND
 from core.domain.steps import Step, verb
 from ui.base.step_presentation import kind_style, translate
 from ui.style.icons import pixmap
@@ -18,7 +19,7 @@ from ui.style.number_formats import amount, duration
 from ui.style.theme import Look, blend
 from ui.timeline.single_column_table import SingleColumnTable
 from ui.timeline.waterfall.model import USER_KINDS, WaterfallModel
-from ui.timeline.waterfall.time_scale import TimeScale
+from ui.timeline.waterfall.time_scale import ShortenedWaits, TimeScale
 from ui.widgets.paint import draw_line, draw_selection
 
 ROW_HEIGHT: Final = 26
@@ -38,6 +39,7 @@ class BarDelegate(QStyledItemDelegate):
         super().__init__(parent)
         self._rows = rows
         self.scale = TimeScale(0, 1)
+        self.waits = ShortenedWaits()
         self.name_width = 0
         self.look = look
 
@@ -82,7 +84,7 @@ class BarDelegate(QStyledItemDelegate):
         theme, fonts = self.look.theme, self.look.fonts
         token = "accent" if step.kind == "run" else kind_style(step.kind).token
         color = theme.failed if step.status == "failed" else theme.color(token)
-        left, right = self.scale.to_x(step.started_at), self.scale.to_x(self._rows.end_of(step))
+        left, right = self.x_of(step.started_at), self.x_of(self._rows.end_of(step))
         width = max(MIN_BAR_WIDTH, right - left)
         visible_left, visible_right = max(left, self.name_width - 4.0), min(left + width, box.right() + 4.0)
         if visible_right > visible_left:
@@ -107,6 +109,9 @@ class BarDelegate(QStyledItemDelegate):
             painter.setPen(theme.third)
         painter.drawText(label_rect, Qt.AlignmentFlag.AlignVCenter | Qt.TextFlag.TextSingleLine, label)
 
+    def x_of(self, at: int) -> float:
+        return self.scale.to_x(self.waits.axis_time(at))
+
     def _label(self, step: Step) -> str:
         lasted = duration(self._rows.end_of(step) - step.started_at)
         parts = [lasted]
@@ -125,16 +130,20 @@ class BarDelegate(QStyledItemDelegate):
 
 
 class WaterfallView(SingleColumnTable):
-    """The list of bars. W and S zoom, A and D pan, F fits the selected step, comma and period select its neighbors."""
+    """The list of bars. W and S zoom, A and D pan, F fits the selected step.
+
+    Comma and period select the neighboring steps, brackets show the previous or next run.
+    """
 
     chosen = Signal(object)
     scale_changed = Signal()
+    run_requested = Signal(int)
 
     def __init__(self, rows: WaterfallModel, look: Look, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._rows = rows
         self._painter = BarDelegate(rows, look, self)
-        self._shows_all = True
+        self._shows_all, self._shortens_waits = True, False
         self.setObjectName("waterfall.bars")
         self.setAccessibleName(self.tr("Steps on a time axis"))
         self.setItemDelegate(self._painter)
@@ -147,8 +156,32 @@ class WaterfallView(SingleColumnTable):
         return self._painter.scale
 
     @property
+    def waits(self) -> ShortenedWaits:
+        return self._painter.waits
+
+    @property
     def limits(self) -> tuple[int, int]:
-        return self._rows.started_at, max(self._rows.started_at + 1, self._rows.end_time())
+        """Start and end of the run on the axis."""
+        start = self._rows.started_at
+        return start, max(start + 1, self.waits.axis_time(self._rows.end_time()))
+
+    def x_of(self, at: int) -> float:
+        return self._painter.x_of(at)
+
+    def shorten_waits(self, shorten: bool) -> None:
+        """Shorten the long waits for the user on the axis, so that the other steps get the space; or stop doing so."""
+        self._shortens_waits = shorten
+        self.fit_all()
+
+    def can_shorten_waits(self) -> bool:
+        """Return whether the run waited for the user for more than half of the time."""
+        waited = ShortenedWaits(self._rows.waits(), self._max_wait()).saved
+        return waited * 2 > self._rows.end_time() - self._rows.started_at
+
+    def _max_wait(self) -> int:
+        """Return the length of a shortened wait, a small part of the time that the run worked."""
+        worked = self._rows.end_time() - self._rows.started_at - ShortenedWaits(self._rows.waits()).saved
+        return max(SECOND, worked // 20)
 
     @property
     def name_width(self) -> int:
@@ -163,6 +196,8 @@ class WaterfallView(SingleColumnTable):
         """Adapt the scale to a changed width, run or end time. If the whole run was visible, it stays visible."""
         width = self.viewport().width()
         self._painter.name_width = min(self._painter.look.size(300), max(140, width * 37 // 100))
+        waits = self._rows.waits() if self._shortens_waits else ()
+        self._painter.waits = ShortenedWaits(waits, self._max_wait() if waits else 0)
         left = self._painter.name_width + 10
         earliest, latest = self.limits
         scale = self._painter.scale
@@ -178,7 +213,7 @@ class WaterfallView(SingleColumnTable):
         if anchor is None:
             step = self._chosen_step()
             middle = (scale.start + scale.end) // 2
-            anchor = min(max(scale.start, step.started_at), scale.end) if step else middle
+            anchor = min(max(scale.start, self.waits.axis_time(step.started_at)), scale.end) if step else middle
         self._zoom_to(scale.zoomed(factor, anchor, self.limits))
 
     def pan(self, fraction: float) -> None:
@@ -187,7 +222,7 @@ class WaterfallView(SingleColumnTable):
     def fit_step(self) -> None:
         """Zoom to the selected step; if it fits already or none is selected, show the whole run."""
         step = self._chosen_step()
-        fitted = step and self.scale.fitted(step.started_at, self._rows.end_of(step), self.limits)
+        fitted = step and self.scale.fitted(*self._axis_range(step), self.limits)
         if fitted and fitted != self.scale:
             self._zoom_to(fitted)
         else:
@@ -206,6 +241,10 @@ class WaterfallView(SingleColumnTable):
         self._pan_to_selection()
         self.viewport().update()
 
+    def reveal_row(self, row: int) -> None:
+        position = min(self._rows.position_from(row), self._rows.rowCount() - 1)
+        self.scrollTo(self._rows.index(position, 0), self.ScrollHint.PositionAtCenter)
+
     def select_neighbor(self, by: int) -> None:
         """Select the next (1) or previous (-1) step."""
         chosen = self.selectionModel().selectedRows()
@@ -221,9 +260,15 @@ class WaterfallView(SingleColumnTable):
     def _pan_to_selection(self) -> None:
         """Pan until the bar of the selected step is visible."""
         step, scale = self._chosen_step(), self.scale
-        if step and not self._shows_all and (self._rows.end_of(step) < scale.start or step.started_at > scale.end):
-            share = (step.started_at - scale.start) / max(1, scale.end - scale.start) - 0.1
+        if not step or self._shows_all:
+            return
+        start, end = self._axis_range(step)
+        if end < scale.start or start > scale.end:
+            share = (start - scale.start) / max(1, scale.end - scale.start) - 0.1
             self._zoom_to(scale.panned(share, self.limits))
+
+    def _axis_range(self, step: Step) -> tuple[int, int]:
+        return self.waits.axis_time(step.started_at), self.waits.axis_time(self._rows.end_of(step))
 
     def _zoom_to(self, scale: TimeScale) -> None:
         self._shows_all = (scale.start, scale.end) == self.limits
@@ -261,6 +306,8 @@ class WaterfallView(SingleColumnTable):
                 self.select_neighbor(-1)
             case keys.Key_Period | keys.Key_J:
                 self.select_neighbor(1)
+            case keys.Key_BracketLeft | keys.Key_BracketRight:
+                self.run_requested.emit(-1 if event.key() == keys.Key_BracketLeft else 1)
             case keys.Key_Up | keys.Key_Down | keys.Key_PageUp | keys.Key_PageDown | keys.Key_Home | keys.Key_End:
                 super().keyPressEvent(event)
             case _:
