@@ -37,6 +37,7 @@ from ui.base.window_state import WindowState
 from ui.changes.revert_dialog import RevertDialog
 from ui.compare.panel import ComparePanel
 from ui.dialogs.crash_dialog import CrashDialog
+from ui.dialogs.edit_message_dialog import EditMessageDialog
 from ui.dialogs.help_dialog import HelpDialog
 from ui.dialogs.trust_dialog import TrustDialog
 from ui.sessions.session_rows import ARCHIVED, TRASH, SessionHit
@@ -98,6 +99,10 @@ PLAN: Final = RewindPlan(
     ('git commit -am "Draft the letter"',),
 )
 
+MESSAGE: Final = (
+    "Write to my landlord about the mould in the bathroom. Mention the photos from October, ask for a repair before "
+    "the end of the month, and keep a friendly tone."
+)
 FELL: Final = """Thread: MainThread
 
 Traceback (most recent call last):
@@ -357,6 +362,7 @@ def _dialogs(stage: _Stage) -> Screens:
         ),
         ("trust", lambda: TrustDialog(look, TRUST, stage.shell)),
         ("revert", lambda: RevertDialog(look, "Revert the files to their state after step 12?", PLAN, stage.shell)),
+        ("resend", lambda: EditMessageDialog(look, MESSAGE, "letter.pdf, 48 KB", stage.shell)),
         ("api-key", lambda: ApiKeyDialog(look, [("anthropic", "Anthropic"), ("openai", "OpenAI")], stage.shell)),
         ("link", lambda: LinkDialog(look, "https://journal@example.org/damp?in=bathroom", stage.shell)),
         ("add-provider", lambda: AddProviderDialog(look, stage.shell)),

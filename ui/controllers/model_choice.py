@@ -60,11 +60,16 @@ async def _choices(session: str, engine: "Engine") -> ModelChoices:
     start = await engine.last_start(session)
     if is_external_agent(start.model):
         return await _settings(session, start.model, engine)
-    overview = await engine.providers_overview()
-    lists = {row.title: [model.name for model in row.models] for row in overview.providers if row.models}
+    lists = await provider_models(engine)
     if not any(start.model in names for names in lists.values()):
         lists = {QCoreApplication.translate("models", "In use"): [start.model]} | lists
     return ModelChoices(lists, start.effort)
+
+
+async def provider_models(engine: "Engine", *, fresh: bool = False) -> dict[str, list[str]]:
+    """Return the names of the models of all providers that have any, by the title of the provider."""
+    overview = await engine.providers_overview(fresh=fresh)
+    return {row.title: [model.name for model in row.models] for row in overview.providers if row.models}
 
 
 async def _settings(session: str, agent: str, engine: "Engine") -> ModelChoices:

@@ -61,7 +61,7 @@ class RunViewController(QObject):
 
         async def load() -> None:
             missing = await self._bridge.ask(lambda _engine: asyncio.to_thread(_is_missing, folder))
-            self._view.changes.mark_folder(folder, missing=missing)
+            self._view.mark_folder(folder, missing=missing)
             branch = await self._bridge.ask(lambda engine: engine.branch(folder))
             self._view.page.show_branch(folder, branch)
 

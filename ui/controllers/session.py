@@ -20,6 +20,7 @@ from ui.base.tasks import Tasks
 from ui.controllers.folder_trust import confirm_folder_trust
 from ui.controllers.model_choice import ModelController
 from ui.controllers.queue import QueueController
+from ui.controllers.repeat_run import RepeatController
 from ui.controllers.run import RunViewController
 from ui.shell.main_window import MainWindow
 from ui.shell.session_view import SessionView
@@ -54,6 +55,7 @@ class SessionController(QObject):
         asking.first_interaction.connect(self.hold_timeout)
         asking.request_shown.connect(self.show_current_file)
         self.run = RunViewController(window, view, bridge, tasks)
+        self.repeat = RepeatController(window, view, bridge, tasks)
         self.queue = QueueController(window, view, bridge, tasks)
         self.models = ModelController(view, bridge, tasks)
 

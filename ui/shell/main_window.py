@@ -263,6 +263,8 @@ class MainWindow(QWidget):
             "run.stop": lambda: self.view.page.stop.emit(),
             "run.pause": lambda: self.view.page.pause.emit(),
             "run.compact": lambda: self.view.context.compact_requested.emit(),
+            "run.edit": lambda: self.view.page.edit_message(),
+            "run.model": lambda: self.view.page.rerun_message(),
             "run.find": lambda: self.view.page.open_find(),
             "composer.attach": lambda: self.view.composer.choose_files(),
             "composer.focus": lambda: self.view.focus_composer(),
@@ -283,7 +285,9 @@ class MainWindow(QWidget):
         row = self.session_index.row(name) if name in self.session_index and not self.selection.page else None
         waiting, undo = bool(self.session_index.requests.pending), self.toast.isVisible()
         tab, sides = self.split_view.active_has_tab, self.split_view.is_split
-        self.commands.actions.enable(window_states(row, waiting=waiting, undo=undo, has_tab=tab, is_split=sides))
+        obstacle = self.view.page.repeat_obstacle() if row else ""
+        states = window_states(row, waiting=waiting, undo=undo, has_tab=tab, is_split=sides, can_repeat=not obstacle)
+        self.commands.actions.enable(states, {"repeat": obstacle} if obstacle else {})
 
     def _lay_out(self) -> None:
         self._central_area = CentralArea(self.notice, self.toast, self.start, self.split_view, self.pages)
@@ -342,6 +346,7 @@ class MainWindow(QWidget):
         view = pane.view
         view.page.compare.connect(self.commands.compare)
         view.page.settings_requested.connect(self.settings_requested)
+        view.folder_checked.connect(self._enable_commands)
         view.page.step_chosen.connect(lambda _: self._step.show() if view is self.view else None)
         view.page.tab_chosen.connect(lambda _: self._fit_pane())
         view.composer.command_submitted.connect(self.commands.actions.trigger)
