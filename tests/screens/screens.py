@@ -4,6 +4,7 @@ import asyncio
 import tempfile
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import closing
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeVar
@@ -362,6 +363,7 @@ def _dialogs(stage: _Stage) -> Screens:
         ),
         ("trust", lambda: TrustDialog(look, TRUST, stage.shell)),
         ("revert", lambda: RevertDialog(look, "Revert the files to their state after step 12?", PLAN, stage.shell)),
+        ("revert-undo", lambda: RevertDialog(look, "Undo the last revert?", replace(PLAN, undoes_seq=9), stage.shell)),
         ("resend", lambda: EditMessageDialog(look, MESSAGE, "letter.pdf, 48 KB", stage.shell)),
         ("api-key", lambda: ApiKeyDialog(look, [("anthropic", "Anthropic"), ("openai", "OpenAI")], stage.shell)),
         ("link", lambda: LinkDialog(look, "https://journal@example.org/damp?in=bathroom", stage.shell)),

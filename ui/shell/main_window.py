@@ -283,7 +283,7 @@ class MainWindow(QWidget):
     def _enable_commands(self) -> None:
         name = self.selection.session
         row = self.session_index.row(name) if name in self.session_index and not self.selection.page else None
-        waiting, undo = bool(self.session_index.requests.pending), self.toast.isVisible()
+        waiting, undo = bool(self.session_index.requests.pending), self.toast.can_undo
         tab, sides = self.split_view.active_has_tab, self.split_view.is_split
         obstacle = self.view.page.repeat_obstacle() if row else ""
         states = window_states(row, waiting=waiting, undo=undo, has_tab=tab, is_split=sides, can_repeat=not obstacle)
@@ -325,7 +325,7 @@ class MainWindow(QWidget):
         self.sessions.undo_requested.connect(self.toast.undo)
         self.sessions.footer.settings_requested.connect(self.settings_requested)
         self.status.help_requested.connect(self.commands.open_help)
-        self.toast.visibility_changed.connect(self._enable_commands)
+        self.toast.undo_changed.connect(self._enable_commands)
 
     def _show_row(self, row: int) -> None:
         """Select a row of the session to which the step in the step pane belongs."""

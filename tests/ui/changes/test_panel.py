@@ -273,8 +273,18 @@ def test_a_revert_is_previewed_for_each_file(qtbot: QtBot, look: Look) -> None:
     assert told.args == [("b.txt",)] and not dialog.isVisible()
 
 
-def test_undoing_a_revert_promises_no_further_undo(qtbot: QtBot, look: Look) -> None:
-    dialog = RevertDialog(look, "Undo the last revert?", RewindPlan(3, (FilePlan("a.txt", "remove"),), undoes_seq=9))
+def test_undoing_a_revert_is_worded_as_such_and_promises_no_further_undo(qtbot: QtBot, look: Look) -> None:
+    files = (
+        FilePlan("a.txt", "remove"),
+        FilePlan("b.txt", "change", "n", "t", 2, 1),
+        FilePlan("c.txt", "conflict", reason="It was changed outside this session since."),
+    )
+    dialog = RevertDialog(look, "Undo the last revert?", RewindPlan(3, files, undoes_seq=9))
     qtbot.addWidget(dialog)
     summary = find(dialog, QLabel, "putback.told").text()
-    assert "1 file will be deleted." in summary and "undo this" not in summary
+    assert "1 file will be changed back. 1 file will be deleted." in summary and "undo this" not in summary
+    texts = "\n".join(part.text() for part in dialog.findChildren(QLabel))
+    assert "Will be changed back: lines added: 2, removed: 1" in texts and "before the revert" in texts
+    assert "everted" not in texts
+    assert find(dialog, QPushButton, "putback.yes").text() == "Undo the revert"
+    assert find(dialog, QCheckBox, "putback.force").text().startswith("Change it back")
