@@ -8,7 +8,7 @@ from PySide6.QtCore import QCoreApplication, QObject
 
 from core.domain.external_agents import is_external_agent
 from ui.base.bridge import Bridge
-from ui.base.tasks import Tasks
+from ui.base.tasks import SessionTasks
 from ui.shell.session_view import SessionView
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ class ModelChoices:
 class ModelController(QObject):
     """Connects the model button of one session view to the engine."""
 
-    def __init__(self, view: SessionView, bridge: Bridge, tasks: Tasks) -> None:
+    def __init__(self, view: SessionView, bridge: Bridge, tasks: SessionTasks) -> None:
         super().__init__(view)
         self._view, self._bridge, self._tasks = view, bridge, tasks
         self._button = view.composer.model

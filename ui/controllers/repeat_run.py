@@ -8,7 +8,7 @@ from PySide6.QtCore import QObject
 from core.domain.problems import ErrorDetails
 from core.domain.steps import Step
 from ui.base.bridge import Bridge
-from ui.base.tasks import Tasks
+from ui.base.tasks import SessionTasks
 from ui.controllers.folder_trust import confirm_folder_trust
 from ui.controllers.model_choice import provider_models
 from ui.dialogs.edit_message_dialog import EditMessageDialog
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 class RepeatController(QObject):
     """Connects "Edit and resend" and "Try with another model" of one session view to the engine."""
 
-    def __init__(self, window: MainWindow, view: SessionView, bridge: Bridge, tasks: Tasks) -> None:
+    def __init__(self, window: MainWindow, view: SessionView, bridge: Bridge, tasks: SessionTasks) -> None:
         super().__init__(view)
         self._window, self._view, self._bridge, self._tasks = window, view, bridge, tasks
         view.page.edit_requested.connect(self.edit)

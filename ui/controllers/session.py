@@ -16,7 +16,7 @@ from core.domain.question import Answer
 from ui.ask.pending_permission import PendingPermission
 from ui.ask.scope_row import EXTERNAL_OPTION
 from ui.base.bridge import Bridge
-from ui.base.tasks import Tasks
+from ui.base.tasks import SessionTasks
 from ui.controllers.folder_trust import confirm_folder_trust
 from ui.controllers.model_choice import ModelController
 from ui.controllers.queue import QueueController
@@ -36,7 +36,7 @@ MAX_FILES: Final = 20_000
 class SessionController(QObject):
     """Connects one session view to the engine. An action applies to the session that is shown when it is requested."""
 
-    def __init__(self, window: MainWindow, view: SessionView, bridge: Bridge, tasks: Tasks) -> None:
+    def __init__(self, window: MainWindow, view: SessionView, bridge: Bridge, tasks: SessionTasks) -> None:
         super().__init__(view)
         self._window, self._view, self._bridge, self._tasks = window, view, bridge, tasks
         page, composer, asking = view.page, view.composer, view.asking

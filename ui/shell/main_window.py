@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
+from typing import Final
 
 from PySide6.QtCore import Signal
 from PySide6.QtGui import QResizeEvent
@@ -16,6 +17,7 @@ from ui.base.bridge import Bridge
 from ui.base.deferred_reader import DeferredReader
 from ui.base.panel_page import PageContext, StartTask
 from ui.base.selection import Selection
+from ui.base.tasks import ErrorSource
 from ui.base.window_state import WindowState
 from ui.sessions.panel import SessionsPanel
 from ui.shell.central_area import CentralArea
@@ -39,6 +41,9 @@ from ui.timeline.step_pane import StepPane
 from ui.widgets.error_bar import ErrorBar
 from ui.widgets.labels import hairline
 from ui.widgets.toast import Toast
+
+STORAGE: Final = ErrorSource("storage")
+"""The source of errors that are resolved as soon as an event has been stored."""
 
 
 class MainWindow(QWidget):
@@ -143,6 +148,10 @@ class MainWindow(QWidget):
         if requests_changed:
             self._refresh_requests()
         new_sessions = self.session_index.take_new()
+        if batch.updates:
+            self.notice.resolve(STORAGE)
+        for session in batch.started:
+            self.notice.resolve_session(session)
         self.pages.apply_updates(updates)
         self.split_view.apply_updates(batch, new_sessions if self._central_area.shows(self.split_view) else ())
         if batch.touched:
@@ -152,8 +161,8 @@ class MainWindow(QWidget):
         if any(draft.session == current_session for draft in batch.drafts):
             self.pane.show_live()
 
-    def show_error(self, error: ErrorDetails) -> None:
-        self.notice.show_error(error)
+    def show_error(self, error: ErrorDetails, source: ErrorSource | None = None) -> None:
+        self.notice.show_error(error, source)
 
     def restyle(self, look: Look) -> None:
         self._look = look
@@ -166,6 +175,8 @@ class MainWindow(QWidget):
     def remove_sessions(self, names: Sequence[str]) -> None:
         """Remove deleted sessions from all panels."""
         self.session_index.remove(names)
+        for name in names:
+            self.notice.resolve_session(name)
         self.sessions.remove_sessions(names)
         self.split_view.remove_sessions(names)
         if self.selection.session in names:
@@ -338,7 +349,7 @@ class MainWindow(QWidget):
             self._state,
             folder=self._folder,
             reply_draft=self.pane.live_output.reply,
-            show_error=self.show_error,
+            notice=self.notice,
         )
 
     def _connect_pane(self, pane: SessionPane) -> None:
@@ -351,7 +362,10 @@ class MainWindow(QWidget):
         view.page.tab_chosen.connect(lambda _: self._fit_pane())
         view.composer.command_submitted.connect(self.commands.actions.trigger)
         view.composer.set_commands(self.commands.actions.slash())
-        view.composer.attached.rejected.connect(lambda error, cause: self.show_error(ErrorDetails(error, cause)))
+        view.composer.attached.rejected.connect(
+            lambda error, cause: self.show_error(ErrorDetails(error, cause), ErrorSource("attach", view.session))
+        )
+        view.composer.submitted.connect(lambda _: self.notice.resolve(ErrorSource("attach", view.session)))
         view.review_requested.connect(self._open_proposals)
         view.asking.unsent_text.connect(self.restore_draft)
 

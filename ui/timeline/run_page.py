@@ -235,7 +235,7 @@ class RunPage(QWidget):
         if step is None or step.kind != "user":
             return
         self._view.select_row(step.row)
-        actions = {
+        actions: dict[str, Callable[[], object]] = {
             "edit": self.edit_message,
             "model": self.rerun_message,
             "copy": lambda: QGuiApplication.clipboard().setText(self._model.message_text(step)[0]),
