@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from PySide6.QtCore import QDeadlineTimer, QEventLoop
-from PySide6.QtWidgets import QLineEdit, QListWidget, QWidget
+from PySide6.QtWidgets import QLineEdit, QListWidget, QPushButton, QWidget
 
 from app.process import data_folder
 from app.process.crash import format_report
@@ -31,6 +31,7 @@ from tests.screens.memory_screens import memory_pages
 from tests.screens.sample_mcp_servers import SERVERS
 from tests.screens.sample_providers import PROVIDERS
 from tests.screens.skill_screens import skill_pages
+from tests.ui.hands import find
 from ui.ask.cards import PermissionCard
 from ui.ask.dialogs import PermissionDialog
 from ui.base.selection import Selection
@@ -264,6 +265,13 @@ def _tabs(stage: _Stage) -> Screens:
     yield "changes-picture", stage.shell
     view.changes.show_file("complaint.md")
     yield "changes-letter", stage.shell
+    find(view, QPushButton, "changes.shape").click()
+    yield "changes-side-by-side", stage.shell
+    size = stage.shell.size()
+    stage.shell.resize(900, 600)
+    yield "changes-side-by-side-narrow", stage.shell
+    stage.shell.resize(size)
+    find(view, QPushButton, "changes.shape").click()
     stage.go(LONG)
     view.page.show_tab(CONTEXT)
     view.requests.finish()

@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QApplication, QDialog, QLabel, QPushButton
 from tests.core.exchange.test_importers import CLAUDE
 from tests.ui.hands import click, find
 from tests.ui.test_desktop import Person, live, until
+from ui.widgets.diff_view import DiffView
 
 WRITES = json.dumps(
     {
@@ -77,6 +78,31 @@ def test_the_last_revert_can_be_undone_only_if_there_is_one(qapp: QApplication, 
             await until(lambda exists=exists: undo.isVisible() != exists, "whether there is a revert to undo")
             await until(lambda: window.findChild(QDialog, "putback") is None, "the dialog is gone")
         assert texts[0] == texts[2] != texts[1] == texts[3]
+
+    live(qapp, home, act)
+
+
+def test_the_side_by_side_diff_fits_the_window(qapp: QApplication, home: Path) -> None:
+    long_line = "A long line of a letter, " * 20
+    calls = [{"name": "write", "arguments": {"path": "a.txt", "content": text}} for text in ("one\n", long_line)]
+    script = json.dumps({"replies": [*({"calls": [call]} for call in calls), {"text": "Done."}]})
+
+    async def act(person: Person) -> None:
+        window = person.window
+        session = await person.start(script)()
+        await until(lambda: window.row(session).runs and window.row(session).status == "done", "its end")
+        window.show_session(session)
+        window.view.page.show_tab("changes")
+        diff = find(window.view, DiffView, "changes.lines")
+        await until(lambda: diff.isVisible() and diff.rows.rowCount(), "the diff")
+        click(find(window.view, QPushButton, "changes.shape"))
+        for size in ((900, 600), (1440, 900)):
+            person.shell.resize(*size)
+            await until(lambda size=size: (person.shell.width(), person.shell.height()) == size, "the size")
+            assert diff.rows.columnCount() == 2 and diff.horizontalScrollBar().maximum() > 0
+            assert diff.columnViewportPosition(1) + diff.columnWidth(1) <= diff.viewport().width()
+            right = diff.mapTo(window, diff.rect().bottomRight()).x()
+            assert right < window.width() and diff.columnWidth(0) > 100
 
     live(qapp, home, act)
 
