@@ -19,14 +19,14 @@ from app.window.crash_reporter import CrashReporter
 from app.window.engine_thread import EngineThread
 from app.window.heartbeat import Heartbeat
 from app.window.qt_application import THEMES, set_window_icon, theme_name
-from core.domain.problems import ErrorDetails, Problem
+from core.domain.problems import ErrorDetails, Problem, StorageProblem
 from core.store.reader import Reader
 from ui.base.feed import Feed
 from ui.base.selection import Selection
 from ui.base.window_loop import WindowLoop
 from ui.base.window_state import WindowState
 from ui.controllers.window import WindowController
-from ui.shell.main_window import MainWindow
+from ui.shell.main_window import STORAGE, MainWindow
 from ui.shell.tray import Tray
 from ui.shell.window_frame import WindowFrame
 from ui.style.theme import Look, apply_theme, load_fonts, load_theme
@@ -49,7 +49,7 @@ class DesktopApp(QObject):
     """The desktop app on one data folder, created after the window's first paint."""
 
     files_requested = Signal(list)  # paths of files to open, sent by another process
-    error_occurred = Signal(ErrorDetails)
+    error_occurred = Signal(ErrorDetails, object)  # the second is an ErrorSource or None
 
     def __init__(
         self, app: QApplication, shell: WindowFrame, state: WindowState, folder: Path, files: Sequence[str] = (), *,
@@ -257,7 +257,7 @@ class DesktopApp(QObject):
     def _report(self, error: BaseException) -> None:
         """Show an error; thread-safe. Anything but a Problem is a bug and is also written to the crash log."""
         if isinstance(error, Problem):
-            self.error_occurred.emit(error.details)
+            self.error_occurred.emit(error.details, STORAGE if isinstance(error, StorageProblem) else None)
         else:
             self._crash_handler.report(error)
 

@@ -1,6 +1,7 @@
 """The event of a rewind, which reverts files to an earlier state."""
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,3 +29,24 @@ class FilesRewound:
     files: tuple[RewoundFile, ...] = ()
     skipped: tuple[str, ...] = ()
     undoes_seq: int = 0
+
+
+@dataclass(slots=True)
+class OpenRewinds:
+    """The rewinds that have not been undone, by sequence number, each with the paths that have not been undone."""
+
+    paths: dict[int, set[str]] = field(default_factory=dict)
+
+    def add(self, seq: int, paths: Iterable[str], skipped: Iterable[str], undoes_seq: int) -> None:
+        """Add the next event of a session. A second event of the same undo names the files for which it failed."""
+        changed = set(paths)
+        if undoes_seq and changed:
+            self.paths[undoes_seq] = set(skipped)
+        elif undoes_seq:
+            self.paths.get(undoes_seq, set()).update(skipped)
+        elif changed:
+            self.paths[seq] = changed
+
+    def last(self) -> int:
+        """Return the sequence number of the last rewind that can be undone; 0 if there is none."""
+        return max((seq for seq, paths in self.paths.items() if paths), default=0)

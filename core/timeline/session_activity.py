@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from core.domain.problems import ErrorDetails
+from core.domain.rewind_events import OpenRewinds
 from core.timeline.text_diff import line_counts
 
 EventJson = Mapping[str, Any]
@@ -171,6 +172,7 @@ class SessionActivity:
     requests: list[SentRequest] = field(default_factory=list)
     compactions: list[CompactionPoint] = field(default_factory=list)
     compact: bool = False  # whether the latest run has a compact prompt
+    open_rewinds: OpenRewinds = field(default_factory=OpenRewinds)
     _open: dict[str, int] = field(default_factory=dict)
     _every: int = 1
     _request_count: int = 0
@@ -257,8 +259,10 @@ class SessionActivity:
             )  # fmt: skip
             self._record_edit(edit)
             return
-        for file in line.get("files") or ():
-            path = str(file.get("path", ""))
+        files = line.get("files") or ()
+        paths = [str(file.get("path", "")) for file in files]
+        self.open_rewinds.add(seq, paths, line.get("skipped") or (), int(line.get("undoes_seq", 0)))
+        for path, file in zip(paths, files, strict=True):
             edit = FileEdit(seq, run, path, str(file.get("before", "")), str(file.get("after", "")), rewound=True)
             self._record_edit(edit)
 

@@ -4,12 +4,13 @@ import asyncio
 import tempfile
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import closing
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from PySide6.QtCore import QDeadlineTimer, QEventLoop
-from PySide6.QtWidgets import QLineEdit, QListWidget, QWidget
+from PySide6.QtWidgets import QLineEdit, QListWidget, QPushButton, QWidget
 
 from app.process import data_folder
 from app.process.crash import format_report
@@ -30,6 +31,7 @@ from tests.screens.memory_screens import memory_pages
 from tests.screens.sample_mcp_servers import SERVERS
 from tests.screens.sample_providers import PROVIDERS
 from tests.screens.skill_screens import skill_pages
+from tests.ui.hands import find
 from ui.ask.cards import PermissionCard
 from ui.ask.dialogs import PermissionDialog
 from ui.base.selection import Selection
@@ -37,6 +39,7 @@ from ui.base.window_state import WindowState
 from ui.changes.revert_dialog import RevertDialog
 from ui.compare.panel import ComparePanel
 from ui.dialogs.crash_dialog import CrashDialog
+from ui.dialogs.edit_message_dialog import EditMessageDialog
 from ui.dialogs.help_dialog import HelpDialog
 from ui.dialogs.trust_dialog import TrustDialog
 from ui.sessions.session_rows import ARCHIVED, TRASH, SessionHit
@@ -98,6 +101,10 @@ PLAN: Final = RewindPlan(
     ('git commit -am "Draft the letter"',),
 )
 
+MESSAGE: Final = (
+    "Write to my landlord about the mould in the bathroom. Mention the photos from October, ask for a repair before "
+    "the end of the month, and keep a friendly tone."
+)
 FELL: Final = """Thread: MainThread
 
 Traceback (most recent call last):
@@ -258,6 +265,13 @@ def _tabs(stage: _Stage) -> Screens:
     yield "changes-picture", stage.shell
     view.changes.show_file("complaint.md")
     yield "changes-letter", stage.shell
+    find(view, QPushButton, "changes.shape").click()
+    yield "changes-side-by-side", stage.shell
+    size = stage.shell.size()
+    stage.shell.resize(900, 600)
+    yield "changes-side-by-side-narrow", stage.shell
+    stage.shell.resize(size)
+    find(view, QPushButton, "changes.shape").click()
     stage.go(LONG)
     view.page.show_tab(CONTEXT)
     view.requests.finish()
@@ -357,6 +371,8 @@ def _dialogs(stage: _Stage) -> Screens:
         ),
         ("trust", lambda: TrustDialog(look, TRUST, stage.shell)),
         ("revert", lambda: RevertDialog(look, "Revert the files to their state after step 12?", PLAN, stage.shell)),
+        ("revert-undo", lambda: RevertDialog(look, "Undo the last revert?", replace(PLAN, undoes_seq=9), stage.shell)),
+        ("resend", lambda: EditMessageDialog(look, MESSAGE, "letter.pdf, 48 KB", stage.shell)),
         ("api-key", lambda: ApiKeyDialog(look, [("anthropic", "Anthropic"), ("openai", "OpenAI")], stage.shell)),
         ("link", lambda: LinkDialog(look, "https://journal@example.org/damp?in=bathroom", stage.shell)),
         ("add-provider", lambda: AddProviderDialog(look, stage.shell)),

@@ -32,13 +32,15 @@ FAULTS: Sequence[tuple[Sequence[ServerAction], bytes]] = (
 
 
 @contextmanager
-def faulty_server(answers: Sequence[ServerAction], drip: bytes) -> Iterator[str]:
+def faulty_server(
+    answers: Sequence[ServerAction], drip: bytes, kind: type[ScriptedServer] = ScriptedServer
+) -> Iterator[str]:
     """Run a misbehaving provider in a thread and yield its URL."""
     ready, over = threading.Event(), threading.Event()
     played: list[ScriptedServer] = []
 
     async def serve() -> None:
-        async with scripted_server(LIST, answers, drip=drip or b"\n") as server:
+        async with scripted_server(LIST, answers, drip=drip or b"\n", kind=kind) as server:
             played.append(server)
             ready.set()
             await asyncio.to_thread(over.wait)

@@ -9,7 +9,7 @@ from PySide6.QtCore import QObject
 from PySide6.QtWidgets import QApplication
 
 from core.domain.problems import ErrorDetails, Problem
-from ui.base.tasks import Tasks
+from ui.base.tasks import ErrorSource, Tasks
 from ui.base.window_loop import WindowLoop
 
 T = TypeVar("T")
@@ -60,7 +60,8 @@ def test_timers_fire_in_order(qapp: QApplication) -> None:
 
 
 def test_an_error_is_shown_and_a_bug_goes_to_the_exception_handler(qapp: QApplication) -> None:
-    told: list[ErrorDetails] = []
+    errors: list[tuple[ErrorDetails, ErrorSource]] = []
+    resolved: list[ErrorSource] = []
     bugs: list[Any] = []
 
     async def fail(error: Exception) -> None:
@@ -69,15 +70,17 @@ def test_an_error_is_shown_and_a_bug_goes_to_the_exception_handler(qapp: QApplic
     async def both() -> None:
         asyncio.get_running_loop().set_exception_handler(lambda _, context: bugs.append(context.get("exception")))
         owner = QObject()
-        tasks = Tasks(told.append, owner)
-        tasks.start(fail(Problem("a", "b", "c")), "world")
+        tasks = Tasks(lambda *error: errors.append(error), resolved.append, owner)
+        tasks.start(fail(Problem("a", "b", "c")), "world", "s1")
+        tasks.start(asyncio.sleep(0), "world", "s2")
         tasks.start(fail(KeyError("ours")), "bug")
         for _ in range(5):
             await asyncio.sleep(0)
         await tasks.close()
 
     in_window(qapp, both)
-    assert told == [ErrorDetails("a", "b", "c")]
+    assert errors == [(ErrorDetails("a", "b", "c"), ErrorSource("world", "s1"))]
+    assert resolved == [ErrorSource("world", "s2")]
     assert [type(bug) for bug in bugs] == [KeyError]
 
 
@@ -91,7 +94,7 @@ def test_closing_ends_running_work(qapp: QApplication) -> None:
             ended.append("yes")
 
     async def start_and_close() -> None:
-        tasks = Tasks(lambda trouble: None, QObject())
+        tasks = Tasks(lambda *_: None, lambda _: None, QObject())
         tasks.start(last(), "last")
         await asyncio.sleep(0)
         await tasks.close()

@@ -1,14 +1,15 @@
-"""Reverting files in the real window when the folder of the session is gone or the session was imported."""
+"""Reverting files in the real window, and undoing that; also if the folder is gone or the session was imported."""
 
 import json
 import shutil
 from pathlib import Path
 
-from PySide6.QtWidgets import QApplication, QPushButton
+from PySide6.QtWidgets import QApplication, QDialog, QLabel, QPushButton
 
 from tests.core.exchange.test_importers import CLAUDE
 from tests.ui.hands import click, find
 from tests.ui.test_desktop import Person, live, until
+from ui.widgets.diff_view import DiffView
 
 WRITES = json.dumps(
     {
@@ -53,5 +54,71 @@ def test_an_imported_session_offers_no_revert(qapp: QApplication, home: Path) ->
         await until(lambda: window.view.scan.done and window.view.scan.past.changed_files(), "its changes")
         for name in ("changes.undo", "changes.back", "changes.again"):
             assert not find(window.view, QPushButton, name).isVisible()
+
+    live(qapp, home, act)
+
+
+def test_the_last_revert_can_be_undone_only_if_there_is_one(qapp: QApplication, home: Path) -> None:
+    async def act(person: Person) -> None:
+        window = person.window
+        session = await person.start(WRITES)()
+        await until(lambda: window.row(session).runs and window.row(session).status == "done", "its end")
+        window.show_session(session)
+        window.view.page.show_tab("changes")
+        revert, undo = (find(window.view, QPushButton, f"changes.{name}") for name in ("undo", "again"))
+        await until(lambda: revert.isVisible() and revert.isEnabled(), "the button")
+        texts: list[str] = []
+        for button, exists in ((revert, False), (undo, True), (revert, False), (undo, True)):
+            await until(button.isVisible, "the button")
+            click(button)
+            dialog = await until(lambda: window.findChild(QDialog, "putback"), "the dialog")
+            texts.append(find(dialog, QLabel, "putback.told").text() + find(dialog, QPushButton, "putback.yes").text())
+            click(find(dialog, QPushButton, "putback.yes"))
+            await until(lambda exists=exists: (home / "work" / "a.txt").exists() == exists, "the file")
+            await until(lambda exists=exists: undo.isVisible() != exists, "whether there is a revert to undo")
+            await until(lambda: window.findChild(QDialog, "putback") is None, "the dialog is gone")
+        assert texts[0] == texts[2] != texts[1] == texts[3]
+
+    live(qapp, home, act)
+
+
+def test_the_side_by_side_diff_fits_the_window(qapp: QApplication, home: Path) -> None:
+    long_line = "A long line of a letter, " * 20
+    calls = [{"name": "write", "arguments": {"path": "a.txt", "content": text}} for text in ("one\n", long_line)]
+    script = json.dumps({"replies": [*({"calls": [call]} for call in calls), {"text": "Done."}]})
+
+    async def act(person: Person) -> None:
+        window = person.window
+        session = await person.start(script)()
+        await until(lambda: window.row(session).runs and window.row(session).status == "done", "its end")
+        window.show_session(session)
+        window.view.page.show_tab("changes")
+        diff = find(window.view, DiffView, "changes.lines")
+        await until(lambda: diff.isVisible() and diff.rows.rowCount(), "the diff")
+        click(find(window.view, QPushButton, "changes.shape"))
+        for size in ((900, 600), (1440, 900)):
+            person.shell.resize(*size)
+            await until(lambda size=size: (person.shell.width(), person.shell.height()) == size, "the size")
+            assert diff.rows.columnCount() == 2 and diff.horizontalScrollBar().maximum() > 0
+            assert diff.columnViewportPosition(1) + diff.columnWidth(1) <= diff.viewport().width()
+            right = diff.mapTo(window, diff.rect().bottomRight()).x()
+            assert right < window.width() and diff.columnWidth(0) > 100
+
+    live(qapp, home, act)
+
+
+def test_undo_in_the_palette_needs_something_to_undo(qapp: QApplication, home: Path) -> None:
+    async def act(person: Person) -> None:
+        window, undone = person.window, list[bool]()
+        await until(window.start.isVisible, "the start screen")
+        action = window.actions_by_id["toast.undo"]
+        window.toast.show_message("Saved")
+        assert window.toast.isVisible() and not action.isEnabled()
+        window.toast.show_message("Deleted", lambda: undone.append(True))
+        assert action.isEnabled()
+        action.trigger()
+        assert undone == [True] and not action.isEnabled()
+        window.toast.show_message("Saved")
+        assert not action.isEnabled()
 
     live(qapp, home, act)

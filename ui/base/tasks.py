@@ -2,26 +2,39 @@
 
 import asyncio
 from collections.abc import Callable, Coroutine
-from typing import Any
+from typing import Any, NamedTuple
 
 from PySide6.QtCore import QObject
 
 from core.domain.problems import ErrorDetails, Problem
 
 
+class ErrorSource(NamedTuple):
+    """The action that failed, and the session that it applied to, if any."""
+
+    action: str
+    session: str = ""
+
+
 class Tasks(QObject):
     """The running tasks of a widget.
 
-    A `Problem` is passed to `show_error`; any other exception goes to the exception handler of the loop.
+    A `Problem` is passed to `show_error`; any other exception goes to the exception handler of the loop. When the same
+    action succeeds, `resolve_error` is called.
     """
 
-    def __init__(self, show_error: Callable[[ErrorDetails], None], parent: QObject) -> None:
+    def __init__(
+        self,
+        show_error: Callable[[ErrorDetails, ErrorSource], None],
+        resolve_error: Callable[[ErrorSource], None],
+        parent: QObject,
+    ) -> None:
         super().__init__(parent)
-        self._show_error = show_error
+        self._show_error, self._resolve_error = show_error, resolve_error
         self._running: set[asyncio.Task[None]] = set()
 
-    def start(self, work: Coroutine[Any, Any, Any], name: str) -> None:
-        task = asyncio.get_running_loop().create_task(self._do(work), name=name)
+    def start(self, work: Coroutine[Any, Any, Any], name: str, session: str = "") -> None:
+        task = asyncio.get_running_loop().create_task(self._do(work, ErrorSource(name, session)), name=name)
         self._running.add(task)
         task.add_done_callback(self._end)
         task.add_done_callback(lambda _: work.close())  # closes a coroutine whose task was canceled before it started
@@ -40,8 +53,20 @@ class Tasks(QObject):
             context = {"message": f"{task.get_name()} failed.", "exception": error, "task": task}
             asyncio.get_running_loop().call_exception_handler(context)
 
-    async def _do(self, work: Coroutine[Any, Any, Any]) -> None:
+    async def _do(self, work: Coroutine[Any, Any, Any], source: ErrorSource) -> None:
         try:
             await work
         except Problem as problem:
-            self._show_error(problem.details)
+            self._show_error(problem.details, source)
+        else:
+            self._resolve_error(source)
+
+
+class SessionTasks:
+    """Starts tasks that apply to the session that `session` returns at that time."""
+
+    def __init__(self, tasks: Tasks, session: Callable[[], str]) -> None:
+        self._tasks, self._session = tasks, session
+
+    def start(self, work: Coroutine[Any, Any, Any], name: str) -> None:
+        self._tasks.start(work, name, self._session())

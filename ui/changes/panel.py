@@ -189,7 +189,7 @@ class ChangesPanel(QWidget):
         self._session = session
         stories = activity.changed_files()
         self._revert_to_button.setVisible(not session.imported_from)
-        self._undo_revert_button.setVisible(_last_is_revert(stories) and not session.imported_from)
+        self._undo_revert_button.setVisible(bool(activity.open_rewinds.last()) and not session.imported_from)
         self._enable_revert()
         if not stories:
             self._story = None
@@ -465,9 +465,3 @@ class ChangesPanel(QWidget):
         action = QAction(text.replace("&", "&&"), menu)
         menu.addAction(action)
         return action
-
-
-def _last_is_revert(stories: list[ChangedFile]) -> bool:
-    """Return whether the latest change is a revert."""
-    last = max((story.changes[-1] for story in stories), key=lambda change: change.seq, default=None)
-    return last is not None and last.rewound

@@ -1,4 +1,4 @@
-"""The dialog that confirms a revert: what happens to each file, and which files changed outside of the session."""
+"""The dialog that confirms a revert or its undo: what happens to each file, and which ones something else changed."""
 
 from collections import Counter
 from typing import TYPE_CHECKING, Final
@@ -24,7 +24,10 @@ MAX_NAMES: Final = 5
 
 
 class RevertDialog(QDialog):
-    """Confirms a revert. `confirmed` carries the paths to revert although they changed outside of the session."""
+    """Confirms a revert, or the undo of one.
+
+    `confirmed` carries the paths to change although they changed outside of the session.
+    """
 
     confirmed = Signal(object)
 
@@ -36,7 +39,8 @@ class RevertDialog(QDialog):
         self.setWindowTitle(title)
         self.setAccessibleName(title)
         self.setMinimumWidth(look.size(WIDTH))
-        self._revert_button = Button(look, self.tr("Revert"), name="putback.yes", tone="primary")
+        action = self.tr("Undo the revert") if plan.undoes_seq else self.tr("Revert")
+        self._revert_button = Button(look, action, name="putback.yes", tone="primary")
         self._cancel_button = Button(look, self.tr("Cancel"), name="putback.no")
         self._revert_button.clicked.connect(self._confirm)
         self._cancel_button.clicked.connect(self.reject)
@@ -69,9 +73,14 @@ class RevertDialog(QDialog):
         self._cancel_button.setFocus()
 
     def _summary(self) -> str:
-        counts = Counter(file.action for file in self._plan.files)
+        counts, undoes = Counter(file.action for file in self._plan.files), bool(self._plan.undoes_seq)
+        changed = (
+            (self.tr("1 file will be changed back."), self.tr("{} files will be changed back."))
+            if undoes
+            else (self.tr("1 file will be reverted."), self.tr("{} files will be reverted."))
+        )
         sentences = (
-            (counts["change"], self.tr("1 file will be reverted."), self.tr("{} files will be reverted.")),
+            (counts["change"], *changed),
             (counts["create"], self.tr("1 file will be restored."), self.tr("{} files will be restored.")),
             (counts["remove"], self.tr("1 file will be deleted."), self.tr("{} files will be deleted.")),
             (
@@ -82,9 +91,13 @@ class RevertDialog(QDialog):
         )
         parts = [singular if count == 1 else plural.format(count) for count, singular, plural in sentences if count]
         if not parts:
-            return self.tr("All files already match that state.")
+            return (
+                self.tr("All files are already as they were before the revert.")
+                if undoes
+                else self.tr("All files already match that state.")
+            )
         parts.append(self.tr("The conversation stays as it is."))
-        if not self._plan.undoes_seq:
+        if not undoes:
             parts.append(self.tr("You can undo this with “Undo the last revert” in the Changes tab."))
         return " ".join(parts)
 
@@ -96,10 +109,15 @@ class RevertDialog(QDialog):
         name = label(visible(file.path), self._look.fonts.mono, wrap=True)
         name.setToolTip(tooltip_text(file.path))
         column.addWidget(name)
+        undoes = bool(self._plan.undoes_seq)
         text = {
-            "change": self.tr("Will be reverted"),
+            "change": self.tr("Will be changed back") if undoes else self.tr("Will be reverted"),
             "create": self.tr("Will be restored"),
-            "remove": self.tr("Will be deleted, because it did not exist then"),
+            "remove": (
+                self.tr("Will be deleted, because it did not exist before the revert")
+                if undoes
+                else self.tr("Will be deleted, because it did not exist then")
+            ),
             "same": self.tr("Unchanged"),
         }.get(file.action, file.reason)
         if lines := _changed_lines(file):
@@ -107,8 +125,13 @@ class RevertDialog(QDialog):
         tone = {"conflict": "waiting", "lost": "waiting", "remove": "failed"}.get(file.action, "second")
         column.addWidget(label(text, self._look.fonts.second, tone, wrap=True))
         if file.action == "conflict":
-            force = CheckBox(self._look, self.tr("Revert it anyway, and overwrite that change"), name="putback.force")
-            force.setAccessibleName(self.tr("Revert {} anyway").format(visible(file.path)))
+            force_text, force_name = (
+                (self.tr("Change it back anyway, and overwrite that change"), self.tr("Change {} back anyway"))
+                if undoes
+                else (self.tr("Revert it anyway, and overwrite that change"), self.tr("Revert {} anyway"))
+            )
+            force = CheckBox(self._look, force_text, name="putback.force")
+            force.setAccessibleName(force_name.format(visible(file.path)))
             force.setFont(self._look.fonts.second)
             force.toggled.connect(lambda _: self._update_state())
             self._force_boxes[file.path] = force

@@ -8,7 +8,7 @@ from PySide6.QtCore import QCoreApplication, QObject
 
 from core.domain.external_agents import is_external_agent
 from ui.base.bridge import Bridge
-from ui.base.tasks import Tasks
+from ui.base.tasks import SessionTasks
 from ui.shell.session_view import SessionView
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ class ModelChoices:
 class ModelController(QObject):
     """Connects the model button of one session view to the engine."""
 
-    def __init__(self, view: SessionView, bridge: Bridge, tasks: Tasks) -> None:
+    def __init__(self, view: SessionView, bridge: Bridge, tasks: SessionTasks) -> None:
         super().__init__(view)
         self._view, self._bridge, self._tasks = view, bridge, tasks
         self._button = view.composer.model
@@ -60,11 +60,16 @@ async def _choices(session: str, engine: "Engine") -> ModelChoices:
     start = await engine.last_start(session)
     if is_external_agent(start.model):
         return await _settings(session, start.model, engine)
-    overview = await engine.providers_overview()
-    lists = {row.title: [model.name for model in row.models] for row in overview.providers if row.models}
+    lists = await provider_models(engine)
     if not any(start.model in names for names in lists.values()):
         lists = {QCoreApplication.translate("models", "In use"): [start.model]} | lists
     return ModelChoices(lists, start.effort)
+
+
+async def provider_models(engine: "Engine", *, fresh: bool = False) -> dict[str, list[str]]:
+    """Return the names of the models of all providers that have any, by the title of the provider."""
+    overview = await engine.providers_overview(fresh=fresh)
+    return {row.title: [model.name for model in row.models] for row in overview.providers if row.models}
 
 
 async def _settings(session: str, agent: str, engine: "Engine") -> ModelChoices:

@@ -3,7 +3,7 @@
 from PySide6.QtCore import QObject
 
 from ui.base.bridge import Bridge
-from ui.base.tasks import Tasks
+from ui.base.tasks import SessionTasks
 from ui.shell.main_window import MainWindow
 from ui.shell.session_view import SessionView
 
@@ -11,7 +11,7 @@ from ui.shell.session_view import SessionView
 class QueueController(QObject):
     """Connects the queue cards of one session view to the engine."""
 
-    def __init__(self, window: MainWindow, view: SessionView, bridge: Bridge, tasks: Tasks) -> None:
+    def __init__(self, window: MainWindow, view: SessionView, bridge: Bridge, tasks: SessionTasks) -> None:
         super().__init__(view)
         self._window, self._view, self._bridge, self._tasks = window, view, bridge, tasks
         cards = view.composer.queue

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal, cast
 from PySide6.QtCore import QObject
 
 from ui.base.bridge import Bridge
-from ui.base.tasks import Tasks
+from ui.base.tasks import SessionTasks
 from ui.changes.revert_dialog import RevertDialog
 from ui.shell.main_window import MainWindow
 from ui.shell.session_view import SessionView
@@ -24,7 +24,7 @@ RatingValue = Literal["up", "down", ""]
 class RunViewController(QObject):
     """Connects the panels of one session view to the engine."""
 
-    def __init__(self, window: MainWindow, view: SessionView, bridge: Bridge, tasks: Tasks) -> None:
+    def __init__(self, window: MainWindow, view: SessionView, bridge: Bridge, tasks: SessionTasks) -> None:
         super().__init__(view)
         self._window, self._view, self._bridge, self._tasks = window, view, bridge, tasks
         self.dialog: RevertDialog | None = None
@@ -61,7 +61,7 @@ class RunViewController(QObject):
 
         async def load() -> None:
             missing = await self._bridge.ask(lambda _engine: asyncio.to_thread(_is_missing, folder))
-            self._view.changes.mark_folder(folder, missing=missing)
+            self._view.mark_folder(folder, missing=missing)
             branch = await self._bridge.ask(lambda engine: engine.branch(folder))
             self._view.page.show_branch(folder, branch)
 

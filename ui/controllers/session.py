@@ -16,10 +16,11 @@ from core.domain.question import Answer
 from ui.ask.pending_permission import PendingPermission
 from ui.ask.scope_row import EXTERNAL_OPTION
 from ui.base.bridge import Bridge
-from ui.base.tasks import Tasks
+from ui.base.tasks import SessionTasks
 from ui.controllers.folder_trust import confirm_folder_trust
 from ui.controllers.model_choice import ModelController
 from ui.controllers.queue import QueueController
+from ui.controllers.repeat_run import RepeatController
 from ui.controllers.run import RunViewController
 from ui.shell.main_window import MainWindow
 from ui.shell.session_view import SessionView
@@ -35,7 +36,7 @@ MAX_FILES: Final = 20_000
 class SessionController(QObject):
     """Connects one session view to the engine. An action applies to the session that is shown when it is requested."""
 
-    def __init__(self, window: MainWindow, view: SessionView, bridge: Bridge, tasks: Tasks) -> None:
+    def __init__(self, window: MainWindow, view: SessionView, bridge: Bridge, tasks: SessionTasks) -> None:
         super().__init__(view)
         self._window, self._view, self._bridge, self._tasks = window, view, bridge, tasks
         page, composer, asking = view.page, view.composer, view.asking
@@ -54,6 +55,7 @@ class SessionController(QObject):
         asking.first_interaction.connect(self.hold_timeout)
         asking.request_shown.connect(self.show_current_file)
         self.run = RunViewController(window, view, bridge, tasks)
+        self.repeat = RepeatController(window, view, bridge, tasks)
         self.queue = QueueController(window, view, bridge, tasks)
         self.models = ModelController(view, bridge, tasks)
 

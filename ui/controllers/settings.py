@@ -11,7 +11,7 @@ from PySide6.QtGui import QDesktopServices
 from core.domain.problems import ErrorDetails, Problem
 from core.domain.tiers import TIER_NAMES
 from ui.base.bridge import Bridge
-from ui.base.tasks import Tasks
+from ui.base.tasks import ErrorSource, Tasks
 from ui.controllers.external_agents import ExternalAgentsController
 from ui.controllers.mcp_servers import McpServersController
 from ui.controllers.permission_rules import PermissionRulesController
@@ -33,7 +33,7 @@ class SettingsController:
 
     def __init__(self, window: MainWindow, bridge: Bridge, tasks: Tasks, folder: str) -> None:
         self._window, self._bridge, self._folder = window, bridge, folder
-        self._tasks = Tasks(self._show_error, tasks)
+        self._tasks = Tasks(self._show_error, self._resolve_error, tasks)
         self._snapshot: SettingsSnapshot | None = None
         self._changes = 0
         self._dialog: SettingsDialog | None = None
@@ -54,12 +54,17 @@ class SettingsController:
         """Store a setting; also called for changes made outside the dialog, such as the text size shortcuts."""
         self._tasks.start(self._change(name, value), f"set {name}")
 
-    def _show_error(self, error: ErrorDetails) -> None:
+    def _show_error(self, error: ErrorDetails, source: ErrorSource) -> None:
         """Show an error in the settings dialog if it is open, else in the window."""
         if self._dialog is not None:
-            self._dialog.show_error(error)
+            self._dialog.show_error(error, source)
         else:
-            self._window.show_error(error)
+            self._window.show_error(error, source)
+
+    def _resolve_error(self, source: ErrorSource) -> None:
+        self._window.notice.resolve(source)
+        if self._dialog is not None:
+            self._dialog.resolve_error(source)
 
     async def _prepare(self) -> None:
         with suppress(Problem):  # startup errors of the engine are reported elsewhere

@@ -6,7 +6,7 @@ from PySide6.QtCore import QObject
 
 from core.settings.schema import MCP_SERVERS
 from ui.base.bridge import Bridge
-from ui.base.tasks import Tasks
+from ui.base.tasks import SessionTasks, Tasks
 from ui.controllers.new_session import NewSessionController
 from ui.controllers.session import SessionController
 from ui.controllers.session_export import ExportController
@@ -26,7 +26,7 @@ class WindowController(QObject):
     def __init__(self, window: MainWindow, bridge: Bridge, start_demo: StartDemo, folder: str) -> None:
         super().__init__(window)
         self._window, self._bridge, self._start_demo = window, bridge, start_demo
-        self.tasks = Tasks(window.show_error, self)
+        self.tasks = Tasks(window.show_error, window.notice.resolve, self)
         self.sessions: list[SessionController] = []
         window.connect_engine(bridge, self.tasks.start)
         self.settings = SettingsController(window, bridge, self.tasks, folder)
@@ -48,7 +48,9 @@ class WindowController(QObject):
 
     def _add_controller(self, pane: SessionPane) -> None:
         """Create the controllers of a new session pane."""
-        controller = SessionController(self._window, pane.view, self._bridge, self.tasks)
+        controller = SessionController(
+            self._window, pane.view, self._bridge, SessionTasks(self.tasks, lambda: pane.view.session)
+        )
         pane.view.page.export.connect(lambda: self.exports.export(pane.view.session))
         self.sessions.append(controller)
 

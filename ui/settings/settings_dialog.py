@@ -20,6 +20,7 @@ from core.domain.problems import ErrorDetails
 from core.domain.rules import PermissionRule
 from core.settings.schema import MCP_SERVERS, MODELS, WEB, SettingInfo, Settings
 from core.settings.schema import setting_info as about_setting
+from ui.base.tasks import ErrorSource
 from ui.settings.external_agents_page import ExternalAgentsPage
 from ui.settings.mcp_servers_page import McpServersPage
 from ui.settings.permission_rules_page import PermissionRulesPage
@@ -91,6 +92,7 @@ class SettingsDialog(QDialog):
         self._pages.setMaximumWidth(look.size(PAGES_WIDTH))
         self._pages.addItems([self.tr(title) for title in self._contents])
         self._stack = QStackedWidget()
+        self._error_source: ErrorSource | None = None
         self._footer = label("", look.fonts.second, "third", name="settings.said", wrap=True)
         self._none = label(self.tr("No settings match your search."), look.fonts.text, "second", name="settings.none")
         self._lay_out()
@@ -165,14 +167,22 @@ class SettingsDialog(QDialog):
         """Show in the footer what an action has done."""
         self._show_in_footer(text, "third")
 
-    def show_error(self, error: ErrorDetails) -> None:
-        """Show an error in the footer."""
+    def show_error(self, error: ErrorDetails, source: ErrorSource | None = None) -> None:
+        """Show an error in the footer, until something else is shown there or the action succeeds."""
         self._show_in_footer(str(error), "failed")
+        self._error_source = source
+
+    def resolve_error(self, source: ErrorSource) -> None:
+        """Remove the error of an action that has succeeded now."""
+        if source == self._error_source:
+            self._show_in_footer("", "third")
 
     def _show_in_footer(self, text: str, tone: str) -> None:
         self._footer.setText(allow_breaks(text))
         set_style_properties(self._footer, tone=tone)
-        announce(self, text)
+        self._error_source = None
+        if text:
+            announce(self, text)
 
     def _show_row(self, row: int) -> None:
         """Show a page, building it when it is first opened."""

@@ -21,6 +21,7 @@ class CommandActions(QObject):
     def __init__(self, handlers: Mapping[str, Callable[[], object]], owner: QWidget) -> None:
         super().__init__(owner)
         self.by_id: dict[str, QAction] = {}
+        self._reasons: Mapping[str, str] = {}
         for command in COMMANDS:
             action = QAction(self.tr(command.text), owner)
             action.setObjectName(command.id)
@@ -30,8 +31,12 @@ class CommandActions(QObject):
             owner.addAction(action)
             self.by_id[command.id] = action
 
-    def enable(self, states: Collection[str]) -> None:
-        """Enable the commands whose `when` is empty or in `states`, and disable all others."""
+    def enable(self, states: Collection[str], reasons: Mapping[str, str]) -> None:
+        """Enable the commands whose `when` is empty or in `states`, and disable all others.
+
+        `reasons` says why a state does not hold; the palette shows it with the disabled command.
+        """
+        self._reasons = reasons
         for command in COMMANDS:
             self.by_id[command.id].setEnabled(not command.when or command.when == HIDDEN or command.when in states)
 
@@ -44,13 +49,13 @@ class CommandActions(QObject):
         return {word: (name, texts[name]) for word, name in SLASH.items()}
 
     def entries(self) -> list[PaletteEntry]:
-        """Return the palette entries; commands that are currently disabled stay listed but are dimmed."""
+        """Return the palette entries; disabled commands stay listed but are dimmed."""
         icons = icon_names()
         return [
             PaletteEntry(
                 command.id,
                 self.tr(command.text),
-                self.tr(command.group),
+                self._reasons.get(command.when) or self.tr(command.group),
                 shortcut_text(command),
                 command.icon if command.icon in icons else "",
                 enabled=self.by_id[command.id].isEnabled(),
@@ -61,7 +66,13 @@ class CommandActions(QObject):
 
 
 def window_states(
-    row: SessionRow | None, *, waiting: bool, undo: bool, has_tab: bool = False, is_split: bool = False
+    row: SessionRow | None,
+    *,
+    waiting: bool,
+    undo: bool,
+    has_tab: bool = False,
+    is_split: bool = False,
+    can_repeat: bool = False,
 ) -> set[str]:
     """Return the names of the states that currently hold; the `when` of a command is one of these names."""
     conditions = {
@@ -69,6 +80,7 @@ def window_states(
         "going": row is not None and row.status in {"running", "waiting"},
         "running": row is not None and row.status == "running",
         "session": row is not None,
+        "repeat": row is not None and can_repeat,
         "undo": undo,
         "tab": row is not None and (has_tab or is_split),
         "sides": row is not None and is_split,

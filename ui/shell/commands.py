@@ -31,6 +31,8 @@ COMMANDS: Final = (
     Command("run.pause", "Pause after this turn", "Ctrl+Shift+P", "circle-pause", "running", RUN),
     Command("run.compact", "Compact the context", "", "scissors", "session", RUN),
     Command("run.stop", "Stop the run", "Ctrl+.", "square", "going", RUN),
+    Command("run.edit", "Edit and resend a message", "Ctrl+E", "pencil", "repeat", RUN),
+    Command("run.model", "Try with another model", "Ctrl+Shift+R", "cpu", "repeat", RUN),
     Command("run.find", "Find in this run", "Ctrl+F", "search", "session", RUN),
     Command("palette.commands", "Command palette", "Ctrl+K", "search", "", GO),
     Command("palette.sessions", "Go to a session", "Ctrl+P", "footprints", "", GO),

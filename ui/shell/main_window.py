@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
+from typing import Final
 
 from PySide6.QtCore import Signal
 from PySide6.QtGui import QResizeEvent
@@ -16,6 +17,7 @@ from ui.base.bridge import Bridge
 from ui.base.deferred_reader import DeferredReader
 from ui.base.panel_page import PageContext, StartTask
 from ui.base.selection import Selection
+from ui.base.tasks import ErrorSource
 from ui.base.window_state import WindowState
 from ui.sessions.panel import SessionsPanel
 from ui.shell.central_area import CentralArea
@@ -39,6 +41,9 @@ from ui.timeline.step_pane import StepPane
 from ui.widgets.error_bar import ErrorBar
 from ui.widgets.labels import hairline
 from ui.widgets.toast import Toast
+
+STORAGE: Final = ErrorSource("storage")
+"""The source of errors that are resolved as soon as an event has been stored."""
 
 
 class MainWindow(QWidget):
@@ -143,6 +148,10 @@ class MainWindow(QWidget):
         if requests_changed:
             self._refresh_requests()
         new_sessions = self.session_index.take_new()
+        if batch.updates:
+            self.notice.resolve(STORAGE)
+        for session in batch.started:
+            self.notice.resolve_session(session)
         self.pages.apply_updates(updates)
         self.split_view.apply_updates(batch, new_sessions if self._central_area.shows(self.split_view) else ())
         if batch.touched:
@@ -152,8 +161,8 @@ class MainWindow(QWidget):
         if any(draft.session == current_session for draft in batch.drafts):
             self.pane.show_live()
 
-    def show_error(self, error: ErrorDetails) -> None:
-        self.notice.show_error(error)
+    def show_error(self, error: ErrorDetails, source: ErrorSource | None = None) -> None:
+        self.notice.show_error(error, source)
 
     def restyle(self, look: Look) -> None:
         self._look = look
@@ -166,6 +175,8 @@ class MainWindow(QWidget):
     def remove_sessions(self, names: Sequence[str]) -> None:
         """Remove deleted sessions from all panels."""
         self.session_index.remove(names)
+        for name in names:
+            self.notice.resolve_session(name)
         self.sessions.remove_sessions(names)
         self.split_view.remove_sessions(names)
         if self.selection.session in names:
@@ -263,6 +274,8 @@ class MainWindow(QWidget):
             "run.stop": lambda: self.view.page.stop.emit(),
             "run.pause": lambda: self.view.page.pause.emit(),
             "run.compact": lambda: self.view.context.compact_requested.emit(),
+            "run.edit": lambda: self.view.page.edit_message(),
+            "run.model": lambda: self.view.page.rerun_message(),
             "run.find": lambda: self.view.page.open_find(),
             "composer.attach": lambda: self.view.composer.choose_files(),
             "composer.focus": lambda: self.view.focus_composer(),
@@ -281,9 +294,11 @@ class MainWindow(QWidget):
     def _enable_commands(self) -> None:
         name = self.selection.session
         row = self.session_index.row(name) if name in self.session_index and not self.selection.page else None
-        waiting, undo = bool(self.session_index.requests.pending), self.toast.isVisible()
+        waiting, undo = bool(self.session_index.requests.pending), self.toast.can_undo
         tab, sides = self.split_view.active_has_tab, self.split_view.is_split
-        self.commands.actions.enable(window_states(row, waiting=waiting, undo=undo, has_tab=tab, is_split=sides))
+        obstacle = self.view.page.repeat_obstacle() if row else ""
+        states = window_states(row, waiting=waiting, undo=undo, has_tab=tab, is_split=sides, can_repeat=not obstacle)
+        self.commands.actions.enable(states, {"repeat": obstacle} if obstacle else {})
 
     def _lay_out(self) -> None:
         self._central_area = CentralArea(self.notice, self.toast, self.start, self.split_view, self.pages)
@@ -321,7 +336,7 @@ class MainWindow(QWidget):
         self.sessions.undo_requested.connect(self.toast.undo)
         self.sessions.footer.settings_requested.connect(self.settings_requested)
         self.status.help_requested.connect(self.commands.open_help)
-        self.toast.visibility_changed.connect(self._enable_commands)
+        self.toast.undo_changed.connect(self._enable_commands)
 
     def _show_row(self, row: int) -> None:
         """Select a row of the session to which the step in the step pane belongs."""
@@ -334,7 +349,7 @@ class MainWindow(QWidget):
             self._state,
             folder=self._folder,
             reply_draft=self.pane.live_output.reply,
-            show_error=self.show_error,
+            notice=self.notice,
         )
 
     def _connect_pane(self, pane: SessionPane) -> None:
@@ -342,11 +357,15 @@ class MainWindow(QWidget):
         view = pane.view
         view.page.compare.connect(self.commands.compare)
         view.page.settings_requested.connect(self.settings_requested)
+        view.folder_checked.connect(self._enable_commands)
         view.page.step_chosen.connect(lambda _: self._step.show() if view is self.view else None)
         view.page.tab_chosen.connect(lambda _: self._fit_pane())
         view.composer.command_submitted.connect(self.commands.actions.trigger)
         view.composer.set_commands(self.commands.actions.slash())
-        view.composer.attached.rejected.connect(lambda error, cause: self.show_error(ErrorDetails(error, cause)))
+        view.composer.attached.rejected.connect(
+            lambda error, cause: self.show_error(ErrorDetails(error, cause), ErrorSource("attach", view.session))
+        )
+        view.composer.submitted.connect(lambda _: self.notice.resolve(ErrorSource("attach", view.session)))
         view.review_requested.connect(self._open_proposals)
         view.asking.unsent_text.connect(self.restore_draft)
 

@@ -7,7 +7,6 @@ from PySide6.QtCore import Signal
 from PySide6.QtGui import QMouseEvent
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
-from core.domain.problems import ErrorDetails
 from ui.base.window_state import WindowState
 from ui.shell.session_index import SessionIndex
 from ui.shell.session_tabs import SessionTabs
@@ -15,13 +14,14 @@ from ui.shell.session_view import SessionView
 from ui.shell.unsent_drafts import UnsentDrafts
 from ui.shell.update_batch import UpdateBatch
 from ui.style.theme import Look
+from ui.widgets.error_bar import ErrorBar
 from ui.widgets.labels import hairline
 
 
 class SessionPane(QWidget):
     """A session view with tabs.
 
-    `reply_draft` returns the part of a session's streaming reply that has arrived so far. `show_error` is called if the
+    `reply_draft` returns the part of a session's streaming reply that has arrived so far. `notice` shows if the
     draft of a message cannot be stored.
     """
 
@@ -30,13 +30,13 @@ class SessionPane(QWidget):
 
     def __init__(
         self, look: Look, session_index: SessionIndex, state: WindowState,
-        *, folder: Path, reply_draft: Callable[[str], str], show_error: Callable[[ErrorDetails], None],
+        *, folder: Path, reply_draft: Callable[[str], str], notice: ErrorBar,
     ) -> None:  # fmt: skip
         super().__init__()
         self._session_index, self._reply_draft = session_index, reply_draft
         self.session = ""
         self.view = SessionView(look, session_index.reader)
-        self.drafts = UnsentDrafts(self.view.composer, state, folder, show_error)
+        self.drafts = UnsentDrafts(self.view.composer, state, folder, notice)
         self.tabs = SessionTabs(look, session_index.row)
         self._below = hairline()
         self._below.hide()

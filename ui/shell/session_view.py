@@ -44,6 +44,8 @@ class SessionView(QWidget):
     """The panels of one session; they share the selected step, and request actions through signals."""
 
     answered = Signal(str, Answer)
+    folder_checked = Signal()
+    """It is now known whether the folder of the session still exists."""
     review_requested = Signal(str)
     """The user wants to review proposals; carries their kind, `skill` or `memory`."""
 
@@ -144,6 +146,17 @@ class SessionView(QWidget):
                 source_program(row.imported_from)
             )
         return self.tr("First choose what to do about the interrupted step.") if row.status == "interrupted" else ""
+
+    def mark_folder(self, folder: str, *, missing: bool) -> None:
+        """Set whether a folder is missing: files in it cannot be reverted, and messages cannot be sent again.
+
+        Ignored if the folder is that of a session shown before.
+        """
+        if folder != self._row.folder:
+            return
+        self.changes.mark_folder(folder, missing=missing)
+        self.page.mark_folder(folder, missing=missing)
+        self.folder_checked.emit()
 
     def apply(self, changes: Sequence[Step]) -> None:
         self.page.apply(changes)

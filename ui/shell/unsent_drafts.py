@@ -1,21 +1,21 @@
 """Stores and restores the unsent text and attachments of each session, also across restarts."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from core.domain.problems import ErrorDetails
 from ui.base.draft_files import AttachedFile, DraftFiles
+from ui.base.tasks import ErrorSource
 from ui.base.window_state import WindowState
 from ui.composer.panel import ComposerPanel
+from ui.widgets.error_bar import ErrorBar
 
 
 class UnsentDrafts:
-    """Saves the drafts of a composer; `show_error` reports attachments that cannot be stored."""
+    """Saves the drafts of a composer; `notice` reports attachments that cannot be stored."""
 
-    def __init__(
-        self, composer: ComposerPanel, state: WindowState, folder: Path, show_error: Callable[[ErrorDetails], None]
-    ) -> None:
-        self._composer, self._state, self._show_error = composer, state, show_error
+    def __init__(self, composer: ComposerPanel, state: WindowState, folder: Path, notice: ErrorBar) -> None:
+        self._composer, self._state, self._notice = composer, state, notice
         self._files = DraftFiles(folder)
         composer.draft_changed.connect(state.set_draft)
         composer.attachments_changed.connect(lambda session: self._keep_files(session, composer.attached.files()))
@@ -36,14 +36,15 @@ class UnsentDrafts:
         """
         if current_session == session and not self._composer.draft():
             self._composer.set_session(session, text)
-        elif not self._state.draft(session):
+        if not self._state.draft(session):
             self._state.set_draft(session, text)
 
     def _keep_files(self, session: str, files: Sequence[AttachedFile]) -> None:
+        source = ErrorSource("store attachments", session)
         try:
             self._files.save(session, files)
+            self._notice.resolve(source)
         except OSError as error:
             message = "The attachments could not be stored and will be lost on restart."
-            self._show_error(
-                ErrorDetails(message, f"{error.strerror or error}.", "Send the message now, or free up disk space.")
-            )
+            fix = "Send the message now, or free up disk space."
+            self._notice.show_error(ErrorDetails(message, f"{error.strerror or error}.", fix), source)

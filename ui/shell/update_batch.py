@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from core.domain.events import RunResumed, RunStarted
 from core.domain.sessions import SessionRow
 from core.domain.steps import Step
 from core.engine.state.live_updates import LiveUpdate
@@ -15,13 +16,15 @@ from ui.shell.pending_requests import REQUEST_EVENTS
 class UpdateBatch:
     """A batch of engine updates, sorted by kind.
 
-    `touched` holds the latest row of each changed session. `requests_changed` is true if the open questions and
-    permission requests may have changed. `servers` is the state of the MCP servers, if that changed.
+    `touched` holds the latest row of each changed session, and `started` the sessions whose run was started or resumed.
+    `requests_changed` is true if the open questions and permission requests may have changed. `servers` is the state of
+    the MCP servers, if that changed.
     """
 
     touched: dict[str, SessionRow] = field(default_factory=dict)
     updates: list[JournalUpdate] = field(default_factory=list)
     drafts: list[LiveUpdate] = field(default_factory=list)
+    started: list[str] = field(default_factory=list)
     deleted: list[str] = field(default_factory=list)
     requests_changed: bool = False
     servers: McpServerStates | None = None
@@ -38,6 +41,8 @@ def sort_updates(updates: Sequence[object]) -> UpdateBatch:
             case JournalUpdate():
                 batch.touched[update.session.id] = update.session
                 batch.updates.append(update)
+                if isinstance(update.entry.event, RunStarted | RunResumed):
+                    batch.started.append(update.session.id)
                 batch.requests_changed = batch.requests_changed or isinstance(update.entry.event, REQUEST_EVENTS)
             case LiveUpdate():
                 batch.drafts.append(update)

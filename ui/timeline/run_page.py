@@ -3,8 +3,8 @@
 from collections.abc import Callable, Sequence
 from typing import Final, Protocol
 
-from PySide6.QtCore import QTimer, Signal
-from PySide6.QtGui import QResizeEvent
+from PySide6.QtCore import QPoint, Qt, QTimer, Signal
+from PySide6.QtGui import QGuiApplication, QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 
 from core.domain.clock import Clock, now
@@ -16,6 +16,7 @@ from ui.text.visible import visible
 from ui.timeline.failed_request_bar import FailedRequestBar
 from ui.timeline.find_bar import FindSource, RunFindBar
 from ui.timeline.interruption_bar import InterruptionBar
+from ui.timeline.message_menu import message_menu
 from ui.timeline.minimap import Minimap, SampleSource
 from ui.timeline.run_end_card import RunEnd
 from ui.timeline.run_header import ACTIVE_STATUSES, RunHeader
@@ -58,6 +59,10 @@ class RunPage(QWidget):
     changes_requested = Signal(str)
     review_requested = Signal()
     retry_requested = Signal()
+    edit_requested = Signal(object, str, str)
+    """The step of a message that the user wants to edit and resend, its text, and a line for each attachment."""
+    rerun_requested = Signal(object)
+    """The step of a message that the user wants to try with another model."""
     tab_chosen = Signal(str)
     branch_requested = Signal(str)
     model_change_requested = Signal()
@@ -70,6 +75,7 @@ class RunPage(QWidget):
         self.setObjectName("run")
         self._row = SessionRow("")
         self._chosen: Step | None = None
+        self._missing_folder = ""
         self._model = TimelineModel(rows, clock, self)
         self._header = RunHeader(look)
         self._find = RunFindBar(look, rows)
@@ -125,6 +131,8 @@ class RunPage(QWidget):
         self._view.changes_requested.connect(self.changes_requested)
         self._view.review_requested.connect(self.review_requested)
         self._view.retry_requested.connect(self.retry_requested)
+        self._view.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+        self._view.customContextMenuRequested.connect(self._open_message_menu)
         self._strip.row_requested.connect(self._go_to_row)
         self._find.match_selected.connect(self._show_found)
         self._find.matches_cleared.connect(self._view.replies.clear_highlights)
@@ -201,6 +209,48 @@ class RunPage(QWidget):
     def apply_sub_agent_update(self, row: SessionRow, steps: Sequence[Step]) -> None:
         """Apply an update of a sub-agent of one of the sessions shown."""
         self._model.apply_sub_agent_update(row, steps, at_tail=self._view.following)
+
+    def mark_folder(self, folder: str, *, missing: bool) -> None:
+        """Set whether a folder is missing."""
+        self._missing_folder = folder if missing else ""
+
+    def repeat_obstacle(self) -> str:
+        """Return why no message of this session can be edited or tried with another model, or an empty string."""
+        if self._row.imported_from:
+            return self.tr("The messages of an imported session cannot be sent again.")
+        if self._row.folder and self._row.folder == self._missing_folder:
+            return self.tr("The folder of this session is gone.")
+        if self._row.status in ACTIVE_STATUSES:
+            return self.tr("Pause or stop the run first.")
+        return "" if self._row.runs else self.tr("This session has no message of yours.")
+
+    def edit_message(self) -> None:
+        """Edit and resend the selected message, or else the last one."""
+        if not self.repeat_obstacle() and (message := self._message()):
+            self.edit_requested.emit(message, *self._model.message_text(message))
+
+    def rerun_message(self) -> None:
+        """Try the selected message, or else the last one, with another model."""
+        if not self.repeat_obstacle() and (message := self._message()):
+            self.rerun_requested.emit(message)
+
+    def _message(self) -> Step | None:
+        """Return the selected message, or else the last one."""
+        chosen = self._chosen
+        return chosen if chosen and chosen.kind == "user" else self._model.last_message()
+
+    def _open_message_menu(self, position: QPoint) -> None:
+        step = self._model.step_at(self._view.indexAt(position).row())
+        if step is None or step.kind != "user":
+            return
+        self._view.select_row(step.row)
+        actions: dict[str, Callable[[], object]] = {
+            "edit": self.edit_message,
+            "model": self.rerun_message,
+            "copy": lambda: QGuiApplication.clipboard().setText(self._model.message_text(step)[0]),
+        }
+        menu = message_menu(self._header.look, self.repeat_obstacle(), lambda name: actions[name](), self)
+        menu.popup(self._view.viewport().mapToGlobal(position))
 
     def _fork_at(self) -> int:
         chosen = self._chosen and self._model.step_of_row(self._model.root_row(self._chosen.row))

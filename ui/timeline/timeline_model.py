@@ -164,6 +164,16 @@ class TimelineModel(NestedRows):
                 del self._texts[next(iter(self._texts))]
         return self._texts[step.row]
 
+    def message_text(self, step: Step) -> tuple[str, str]:
+        """Return the full text of a message of this session, and a line for each of its attachments."""
+        attachments = attachment_lines(self._rows.event(self.session, step.first_seq))
+        return self._rows.full_text(self.session, step.last_seq, "text"), attachments
+
+    def last_message(self) -> Step | None:
+        """Return the last message of the user in this session."""
+        steps = map(self._pages.step, range(self._count - 1, -1, -1))
+        return next((step for step in steps if step and step.kind == "user"), None)
+
     def header(self, run: int) -> Step | None:
         """The header row of a run."""
         if run not in self._headers:

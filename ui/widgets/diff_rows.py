@@ -24,6 +24,7 @@ LINE_LIMIT: Final = 2_000  # characters; the rest of a longer line is not painte
 ROW_HEIGHT: Final = 20
 NUMBER_WIDTH: Final = 46
 SIGN_WIDTH: Final = 24
+TAB: Final = 4  # columns between tab stops
 
 AnyIndex = QModelIndex | QPersistentModelIndex
 NOWHERE = QModelIndex()
@@ -71,7 +72,9 @@ class DiffTableModel(QAbstractTableModel):
     def longest_line(self) -> int:
         """Return the number of characters of the longest line, at most `LINE_LIMIT`."""
         lines = (*self._difference.old, *self._difference.new) if self._difference.blocks else ()
-        return min(LINE_LIMIT, max((len(line) for line in lines), default=0))
+        return min(
+            LINE_LIMIT, max((len(line.expandtabs(TAB)) if "\t" in line else len(line) for line in lines), default=0)
+        )
 
     # Qt overrides
 
@@ -133,6 +136,7 @@ class DiffLineDelegate(QStyledItemDelegate):
         super().__init__(parent)
         self._rows = rows
         self.look = look
+        self.offset = 0  # pixels by which the text of the lines is scrolled to the left
 
     def width_for(self, characters: int) -> int:
         return self._number() + SIGN_WIDTH + QFontMetrics(self.look.fonts.mono).horizontalAdvance("0") * characters + 16
@@ -166,11 +170,17 @@ class DiffLineDelegate(QStyledItemDelegate):
         color: QColor = tints.get(row.sign, theme.third)
         sign = QRect(box.x() + self._number() + 2, box.y(), SIGN_WIDTH, box.height())
         draw_line(painter, sign, SIGNS.get(row.sign, ""), fonts.mono, color)
-        text = visible(row.text.rstrip("\r\n")[:LINE_LIMIT]).expandtabs(4)
+        text = visible(row.text.rstrip("\r\n")[:LINE_LIMIT]).expandtabs(TAB)
         line = box.adjusted(self._number() + SIGN_WIDTH, 0, 0, 0)
+        painter.save()
+        painter.setClipRect(line, Qt.ClipOperation.IntersectClip)
         painter.setPen(theme.text)
         painter.setFont(fonts.mono)
-        painter.drawText(line, Qt.AlignmentFlag.AlignVCenter | Qt.TextFlag.TextSingleLine, text)
+        flags = Qt.AlignmentFlag.AlignVCenter | Qt.TextFlag.TextSingleLine
+        painter.drawText(line.adjusted(-self.offset, 0, 0, 0), flags, text)
+        painter.restore()
+        if index.column():
+            painter.fillRect(QRect(box.left(), box.top(), 1, box.height()), theme.line)
 
     def _head(self, painter: QPainter, box: QRect, row: DiffRow, column: int, chosen: bool) -> None:
         theme, fonts = self.look.theme, self.look.fonts

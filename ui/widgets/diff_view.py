@@ -4,17 +4,21 @@ from typing import Final
 
 from PySide6.QtCore import QModelIndex, Qt, Signal
 from PySide6.QtGui import QGuiApplication, QKeyEvent, QKeySequence, QMouseEvent, QResizeEvent
-from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView, QWidget
+from PySide6.QtWidgets import QAbstractItemView, QAbstractSlider, QHeaderView, QTableView, QWidget
 
 from core.timeline.text_diff import TextDiff
 from ui.style.theme import Look
 from ui.widgets.diff_rows import ROW_HEIGHT, DiffLineDelegate, DiffTableModel
 
 MAX_WIDTH: Final = 12_000
+SCROLLED_CHARACTERS: Final = 8  # by one press of Left or Right
 
 
 class DiffView(QTableView):
-    """A diff view. U reverts the selected hunk, N and P go to the next and previous hunk."""
+    """A diff view. U reverts the selected hunk, N and P go to the next and previous hunk.
+
+    Long lines scroll within their column, also with Left and Right: the columns always fit the view.
+    """
 
     revert_requested = Signal(int)
 
@@ -43,6 +47,7 @@ class DiffView(QTableView):
         self.setModel(self._rows)
         self.setItemDelegate(self._painter)
         self.setMouseTracking(True)
+        self.setCornerWidget(QWidget())  # otherwise the style draws a frame between the scroll bars
         self.restyle(look)
 
     @property
@@ -53,6 +58,7 @@ class DiffView(QTableView):
         self._rows.show(difference, side_by_side=side_by_side, can_revert=can_revert)
         self._fit()
         self.scrollToTop()
+        self.horizontalScrollBar().setValue(0)
 
     def restyle(self, look: Look) -> None:
         self._painter.look = look
@@ -97,11 +103,20 @@ class DiffView(QTableView):
             QGuiApplication.clipboard().setText("\n".join(lines))
 
     def _fit(self) -> None:
-        columns = self._rows.columnCount()
-        room = self.viewport().width() // columns
+        for column in range(self._rows.columnCount()):
+            self.setColumnWidth(column, self._fitting_width())
+        policy = Qt.ScrollBarPolicy.ScrollBarAlwaysOn if self._overflow() else Qt.ScrollBarPolicy.ScrollBarAlwaysOff
+        if policy != self.horizontalScrollBarPolicy():
+            self.setHorizontalScrollBarPolicy(policy)
+        self.updateGeometries()
+
+    def _fitting_width(self) -> int:
+        return self.viewport().width() // max(1, self._rows.columnCount())
+
+    def _overflow(self) -> int:
+        """Return by how many pixels the longest line exceeds its column."""
         needed = min(MAX_WIDTH, self._painter.width_for(self._rows.longest_line()))
-        for column in range(columns):
-            self.setColumnWidth(column, max(room, needed))
+        return max(0, needed - self._fitting_width())
 
     def _over_undo(self, event: QMouseEvent) -> int:
         """Return the hunk whose undo link is under the pointer, or -1."""
@@ -113,6 +128,27 @@ class DiffView(QTableView):
         return head.hunk if self._painter.undo_rect(box).contains(event.position().toPoint()) else -1
 
     # Qt overrides
+
+    def updateGeometries(self) -> None:
+        """Let the horizontal scroll bar move the text within the columns."""
+        bar = self.horizontalScrollBar()
+        value = bar.value()
+        bar.blockSignals(True)  # QTableView sets the bar to 0, because the columns fit
+        super().updateGeometries()
+        bar.setRange(0, self._overflow())
+        bar.setPageStep(self._fitting_width())
+        bar.setSingleStep(self._painter.width_for(SCROLLED_CHARACTERS) - self._painter.width_for(0))
+        bar.setValue(value)
+        bar.blockSignals(False)
+        if self._painter.offset != bar.value():
+            self._painter.offset = bar.value()
+            self.viewport().update()
+
+    def scrollContentsBy(self, dx: int, dy: int) -> None:
+        self._painter.offset = self.horizontalScrollBar().value()
+        super().scrollContentsBy(0, dy)
+        if dx:
+            self.viewport().update()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
@@ -133,6 +169,10 @@ class DiffView(QTableView):
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.matches(QKeySequence.StandardKey.Copy):
             self.copy()
+        elif event.key() in {Qt.Key.Key_Left, Qt.Key.Key_Right} and not event.modifiers():
+            action = QAbstractSlider.SliderAction
+            step = action.SliderSingleStepAdd if event.key() == Qt.Key.Key_Right else action.SliderSingleStepSub
+            self.horizontalScrollBar().triggerAction(step)
         elif event.key() == Qt.Key.Key_N and not event.modifiers():
             self.go_to_hunk(1)
         elif event.key() == Qt.Key.Key_P and not event.modifiers():

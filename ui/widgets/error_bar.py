@@ -1,9 +1,12 @@
-"""A message bar that shows an error, its cause and its fix until the user closes it."""
+"""A message bar that shows an error, its cause and its fix until it is resolved or the user closes it."""
+
+from collections.abc import Callable
 
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from core.domain.problems import ErrorDetails
+from ui.base.tasks import ErrorSource
 from ui.style.theme import Look
 from ui.widgets.accent_frame import AccentFrame
 from ui.widgets.announce import announce
@@ -30,18 +33,34 @@ class ErrorBar(AccentFrame):
         row.setContentsMargins(16, 8, 8, 8)
         row.addLayout(text, 1)
         row.addWidget(self._close)
-        self._errors: list[ErrorDetails] = []
+        self._errors: dict[ErrorDetails, ErrorSource | None] = {}
         self.hide()
 
-    def show_error(self, error: ErrorDetails) -> None:
-        """Show this error on top; earlier ones reappear when it is closed."""
-        if error in self._errors:
-            self._errors.remove(error)
-        self._errors.append(error)
+    def show_error(self, error: ErrorDetails, source: ErrorSource | None = None) -> None:
+        """Show this error on top, until it is closed or the action succeeds; then earlier ones reappear."""
+        self._errors.pop(error, None)
+        self._errors[error] = source
         self._show()
 
+    def resolve(self, source: ErrorSource) -> None:
+        """Remove the errors of an action that has succeeded now."""
+        self._keep(lambda other: other != source)
+
+    def resolve_session(self, session: str) -> None:
+        """Remove the errors of actions on a session, because it has gone on without them."""
+        self._keep(lambda source: source is None or source.session != session)
+
+    def _keep(self, condition: Callable[[ErrorSource | None], bool]) -> None:
+        kept = {error: source for error, source in self._errors.items() if condition(source)}
+        if len(kept) == len(self._errors):
+            return
+        is_changed = next(reversed(kept), None) != next(reversed(self._errors))
+        self._errors = kept
+        if is_changed:
+            self._show()
+
     def close_current(self) -> None:
-        self._errors.pop()
+        self._errors.popitem()
         self._show()
         if not self._errors:
             self.closed.emit()
@@ -50,7 +69,7 @@ class ErrorBar(AccentFrame):
         if not self._errors:
             self.hide()
             return
-        error = self._errors[-1]
+        error = next(reversed(self._errors))
         self._message.setText(allow_breaks(error.message))
         self._more.setText(allow_breaks(" ".join(part for part in (error.cause, error.fix) if part)))
         self._more.setVisible(bool(self._more.text()))

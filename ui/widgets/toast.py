@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Final
 
 from PySide6.QtCore import QTimer, Signal
-from PySide6.QtGui import QHideEvent, QShowEvent
+from PySide6.QtGui import QHideEvent
 from PySide6.QtWidgets import QHBoxLayout, QWidget
 
 from ui.style.theme import Look
@@ -19,7 +19,8 @@ VISIBLE_MS: Final = 12_000
 class Toast(AccentFrame):
     """A temporary message with an optional Undo button; it stays while hovered or focused."""
 
-    visibility_changed = Signal()
+    undo_changed = Signal()
+    """There may be another action to undo, or none."""
 
     def __init__(self, look: Look, parent: QWidget | None = None) -> None:
         theme = look.theme
@@ -48,7 +49,13 @@ class Toast(AccentFrame):
         self.setAccessibleName(text)
         self.show()
         self._end.start()
+        self.undo_changed.emit()
         announce(self, text)
+
+    @property
+    def can_undo(self) -> bool:
+        """Whether the toast is shown with an Undo button."""
+        return self.isVisible() and self._undo is not None
 
     def undo(self) -> None:
         """Hide the toast and undo the last action."""
@@ -72,10 +79,6 @@ class Toast(AccentFrame):
 
     # Qt overrides
 
-    def showEvent(self, event: QShowEvent) -> None:
-        super().showEvent(event)
-        self.visibility_changed.emit()
-
     def hideEvent(self, event: QHideEvent) -> None:
         super().hideEvent(event)
-        self.visibility_changed.emit()
+        self.undo_changed.emit()

@@ -8,7 +8,7 @@ from typing import Literal
 
 from core.domain.events import CallStarted, EventRecord, FileChanged, ToolReturned
 from core.domain.problems import Problem
-from core.domain.rewind_events import FilesRewound, RewoundFile
+from core.domain.rewind_events import FilesRewound, OpenRewinds, RewoundFile
 from core.engine.run.execute import count_changed_lines
 from core.store.blobs import blob_hash
 from core.workspace.broker import WRITE_LIMIT, FileBroker
@@ -103,23 +103,17 @@ def last_rewind(entries: Sequence[EventRecord]) -> EventRecord | None:
 
     Rewinds in the sessions of sub-agents are ignored; they can be undone in those sessions.
     """
-    rewinds: dict[int, tuple[EventRecord, FilesRewound]] = {}
-    not_undone: dict[int, set[str]] = {}
+    rewinds, open_rewinds = dict[int, EventRecord](), OpenRewinds()
     for entry in entries:
-        if not isinstance(entry.event, FilesRewound) or entry.session != entries[0].session:
-            continue
         event = entry.event
-        if not event.undoes_seq and event.files:
-            rewinds[entry.seq] = (entry, event)
-        elif event.undoes_seq and event.files:
-            not_undone[event.undoes_seq] = set(event.skipped)
-        elif event.undoes_seq in not_undone:  # The undo failed for these files.
-            not_undone[event.undoes_seq] |= set(event.skipped)
-    for seq, (entry, event) in sorted(rewinds.items(), reverse=True):
-        files = tuple(file for file in event.files if seq not in not_undone or file.path in not_undone[seq])
-        if files:
-            return replace(entry, event=replace(event, files=files))
-    return None
+        if isinstance(event, FilesRewound) and entry.session == entries[0].session:
+            rewinds[entry.seq] = entry
+            open_rewinds.add(entry.seq, (file.path for file in event.files), event.skipped, event.undoes_seq)
+    last = rewinds.get(open_rewinds.last())
+    if last is None or not isinstance(last.event, FilesRewound):
+        return None
+    files = tuple(file for file in last.event.files if file.path in open_rewinds.paths[last.seq])
+    return replace(last, event=replace(last.event, files=files))
 
 
 def plan_rewind(

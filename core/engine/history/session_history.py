@@ -134,12 +134,20 @@ class SessionHistory:
     async def edit_run_message(self, session: str, run: int, text: str) -> PreparedFork:
         """Fork before a run (0 for the last one) and replace the message that started it."""
         run_input = await self.run_input(session, run)
-        if not run_input.queued_seqs:
-            return await self.edit(session, run_input.first_seq, text)
+        return await self.edit_message(session, next(iter(run_input.queued_seqs), run_input.first_seq), text)
+
+    async def edit_message(self, session: str, seq: int, text: str) -> PreparedFork:
+        """Fork before a message of the user and replace its text.
+
+        If a run started with messages that were queued during the one before, fork before that run and keep the others.
+        """
+        run_input = await self.run_input(session, await self.run_of_message(session, seq))
+        if seq not in run_input.queued_seqs:
+            return await self.edit(session, seq, text)
         start = self._with_current_mode(session, run_input.start)
         self._check_start(start)
         name = await self.fork(session, run_input.first_seq - 1, "edit")
-        change = QueueChanged("edited", run_input.queued_seqs[0], run_input.queued_seqs[:1], Text(text))
+        change = QueueChanged("edited", seq, run_input.queued_seqs, Text(text))
         return PreparedFork(name, (change, start))
 
     async def fork_to_rerun(
@@ -261,6 +269,12 @@ class SessionHistory:
         )
         user_messages = tuple(UserMessage(message.text, message.attachments) for message in messages)
         return RunInput(first, user_messages, start, tuple(message.seq for message in messages if message.seq < first))
+
+    async def run_of_message(self, session: str, seq: int) -> int:
+        """Return the run that received a message: the one that was active when it was sent, or else the next one."""
+        run = next((entry.run for entry in await self._entries(session, seq) if entry.seq == seq), 0)
+        next_run = await self.run_input(session, run + 1) if run < self._row(session).runs else None
+        return run + 1 if next_run and seq in next_run.queued_seqs else run
 
     async def _entries(self, session: str, last: int) -> list[EventRecord]:
         entries = [entry async for entry in self._journal.read(session)]

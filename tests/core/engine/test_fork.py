@@ -212,6 +212,21 @@ def test_messages_edited_in_the_queue_are_copied_as_sent(tmp_path: Path) -> None
                 talk = await scene.services.runs.conversation(name)
                 assert [one.text.head for one in talk.messages if one.category == USER] == ["Go.", words]
                 assert not scene.engine.session(name).pinned
+            await scene.engine.send_message(session, "Continue.")
+            await scene.when(lambda: scene.status(session) == "waiting")
+            await scene.engine.send_message(session, "first")
+            await scene.engine.send_message(session, "second")
+            await scene.engine.stop(session)
+            queued = [message.seq for message in await queue.list(session)]
+            await queue.send_now(session, queued[0])
+            await scene.when(lambda: scene.engine.session(session).runs == 4 and scene.status(session) == "waiting")
+            assert await history.run_of_message(session, queued[1]) == 4
+            edited = await history.edit_message(session, queued[1], "third")
+            await history.start_fork(edited)
+            await scene.when(partial(rests, scene, edited.session_id))
+            talk = await scene.services.runs.conversation(edited.session_id)
+            assert [one.text.head for one in talk.messages if one.category == USER][-2:] == ["first", "third"]
+            await scene.engine.stop(session)
             first = await history.edit_run_message(session, 1, "Go elsewhere.")
             await history.start_fork(first)
             await scene.when(lambda: scene.status(first.session_id) == "waiting")

@@ -273,8 +273,44 @@ def test_a_revert_is_previewed_for_each_file(qtbot: QtBot, look: Look) -> None:
     assert told.args == [("b.txt",)] and not dialog.isVisible()
 
 
-def test_undoing_a_revert_promises_no_further_undo(qtbot: QtBot, look: Look) -> None:
-    dialog = RevertDialog(look, "Undo the last revert?", RewindPlan(3, (FilePlan("a.txt", "remove"),), undoes_seq=9))
+def test_undoing_a_revert_is_worded_as_such_and_promises_no_further_undo(qtbot: QtBot, look: Look) -> None:
+    files = (
+        FilePlan("a.txt", "remove"),
+        FilePlan("b.txt", "change", "n", "t", 2, 1),
+        FilePlan("c.txt", "conflict", reason="It was changed outside this session since."),
+    )
+    dialog = RevertDialog(look, "Undo the last revert?", RewindPlan(3, files, undoes_seq=9))
     qtbot.addWidget(dialog)
     summary = find(dialog, QLabel, "putback.told").text()
-    assert "1 file will be deleted." in summary and "undo this" not in summary
+    assert "1 file will be changed back. 1 file will be deleted." in summary and "undo this" not in summary
+    texts = "\n".join(part.text() for part in dialog.findChildren(QLabel))
+    assert "Will be changed back: lines added: 2, removed: 1" in texts and "before the revert" in texts
+    assert "everted" not in texts
+    assert find(dialog, QPushButton, "putback.yes").text() == "Undo the revert"
+    assert find(dialog, QCheckBox, "putback.force").text().startswith("Change it back")
+
+
+@pytest.mark.parametrize("side_by_side", [False, True])
+@pytest.mark.parametrize("width", [376, 820])
+def test_long_lines_scroll_within_their_column(qtbot: QtBot, look: Look, side_by_side: bool, width: int) -> None:
+    view = DiffView(look)
+    qtbot.addWidget(view)
+    view.resize(width, 300)
+    view.show()
+    view.show_diff(diff_texts("a" * 300, "\tb" * 150), side_by_side=side_by_side, can_revert=True)
+    last = view.rows.columnCount() - 1
+    assert view.columnViewportPosition(last) + view.columnWidth(last) <= view.viewport().width()
+    bar, painter = view.horizontalScrollBar(), view.viewport()
+    assert bar.isVisible() and bar.value() == 0
+    before = painter.grab().toImage()
+    press(view, Qt.Key.Key_Right)
+    assert bar.value() == bar.singleStep()
+    after = painter.grab().toImage()
+    assert after != before and after.copy(0, 0, 46, 300) == before.copy(0, 0, 46, 300), "the line numbers stay"
+    bar.setValue(bar.maximum())
+    end = painter.grab().toImage()
+    assert end != after, "the end of the line is reached"
+    view.resize(20_000, 300)
+    assert bar.maximum() == 0
+    view.show_diff(diff_texts("a", "b"), side_by_side=side_by_side, can_revert=True)
+    assert bar.maximum() == 0

@@ -1,0 +1,78 @@
+"""An error above the session disappears when the action succeeds, or when the session goes on without it."""
+
+import asyncio
+import shutil
+from pathlib import Path
+
+from PySide6.QtWidgets import QApplication, QLabel, QPlainTextEdit
+
+from tests.ui.hands import find, write
+from tests.ui.test_desktop import Person, live, until
+from ui.base.tasks import ErrorSource
+from ui.settings.settings_dialog import SettingsDialog
+
+SCRIPT = '{"replies": [{"text": "Done."}], "then": "repeat_last"}'
+
+
+async def finished_session(person: Person) -> str:
+    await until(person.window.start.isVisible, "the start screen")
+    session = await person.start(SCRIPT)()
+    await until(lambda: person.window.row(session).runs and person.window.row(session).status == "done", "its end")
+    return session
+
+
+def send(person: Person, text: str) -> None:
+    write(find(person.window.view, QPlainTextEdit, "composer.input"), text)
+    person.window.view.composer.submit()
+
+
+def test_the_error_of_a_message_disappears_when_it_is_sent(qapp: QApplication, home: Path) -> None:
+    async def act(person: Person) -> None:
+        window = person.window
+        first, second = await finished_session(person), await finished_session(person)
+        window.show_session(first)
+        shutil.rmtree(home / "work")
+        send(person, "go on")
+        await until(person.notice, "the error")
+        (home / "work").mkdir()
+        window.show_session(second)
+        send(person, "another")
+        await until(lambda: window.row(second).runs == 2 and window.row(second).status == "done", "the other message")
+        assert person.notice(), "the message of the first session has still not been sent"
+        window.show_session(first)
+        window.view.composer.submit()  # the text is back in the composer
+        await until(lambda: not person.notice(), "the error is gone")
+        await until(lambda: window.row(first).runs == 2, "the message")
+
+    live(qapp, home, act)
+
+
+def test_the_error_of_an_action_disappears_when_its_session_goes_on(qapp: QApplication, home: Path) -> None:
+    async def act(person: Person) -> None:
+        window, session = person.window, await finished_session(person)
+        window.show_session(session)
+        window.view.page.pause.emit()  # the run has just ended
+        await until(lambda: "not active" in person.notice(), "the error")
+        send(person, "go on")
+        await until(lambda: not person.notice(), "the error is gone")
+
+    live(qapp, home, act)
+
+
+def test_the_error_of_a_setting_disappears_when_it_is_set(qapp: QApplication, home: Path) -> None:
+    async def act(person: Person) -> None:
+        window = person.window
+        await until(window.start.isVisible, "the start screen")
+        window.settings_requested.emit()
+        dialog = await until(lambda: window.findChild(SettingsDialog), "the settings")
+        footer = find(dialog, QLabel, "settings.said")
+        dialog.changed.emit("prompt_size", "no such size")
+        await until(footer.text, "the error")
+        dialog.resolve_error(ErrorSource("set theme"))
+        assert footer.text(), "another setting was set"
+        dialog.changed.emit("prompt_size", "full")
+        await until(lambda: "Saved" in footer.text(), "the error is gone")
+        dialog.close()
+        await asyncio.sleep(0)
+
+    live(qapp, home, act)

@@ -1,0 +1,94 @@
+"""Repeats a message in a fork of the session: edited, or with another model."""
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject
+
+from core.domain.problems import ErrorDetails
+from core.domain.steps import Step
+from ui.base.bridge import Bridge
+from ui.base.tasks import SessionTasks
+from ui.controllers.folder_trust import confirm_folder_trust
+from ui.controllers.model_choice import provider_models
+from ui.dialogs.edit_message_dialog import EditMessageDialog
+from ui.palette.ranking import PaletteEntry
+from ui.shell.main_window import MainWindow
+from ui.shell.session_view import SessionView
+from ui.text.visible import visible
+
+if TYPE_CHECKING:
+    from core.engine.api.engine import Engine
+
+
+class RepeatController(QObject):
+    """Connects "Edit and resend" and "Try with another model" of one session view to the engine."""
+
+    def __init__(self, window: MainWindow, view: SessionView, bridge: Bridge, tasks: SessionTasks) -> None:
+        super().__init__(view)
+        self._window, self._view, self._bridge, self._tasks = window, view, bridge, tasks
+        view.page.edit_requested.connect(self.edit)
+        view.page.rerun_requested.connect(self.choose_model)
+
+    def edit(self, message: Step, text: str, attachments: str) -> None:
+        """Let the user edit the text of a message. Its attachments are sent again as they are."""
+        session = self._view.session
+        dialog = EditMessageDialog(self._window.look, text, attachments, self._window)
+        dialog.submitted.connect(partial(self._resend, session, message))
+        dialog.open()
+
+    def choose_model(self, message: Step) -> None:
+        """Let the user choose a model in the palette, and repeat the run of a message with it."""
+        session, palette = self._view.session, self._window.commands.palette
+        loading = self.tr("Looking for models…")
+        palette.open_with([PaletteEntry("", loading, enabled=False)], loading, lambda _: None)
+
+        async def choose() -> None:
+            # Not from the cache: a local provider may have been started since.
+            lists = await self._bridge.ask(partial(provider_models, fresh=True))
+            current = self._window.row(session).model
+            names = sorted((name == current, title, name) for title, names in lists.items() for name in names)
+            entries = [
+                PaletteEntry(name, visible(name), self.tr("{} · used now").format(title) if used else title)
+                for used, title, name in names
+            ]
+            if not palette.isVisible():
+                return
+            if not entries:
+                palette.dismiss()
+                error = ErrorDetails(self.tr("No provider offers a model."), "", self.tr("Add a provider in Settings."))
+                self._window.show_error(error)
+                return
+            hint = self.tr("Model for the new session; files stay as they are now")
+            palette.open_with(entries, hint, partial(self._rerun, session, message))
+
+        self._tasks.start(choose(), "list models")
+
+    def _resend(self, session: str, message: Step, text: str) -> None:
+        async def resend(engine: "Engine") -> str:
+            prepared = await engine.history.edit_message(session, message.first_seq, text)
+            await engine.history.start_fork(prepared)
+            return prepared.session_id
+
+        async def act() -> None:
+            if await self._trusts(session):
+                self._window.show_session(await self._bridge.ask(resend))
+
+        self._tasks.start(act(), "resend a message")
+
+    def _rerun(self, session: str, message: Step, model: str) -> None:
+        async def rerun(engine: "Engine") -> str:
+            run = await engine.history.run_of_message(session, message.first_seq)
+            prepared = await engine.history.fork_to_rerun(session, run, model)
+            await engine.history.start_fork(prepared)
+            return prepared.session_id
+
+        async def act() -> None:
+            if await self._trusts(session):
+                self._window.show_session(await self._bridge.ask(rerun))
+
+        self._tasks.start(act(), "try another model")
+
+    async def _trusts(self, session: str) -> bool:
+        folder = self._window.row(session).folder
+        return await confirm_folder_trust(self._window, self._bridge, folder, ask_if_undecided=False)
