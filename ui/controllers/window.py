@@ -36,6 +36,7 @@ class WindowController(QObject):
         self.new_session.drop.files_dropped.connect(self.imports.import_files)
         window.start.import_requested.connect(self.imports.open)
         window.settings_requested.connect(lambda: self.settings.open())
+        window.settings_page_requested.connect(self.settings.open)
         window.status.servers_requested.connect(lambda: self.settings.open(window.tr(MCP_SERVERS)))
         window.start.demo_requested.connect(self.start_demo)
         window.sessions.search_changed.connect(self.search)

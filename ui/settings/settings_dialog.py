@@ -2,9 +2,11 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Final, TypeVar
 
 from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtGui import QKeySequence, QShortcut
 from PySide6.QtWidgets import (
     QCompleter,
     QDialog,
@@ -97,6 +99,12 @@ class SettingsDialog(QDialog):
         self._none = label(self.tr("No settings match your search."), look.fonts.text, "second", name="settings.none")
         self._lay_out()
         self._pages.currentRowChanged.connect(self._show_row)
+        for keys, act in (
+            ("Ctrl+PgDown", lambda: self._go_to_page(self._pages.currentRow() + 1)),
+            ("Ctrl+PgUp", lambda: self._go_to_page(self._pages.currentRow() - 1)),
+            *((f"Alt+{row + 1}", partial(self._go_to_page, row)) for row in range(9)),
+        ):
+            QShortcut(QKeySequence(keys), self).activated.connect(act)
         self.show_message(self.tr("Changes take effect immediately."))
         self._search.textChanged.connect(self._filter)
         self._pages.setCurrentRow(0)
@@ -128,6 +136,11 @@ class SettingsDialog(QDialog):
         items = self._pages.findItems(title, Qt.MatchFlag.MatchExactly)
         if items:
             self._pages.setCurrentItem(items[0])
+
+    def _go_to_page(self, row: int) -> None:
+        """Show a page; the search is cleared, because it can hide pages."""
+        self._search.clear()
+        self._pages.setCurrentRow(row % self._pages.count())
 
     def refresh(self, snapshot: SettingsSnapshot) -> None:
         """Show new data on the pages that have been built."""

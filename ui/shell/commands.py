@@ -2,7 +2,9 @@
 
 from typing import Final, NamedTuple
 
+from ui.settings.page_titles import SETTINGS_PAGES
 from ui.shell.page_registry import PAGES
+from ui.shell.session_view import SESSION_TABS
 
 
 class Command(NamedTuple):
@@ -40,6 +42,10 @@ COMMANDS: Final = (
     Command("question.next", "Go to the next request waiting for you", "Ctrl+J", "circle-question-mark", "waiting", GO),
     *(Command(f"session.{n}", f"Go to session {n} in the list", f"Ctrl+{n}", "", "hidden", GO) for n in range(1, 10)),
     *(Command(f"page.{panel.id}", panel.title, panel.keys, panel.icon, "", GO) for panel in PAGES),
+    *(
+        Command(f"view.{name}", title, f"Alt+{n}", "", "session", GO)
+        for n, (name, title) in enumerate(SESSION_TABS.items(), 1)
+    ),
     Command("session.rename", "Rename the session", "F2", "pencil", "session", SESSION),
     Command("session.pin", "Pin or unpin the session", "Ctrl+Shift+D", "pin", "session", SESSION),
     Command("session.archive", "Archive or unarchive the session", "Ctrl+Shift+E", "archive", "session", SESSION),
@@ -64,6 +70,10 @@ COMMANDS: Final = (
     Command("window.usual", "Reset text size", "Ctrl+0", "", "", VIEW),
     Command("window.full", "Enter or leave full screen", "F11", "", "", VIEW),
     Command("window.settings", "Open settings", "Ctrl+,", "settings", "", WINDOW),
+    *(
+        Command(f"settings.{title.lower().replace(' ', '-')}", f"Settings: {title}", "", "settings", "", WINDOW)
+        for title in SETTINGS_PAGES
+    ),
     Command("window.help", "Open help", "F1", "book-open", "", WINDOW),
     Command("window.keys", "Keyboard shortcuts", "?", "keyboard", "", WINDOW, "Ctrl+/"),
     Command("window.close", "Quit", "Ctrl+Q", "x", "", WINDOW),

@@ -20,6 +20,7 @@ from ui.base.selection import Selection
 from ui.base.tasks import ErrorSource
 from ui.base.window_state import WindowState
 from ui.sessions.panel import SessionsPanel
+from ui.settings.page_titles import SETTINGS_PAGES
 from ui.shell.central_area import CentralArea
 from ui.shell.close_guard import CloseGuard
 from ui.shell.command_actions import window_states
@@ -28,7 +29,7 @@ from ui.shell.page_registry import PAGES
 from ui.shell.page_stack import PAGES_BY_ID, PageStack
 from ui.shell.session_index import SessionIndex
 from ui.shell.session_pane import SessionPane
-from ui.shell.session_view import SessionView
+from ui.shell.session_view import SESSION_TABS, SessionView
 from ui.shell.split_view import SplitView
 from ui.shell.status_line import StatusLine
 from ui.shell.step_pane_updater import StepPaneUpdater
@@ -53,6 +54,7 @@ class MainWindow(QWidget):
     theme_toggle_requested = Signal()
     scale_requested = Signal(int)
     settings_requested = Signal()
+    settings_page_requested = Signal(str)
     setting_changed = Signal(str, object)
     waiting_changed = Signal()
     restore_requested = Signal(str)
@@ -289,6 +291,11 @@ class MainWindow(QWidget):
             "window.smaller": lambda: self.scale_requested.emit(-1),
             "window.usual": lambda: self.scale_requested.emit(0),
             "window.settings": self.settings_requested.emit,
+            **{
+                f"settings.{title.lower().replace(' ', '-')}": partial(self.settings_page_requested.emit, title)
+                for title in SETTINGS_PAGES
+            },
+            **{f"view.{name}": lambda name=name: self.view.go_to_tab(name) for name in SESSION_TABS},
         }
 
     def _enable_commands(self) -> None:

@@ -30,6 +30,13 @@ from ui.timeline.waterfall.panel import WaterfallPanel
 CHANGES: Final = "changes"
 CONTEXT: Final = "context"
 DECISIONS: Final = "decisions"
+SESSION_TABS: Final = {
+    STEPS_TAB: "Steps",
+    TIMELINE: "Timeline",
+    CHANGES: "Changes",
+    CONTEXT: "Context",
+    DECISIONS: "Decisions",
+}
 
 
 class SessionRows(RunPageSource, RowSampleSource, HistorySource, ChangesSource, Protocol):
@@ -71,10 +78,13 @@ class SessionView(QWidget):
         self._column.addWidget(self.page, 1)
         self._column.addWidget(self.asking)
         self._column.addWidget(self.composer)
-        self.page.add_tab(CHART_TAB, self.tr("Timeline"), self.waterfall)
-        self.page.add_tab(CHANGES, self.tr("Changes"), self.changes)
-        self.page.add_tab(CONTEXT, self.tr("Context"), self.context)
-        self.page.add_tab(DECISIONS, self.tr("Decisions"), self.decisions)
+        for name, panel in (
+            (CHART_TAB, self.waterfall),
+            (CHANGES, self.changes),
+            (CONTEXT, self.context),
+            (DECISIONS, self.decisions),
+        ):
+            self.page.add_tab(name, self.tr(SESSION_TABS[name]), panel)
         self._connect()
 
     def _connect(self) -> None:
@@ -197,6 +207,11 @@ class SessionView(QWidget):
             self.asking,
         ):
             widget.restyle(look)
+
+    def go_to_tab(self, name: str) -> None:
+        """Show a tab and focus it."""
+        self.page.show_tab(name)
+        self.page.focus_tab()
 
     def focus_composer(self) -> None:
         """Show the steps and focus the composer."""

@@ -27,6 +27,8 @@ WIDGET_SHORTCUTS: Final = (
                   ("[", "Previous run"), ("]", "Next run"))),
     ("Changes", (("N", "Next hunk"), ("P", "Previous hunk"), ("U", "Undo the hunk"),
                  ("Right", "Scroll long lines to the right"), ("Left", "Scroll long lines to the left"))),
+    ("Settings", (("Alt+1", "First page (Alt+2 for the second, …)"), ("Ctrl+PgDown", "Next page"),
+                  ("Ctrl+PgUp", "Previous page"))),
     ("Skill", (("Ctrl+S", "Save"), ("Ctrl+Shift+N", "New skill"), ("Ctrl+F", "Find and replace"), ("F3", "Find next"),
                ("Ctrl+Space", "Complete"), ("F8", "Next problem"), ("F6", "Next area of the page"),
                ("Alt+1", "First tab (Alt+2 for the second, …)"), ("Alt+Z", "Turn line wrapping on or off"))),

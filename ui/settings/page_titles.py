@@ -1,0 +1,18 @@
+"""The titles of the settings pages, in the order of the list; the palette has a command for each page."""
+
+from typing import Final
+
+SETTINGS_PAGES: Final = (
+    "Appearance",
+    "Models and API keys",
+    "Limits",
+    "Memory and learning",
+    "Web search",
+    "Network",
+    "External agents",
+    "MCP servers",
+    "Permission rules",
+    "Trusted folders",
+    "Schedules",
+    "Data",
+)
