@@ -3,6 +3,7 @@
 import json
 import shutil
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import Qt
@@ -57,6 +58,10 @@ async def fork_of(person: Person, session: str) -> SessionRow:
 
 async def user_messages(engine: Engine, session: str) -> list[str]:
     return [entry.event.text.head async for entry in engine.events(session) if isinstance(entry.event, UserMessage)]
+
+
+def has_obstacle(person: Person, reason: str) -> bool:
+    return reason in person.window.view.page.repeat_obstacle()
 
 
 def open_menu(person: Person, row: int) -> QMenu:
@@ -143,7 +148,7 @@ def test_a_message_that_cannot_be_sent_again_says_why(qapp: QApplication, home: 
         await until(lambda: window.row(waiting).status == "waiting", "its question")
         for session, reason in ((imported, "imported"), (gone, "gone"), (waiting, "Pause or stop")):
             window.show_session(session)
-            await until(lambda reason=reason: reason in window.view.page.repeat_obstacle(), reason)
+            await until(partial(has_obstacle, person, reason), reason)
             edit = find_action(menu := open_menu(person, 0), "message.menu.edit")
             assert not edit.isEnabled() and reason in edit.toolTip()
             menu.close()

@@ -2,9 +2,11 @@
 
 import json
 import shutil
+from functools import partial
 from pathlib import Path
 
-from PySide6.QtWidgets import QApplication, QDialog, QLabel, QPushButton
+from PySide6.QtCore import QSize
+from PySide6.QtWidgets import QApplication, QDialog, QLabel, QPushButton, QWidget
 
 from tests.core.exchange.test_importers import CLAUDE
 from tests.ui.hands import click, find
@@ -67,19 +69,23 @@ def test_the_last_revert_can_be_undone_only_if_there_is_one(qapp: QApplication, 
         window.view.page.show_tab("changes")
         revert, undo = (find(window.view, QPushButton, f"changes.{name}") for name in ("undo", "again"))
         await until(lambda: revert.isVisible() and revert.isEnabled(), "the button")
-        texts: list[str] = []
+        file, texts = home / "work" / "a.txt", list[str]()
         for button, exists in ((revert, False), (undo, True), (revert, False), (undo, True)):
             await until(button.isVisible, "the button")
             click(button)
             dialog = await until(lambda: window.findChild(QDialog, "putback"), "the dialog")
             texts.append(find(dialog, QLabel, "putback.told").text() + find(dialog, QPushButton, "putback.yes").text())
             click(find(dialog, QPushButton, "putback.yes"))
-            await until(lambda exists=exists: (home / "work" / "a.txt").exists() == exists, "the file")
-            await until(lambda exists=exists: undo.isVisible() != exists, "whether there is a revert to undo")
+            await until(file.exists if exists else lambda: not file.exists(), "the file")
+            await until((lambda: not undo.isVisible()) if exists else undo.isVisible, "the revert to undo")
             await until(lambda: window.findChild(QDialog, "putback") is None, "the dialog is gone")
         assert texts[0] == texts[2] != texts[1] == texts[3]
 
     live(qapp, home, act)
+
+
+def has_size(widget: QWidget, size: QSize) -> bool:
+    return widget.size() == size
 
 
 def test_the_side_by_side_diff_fits_the_window(qapp: QApplication, home: Path) -> None:
@@ -96,9 +102,9 @@ def test_the_side_by_side_diff_fits_the_window(qapp: QApplication, home: Path) -
         diff = find(window.view, DiffView, "changes.lines")
         await until(lambda: diff.isVisible() and diff.rows.rowCount(), "the diff")
         click(find(window.view, QPushButton, "changes.shape"))
-        for size in ((900, 600), (1440, 900)):
-            person.shell.resize(*size)
-            await until(lambda size=size: (person.shell.width(), person.shell.height()) == size, "the size")
+        for size in (QSize(900, 600), QSize(1440, 900)):
+            person.shell.resize(size)
+            await until(partial(has_size, person.shell, size), "the size")
             assert diff.rows.columnCount() == 2 and diff.horizontalScrollBar().maximum() > 0
             assert diff.columnViewportPosition(1) + diff.columnWidth(1) <= diff.viewport().width()
             right = diff.mapTo(window, diff.rect().bottomRight()).x()

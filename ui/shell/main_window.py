@@ -260,6 +260,10 @@ class MainWindow(QWidget):
         self.show_session(session)
         self.view.focus_question(navigated=True)
 
+    def _go_to_tab(self, name: str) -> None:
+        """Show a tab of the session that is current now."""
+        self.view.go_to_tab(name)
+
     def show_start(self) -> None:
         self.selection.choose_session("")
 
@@ -295,7 +299,7 @@ class MainWindow(QWidget):
                 f"settings.{title.lower().replace(' ', '-')}": partial(self.settings_page_requested.emit, title)
                 for title in SETTINGS_PAGES
             },
-            **{f"view.{name}": lambda name=name: self.view.go_to_tab(name) for name in SESSION_TABS},
+            **{f"view.{name}": partial(self._go_to_tab, name) for name in SESSION_TABS},
         }
 
     def _enable_commands(self) -> None:

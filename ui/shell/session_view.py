@@ -32,7 +32,7 @@ CONTEXT: Final = "context"
 DECISIONS: Final = "decisions"
 SESSION_TABS: Final = {
     STEPS_TAB: "Steps",
-    TIMELINE: "Timeline",
+    CHART_TAB: "Timeline",
     CHANGES: "Changes",
     CONTEXT: "Context",
     DECISIONS: "Decisions",
