@@ -107,6 +107,7 @@ def test_every_tab_of_a_session_and_every_settings_page_has_a_command(qapp: QApp
         window.show_session(await person.start()())
         await until(actions["view.changes"].isEnabled, "the session")
         window.activateWindow()
+        await until(window.window().isActiveWindow, "the active window")
         for number, name in enumerate(SESSION_TABS, 1):
             window.view.page.show_tab("context" if name != "context" else "steps")
             press(window.view.page, Qt.Key(Qt.Key.Key_0 + number), Qt.KeyboardModifier.AltModifier)
