@@ -37,6 +37,7 @@ class KnownCommand:
     paths: frozenset[str] = frozenset()
     after: frozenset[str] = frozenset()
     needs: frozenset[str] = frozenset()
+    operands_need: frozenset[str] = frozenset()
     unless: frozenset[str] = frozenset()
     recurses: frozenset[str] = frozenset()
     secret_words: frozenset[str] = frozenset()
@@ -67,7 +68,7 @@ class KnownProgram:
     commands: tuple[KnownCommand, ...]
 
 
-_SETS = ("flags", "values", "paths", "after", "needs", "unless", "recurses", "secret_words")
+_SETS = ("flags", "values", "paths", "after", "needs", "operands_need", "unless", "recurses", "secret_words")
 _PLAIN = ("effect", "contents", "number", "single_dash", "most_operands", "example")
 _OWN = (*_SETS, *_PLAIN, "first_operand", "operands")
 

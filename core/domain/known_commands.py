@@ -86,8 +86,19 @@ def only_reads(argv: Sequence[str]) -> bool:
     """Return whether a command is known to change nothing."""
     recognized = recognize(argv)
     if recognized is not None:
-        return recognized.command.effect == "reads"
+        return recognized.complete and changes_nothing(recognized)
     return _reads_loopback(argv) or _reads_database(argv)
+
+
+def changes_nothing(recognized: Recognized) -> bool:
+    """Return whether a command only reads and takes no operands that would make it write or run code."""
+    command = recognized.command
+    further = _further_operands(command, recognized.operands)
+    if command.effect != "reads" or further is None:
+        return False
+    return not (further and command.operands_need) or any(
+        is_option(option, word) for word in recognized.options for option in command.operands_need
+    )
 
 
 def only_reads_folder(argv: Sequence[str]) -> bool:
@@ -98,19 +109,19 @@ def only_reads_folder(argv: Sequence[str]) -> bool:
     words = without_harmless_globals(argv)
     command = known_command(words)
     reads = folder_reads()
-    if command is None or words[0] != command.words[0] or command.effect != "reads":
+    if command is None or words[0] != command.words[0]:
         return False
     recognized = _split(command, words[len(command.words) :])
     unless = reads.git_unless if words[0] == "git" else ()
     if (
-        not (recognized.complete and _applies(recognized))
+        not (recognized.complete and _applies(recognized) and changes_nothing(recognized))
         or any(isinstance(word, GlobPattern) for word in recognized.options)
         or any(is_option(option, word) for word in recognized.options for option in unless)
     ):
         return False
     operands = list(recognized.operands)
     if command.words in reads.no_operands:
-        return all(command.operands is not None and command.operands.fullmatch(word) for word in operands)
+        return not _further_operands(command, operands)
     if command.words in reads.pattern_first:
         if not any(is_option(option, word) for word in recognized.options for option in ("-e", "--regexp")):
             pattern = operands.pop(0) if operands else GlobPattern()
@@ -118,8 +129,7 @@ def only_reads_folder(argv: Sequence[str]) -> bool:
                 return False
     elif command.words not in reads.paths:
         return False
-    several = any(isinstance(word, GlobPattern) for word in operands)
-    return not (several and command.most_operands is not None) and _are_plain(command, operands)
+    return _are_plain(command, operands)
 
 
 def covers(prefix: Sequence[str], words: Sequence[str]) -> bool:
@@ -135,15 +145,22 @@ def covers(prefix: Sequence[str], words: Sequence[str]) -> bool:
 
 def _are_plain(command: KnownCommand, words: Sequence[str]) -> bool:
     """Return whether operands are those that the command takes, and otherwise plain names."""
+    further = _further_operands(command, words)
+    return further is not None and all(is_plain(word) or word in command.after | command.flags for word in further)
+
+
+def _further_operands(command: KnownCommand, words: Sequence[str]) -> list[str] | None:
+    """Return the operands that the table does not describe, or None if the command does not take these operands."""
     operands = list(words)
     if command.first_operand:
-        if not operands or not command.first_operand.fullmatch(operands[0]):
-            return False
+        if not operands or isinstance(operands[0], GlobPattern) or not command.first_operand.fullmatch(operands[0]):
+            return None
         operands.pop(0)
-    plain_operands = [word for word in operands if not (command.operands and command.operands.fullmatch(word))]
-    if command.most_operands is not None and len(plain_operands) > command.most_operands:
-        return False
-    return all(is_plain(word) or word in command.after | command.flags for word in plain_operands)
+    further = [word for word in operands if not (command.operands and command.operands.fullmatch(word))]
+    several = any(isinstance(word, GlobPattern) for word in further)
+    if command.most_operands is not None and (several or len(further) > command.most_operands):
+        return None
+    return further
 
 
 def known_command(prefix: Sequence[str]) -> KnownCommand | None:
@@ -281,7 +298,7 @@ def _reads_loopback(argv: Sequence[str]) -> bool:
         if (
             (word in ("-o", "--output") and following == "/dev/null")
             or (word in ("-X", "--request") and following in ("GET", "HEAD"))
-            or (name in CURL_VALUES and not equals and not following.startswith("@"))
+            or (name in CURL_VALUES and not equals and not following.startswith("@") and "%output" not in following)
         ):
             remaining.pop(0)
         elif (

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
 from core.domain.command_line import ReadLine, program_name, read_line, split_loosely
-from core.domain.known_commands import Recognized, only_reads, only_reads_folder, recognize
+from core.domain.known_commands import Recognized, changes_nothing, only_reads, only_reads_folder, recognize
 from core.domain.programs import FIND_ACTIONS, irreversible_reason, possibly_irreversible_reason
 from core.domain.sensitive_paths import is_git, is_hidden_from_commands, is_secret, shows_secrets
 from core.domain.shell_words import GlobPattern
@@ -165,7 +165,7 @@ def only_handles_text(line: ReadLine) -> bool:
         recognized = recognize(part)
         if not (recognized and recognized.complete) and not _is_builtin(part):
             return False
-        if recognized and recognized.command.effect == "writes" and recognized.command.words[0] not in DATA_PROGRAMS:
+        if recognized and not changes_nothing(recognized) and recognized.command.words[0] not in DATA_PROGRAMS:
             return False
     return True
 

@@ -1,14 +1,18 @@
 """In the modes that do not ask about reading, a command that only reads the folder needs no approval either."""
 
+import shlex
 import subprocess
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from core.domain.command_line import UnclearLine, read_line
 from core.domain.command_tables import folder_reads, known_programs
+from core.domain.known_commands import only_reads
 from core.domain.modes import Mode
 from core.domain.permissions import Allowed, Denied, NeedsApproval, SandboxLevel
+from core.engine.policy.command_reach import read_reach
 from core.engine.policy.policy import evaluate_call
 from core.engine.policy.secret_files import has_plain_git, leads_outside, matching_files, searches_folder, secret_files
 from core.workspace.broker import FileBroker
@@ -49,6 +53,35 @@ MORE_THAN_READING = [
     "docker ps", "kubectl get pods", "gh pr view 1", "curl localhost:1", "git fetch", "git remote show origin", "ss -t",
     "systemctl status x", "npm view x", "ps -e",
 ]  # fmt: skip
+
+
+CHANGES = [
+    "uniq a b", "uniq -c a b", "xxd a b", "python3 -m json.tool a b", "hostname evil", "hostname -F x", "date 01010000",
+    "git branch new", "git branch -v new", "git branch --abbrev new", "git branch --sort=x new main", "git tag v1",
+    "git tag --sort=x v1", "git grep --textconv x", "git log --output=x", "sed -n 'w x' a", "sed -n '1e ./x' a",
+    "awk 'BEGIN{system(\"./x\")}'", "awk '{print > \"x\"}' a", "awk -dx '{print $1}' a", "sort -T x a", "sort -ox a",
+    "find . -fprint x", "find . -delete", "tree -o x", "yq --in-place . a", "uv tree", "uv version 2.0",
+    "uv version --bump=major", "poetry version patch", "go list -mod=mod ./...", "terraform plan -out=x", "terraform providers mirror x",
+    "rustc --print native-static-libs x.rs", "kubectl get pods --kubeconfig=x", "curl -w '%output{x}y' localhost",
+    "sqlite3 app.db .tables", "tee x", "lsof -D b", "npm audit fix", "git config a.b c",
+]  # fmt: skip
+CHANGES_NOTHING = [
+    "uniq a", "xxd a", "python3 -m json.tool a", "hostname", "date +%F", "git branch --list 'v*'", "git branch -av",
+    "git tag -l 'v*'", "git tag --contains main", "sed -n '1,5p' a b", "awk '{print $1}' a b", "sort a b",
+    "uv tree --frozen", "poetry version", "terraform providers", "curl -w '%{http_code}' localhost", "git config --get user.name",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("command", CHANGES)
+def test_a_reading_verb_that_writes_or_runs_code_does_not_count_as_reading(command: str) -> None:
+    assert not only_reads(shlex.split(command))
+    line = read_line(f"find . -exec {command} {{}} +")
+    assert isinstance(line, UnclearLine) or not read_reach(line, "/work", lambda _: (), str).is_understood
+
+
+@pytest.mark.parametrize("command", CHANGES_NOTHING)
+def test_a_reading_verb_counts_as_reading(command: str) -> None:
+    assert only_reads(shlex.split(command))
 
 
 @pytest.mark.parametrize("mode", ["ask", "accept-edits"])
