@@ -101,15 +101,22 @@ def changes_nothing(recognized: Recognized) -> bool:
     )
 
 
-def only_reads_folder(argv: Sequence[str]) -> bool:
+def only_reads_folder(argv: Sequence[str], *, enforced: bool = False) -> bool:
     """Return whether a command only reads files that it names in the folder, or facts about the computer.
 
-    It runs no code that the folder may contain, and reaches no network and no service.
+    It reaches no network and no service. Only if `enforced`, because the sandbox prevents everything but reading, may
+    it run code that the folder contains, such as the plugins of a package manager.
     """
     words = without_harmless_globals(argv)
-    command = known_command(words)
     reads = folder_reads()
-    if command is None or words[0] != command.words[0]:
+    if "/" in words[0]:
+        return False
+    if (words[0],) in reads.text:
+        return words[0] == "echo" or not words[1:2] or not words[1].startswith("-")  # printf -v sets a variable
+    if _reads_database(words) or (enforced and _reads_version(words)):
+        return True
+    command = known_command(words)
+    if command is None or (words[0] != command.words[0] and not enforced):
         return False
     recognized = _split(command, words[len(command.words) :])
     unless = reads.git_unless if words[0] == "git" else ()
@@ -121,15 +128,22 @@ def only_reads_folder(argv: Sequence[str]) -> bool:
         return False
     operands = list(recognized.operands)
     if command.words in reads.no_operands:
-        return not _further_operands(command, operands)
+        return not _further_operands(command, operands) or bool(command.operands_need)
+    if command.words in reads.pattern_only:
+        return enforced and len(operands) == 1 and not isinstance(operands[0], GlobPattern)
     if command.words in reads.pattern_first:
         if not any(is_option(option, word) for word in recognized.options for option in ("-e", "--regexp")):
             pattern = operands.pop(0) if operands else GlobPattern()
-            if isinstance(pattern, GlobPattern) or (words[0] == "jq" and not JQ_PATHS.fullmatch(pattern)):
+            if isinstance(pattern, GlobPattern) or (words[0] in ("jq", "yq") and not JQ_PATHS.fullmatch(pattern)):
                 return False
-    elif command.words not in reads.paths:
+    elif command.words not in reads.paths and not (enforced and command.words in reads.enforced):
         return False
     return _are_plain(command, operands)
+
+
+def _reads_version(words: Sequence[str]) -> bool:
+    """Return whether an installed program is only asked for its version or its help."""
+    return len(words) == 2 and words[1] in ("--version", "-version", "-V", "--help")
 
 
 def covers(prefix: Sequence[str], words: Sequence[str]) -> bool:
@@ -323,4 +337,4 @@ def _reads_database(argv: Sequence[str]) -> bool:
         return False
     query = operands[1]
     reads = SQLITE_READS.fullmatch(query) or (SELECT.fullmatch(query) and not SQLITE_CODE.search(query))
-    return "-readonly" in options and bool(reads) and "\n" not in query
+    return "-readonly" in options and bool(reads) and "\n" not in query and not isinstance(operands[0], GlobPattern)
