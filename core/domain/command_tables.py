@@ -37,6 +37,7 @@ class KnownCommand:
     paths: frozenset[str] = frozenset()
     after: frozenset[str] = frozenset()
     needs: frozenset[str] = frozenset()
+    operands_need: frozenset[str] = frozenset()
     unless: frozenset[str] = frozenset()
     recurses: frozenset[str] = frozenset()
     secret_words: frozenset[str] = frozenset()
@@ -55,6 +56,9 @@ class FolderReads:
     paths: frozenset[tuple[str, ...]]
     pattern_first: frozenset[tuple[str, ...]]
     no_operands: frozenset[tuple[str, ...]]
+    pattern_only: frozenset[tuple[str, ...]]
+    text: frozenset[tuple[str, ...]]
+    enforced: frozenset[tuple[str, ...]]
     git_unless: frozenset[str]
 
 
@@ -67,7 +71,7 @@ class KnownProgram:
     commands: tuple[KnownCommand, ...]
 
 
-_SETS = ("flags", "values", "paths", "after", "needs", "unless", "recurses", "secret_words")
+_SETS = ("flags", "values", "paths", "after", "needs", "operands_need", "unless", "recurses", "secret_words")
 _PLAIN = ("effect", "contents", "number", "single_dash", "most_operands", "example")
 _OWN = (*_SETS, *_PLAIN, "first_operand", "operands")
 
@@ -97,10 +101,12 @@ def known_programs() -> Mapping[str, KnownProgram]:
 def folder_reads() -> FolderReads:
     """Return the commands that only read the folder."""
     table = _read("folder_reads.toml")
-    paths, pattern_first, no_operands = (
-        frozenset(tuple(command.split()) for command in table[key]) for key in ("paths", "pattern_first", "no_operands")
-    )
-    return FolderReads(paths, pattern_first, no_operands, words_of(table["git_unless"]))
+    sets = {
+        key: frozenset(tuple(command.split()) for command in commands)
+        for key, commands in table.items()
+        if isinstance(commands, list)
+    }
+    return FolderReads(**sets, git_unless=words_of(table["git_unless"]))
 
 
 def words_of(text: str) -> frozenset[str]:

@@ -86,40 +86,64 @@ def only_reads(argv: Sequence[str]) -> bool:
     """Return whether a command is known to change nothing."""
     recognized = recognize(argv)
     if recognized is not None:
-        return recognized.command.effect == "reads"
+        return recognized.complete and changes_nothing(recognized)
     return _reads_loopback(argv) or _reads_database(argv)
 
 
-def only_reads_folder(argv: Sequence[str]) -> bool:
+def changes_nothing(recognized: Recognized) -> bool:
+    """Return whether a command only reads and takes no operands that would make it write or run code."""
+    command = recognized.command
+    further = _further_operands(command, recognized.operands)
+    if command.effect != "reads" or further is None:
+        return False
+    return not (further and command.operands_need) or any(
+        is_option(option, word) for word in recognized.options for option in command.operands_need
+    )
+
+
+def only_reads_folder(argv: Sequence[str], *, enforced: bool = False) -> bool:
     """Return whether a command only reads files that it names in the folder, or facts about the computer.
 
-    It runs no code that the folder may contain, and reaches no network and no service.
+    It reaches no network and no service. Only if `enforced`, because the sandbox prevents everything but reading, may
+    it run code that the folder contains, such as the plugins of a package manager.
     """
     words = without_harmless_globals(argv)
-    command = known_command(words)
     reads = folder_reads()
-    if command is None or words[0] != command.words[0] or command.effect != "reads":
+    if "/" in words[0]:
+        return False
+    if (words[0],) in reads.text:
+        return words[0] == "echo" or not words[1:2] or not words[1].startswith("-")  # printf -v sets a variable
+    if _reads_database(words) or (enforced and _reads_version(words)):
+        return True
+    command = known_command(words)
+    if command is None or (words[0] != command.words[0] and not enforced):
         return False
     recognized = _split(command, words[len(command.words) :])
     unless = reads.git_unless if words[0] == "git" else ()
     if (
-        not (recognized.complete and _applies(recognized))
+        not (recognized.complete and _applies(recognized) and changes_nothing(recognized))
         or any(isinstance(word, GlobPattern) for word in recognized.options)
         or any(is_option(option, word) for word in recognized.options for option in unless)
     ):
         return False
     operands = list(recognized.operands)
     if command.words in reads.no_operands:
-        return all(command.operands is not None and command.operands.fullmatch(word) for word in operands)
+        return not _further_operands(command, operands) or bool(command.operands_need)
+    if command.words in reads.pattern_only:
+        return enforced and len(operands) == 1 and not isinstance(operands[0], GlobPattern)
     if command.words in reads.pattern_first:
         if not any(is_option(option, word) for word in recognized.options for option in ("-e", "--regexp")):
             pattern = operands.pop(0) if operands else GlobPattern()
-            if isinstance(pattern, GlobPattern) or (words[0] == "jq" and not JQ_PATHS.fullmatch(pattern)):
+            if isinstance(pattern, GlobPattern) or (words[0] in ("jq", "yq") and not JQ_PATHS.fullmatch(pattern)):
                 return False
-    elif command.words not in reads.paths:
+    elif command.words not in reads.paths and not (enforced and command.words in reads.enforced):
         return False
-    several = any(isinstance(word, GlobPattern) for word in operands)
-    return not (several and command.most_operands is not None) and _are_plain(command, operands)
+    return _are_plain(command, operands)
+
+
+def _reads_version(words: Sequence[str]) -> bool:
+    """Return whether an installed program is only asked for its version or its help."""
+    return len(words) == 2 and words[1] in ("--version", "-version", "-V", "--help")
 
 
 def covers(prefix: Sequence[str], words: Sequence[str]) -> bool:
@@ -135,15 +159,22 @@ def covers(prefix: Sequence[str], words: Sequence[str]) -> bool:
 
 def _are_plain(command: KnownCommand, words: Sequence[str]) -> bool:
     """Return whether operands are those that the command takes, and otherwise plain names."""
+    further = _further_operands(command, words)
+    return further is not None and all(is_plain(word) or word in command.after | command.flags for word in further)
+
+
+def _further_operands(command: KnownCommand, words: Sequence[str]) -> list[str] | None:
+    """Return the operands that the table does not describe, or None if the command does not take these operands."""
     operands = list(words)
     if command.first_operand:
-        if not operands or not command.first_operand.fullmatch(operands[0]):
-            return False
+        if not operands or isinstance(operands[0], GlobPattern) or not command.first_operand.fullmatch(operands[0]):
+            return None
         operands.pop(0)
-    plain_operands = [word for word in operands if not (command.operands and command.operands.fullmatch(word))]
-    if command.most_operands is not None and len(plain_operands) > command.most_operands:
-        return False
-    return all(is_plain(word) or word in command.after | command.flags for word in plain_operands)
+    further = [word for word in operands if not (command.operands and command.operands.fullmatch(word))]
+    several = any(isinstance(word, GlobPattern) for word in further)
+    if command.most_operands is not None and (several or len(further) > command.most_operands):
+        return None
+    return further
 
 
 def known_command(prefix: Sequence[str]) -> KnownCommand | None:
@@ -281,7 +312,7 @@ def _reads_loopback(argv: Sequence[str]) -> bool:
         if (
             (word in ("-o", "--output") and following == "/dev/null")
             or (word in ("-X", "--request") and following in ("GET", "HEAD"))
-            or (name in CURL_VALUES and not equals and not following.startswith("@"))
+            or (name in CURL_VALUES and not equals and not following.startswith("@") and "%output" not in following)
         ):
             remaining.pop(0)
         elif (
@@ -306,4 +337,4 @@ def _reads_database(argv: Sequence[str]) -> bool:
         return False
     query = operands[1]
     reads = SQLITE_READS.fullmatch(query) or (SELECT.fullmatch(query) and not SQLITE_CODE.search(query))
-    return "-readonly" in options and bool(reads) and "\n" not in query
+    return "-readonly" in options and bool(reads) and "\n" not in query and not isinstance(operands[0], GlobPattern)

@@ -81,12 +81,14 @@ class PendingPermissionRequest:
 class Allowed:
     """The call may run.
 
-    `reason` is recorded with the call. `argv` is set if the command can be executed without a shell.
+    `reason` is recorded with the call. `argv` is set if the command can be executed without a shell. `read_only` means
+    that it may run only in a sandbox that keeps it from changing the folder and from using the network.
     """
 
     reason: str
     rule_id: str = ""
     argv: tuple[str, ...] = ()
+    read_only: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,6 +22,7 @@ from core.workspace.threads import await_to_completion, run_to_completion
 DEFAULT_TIMEOUT_S, DAY_S = 120.0, 86_400.0
 REVERTED = "reverted, because other programs trust it and the user did not approve it: {}; use write, which asks"
 UNSETTLED = "cannot be checked or reverted, so that every further call needs approval: {}; tell the user"
+READ_ONLY = "this command needed no approval because it should only read, so the folder was read-only for it"
 MAX_SCANS = 4  # before a command, while background commands change trusted files
 MAX_NAMED_PATHS = 20  # paths of each kind that the model is given
 
@@ -69,7 +70,7 @@ async def run(parameters: RunArguments, context: ToolContext) -> ToolResult:
     changes, missed = outcome.changes, outcome.missed
     reverted = tuple(sorted({*guard.reverted, *outcome.reverted}))
     notes = [
-        *result_notes(finished, missed, context.network_access.take_refused()),
+        *result_notes(finished, missed, context.network_access.take_refused(), read_only=permit.read_only),
         *_revert_notes(reverted, outcome.unsettled),
     ]
     output = "".join([finished.output, *(f"\n[{note}]" for note in notes)])
@@ -126,17 +127,19 @@ async def _run_in_background(sandbox: Sandbox, request: CommandRequest, context:
 
 
 async def _permissions(context: ToolContext) -> SandboxPermissions:
-    """Return what the user allowed this run and this call."""
+    """Return what the user allowed this run and this call. A command that only reads is given no network access."""
     grant = context.grant
     return replace(
-        await context.network_access.permission(),
+        SandboxPermissions(read_only=True) if grant.read_only else await context.network_access.permission(),
         secrets=grant.secrets,
         protected_paths=grant.protected_paths,
         unsandboxed=grant.unsandboxed,
     )
 
 
-def result_notes(finished: FinishedCommand, missed: UnrecordedChanges, refused: tuple[str, ...] = ()) -> list[str]:
+def result_notes(
+    finished: FinishedCommand, missed: UnrecordedChanges, refused: tuple[str, ...] = (), *, read_only: bool = False
+) -> list[str]:
     """Return what the model must know beyond the output, such as files that cannot be reverted."""
     notes = [finished.killed_because] if finished.killed_because else []
     if missed.protected:
@@ -148,7 +151,7 @@ def result_notes(finished: FinishedCommand, missed: UnrecordedChanges, refused: 
     if refused:
         notes.append(f"tried to reach hosts that are not allowed in this run: {_names(refused)}")
     if finished.exit_code and any(phrase in finished.output for phrase in ("Read-only file system", "resource busy")):
-        notes.append("protected files and everything outside the folder are read-only here")
+        notes.append(READ_ONLY if read_only else "protected files and everything outside the folder are read-only here")
     return notes
 
 

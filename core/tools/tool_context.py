@@ -37,12 +37,14 @@ class CallGrant:
         protected_paths: protected paths that the user allowed it to change.
         secrets: the user allowed it to read files with secrets.
         unsandboxed: the user allowed it to run without a sandbox.
+        read_only: it was allowed because it only reads, so the sandbox keeps it from doing anything else.
     """
 
     argv: tuple[str, ...] = ()
     protected_paths: tuple[str, ...] = ()
     secrets: bool = False
     unsandboxed: bool = False
+    read_only: bool = False
 
 
 NO_GRANT = CallGrant()

@@ -159,6 +159,15 @@ class Bubblewrap:
 
     def _workspace_options(self, request: CommandRequest, folder: Path) -> Iterator[str]:
         """Return the options for the workspace: protected places are read-only, files with secrets are hidden."""
+        if request.permit.read_only:
+            yield from _read_only_options([folder, *(readable_system.worktree_git_folders(folder) or ())])
+        else:
+            yield from self._writable_options(request, folder)
+        if not request.permit.secrets:
+            yield from self._hiding_options(request, folder)
+
+    def _writable_options(self, request: CommandRequest, folder: Path) -> Iterator[str]:
+        """Return the options that make the workspace writable except for its protected places."""
         yield from ("--bind", str(folder), str(folder))
         if worktree_folders := readable_system.worktree_git_folders(folder):
             own, common = worktree_folders
@@ -179,8 +188,6 @@ class Bubblewrap:
                 continue  # commands may remove a worktree in the folder; a changed `.git` file is reverted
             elif not any(approved == name or approved.startswith(f"{name}/") for approved in allowed):
                 yield from _read_only_options(_target_inside(path, folder))
-        if not request.permit.secrets:
-            yield from self._hiding_options(request, folder)
 
     def _hiding_options(self, request: CommandRequest, folder: Path) -> Iterator[str]:
         """Cover each file with secrets and each socket by an empty file, also where a link leads to it."""

@@ -85,7 +85,8 @@ class Landlock:
         (home / ".gitconfig").write_text(settings, encoding="utf-8")
         reads = self._weaken(self._reads()) if self._weaken else self._reads()
         devices = (*DEVICES, *(PRIVATE_DEVICES if self._private_devices else ()))
-        writes = [str(request.folder), str(home), *(f"/dev/{name}" for name in devices)]
+        writes = [str(home), *(f"/dev/{name}" for name in devices)]
+        (reads if request.permit.read_only else writes).append(str(request.folder))
         shared = request.limits.scratch if self._private_devices else 0
         order = (str(self._version), str(shared), self._supervised, self._filter.hex(), str(request.folder))
         arguments = (*order, str(len(reads)), str(len(writes)), *reads, *writes, *with_limits(request))

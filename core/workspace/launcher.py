@@ -44,12 +44,14 @@ class SandboxPermissions:
         unsandboxed: it may run without a sandbox if the machine has none.
         protected_paths: protected paths that it may change.
         proxy: the socket through which it reaches the allowed hosts.
+        read_only: it may change nothing in its folder.
     """
 
     secrets: bool = False
     unsandboxed: bool = False
     protected_paths: tuple[str, ...] = ()
     proxy: Path | None = None
+    read_only: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -61,7 +61,8 @@ class Seatbelt:
         """Return the profile. If several rules match, the last one applies."""
         folder = Path(os.path.realpath(request.folder))
         reads = [*SYSTEM, *FILES, *(str(self._home / name) for name in readable_system.HOME_PATHS if self._home)]
-        writes = [str(folder), str(_scratch())]
+        writes = [str(_scratch())]
+        (reads if request.permit.read_only else writes).append(str(folder))
         lines = [
             "(version 1)",
             "(deny default)",

@@ -6,16 +6,16 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
 from core.domain.command_line import ReadLine, program_name, read_line, split_loosely
-from core.domain.known_commands import Recognized, only_reads, only_reads_folder, recognize
+from core.domain.known_commands import Recognized, changes_nothing, is_plain, only_reads, only_reads_folder, recognize
 from core.domain.programs import FIND_ACTIONS, irreversible_reason, possibly_irreversible_reason
 from core.domain.sensitive_paths import is_git, is_hidden_from_commands, is_secret, shows_secrets
 from core.domain.shell_words import GlobPattern
+from core.engine.policy.secret_files import MAX_MATCHES
 
 DATA_BUILTINS = frozenset({"cd", "[", "export", ":", "exit", "set", "command", "type", "wait"})
 # Known programs that change files, but never run the text they are given.
 DATA_PROGRAMS = frozenset({"git", "mkdir", "touch", "tee"})
 READING_BUILTINS = frozenset({"cd", "command", "type"})
-READING_SYNTAX = tuple(f"{name} is part of the shell" for name in READING_BUILTINS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,29 +59,49 @@ class CommandReach:
         locate: Callable[[str], str],
         *,
         masked: bool,
+        enforced: bool,
         plain_git: Callable[[], bool],
     ) -> bool:
         """Return whether the line does nothing that the tools for reading and searching may not do unasked.
 
         `locate` returns a path with its links resolved, relative to the workspace, and a path that begins with `..` if
-        it is outside. `plain_git` returns whether no configuration in the workspace makes git run programs.
+        it is outside. `enforced` means that the sandbox prevents everything but reading, and `masked` that it hides the
+        contents of some secrets. `plain_git` returns whether no configuration in the workspace makes git run programs.
         """
         line = self.line
-        if self.folders is None or line.inputs or line.outputs or line.assignments or line.embeds_text:
-            return False
-        if line.special and not line.special.startswith(READING_SYNTAX):
+        if self.folders is None or line.outputs or line.assignments:
             return False
         for part in line.parts:
-            if any(isinstance(word, GlobPattern) for word in part):
+            outer, inner = _split_find(part)
+            for words in (outer, inner) if inner else (outer,):
+                if isinstance(words[0], GlobPattern) or not (
+                    words[0] in READING_BUILTINS or only_reads_folder(words, enforced=enforced)
+                ):
+                    return False
+            if inner and not (_shows_named(inner) and self._hides_all(secret_files, masked=masked)):
                 return False
-            if part[0] not in READING_BUILTINS and not only_reads_folder(part):
+            if part[0] == "git" and (self.folders != ("",) or not (enforced or plain_git())):
                 return False
-            if part[0] == "git" and (self.folders != ("",) or not plain_git()):
-                return False
+        if not self._matches_are_plain():
+            return False
         paths = [locate(path) for path in self.paths()]
         if any(path.startswith(("../", "/")) or path == ".." or is_secret(path) for path in paths):
             return False
         return not self.shown_secrets(secret_files, masked=masked, shows=is_secret)
+
+    def _hides_all(self, secret_files: Callable[[], Sequence[str]], *, masked: bool) -> bool:
+        return all(masked and is_hidden_from_commands(path) for path in secret_files())
+
+    def _matches_are_plain(self) -> bool:
+        """Return whether every pattern stands for names of files that no program takes for options."""
+        for word in (word for part in self.line.parts for word in part if isinstance(word, GlobPattern)):
+            for folder in self.folders or ("",):
+                matching = self.expand(posixpath.join(folder, word))
+                if "**" in word or len(matching) >= MAX_MATCHES:
+                    return False
+                if not all(is_plain(posixpath.relpath(path, folder or ".")) for path in matching):
+                    return False
+        return True
 
     def shown_secrets(
         self,
@@ -165,7 +185,7 @@ def only_handles_text(line: ReadLine) -> bool:
         recognized = recognize(part)
         if not (recognized and recognized.complete) and not _is_builtin(part):
             return False
-        if recognized and recognized.command.effect == "writes" and recognized.command.words[0] not in DATA_PROGRAMS:
+        if recognized and not changes_nothing(recognized) and recognized.command.words[0] not in DATA_PROGRAMS:
             return False
     return True
 
@@ -185,10 +205,28 @@ def irreversible_line_reason(command: str) -> str:
 
 def _finds_by_reading(part: Sequence[str]) -> bool:
     """Return whether a command other than find, or what find runs on each file, is known to only read."""
-    actions = [at for at, word in enumerate(part) if word in FIND_ACTIONS]
+    actions = [word for word in part if word in FIND_ACTIONS]
     if program_name(part[0]) != "find" or not actions:
         return True
-    return len(actions) == 1 and actions[0] + 1 < len(part) and only_reads(part[actions[0] + 1 :])
+    return only_reads(_split_find(part)[1] or actions)
+
+
+def _split_find(part: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:
+    """Return a find command without its action, and the command that it runs on each file; empty for other commands."""
+    actions = [index for index, word in enumerate(part) if word in FIND_ACTIONS]
+    if (
+        program_name(part[0]) != "find"
+        or len(actions) != 1
+        or part[actions[0]] != "-exec"
+        or part[-1] not in (";", "+")
+    ):
+        return part, ()
+    return part[: actions[0]], part[actions[0] + 1 : -1]
+
+
+def _shows_named(words: Sequence[str]) -> bool:
+    recognized = recognize(words)
+    return recognized is not None and recognized.command.contents == "named"
 
 
 def _is_builtin(part: Sequence[str]) -> bool:

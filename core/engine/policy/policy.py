@@ -396,6 +396,7 @@ def _only_reads_folder(call: ProposedCall, context: PolicyContext) -> bool:
         context.secret_files,
         partial(_located, context),
         masked=context.level == "verified",
+        enforced=context.level == "verified",
         plain_git=context.plain_git,
     )
 
@@ -447,7 +448,8 @@ def _allowed_by_mode(call: ProposedCall, mode: Mode, context: PolicyContext) -> 
         case "network" if granted:
             return Allowed(allowed)
         case "execute" if mode in READING_MODES and not granted:
-            return Allowed("it only reads files in the folder") if _only_reads_folder(call, context) else None
+            reads = _only_reads_folder(call, context)
+            return Allowed("it only reads files in the folder", read_only=True) if reads else None
         case "execute" if granted or mode == "auto":
             line = parse_line(call.subjects[0])
             argv = line.parts[0] if isinstance(line, ParsedLine) and line.single else ()

@@ -75,8 +75,8 @@ async def obtain_permission(
         decision = await await_approval(run, review.name, verdict, review.now)
         return await _recheck(review, decision) if decision.allowed else review.refused(_refusal_text(decision))
     match verdict:
-        case Allowed(reason=cause, rule_id=rule, argv=argv):
-            return PermittedCall((CallAllowed(call.id, cause, rule),), CallGrant(argv=argv))
+        case Allowed(reason=cause, rule_id=rule, argv=argv, read_only=read_only):
+            return PermittedCall((CallAllowed(call.id, cause, rule),), CallGrant(argv=argv, read_only=read_only))
         case Denied(reason=reason, rule_id=rule):
             return review.refused(reason, rule)
         case None:
@@ -145,8 +145,8 @@ async def _recheck(review: _CallUnderReview, decision: PermissionDecided) -> Per
             if is_stale(review.run.conversation.permissions.requests[review.name], request):
                 return review.refused(STALE_APPROVAL)
             return PermittedCall(grant=CallGrant(protected_paths=request.protected_paths, unsandboxed=True))
-        case Allowed(argv=argv):
-            return PermittedCall(grant=CallGrant(argv=argv))
+        case Allowed(argv=argv, read_only=read_only):
+            return PermittedCall(grant=CallGrant(argv=argv, read_only=read_only))
         case None:
             return PermittedCall()
 

@@ -252,11 +252,11 @@ def test_similar_requests_can_be_answered_together() -> None:
         assert isinstance(found, NeedsApproval)
         return found.request
 
-    one, other = asked(act("run", command="git log -p")), asked(act("run", command="git log src"))
+    one, other = asked(act("run", command="git log -p")), asked(act("run", command="git log -p src"))
     assert can_be_answered_together(one, other)
     assert not can_be_answered_together(one, asked(act("run", command="git diff")))
     assert not can_be_answered_together(asked(act("run", command="rm a")), asked(act("run", command="rm b")))
-    assert not can_be_answered_together(one, asked(act("run", command="git log src"), taint=["web"]))
+    assert not can_be_answered_together(one, asked(act("run", command="git log -p src"), taint=["web"]))
     assert not can_be_answered_together(one, asked(WRITE))
     assert can_be_answered_together(asked(WRITE), asked(act("write", path="src/b.py", content="y")))
 

@@ -1,18 +1,25 @@
 """In the modes that do not ask about reading, a command that only reads the folder needs no approval either."""
 
+import shlex
 import subprocess
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from core.domain.command_line import UnclearLine, read_line
 from core.domain.command_tables import folder_reads, known_programs
+from core.domain.events import ToolReturned
+from core.domain.known_commands import only_reads
 from core.domain.modes import Mode
 from core.domain.permissions import Allowed, Denied, NeedsApproval, SandboxLevel
+from core.engine.policy.command_reach import read_reach
 from core.engine.policy.policy import evaluate_call
 from core.engine.policy.secret_files import has_plain_git, leads_outside, matching_files, searches_folder, secret_files
 from core.workspace.broker import FileBroker
+from tests.core.engine.harness import call_reply, open_engine, run_bounded, scripted_replies
 from tests.core.engine.policy_calls import FACTS, act, rule, verdict
+from tests.core.workspace.commands import open_sandbox
 
 GIT = replace(FACTS, plain_git=lambda: True)
 
@@ -20,43 +27,103 @@ READS = [
     "cat src/app.py", "head -20 README.md", "sed -n '10,40p' src/app.py", "grep -rn '^import' src",
     "cat src/app.py | grep -v '^#' | wc -l", "cd src && ls -la", "find . -name '*.py'", "tail -5 log.txt",
     "command -v node && ls src", "jq '.dependencies | keys' package.json", "git --no-pager log --oneline -5",
-    "git branch -a",
-    "git clean -nd", "date +%F",
+    "git branch -a", "git clean -nd", "date +%F", "git tag --list 'v1.*'", "git branch --contains main",
+    "ls src/*.ts", "cat *.md | wc -l", "cat x*", "cat ?env", "tr a b < names.txt", "cat a b 2>/dev/null",
+    "ls -la 2>&1 | head",
+    "cat <<'E' | sort\nx\nE", "find . -name '*.py' -exec grep -l main {} +", "find . -name x -exec head -3 {} \\;",
+    "# look\nls", "echo '--- files ---'; ls", "printf '%s\\n' a b", "yq .services compose.yml",
+    "sqlite3 -readonly app.db .schema", "unzip -l x.zip", "tar tzf x.tgz",
+]  # fmt: skip
+# These may run code of the folder, so that they need no approval only where the sandbox enforces reading.
+ENFORCED = [
+    "git status", "git status -sb 2>&1 | head",
+    "git config --get-all a.b",
+    "git grep -n main", "cargo tree -d", "go list ./...", "python3 -m json.tool x", "npm ls", "pip list",
+    "cargo --version",
+    "python3 -V", "node -v", "poetry show", "terraform validate", "ps -e", "ss -t",
 ]  # fmt: skip
 MORE_THAN_READING = [
     # outside the folder, or a secret
     "cat ../x", "cat /etc/passwd", "ls ~", "cd .. && ls", "cd sub/../.. && cat x", "cat server.pem",
-    "sort < server.key", "sort < x", "cat x 2>/dev/null", "cat x*", "ls *", "cat ?env",
+    "sort < server.key",
     "tr a b < ../x", "cat src/../../x", "head -n1 -- ../x", "grep -e x ../y", "jq . terraform.tfstate",
     # writes
     "cat a > b", "cat a >> b", "sort -o a b", "sort a --output=b", "uniq a b", "xxd a b", "sed -n 'w x' a", "tee x",
     "sed -i 's/a/b/' x", "find . -delete", "find . -fprint x", "tree -o x", "diff a b > c", "date -s 2020-01-01",
-    "git branch new", "git tag v1", "git clean -f", "git remote add a b", "git config --get-all a.b", "hostname evil",
+    "git branch new", "git tag v1", "git clean -f", "git remote add a b", "hostname evil",
     "git log --output=x", "git reflog expire --all", "git stash list; git stash drop",
     # runs something
     "./ls", "bin/cat x", "find . -exec ./x {} +", "fd -x ./x", "rg --pre ./x y", "sort --compress-program=./x a",
-    "awk 'BEGIN{system(1)}' x", "sed -n '1e' x", "git grep -O./x y", "git -c core.pager=./x log", "git -C sub log",
-    "git --git-dir=x log", "LC_ALL=C ls", "PATH=. ls", "git --exec-path=. log", "ls | ./x", "cat a | sh",
+    "awk 'BEGIN{system(1)}' x", "sed -n '1e' x", "git -c core.pager=./x log",
+    "git -C sub log", "cd sub && git status", "git --git-dir=x log", "LC_ALL=C ls", "PATH=. ls", "git --exec-path=. log", "ls | ./x", "cat a | sh",
     "which ls && ./x",
-    "cargo tree", "go list ./...", "python -m json.tool x", "terraform plan", "npm ls", "cargo --version", "make -n",
-    "cat <<E | sort\nx\nE", "cat a #; rm b", "ls $(./x)", "cat `x`", "jq -f x y",
+    "terraform plan", "make -n",
+    "cat a #; rm b", "ls $(./x)", "cat `x`", "jq -f x y",
     "jq 'import \"a\" as $a; .' x", "jq env x",
     "file -f x", "file -m x y", "wc --files0-from=x", "grep -f x y",
     # shows the contents of earlier versions, or looks into submodules
     "git log -p", "git log -Up", "git log --patch", "git log -c", "git stash list -p", "git show HEAD", "git diff",
-    "git describe --dirty", "git status", "git cat-file -p HEAD",
+    "git describe --dirty", "git cat-file -p HEAD",
+    "git grep x HEAD", "git grep --cached x", "git grep -O./x y",
     # reaches a service or the network
-    "docker ps", "kubectl get pods", "gh pr view 1", "curl localhost:1", "git fetch", "git remote show origin", "ss -t",
-    "systemctl status x", "npm view x", "ps -e",
+    "npm outdated", "docker images", "docker compose ps", "gh pr diff 1", "aws s3 ls", "git ls-remote", "journalctl",
+    # may write although it begins like a command that reads
+    "find . -exec rm {} +", "find . -exec cat {} + -delete", "find . -execdir cat {} +", "find . -exec ./cat {} +",
+    "find . -exec sh -c x {} +", "find . -fprint x -exec cat {} +", "tar xf x.tar", "tar tf x --to-command=./x",
+    "tar tf host:x", "unzip x.zip", "printf -v PATH x", "npm run --version", "npx x --version", "git tag v1 2>&1",
+    "cat d/**",
+    "ls 2> err", "X=1 ls", "source .venv/bin/activate && ls",
+    "find . -exec id {} +", "set -x; ls", "[ -f x ] && ls", "sqlite3 app.db .schema", "./x --version", "bin/cargo tree",
+    "docker ps", "kubectl get pods", "gh pr view 1", "curl localhost:1", "git fetch", "git remote show origin",
+    "systemctl status x", "npm view x",
 ]  # fmt: skip
+
+
+CHANGES = [
+    "uniq a b", "uniq -c a b", "xxd a b", "python3 -m json.tool a b", "hostname evil", "hostname -F x", "date 01010000",
+    "git branch new", "git branch -v new", "git branch --abbrev new", "git branch --sort=x new main", "git tag v1",
+    "git tag --sort=x v1", "git grep --textconv x", "git log --output=x", "sed -n 'w x' a", "sed -n '1e ./x' a",
+    "awk 'BEGIN{system(\"./x\")}'", "awk '{print > \"x\"}' a", "awk -dx '{print $1}' a", "sort -T x a", "sort -ox a",
+    "find . -fprint x", "find . -delete", "tree -o x", "yq --in-place . a", "uv tree", "uv version 2.0",
+    "uv version --bump=major", "poetry version patch", "go list -mod=mod ./...", "terraform plan -out=x",
+    "terraform providers mirror x",
+    "rustc --print native-static-libs x.rs", "kubectl get pods --kubeconfig=x", "curl -w '%output{x}y' localhost",
+    "sqlite3 app.db .tables", "tee x", "lsof -D b", "npm audit fix", "git config a.b c",
+]  # fmt: skip
+CHANGES_NOTHING = [
+    "uniq a", "xxd a", "python3 -m json.tool a", "hostname", "date +%F", "git branch --list 'v*'", "git branch -av",
+    "git tag -l 'v*'", "git tag --contains main", "sed -n '1,5p' a b", "awk '{print $1}' a b", "sort a b",
+    "uv tree --frozen", "poetry version", "terraform providers", "curl -w '%{http_code}' localhost",
+    "git config --get user.name",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("command", CHANGES)
+def test_a_reading_verb_that_writes_or_runs_code_does_not_count_as_reading(command: str) -> None:
+    assert not only_reads(shlex.split(command))
+    line = read_line(f"find . -exec {command} {{}} +")
+    assert isinstance(line, UnclearLine) or not read_reach(line, "/work", lambda _: (), str).is_understood
+
+
+@pytest.mark.parametrize("command", CHANGES_NOTHING)
+def test_a_reading_verb_counts_as_reading(command: str) -> None:
+    assert only_reads(shlex.split(command))
 
 
 @pytest.mark.parametrize("mode", ["ask", "accept-edits"])
 @pytest.mark.parametrize("level", ["verified", "reduced"])
 @pytest.mark.parametrize("command", READS)
 def test_reading_needs_no_approval(command: str, level: SandboxLevel, mode: Mode) -> None:
-    facts = replace(GIT, level=level)
-    assert isinstance(verdict(act("run", command=command), mode=mode, facts=facts), Allowed)
+    found = verdict(act("run", command=command), mode=mode, facts=replace(GIT, level=level))
+    assert isinstance(found, Allowed) and found.read_only
+
+
+@pytest.mark.parametrize("command", ENFORCED)
+def test_what_may_run_code_of_the_folder_needs_a_sandbox_that_enforces_reading(command: str) -> None:
+    call = act("run", command=command)
+    found = verdict(call)
+    assert isinstance(found, Allowed) and found.read_only
+    assert isinstance(verdict(call, facts=replace(FACTS, level="reduced")), NeedsApproval)
 
 
 @pytest.mark.parametrize("command", MORE_THAN_READING)
@@ -93,6 +160,11 @@ def test_other_modes_and_ask_rules_decide_as_before() -> None:
         ("echo x > server.pem", "grep -r x ."),
         ("echo x > server.pem", "grep x *"),
         ("mkdir d; echo x > d/server.key", "rg x d"),
+        ("echo x > server.pem", "find . -name '*.py' -exec cat {} +"),
+        ("ln -s .env notes.txt; echo x > .env", "sort < notes.txt"),
+        ("echo x > .env; ln -s .env notes.txt", "cat n*"),
+        ("ln -s /etc/hostname notes.txt", "cat n*"),
+        ("mkdir d; cd d; seq 2000 | sed 's/^/x/' | xargs touch", "cat d/*"),
         ("git init -q; git config core.fsmonitor ./x", "git log"),
         ("git init -q; git config log.showSignature true", "git log"),
         ("git init -q; git init -q sub", "cd sub && git log"),
@@ -140,3 +212,24 @@ def test_programs_of_the_folder_do_not_count_as_known(
     assert searches_folder(tmp_path)
     facts = replace(GIT, searches_folder=lambda: searches_folder(tmp_path))
     assert isinstance(verdict(act("run", command="ls"), facts=facts), NeedsApproval)
+
+
+def test_code_that_a_reading_command_runs_changes_nothing(tmp_path: Path) -> None:
+    """Git runs the program that the repository configures, in a folder that it cannot change."""
+
+    folder = tmp_path / "work"
+    folder.mkdir()
+    setup = "git init -q; printf '#!/bin/sh\\necho x > ran; echo ran >&2' > x; chmod +x x; touch y"
+    subprocess.run(["sh", "-ec", f"{setup}; git config core.fsmonitor ./x"], cwd=folder, check=True)
+
+    async def test() -> None:
+        async with open_engine(tmp_path / "home", folder) as scene:
+            calls = scripted_replies(call_reply("run", command="git status --short"), {"text": "done"})
+            session = await scene.start(calls, mode="ask")
+            await scene.engine.wait_idle(session)
+            (returned,) = [event for event in await scene.events(session) if isinstance(event, ToolReturned)]
+            assert "?? y" in returned.output.head and "ran" in returned.output.head and not returned.failed
+            assert not (folder / "ran").exists()
+
+    with open_sandbox("bubblewrap"):
+        run_bounded(test())

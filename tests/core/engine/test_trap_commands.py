@@ -11,7 +11,16 @@ from core.domain.command_line import ParsedLine, parse_line
 from core.domain.modes import Mode
 from core.domain.permissions import Allowed, Denied, NeedsApproval
 from tests.core.engine.policy_calls import FACTS, act, rule, verdict
-from tests.core.engine.trap_commands import EVERYDAY, EVIL, JOINED, KEPT, TRAPS, TWISTED
+from tests.core.engine.trap_commands import (
+    EVERYDAY,
+    EVIL,
+    JOINED,
+    KEPT,
+    READING_TRAPS,
+    READING_TWISTS,
+    TRAPS,
+    TWISTED,
+)  # fmt: skip
 
 RULES = tuple(rule(pattern) for pattern in KEPT)
 CAREFUL: tuple[Mode, ...] = ("ask-all", "ask", "accept-edits")
@@ -41,6 +50,13 @@ def test_no_rule_allows_a_trap(command: str) -> None:
     for mode in CAREFUL:
         found = verdict(act("run", command=command), *RULES, mode=mode)
         assert isinstance(found, NeedsApproval | Denied), f"{command!r}: {found}"
+
+
+@pytest.mark.parametrize("command", READING_TRAPS + [t.format(good=good) for t in READING_TWISTS for good in EVERYDAY])
+def test_no_rule_allows_what_is_allowed_because_it_only_reads(command: str) -> None:
+    for mode in CAREFUL:
+        found = verdict(act("run", command=command), *RULES, mode=mode)
+        assert not isinstance(found, Allowed) or (found.read_only and not found.rule_id and mode != "ask-all")
 
 
 def test_ten_thousand_compositions_are_never_allowed() -> None:

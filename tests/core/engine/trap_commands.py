@@ -162,8 +162,6 @@ TRAPS = [
     "git log >| all",
     "git diff <(cat a) b",
     "git diff >(tee out)",
-    "cat < secret.txt",
-    "cat << EOF\nx\nEOF",
     "cat <<< x",
     "(git status; rm -rf .)",
     "{ git status; rm -rf .; }",
@@ -301,8 +299,6 @@ TRAPS = [
     "grep -r x .ssh",
     "cat 'C:\\Users\\x'",
     "cat $HOME/.netrc",
-    "cat x*",
-    "cat ?env",
     "cat [.]env",
     "cat {a,b}",
     "cat .e\\nv",
@@ -376,7 +372,6 @@ TRAPS = [
     "file -m /tmp/magic x",
     "date -s tomorrow",
     "echo done > x",
-    "echo x",
     "rm -rf build",
     "rm x",
     "mv a b",
@@ -410,6 +405,9 @@ TRAPS = [
     "; ".join(["ls"] * 30),
     "sh -c 'sh -c \"sh -c ls\"' && sh -c 'sudo ls'",
 ]
+
+# No rule covers these either, but they only read files of the folder.
+READING_TRAPS = ["cat x*", "cat ?env", "echo x", "cat < secret.txt", "cat << EOF\nx\nEOF"]
 
 # The parts of the generated command lines.
 EVIL = [
@@ -445,8 +443,8 @@ JOINED = [
     "{good} && sh -c '{good} && {evil}'", "time {evil}; {good}", "{good}\t;\t{evil}", "{good} ; nice -n 3 {evil}",
 ]  # fmt: skip
 TWISTED = [
-    "{good} > pwned", "{good} >> pwned", "{good} < x", "{good} 2>&1", "{good} $X", "{good} ${{X}}", "{good} ~/x",
-    "{good} ../x", "{good} /etc/passwd", "{good} *", "{good} .env", "{good} id_rsa", "{good} &", "sudo {good}",
+    "{good} > pwned", "{good} >> pwned", "{good} $X", "{good} ${{X}}", "{good} ~/x",
+    "{good} ../x", "{good} /etc/passwd", "{good} .env", "{good} id_rsa", "{good} &", "sudo {good}",
     "xargs {good}", "X=1 {good}", "env X=1 {good}", "GIT_DIR=x {good}", "eval {good}", "exec {good}", "! {good}",
     "{good} \\", "{good} '", "{good} \x07", "{good}\u2028ls", "{good} \u202e", "{{ {good}; }}",
     "if {good}; then ls; fi",
@@ -455,3 +453,5 @@ TWISTED = [
     "command {good}", "watch {good}", "ssh host {good}", "su -c '{good}'", "bash -lc '{good}'", "{good} #",
     "{good};;",
 ]  # fmt: skip
+# What follows leaves a command that only reads one that only reads.
+READING_TWISTS = ["{good} < x", "{good} 2>&1", "{good} *"]

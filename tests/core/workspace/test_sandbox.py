@@ -534,3 +534,26 @@ def test_the_self_test_passes_for_an_ordinary_user_too() -> None:
         has_bubblewrap = subprocess.run(bare, env=mine, cwd="/", capture_output=True, check=False).returncode == 0
     # In a chroot the kernel denies user namespaces to ordinary users; the self-test must then report it.
     assert answer.stdout.strip() == f"4321 ('bubblewrap', {has_bubblewrap}, ()) ('landlock', True, ())", answer
+
+
+def test_a_command_that_may_only_read_changes_nothing_in_its_folder(wrapped: Sandbox, ground: Ground) -> None:
+    _changes_nothing(wrapped, ground)
+    with open_sandbox("landlock") as landlock:
+        _changes_nothing(landlock, ground)
+
+
+def _changes_nothing(sandbox: Sandbox, ground: Ground) -> None:
+    work = ground.folder
+    subprocess.run(["git", "init", "-q", "."], cwd=work, check=True)
+    (work / "kept").write_text("kept")
+    before = {path: path.stat().st_mtime_ns for path in sorted(work.rglob("*"))}
+    attempts = (
+        "touch new", "echo x > kept", "echo x >> kept", "rm -f kept", "mv kept other", "mkdir d", "chmod 777 kept",
+        "touch kept", "ln -s kept link", "truncate -s 0 kept", "git config core.fsmonitor ./x", "git add -A",
+        "echo x > .git/HEAD", "rm -rf .git",
+    )  # fmt: skip
+    command = "; ".join([*(f"({attempt}) 2>/dev/null" for attempt in attempts), "cat kept; git status -s | head -1"])
+    permit = SandboxPermissions(read_only=True)
+    finished = await_(sandbox.run(CommandRequest(command, work, CommandLimits(time_s=30), permit)))
+    assert "kept?? kept" in finished.output, finished.output
+    assert {path: path.stat().st_mtime_ns for path in sorted(work.rglob("*"))} == before
