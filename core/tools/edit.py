@@ -1,7 +1,8 @@
-"""The `edit` tool: replace one piece of text that occurs exactly once in a file."""
+"""The `edit` tool: replace a text that occurs exactly once in a file, or every occurrence of it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from difflib import SequenceMatcher
 from typing import Annotated
 
 from annotated_types import MinLen
@@ -9,12 +10,13 @@ from annotated_types import MinLen
 from core.domain.problems import Problem
 from core.tools.file_changes import LIMIT, read_bytes, replace_file
 from core.tools.parameter_description import ParameterDescription
-from core.tools.read_before_edit import content_digest, normalized_path, require_read
+from core.tools.read_before_edit import content_digest, normalized_path, require_read, unread_result
 from core.tools.text_files import decode_text, match_line_endings
 from core.tools.tool import FileChange, Tool, ToolResult
 from core.tools.tool_context import ToolContext
 from core.workspace.threads import run_to_completion
 
+MIN_SIMILARITY, MAX_COMPARED, MAX_COMPARED_LINES = 0.5, 200, 5_000  # of a line that is quoted as similar; characters
 MIN_INEXACT_MATCH, MIN_APPLIED_MATCH = 8, 4  # characters; less text is too likely to match by chance
 
 
@@ -23,6 +25,7 @@ class EditArguments:
     path: Annotated[str, ParameterDescription("The file.")]
     old_string: Annotated[str, MinLen(1), ParameterDescription("The exact text to replace.")]
     new_string: Annotated[str, ParameterDescription("The text to replace it with.")]
+    replace_all: Annotated[bool, ParameterDescription("Replace every occurrence.")] = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,17 +54,18 @@ def _edit(parameters: EditArguments, digest: str, context: ToolContext) -> ToolR
         return ToolResult(f"{parameters.path} has new_string already and no old_string. Nothing was changed.")
     try:
         edited = apply_edit(text, parameters)
-    except Problem:
+    except Problem as problem:
         if not digest:  # an exact match proves that the model knows the text; without one it has to read it
-            require_read(parameters.path, before, digest)
+            return unread_result(parameters.path, before, problem)
         raise
     after = edited.text.encode()
     if len(after) > LIMIT:
         raise Problem(f"{parameters.path} would be too large.", f"{len(after):,} bytes; {LIMIT:,} can be edited.")
     modes = replace_file(context, parameters.path, after)
     note = " White space of old_string did not match exactly and was adjusted." if edited.adjusted else ""
+    where = f"at line {edited.line}" if edited.replaced == 1 else f"in {edited.replaced} places"
     return ToolResult(
-        f"Edited {parameters.path} at line {edited.line}.{note}",
+        f"Edited {parameters.path} {where}.{note}",
         changes=(FileChange(parameters.path, before, after, modes),),
         known_files=((parameters.path, content_digest(after)),) if digest else (),
     )
@@ -69,18 +73,19 @@ def _edit(parameters: EditArguments, digest: str, context: ToolContext) -> ToolR
 
 @dataclass(frozen=True, slots=True)
 class EditedText:
-    """The text after an edit, and the first line that it replaced.
+    """The text after an edit, the first line that it replaced, and how many occurrences of `old_string`.
 
     `adjusted` means that the replaced lines equal `old_string` only apart from white space at their ends.
     """
 
     text: str
     line: int
+    replaced: int = 1
     adjusted: bool = False
 
 
 def apply_edit(text: str, parameters: EditArguments) -> EditedText:
-    """Apply an edit; raise a Problem unless `old_string` occurs exactly once."""
+    """Apply an edit; raise a Problem unless `old_string` occurs exactly once, or at least once for `replace_all`."""
     old, new = match_line_endings(text, parameters.old_string), match_line_endings(text, parameters.new_string)
     if old == new:
         raise Problem("Nothing would change.", "old_string equals new_string.", "Give a different new_string.")
@@ -89,10 +94,14 @@ def apply_edit(text: str, parameters: EditArguments) -> EditedText:
         if edited := _apply_without_indentation(text, old, new):
             return edited
         raise Problem(f"old_string was not found in {parameters.path}.", _nearest(text, old), "Copy the text exactly.")
+    if parameters.replace_all:
+        return EditedText(text.replace(old, new), text.count("\n", 0, first) + 1, text.count(old))
     if (second := text.find(old, first + 1)) >= 0:
         cause = f"Lines {text.count(chr(10), 0, first) + 1} and {text.count(chr(10), 0, second) + 1} contain it"
         raise Problem(
-            f"old_string occurs in {parameters.path} more than once.", f"{cause}.", "Include more surrounding lines."
+            f"old_string occurs in {parameters.path} more than once.",
+            f"{cause}.",
+            "Include more surrounding lines, or set replace_all.",
         )
     return EditedText(text[:first] + new + text[first + len(old) :], text.count("\n", 0, first) + 1)
 
@@ -159,17 +168,21 @@ def _indentation(line: str) -> str:
 
 
 def _nearest(text: str, old: str) -> str:
-    """Name a line that equals the first line of the searched text but for leading and trailing spaces."""
+    """Quote the line that is most similar to the first line of the searched text, if one is."""
     first_line = next((line.strip() for line in old.splitlines() if line.strip()), "")
-    for number, line in enumerate(text.splitlines(), 1):
-        if first_line and line.strip() == first_line:
-            return f"Line {number} starts like it: {line[:200]!r}."
-    return ""
+    matcher = SequenceMatcher(autojunk=False)
+    matcher.set_seq2(first_line[:MAX_COMPARED])
+    best, quoted = MIN_SIMILARITY, ""
+    for number, line in enumerate(text.splitlines()[:MAX_COMPARED_LINES], 1):
+        matcher.set_seq1(line.strip()[:MAX_COMPARED])
+        if min(matcher.real_quick_ratio(), matcher.quick_ratio()) > best and (ratio := matcher.ratio()) > best:
+            best, quoted = ratio, f"The most similar text is line {number}: {line[:200]!r}."
+    return quoted
 
 
 EDIT = Tool(
     name="edit",
-    description="Replace text in a file. old_string must match exactly once.",
+    description="Replace text in a file. old_string must match exactly once, unless replace_all is set.",
     parameters=EditArguments,
     kind="edit",
     access="write",

@@ -19,6 +19,7 @@ from core.tools.tool_context import ToolContext
 from core.workspace.paths import printable
 
 MAX_WALKED_FILES, MAX_SIMILAR_FILES = 2_000, 12
+WHOLE_BYTES = 1_000  # a file of at most this size is read whole even if only some lines are asked for
 SHOWN = 3_700_000  # bytes; five million as base64, the lowest limit of the providers
 BEGINNINGS = (
     (b"\x89PNG\r\n\x1a\n", "image/png"),
@@ -70,6 +71,11 @@ def _result(parameters: ReadArguments, body: bytes) -> ToolResult:
         return ToolResult(f"{parameters.path} is not a text file ({len(body):,} bytes).", failed=True)
     digests = ((parameters.path, content_digest(body)),)
     # Only the requested lines are decoded: long runs read long files in small pieces.
+    partial = parameters.start > 1 or parameters.end
+    if partial and len(body) <= WHOLE_BYTES and parameters.start <= body.count(b"\n") + 1:
+        return ToolResult(
+            f"[The whole file, because it is short]\n{body.decode('utf-8', 'replace')}", known_files=digests
+        )
     selected = b"".join(islice(BytesIO(body), parameters.start - 1, parameters.end or None))
     if not selected and parameters.start > 1:
         lines = body.count(b"\n") + (not body.endswith(b"\n") and bool(body))

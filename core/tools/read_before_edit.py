@@ -41,3 +41,14 @@ def require_read(path: str, body: bytes, known_digest: str) -> None:
     else:
         message, cause = f"{path} was not read in this session.", "An edit needs its current text."
     raise Problem(message, cause, f"Read it, then edit again. It starts with:\n{excerpt}{more}")
+
+
+def unread_result(path: str, body: bytes, problem: Problem) -> ToolResult:
+    """Return the failure of an edit of a file that was not read, because of `problem`.
+
+    A short file is shown whole and counts as read then; of a longer one only the beginning is shown.
+    """
+    if len(body) > EXCERPT:
+        require_read(path, body, "")
+    text = f"{problem}\nThe whole text of {path} is:\n{body.decode('utf-8', 'replace')}"
+    return ToolResult(text, failed=True, known_files=((path, content_digest(body)),))

@@ -33,6 +33,7 @@ from core.engine.policy.untrusted import fallback_boundary, mark_and_redact
 from core.engine.run.execute import execute_call, file_changed_event
 from core.engine.services.hooks import Hook, HookMoment, load_hooks, refusal_reason, run_hooks
 from core.engine.services.skills import SkillService
+from core.engine.state.compaction import HARNESS, USER
 from core.engine.state.conversation import Conversation
 from core.engine.state.live_updates import LiveUpdates
 from core.engine.state.token_counts import tool_tokens
@@ -40,11 +41,13 @@ from core.engine.state.unresolved_calls import Resolution
 from core.models.model import Model, ReplyOptions, Request, ToolSpec
 from core.models.text_call_adapter import TextCallAdapter
 from core.models.token_estimate import estimate_tokens
+from core.models.work_phrases import asks_for_work
 from core.models.written_call_reader import WrittenCallReader
 from core.store.journal import Journal
 from core.store.journal_update import JournalUpdate
 from core.store.proposal_store import ProposalStore
 from core.store.reader import Reader
+from core.timeline.context_item import RESULTS_PREFIX
 from core.tools.argument_check import argument_fault
 from core.tools.background import CommandEnd
 from core.tools.catalogue import tool_specs
@@ -53,6 +56,11 @@ from core.tools.mcp_tools import mcp_tool_specs
 from core.tools.tool import FileChange, Tool
 from core.tools.tool_context import ToolContext
 
+NO_OUTPUT, EMPTY_CONTENT = "(no output)", "(empty)"
+FAILURE_REMINDER = "[The call failed and changed nothing. Correct it and call again.\nThe task is: {}]"
+ANSWER_REMINDER = "[The task is: {}\nAnswer it now if you can. If not, make the next call.]"
+RESULTS_OF_FILE_TOOLS = {f"{RESULTS_PREFIX}{tool}" for tool in ("read", "write", "edit")}
+MAX_REMINDER_CHARS = 400
 SCHEMA_MISMATCH_PREFIX = "[Your reply does not fit the schema"
 
 CallExecutor = Callable[
@@ -234,7 +242,7 @@ class RunContext:
             else ""
         )
         return Request(
-            conversation.messages,
+            [*conversation.messages, *self._task_reminder()],
             conversation.attempts,
             role,
             tools=prefix.tools,
@@ -244,6 +252,26 @@ class RunContext:
             system_prompt=prefix.system,
             output_schema=self._enforced_schema(start),
         )
+
+    def _task_reminder(self) -> list[Message]:
+        """Return the message that repeats the task after a tool result, for models that get the compact prompt.
+
+        Small models report a failed call as done, or call tools on after they have read the answer. After a successful
+        call of a task that asks for work they get none: it made them stop before the work was finished.
+        """
+        start, messages = self.conversation.start, self.conversation.messages
+        if start is None or start.prompt_size != "compact" or not messages or messages[-1].role != "tool":
+            return []
+        task = next((self.full_text(message.text) for message in reversed(messages) if message.category == USER), "")
+        last, refused = messages[-1], messages[-1].call_id == self.conversation.last_refused
+        if last.failed and not refused and last.category in RESULTS_OF_FILE_TOOLS:
+            reminder = FAILURE_REMINDER
+        elif task and not last.failed and not asks_for_work(task):
+            reminder = ANSWER_REMINDER
+        else:
+            return []
+        task = task if len(task) <= MAX_REMINDER_CHARS else task[:MAX_REMINDER_CHARS] + "…"
+        return [Message("user", Text(reminder.format(task)), category=HARNESS)]
 
     def _enforced_schema(self, start: RunStarted | None) -> dict[str, Any] | None:
         """Return the JSON Schema that the provider should enforce, or None.
@@ -342,10 +370,11 @@ class RunContext:
         source = self.conversation.permissions.sources.get(text)
         if source is None:
             return self.full_text(text)
+        content = self.full_text(text)
+        if not content.strip():  # Small models repeat a call whose result is only an empty pair of tags.
+            return NO_OUTPUT if source.origin == "command" else EMPTY_CONTENT
         start = self.conversation.start
-        return mark_and_redact(
-            self.full_text(text), source, (start and start.boundary) or fallback_boundary(self.session)
-        )
+        return mark_and_redact(content, source, (start and start.boundary) or fallback_boundary(self.session))
 
     def last_reply_text(self) -> str:
         """Return the text of the last reply, or "" if there is none."""

@@ -93,6 +93,7 @@ class Conversation:
         run: the number of the current run.
         task: sequence numbers of the messages that the current run began with.
         call_failed: whether a call of the last reply failed.
+        last_refused: the call that was refused last, by its ID.
         skills_used: the skills that were loaded, by call ID. No compaction removes them.
         compacted_calls: calls whose full results are not sent: call ID → sequence number of the result.
         truncated_calls: calls whose results a compaction has cut to their beginning.
@@ -138,6 +139,7 @@ class Conversation:
     run: int = 0
     task: tuple[int, ...] = ()
     call_failed: bool = False
+    last_refused: str = ""
     compacted_calls: dict[str, int] = field(default_factory=dict)
     truncated_calls: set[str] = field(default_factory=set)
     retired_attachments: dict[str, Attachment] = field(default_factory=dict)
@@ -196,6 +198,7 @@ class Conversation:
                 self._note_source(name, sent)
                 self._add_result(name, sent, failed, attached)
             case CallRefused(call_id=name, reason=reason):
+                self.last_refused = name
                 self.repeats.add_result(name, reason.head, True)
                 self._add_result(name, reason, failed=True)
             case SkillUsed() | SubagentStarted():

@@ -80,7 +80,8 @@ def test_a_file_changed_since_it_was_read_is_not_edited(tmp_path: Path) -> None:
     [
         ("ab ab", "ab", "c", "more than once"),
         ("aaa", "aa", "b", "more than once"),
-        ("one\n two\n", "two \n", "x", "Line 2 starts like it"),
+        ("one\n two\n", "two \n", "x", "The most similar text is line 2: ' two'"),
+        ("def f(a):\n    return a - 1\n", "return a-1\nend", "x", "line 2: '    return a - 1'"),
         ("one", "1", "x", "was not found"),
         ("one", "one", "one", "Nothing would change"),
     ],
@@ -97,6 +98,29 @@ def test_line_endings_are_kept(tmp_path: Path) -> None:
         tmp_path, "edit", seen(tmp_path, "a.txt"), path="a.txt", old_string="one\ntwo", new_string="1\n2"
     ).failed
     assert (tmp_path / "a.txt").read_bytes() == b"1\r\n2\r\nthree\r\n"
+
+
+def test_every_occurrence_is_replaced_on_request(tmp_path: Path) -> None:
+    create_file(tmp_path, "a.txt", "Monday, Monday\nTuesday\n")
+    known = seen(tmp_path, "a.txt")
+    call(tmp_path, "edit", known, path="a.txt", old_string="Monday", new_string="Friday", replace_all=True)
+    assert (tmp_path / "a.txt").read_text() == "Friday, Friday\nTuesday\n"
+    done = call(tmp_path, "edit", path="a.txt", old_string="Friday", new_string="Sunday", replace_all=True)
+    assert (
+        done.output == "Edited a.txt in 2 places." and (tmp_path / "a.txt").read_text() == "Sunday, Sunday\nTuesday\n"
+    )
+
+
+def test_a_short_file_that_is_shown_counts_as_read(tmp_path: Path) -> None:
+    """The next edit need not be preceded by a call of `read`, and says when the file changed in between."""
+    create_file(tmp_path, "a.txt", "port = 8080\nhost = a\n")
+    failed = call(tmp_path, "edit", path="a.txt", old_string="port: 8080", new_string="port: 9090")
+    assert failed.failed and "was not found" in failed.output and "port = 8080\nhost = a" in failed.output
+    known = updated_digests({}, failed)
+    create_file(tmp_path, "a.txt", "port = 8081\n")
+    assert "has changed since" in call(tmp_path, "edit", known, path="a.txt", old_string="port", new_string="p").output
+    ambiguous = call(tmp_path, "edit", path="a.txt", old_string="8", new_string="9")
+    assert ambiguous.failed and "more than once" in ambiguous.output and "port = 8081" in ambiguous.output
 
 
 @pytest.mark.parametrize("body", [b"a\0b", b"\xff\xfe\xfa"])

@@ -28,7 +28,6 @@ def test_a_write_is_recorded_and_read(ground: Ground) -> None:
     made = use(WRITE, WriteArguments("notes/a.txt", "one\ntwo\nthree\n"), ground.folder)
     assert made.changes == (FileChange("notes/a.txt", None, b"one\ntwo\nthree\n"),)
     assert use(READ, ReadArguments("notes/a.txt"), ground.folder).output == "one\ntwo\nthree\n"
-    assert use(READ, ReadArguments("notes/a.txt", 2, 3), ground.folder).output == "two\nthree\n"
     again = use(WRITE, WriteArguments("notes/a.txt", "one\n"), ground.folder)
     assert again.changes == (FileChange("notes/a.txt", b"one\ntwo\nthree\n", b"one\n"),)
     assert use(WRITE, WriteArguments("notes/a.txt", "one\n"), ground.folder).changes == ()
@@ -47,8 +46,14 @@ def test_a_line_range_that_ends_before_its_start_is_an_error(ground: Ground) -> 
     use(WRITE, WriteArguments("notes/a.txt", "one\ntwo\nthree\n"), ground.folder)
     read = use(READ, ReadArguments("notes/a.txt", 5, 2), ground.folder)
     assert read.failed and read.output == "Nothing was read: start 5 is after end 2."
-    assert use(READ, ReadArguments("notes/a.txt", 2, 2), ground.folder).output == "two\n"
-    assert use(READ, ReadArguments("notes/a.txt", 2, 0), ground.folder).output == "two\nthree\n"
+
+
+def test_a_short_file_is_read_whole_and_a_part_of_a_long_one(ground: Ground) -> None:
+    use(WRITE, WriteArguments("notes/a.txt", "one\ntwo\nthree\n"), ground.folder)
+    whole = use(READ, ReadArguments("notes/a.txt", 2, 2), ground.folder)
+    assert whole.output == "[The whole file, because it is short]\none\ntwo\nthree\n" and whole.known_files
+    use(WRITE, WriteArguments("notes/b.txt", "one\ntwo\n" + "x" * 1_000), ground.folder)
+    assert use(READ, ReadArguments("notes/b.txt", 2, 2), ground.folder).output == "two\n"
 
 
 def test_no_path_leads_outside_by_read_or_write(ground: Ground) -> None:

@@ -1,0 +1,64 @@
+"""What small models are told after a call: that it printed nothing, that it failed, or what the task was."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from core.domain.events import RunStarted
+from core.settings.schema import Provider
+from tests.core.engine.harness import open_engine, run_bounded
+from tests.servers.scripted_server import ServerAction, answer, chunk, scripted_server, stream
+
+LISTING = answer(json.dumps({"data": [{"id": "m"}]}).encode(), "application/json")
+DONE = answer(stream(chunk(content="Done."), chunk("stop")))
+
+
+def calling(tool: str, **arguments: Any) -> list[ServerAction]:
+    function = {"name": tool, "arguments": json.dumps(arguments)}
+    return answer(stream(chunk(tool_calls=[{"index": 0, "id": "c", "function": function}]), chunk("tool_calls")))
+
+
+def sent_after_call(tmp_path: Path, task: str, call: list[ServerAction], prompt_size: Any = "compact") -> list[str]:
+    """Return the texts of the messages that follow the call in the second request."""
+    texts: list[str] = []
+
+    async def test() -> None:
+        async with scripted_server(LISTING, call, DONE, DONE, DONE) as server, open_engine(tmp_path) as scene:
+            scene.engine.settings.change(providers=(Provider(name="box", url=server.url),))
+            (scene.folder / "a.txt").write_text("one\n")
+            start = RunStarted("box/m", mode="auto", prompt_size=prompt_size)
+            session = await scene.engine.start(task, scene.folder, start)
+            await scene.engine.wait_idle(session)
+            posts = [request.json for request in server.requests if request.method == "POST"]
+            first, second = posts[0]["messages"], posts[1]["messages"]
+            texts.extend(str(message["content"]) for message in second[len(first) + 1 :])
+
+    run_bounded(test())
+    return texts
+
+
+def test_a_failed_call_is_followed_by_the_task(tmp_path: Path) -> None:
+    failing = calling("edit", path="a.txt", old_string="two", new_string="2")
+    result, reminder = sent_after_call(tmp_path, "Replace two by 2 in a.txt.", failing)
+    assert "was not found" in result
+    assert "The call failed" in reminder and "Replace two by 2 in a.txt." in reminder
+
+
+def test_a_question_is_repeated_after_a_result_and_a_task_is_not(tmp_path: Path) -> None:
+    reading = calling("read", path="a.txt")
+    result, reminder = sent_after_call(tmp_path / "1", "What does a.txt say?", reading)
+    assert "one" in result and "What does a.txt say?" in reminder
+    assert len(sent_after_call(tmp_path / "2", "Write one into b.txt as well.", reading)) == 1
+
+
+def test_a_refused_call_is_not_to_be_repeated(tmp_path: Path) -> None:
+    assert len(sent_after_call(tmp_path, "Read the file.", calling("read", path="/etc/shadow"))) == 1
+
+
+def test_a_full_prompt_has_no_reminders(tmp_path: Path) -> None:
+    assert len(sent_after_call(tmp_path, "What does a.txt say?", calling("read", path="a.txt"), "full")) == 1
+
+
+def test_a_command_without_output_says_so(tmp_path: Path) -> None:
+    (result,) = sent_after_call(tmp_path, "Run true.", calling("run", command="true"), "full")
+    assert result == "(no output)"
