@@ -11,7 +11,7 @@ from app.process.crash import exception_of_context
 from core.domain.permissions import PermissionRequested
 from core.domain.problems import Problem
 from core.domain.question import QuestionAsked
-from core.store.journal_update import JournalUpdate, SessionsPurged
+from core.store.journal_update import CommandEnded, JournalUpdate, MemoriesChanged, SessionsPurged
 from ui.base.feed import Feed
 from ui.text.markdown import preload_parser
 
@@ -124,12 +124,16 @@ class EngineThread:
         services.engine.subscribe(self._on_update)
         services.engine.subscribe_live_updates(self._feed.put)
         services.engine.mcp_servers.subscribe(self._feed.put)
+        services.engine.memory.subscribe(lambda: self._feed.put(MemoriesChanged()))
         services.engine.archive.subscribe_purged(lambda names: self._feed.put(SessionsPurged(names)))
         run_command = make_command_runner(services, self._folder)
 
         async def perform(argv: list[str], folder: Path, out: Output) -> int:
             if argv and argv[0] != "open":
-                return await run_command(argv, folder, out)
+                try:
+                    return await run_command(argv, folder, out)
+                finally:
+                    self._feed.put(CommandEnded())
             self._show_window(argv[1:])
             return 0
 

@@ -62,7 +62,7 @@ class SemanticSearch:
         self._unread = 0  # number of replies that were not read yet
         self._last_question = 0.0
         self._trouble: ErrorDetails | None = None
-        store.on_change = self._wake.set
+        store.listen(self._wake.set)
 
     @property
     def is_on(self) -> bool:

@@ -1,4 +1,4 @@
-"""The messages that listeners of the journal receive. The window imports them without loading the code that writes."""
+"""What the window is told about changes in the store. It imports this without loading the code that writes."""
 
 from dataclasses import dataclass
 
@@ -12,6 +12,16 @@ class SessionsPurged:
     """The ids of sessions that were permanently deleted."""
 
     sessions: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class MemoriesChanged:
+    """Memories were saved, changed or used."""
+
+
+@dataclass(frozen=True, slots=True)
+class CommandEnded:
+    """A command of another process, such as `journeyman models use`, has ended, and may have changed anything."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,7 +37,11 @@ class MemoryStore:
         self._index = index
         self._flags = "immutable=1" if frozen else "mode=ro"
         self._reading: sqlite3.Connection | None = None
-        self.on_change: Callable[[], None] = lambda: None  # called after each write
+        self._listeners: list[Callable[[], None]] = []
+
+    def listen(self, listener: Callable[[], None]) -> None:
+        """Call `listener` after each write."""
+        self._listeners.append(listener)
 
     def records(self, db: sqlite3.Connection) -> MemoryRecords:
         """Return the memory records on a connection of the caller."""
@@ -48,8 +52,12 @@ class MemoryStore:
         if self.database is None:
             raise Problem("The data folder is not writable.", "It is open read-only.", "")
         result = await self.database.run(lambda db: work(self.records(db)))
-        self.on_change()
+        self._notify()
         return result
+
+    def _notify(self) -> None:
+        for listener in tuple(self._listeners):
+            listener()
 
     def read(self, work: Callable[[MemoryRecords], T]) -> T:
         """Run `work` on the reading connection."""
@@ -81,7 +89,7 @@ class MemoryStore:
 
         def finished(_: object, error: BaseException | None) -> None:
             on_done(error)
-            self.on_change()
+            self._notify()
 
         job = WriteJob(lambda db: work(self.records(db), RunReader(db)), finished, asyncio.get_running_loop())
         self.database.submit(job)

@@ -35,6 +35,7 @@ class NewSessionController:
         )
         start.shown.connect(self.load_models)
         start.refresh_requested.connect(self.load_models)
+        window.command_ended.connect(lambda: self.load_models() if start.isVisible() else None)
         start.form.folder_chosen.connect(lambda folder: tasks.start(self._check_worktree(folder), "look into a folder"))
         start.form.set_folder(window.state.text("folder"))
         self.drop = DropFilter(window)

@@ -32,8 +32,13 @@ class ProvidersController:
         self, look: Look, dialog: SettingsDialog, bridge: Bridge, tasks: Tasks, change: Callable[[str, Any], ChangeTask]
     ) -> None:
         self._look, self._dialog, self._bridge, self._tasks, self._change = look, dialog, bridge, tasks, change
-        self.closed = False
+        self.closed, self._loaded = False, False
         dialog.provider_action_requested.connect(self._run_action)
+
+    def refresh(self) -> None:
+        """Reload the page, if it was loaded before."""
+        if not self.closed and self._loaded:
+            self._tasks.start(self._load_providers(fresh=False), "look for providers")
 
     def _run_action(self, action: str, name: str) -> None:
         page = self._dialog.providers
@@ -66,6 +71,7 @@ class ProvidersController:
 
     def _show(self, overview: "ProvidersOverview") -> None:
         if not self.closed:
+            self._loaded = True
             self._dialog.providers.show_providers(overview)
             self._dialog.offer_models(self._dialog.providers.model_names())
 

@@ -21,14 +21,20 @@ class SchedulesController:
 
     def __init__(self, dialog: SettingsDialog, bridge: Bridge, tasks: Tasks) -> None:
         self._dialog, self._bridge, self._tasks = dialog, bridge, tasks
-        self.closed = False
+        self.closed, self._loaded = False, False
         dialog.schedule_added.connect(lambda draft: tasks.start(self._add(draft), "add a schedule"))
         dialog.schedule_removed.connect(lambda name: tasks.start(self._remove(name), "remove a schedule"))
         dialog.schedules_requested.connect(lambda: tasks.start(self._refresh(), "read the schedules"))
 
+    def refresh(self) -> None:
+        """Reload the page, if it was loaded before."""
+        if not self.closed and self._loaded:
+            self._tasks.start(self._refresh(), "read the schedules")
+
     async def _refresh(self) -> None:
         schedules = await self._bridge.ask(_list_schedules)
         if not self.closed:
+            self._loaded = True
             self._dialog.schedules.show_schedules(schedules)
 
     async def _add(self, draft: ScheduleDraft) -> None:

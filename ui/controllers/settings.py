@@ -43,6 +43,7 @@ class SettingsController:
         self._tools: McpServersController | None = None
         self._rules: PermissionRulesController | None = None
         self._tasks.start(self._prepare(), "read the settings")
+        window.command_ended.connect(self._refresh)
 
     async def close(self) -> None:
         await self._tasks.close()
@@ -97,6 +98,15 @@ class SettingsController:
         dialog.session_requested.connect(self._open_session)
         dialog.finished.connect(lambda _: self._on_closed(dialog))
         dialog.open()
+
+    def _refresh(self) -> None:
+        """Show what another process may have changed."""
+        if self._dialog is None:
+            return
+        self._tasks.start(self._read(), "read the settings")
+        for controller in (self._models, self._schedules, self._tools):
+            if controller is not None:
+                controller.refresh()
 
     def _session_folder(self) -> str:
         session, index = self._window.selection.session, self._window.session_index

@@ -13,7 +13,7 @@ from core.domain.memory import Memory
 from core.domain.proposal import Proposal, ProposalCreated, ProposalStateChanged
 from core.domain.recall_events import MemoriesRecalled
 from core.domain.sessions import SessionRow
-from core.store.journal_update import JournalUpdate
+from core.store.journal_update import CommandEnded, JournalUpdate, MemoriesChanged
 from ui.base.bridge import Bridge
 from ui.base.deferred_reader import DeferredReader
 from ui.base.panel_page import PanelPage, ShowToast, StartTask
@@ -166,7 +166,11 @@ class MemoryPanel(PanelPage, LocalShortcuts):
         return list(dict.fromkeys([*folders, *scope_folders(self._listed)]))
 
     def apply_updates(self, facts: Sequence[object]) -> None:
-        if any(isinstance(fact, JournalUpdate) and isinstance(fact.entry.event, REFRESH_EVENTS) for fact in facts):
+        if any(
+            isinstance(fact, MemoriesChanged | CommandEnded)
+            or (isinstance(fact, JournalUpdate) and isinstance(fact.entry.event, REFRESH_EVENTS))
+            for fact in facts
+        ):
             self.refresh()
 
     def unsaved_changes(self) -> str:

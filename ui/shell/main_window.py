@@ -56,6 +56,8 @@ class MainWindow(QWidget):
     settings_requested = Signal()
     settings_page_requested = Signal(str)
     setting_changed = Signal(str, object)
+    command_ended = Signal()
+    """A command of another process has ended, and may have changed settings, rules or schedules."""
     waiting_changed = Signal()
     restore_requested = Signal(str)
 
@@ -154,6 +156,8 @@ class MainWindow(QWidget):
             self.notice.resolve(STORAGE)
         for session in batch.started:
             self.notice.resolve_session(session)
+        if batch.command_ended:
+            self.command_ended.emit()
         self.pages.apply_updates(updates)
         self.split_view.apply_updates(batch, new_sessions if self._central_area.shows(self.split_view) else ())
         if batch.touched:

@@ -8,7 +8,7 @@ from core.domain.sessions import SessionRow
 from core.domain.steps import Step
 from core.engine.state.live_updates import LiveUpdate
 from core.mcp.server_state import McpServerStates
-from core.store.journal_update import JournalUpdate, SessionsPurged
+from core.store.journal_update import CommandEnded, JournalUpdate, MemoriesChanged, SessionsPurged
 from ui.shell.pending_requests import REQUEST_EVENTS
 
 
@@ -18,7 +18,7 @@ class UpdateBatch:
 
     `touched` holds the latest row of each changed session, and `started` the sessions whose run was started or resumed.
     `requests_changed` is true if the open questions and permission requests may have changed. `servers` is the state of
-    the MCP servers, if that changed.
+    the MCP servers, if that changed. `command_ended` is true if a command of another process has ended.
     """
 
     touched: dict[str, SessionRow] = field(default_factory=dict)
@@ -28,6 +28,7 @@ class UpdateBatch:
     deleted: list[str] = field(default_factory=list)
     requests_changed: bool = False
     servers: McpServerStates | None = None
+    command_ended: bool = False
 
     def steps_of(self, session: str) -> list[Step]:
         """Return the new and changed steps of a session, in order."""
@@ -50,6 +51,10 @@ def sort_updates(updates: Sequence[object]) -> UpdateBatch:
                 batch.deleted += update.sessions
             case McpServerStates():
                 batch.servers = update
+            case CommandEnded():
+                batch.command_ended = True
+            case MemoriesChanged():
+                pass  # only pages show memories
             case _:
                 raise TypeError(update)
     return batch

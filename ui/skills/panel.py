@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QStackedWidget, QVBoxLayout, QWidget
 from core.domain.problems import ErrorDetails
 from core.domain.proposal import ProposalCreated, ProposalStateChanged
 from core.domain.skill import SKILL_FILE, OpenSkill, SkillRow, SkillSaveConflict, SkillSaved, SkillUsed
-from core.store.journal_update import JournalUpdate
+from core.store.journal_update import CommandEnded, JournalUpdate
 from ui.base.bridge import Bridge
 from ui.base.deferred_reader import DeferredReader
 from ui.base.panel_page import PanelPage, ShowToast, StartTask
@@ -183,8 +183,12 @@ class SkillsPanel(PanelPage, LocalShortcuts):
         return ""
 
     def apply_updates(self, facts: Sequence[object]) -> None:
-        """Refresh the page when a run proposes a change or uses a skill, or a proposal is decided."""
-        if any(isinstance(fact, JournalUpdate) and isinstance(fact.entry.event, REFRESH_EVENTS) for fact in facts):
+        """Refresh the page when a run or another process may have changed what it shows, or a proposal is decided."""
+        if any(
+            isinstance(fact, CommandEnded)
+            or (isinstance(fact, JournalUpdate) and isinstance(fact.entry.event, REFRESH_EVENTS))
+            for fact in facts
+        ):
             self.refresh()
 
     def save(self) -> None:

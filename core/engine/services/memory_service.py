@@ -141,6 +141,10 @@ class MemoryService:
         self._proposals = proposals
         self._decide = tray
 
+    def subscribe(self, listener: Callable[[], None]) -> None:
+        """Call `listener` after each change of the memories."""
+        self._memories.store.listen(listener)
+
     async def list_memories(
         self, *, kind: MemoryKind | None = None, status: Where | None = "active", session: str = "", scope: str = "",
         scope_id: str = "", limit: int = -1,

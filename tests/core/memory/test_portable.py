@@ -95,7 +95,7 @@ def test_a_file_is_imported_in_one_write_and_deduplicated(tmp_path: Path) -> Non
     with memories_at(tmp_path) as memories:
         known = save_memory(memories, "They like tea.").memory.id
         seen: list[int] = []
-        memories.store.on_change = lambda: seen.append(len(memories.listed()))
+        memories.store.listen(lambda: seen.append(len(memories.listed())))
         imported = run_now(MemoryService(memories, None, None).import_file(file))  # type: ignore[arg-type]  # it reads memories only
         assert seen == [4]
         made = imported.saved
