@@ -58,12 +58,12 @@ def test_rules_are_listed_tested_and_revoked(
     assert "session s1" in listed[1]
 
     told = {}
-    for command in ("git log -3", "git tag v1", "git push", "ls > x", "git status"):
+    for command in ("git log -3", "git tag v1", "git push", "ls > x", "git commit -m x"):
         run_command(home, "doctor", "--json", "--rule", command)
         told[command] = json.loads(capsys.readouterr().out)
     assert [each["decision"] for each in told.values()] == ["allowed", "denied", "asks", "asks", "asks"]
     assert told["git tag v1"]["rule_id"] == "def567" and "cannot be undone" in told["git push"]["reason"]
-    assert "with >" in told["ls > x"]["reason"] and told["git status"]["patterns"] == ["git status *"]
+    assert "with >" in told["ls > x"]["reason"] and told["git commit -m x"]["patterns"] == ["git commit *"]
     run_command(home, "doctor", "--rule", "git log --oneline")
     assert capsys.readouterr().out == "allowed: your rule: allow run: git log * [abc234]\n"
 
