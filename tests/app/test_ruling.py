@@ -22,7 +22,7 @@ async def _add(book: RuleStore, folder: str) -> None:
                 "allow",
                 "run",
                 "command",
-                "git log *",
+                "git commit *",
                 scope="folder",
                 scope_id=folder,
                 created_at=1,
@@ -53,24 +53,24 @@ def test_rules_are_listed_tested_and_revoked(
     assert run_command(home, "rules", "list") == DONE
     listed = capsys.readouterr().out.splitlines()
     assert [line.split("  ")[:2] for line in listed] == [
-        ["def567", "deny run: git tag *"], ["abc234", "allow run: git log *"],
+        ["def567", "deny run: git tag *"], ["abc234", "allow run: git commit *"],
     ]  # fmt: skip
     assert "session s1" in listed[1]
 
     told = {}
-    for command in ("git log -3", "git tag v1", "git push", "ls > x", "git commit -m x"):
+    for command in ("git commit -m x", "git tag v1", "git push", "ls > x", "git add a"):
         run_command(home, "doctor", "--json", "--rule", command)
         told[command] = json.loads(capsys.readouterr().out)
     assert [each["decision"] for each in told.values()] == ["allowed", "denied", "asks", "asks", "asks"]
     assert told["git tag v1"]["rule_id"] == "def567" and "cannot be undone" in told["git push"]["reason"]
-    assert "with >" in told["ls > x"]["reason"] and told["git commit -m x"]["patterns"] == ["git commit *"]
-    run_command(home, "doctor", "--rule", "git log --oneline")
-    assert capsys.readouterr().out == "allowed: your rule: allow run: git log * [abc234]\n"
+    assert "with >" in told["ls > x"]["reason"] and told["git add a"]["patterns"] == ["git add *"]
+    run_command(home, "doctor", "--rule", "git commit --quiet")
+    assert capsys.readouterr().out == "allowed: your rule: allow run: git commit * [abc234]\n"
 
     assert run_command(home, "rules", "revoke", "abc234") == DONE
     assert run_command(home, "rules", "revoke", "abc234") == FAILED
     assert "There is no rule" in capsys.readouterr().err
-    run_command(home, "doctor", "--rule", "git log --oneline")
+    run_command(home, "doctor", "--rule", "git commit --quiet")
     assert capsys.readouterr().out.startswith("asks: ")
 
 
