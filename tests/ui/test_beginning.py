@@ -2,18 +2,26 @@
 
 import asyncio
 import shutil
+from functools import partial
 from pathlib import Path
 
 import pytest
-from PySide6.QtWidgets import QApplication, QCheckBox, QComboBox, QLabel, QPlainTextEdit, QPushButton
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QApplication, QCheckBox, QComboBox, QLabel, QMenu, QPlainTextEdit, QPushButton
 
+from core.domain.events import RunStarted, SessionEvent, UserMessage
+from core.domain.text import Text
 from core.engine.api.engine import Engine
+from core.models.catalog import SCRIPTED
 from tests.core.workspace.test_branch import git
-from tests.ui.hands import click, find, write
+from tests.ui.hands import click, find, press, write
 from tests.ui.test_desktop import Person, live, until
+from ui.composer.mode_button import ModeButton
 from ui.dialogs.trust_dialog import TrustDialog
 from ui.shell.main_window import MainWindow
 from ui.timeline.run_header import FactLine
+
+HELLO = '{"replies": [{"text": "Hello."}]}'
 
 
 def test_a_task_with_a_folder_and_a_model_becomes_a_session(qapp: QApplication, home: Path, tmp_path: Path) -> None:
@@ -128,3 +136,95 @@ async def begin(window: MainWindow, folder: Path) -> None:
 
 async def set_model(engine: Engine) -> None:
     engine.settings.change(model="ollama/not-there")
+
+
+def test_a_task_is_started_with_files_mode_agent_and_effort(qapp: QApplication, home: Path, tmp_path: Path) -> None:
+    folder, note = tmp_path / "work", tmp_path / "note.txt"
+    folder.mkdir()
+    (folder / "report.md").write_text("# Report")
+    note.write_text("a note")
+    (home / "agents").mkdir()
+    (home / "agents" / "editor.toml").write_text('name = "Editor"')
+
+    async def act(person: Person) -> None:
+        window = person.window
+        await person.program.engine.ask(set_model)
+        form = window.start.form
+        await until(window.start.isVisible, "the start screen")
+        window.start.shown.emit()
+        agents = find(window.start, QComboBox, "start.agent")
+        await until(lambda: agents.isVisible() and agents.findData("editor") > 0, "the agents")
+        agents.setCurrentIndex(agents.findData("editor"))
+        efforts = find(window.start, QComboBox, "start.effort")
+        efforts.setCurrentIndex(efforts.findData("high"))
+        mode = find(window.start, ModeButton, "start.mode")
+        next(action for action in mode.mode_menu.actions() if action.data() == "plan").trigger()
+        assert mode.text() == "Plan only"
+        await until(find(window, QComboBox, "start.model").count, "the model of the settings")
+        window.start.choose_folder(str(folder))
+        form.attached.add_paths([str(note)])
+        task = find(window, QPlainTextEdit, "start.task")
+        window.activateWindow()
+        await until(window.window().isActiveWindow, "the active window")
+        form.focus_task()
+        write(task, "Read @rep")
+        await until(form.completion.isVisible, "the completions")
+        press(task, Qt.Key.Key_Return)
+        assert task.toPlainText() == "Read @report.md "
+        press(task, Qt.Key.Key_Return)
+        dialog = await until(lambda: window.findChild(TrustDialog), "the question")
+        click(find(dialog, QPushButton, "trust.no"))
+        session = await until(lambda: window.selection.session, "the session")
+        events = await person.program.engine.ask(lambda engine: collect(engine, session))
+        message = next(event for event in events if isinstance(event, UserMessage))
+        start = next(event for event in events if isinstance(event, RunStarted))
+        assert message.text.head == "Read @report.md"
+        assert [(file.name, file.size) for file in message.attachments] == [("note.txt", 6)]
+        assert (start.mode, start.profile, start.effort) == ("plan", "editor", "high")
+        assert not task.toPlainText() and not form.attached.files()
+        window.actions_by_id["run.stop"].trigger()
+        await until(lambda: window.row(session).status not in {"running", "waiting"}, "the end of the run")
+
+    live(qapp, home, act)
+
+
+def test_an_unsent_task_and_the_recent_folders_are_there_after_a_restart(
+    qapp: QApplication, home: Path, tmp_path: Path
+) -> None:
+    folders = [tmp_path / name for name in ("one", "two")]
+
+    async def first(person: Person) -> None:
+        await person.program.engine.ask(set_model)
+        for folder in folders:
+            folder.mkdir()
+            await person.program.engine.ask(partial(start_in, folder))
+        form = person.window.start.form
+        form.set_folder("")
+        task = find(person.window, QPlainTextEdit, "start.task")
+        with_draft: list[str] = []
+        form.draft_changed.connect(with_draft.append)
+        write(task, "Half a task")
+        await until(lambda: with_draft, "the draft is kept")
+
+    async def second(person: Person) -> None:
+        window = person.window
+        task = find(window, QPlainTextEdit, "start.task")
+        assert task.toPlainText() == "Half a task" and task.textCursor().atEnd()
+        window.start.shown.emit()
+        recent, menu = find(window, QPushButton, "start.recent"), find(window.start, QMenu, "start.recents")
+        await until(lambda: len(menu.actions()) == 2, "the recent folders")
+        window.show_start()
+        await until(recent.isVisible, "the button")
+        menu.actions()[1].trigger()
+        assert window.start.form.folder in {str(folder) for folder in folders}
+
+    live(qapp, home, first)
+    live(qapp, home, second)
+
+
+async def start_in(folder: Path, engine: Engine) -> None:
+    await engine.wait_idle(await engine.start("Say hello.", folder, RunStarted(SCRIPTED, script=Text(HELLO))))
+
+
+async def collect(engine: Engine, session: str) -> list[SessionEvent]:
+    return [entry.event async for entry in engine.events(session)]

@@ -14,17 +14,17 @@ from ui.widgets.button import Button
 class ModeButton(Button):
     chosen = Signal(str)
 
-    def __init__(self, look: Look, parent: QWidget | None = None) -> None:
-        super().__init__(look, "", name="composer.mode", tone="quiet", icon="shield", has_menu=True, parent=parent)
+    def __init__(self, look: Look, parent: QWidget | None = None, *, name: str = "composer.mode") -> None:
+        super().__init__(look, "", name=name, tone="quiet", icon="shield", has_menu=True, parent=parent)
         self._menu = QMenu(self)
-        self._menu.setObjectName("composer.modes")
+        self._menu.setObjectName(f"{name}s")
         self._menu.setAccessibleName(self.tr("Permission modes"))
         self._menu.setToolTipsVisible(True)
         group = QActionGroup(self)
         for mode in MODES:
-            name, line = mode_text(mode)
-            action = self._menu.addAction(f"{name}\t{line}")
-            action.setObjectName(f"composer.mode.{mode}")
+            title, line = mode_text(mode)
+            action = self._menu.addAction(f"{title}\t{line}")
+            action.setObjectName(f"{name}.{mode}")
             action.setCheckable(True)
             action.setData(mode)
             action.triggered.connect(self._choose_handler(mode))

@@ -1,21 +1,27 @@
 """Starts sessions from the start screen: lists the available models and passes the task, folder and model on."""
 
+import asyncio
 from functools import partial
+from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from PySide6.QtCore import QCoreApplication
 
-from core.domain.problems import Problem
+from core.domain.problems import ErrorDetails, Problem
 from ui.base.bridge import Bridge
 from ui.base.drop_filter import DropFilter
-from ui.base.tasks import Tasks
+from ui.base.tasks import ErrorSource, Tasks
+from ui.controllers.completions import list_completions
 from ui.controllers.folder_trust import confirm_folder_trust
 from ui.shell.main_window import MainWindow
-from ui.start.new_session_form import ProviderOffer
+from ui.start.new_session_form import NewSession, ProviderOffer
 
 if TYPE_CHECKING:
     from core.engine.api.engine import Engine
+
+NEW_SESSION: Final = "new"  # the draft of the start screen
+MAX_RECENT_FOLDERS: Final = 10
 
 
 class NewSessionController:
@@ -27,9 +33,13 @@ class NewSessionController:
     def __init__(self, window: MainWindow, bridge: Bridge, tasks: Tasks) -> None:
         self._window, self._bridge, self._tasks = window, bridge, tasks
         start = window.start
-        start.start_requested.connect(
-            lambda task, folder, model: tasks.start(self._start_session_for(task, folder, model), "begin")
+        start.start_requested.connect(lambda session: tasks.start(self._start_session_for(session), "begin"))
+        start.form.draft_changed.connect(lambda text: window.state.set_draft(NEW_SESSION, text))
+        start.form.completion.files_requested.connect(self._list_completions)
+        start.form.attached.rejected.connect(
+            lambda error, cause: window.show_error(ErrorDetails(error, cause), ErrorSource("attach"))
         )
+        start.form.fill(window.state.draft(NEW_SESSION))
         start.api_key_entered.connect(
             lambda server, key: tasks.start(self._set_api_key(server, key), "set the API key")
         )
@@ -50,26 +60,40 @@ class NewSessionController:
         self._tasks.start(self._load_models(), "look for models")
 
     async def _load_models(self) -> None:
+        form = self._window.start.form
+        form.set_agents(await self._bridge.ask(_profile_names))
+        form.set_recent_folders(await self._bridge.ask(_recent_folders))
         offers, chosen = await self._bridge.ask(_offers)
         self._window.start.show_providers(offers, chosen)
+
+    def _list_completions(self) -> None:
+        """Load the files and custom commands of the chosen folder for the task."""
+        form = self._window.start.form
+
+        async def load() -> None:
+            if folder := form.folder:
+                form.completion.set_results(*await self._bridge.ask(partial(list_completions, folder)))
+
+        self._tasks.start(load(), "list files")
 
     async def _check_worktree(self, folder: str) -> None:
         branch = await self._bridge.ask(lambda engine: engine.branch(folder)) if folder else ""
         self._window.start.form.offer_worktree(folder, bool(branch))
 
-    async def _start_session_for(self, task: str, folder: str, model: str) -> None:
+    async def _start_session_for(self, new: NewSession) -> None:
         form = self._window.start.form
         worktree = form.use_worktree
         form.clear()
         try:
-            if not await confirm_folder_trust(self._window, self._bridge, folder):
-                form.fill(task)
+            if not await confirm_folder_trust(self._window, self._bridge, new.folder):
+                form.fill(new.task, new.files)
                 return
-            session = await self._bridge.ask(partial(_start_session, task, Path(folder), model, worktree))
+            session = await self._bridge.ask(partial(_start_session, new, worktree))
         except Problem:
-            form.fill(task)
+            form.fill(new.task, new.files)
             raise
-        self._window.state.set_text("folder", folder)  # preselected for the next session
+        self._window.state.set_draft(NEW_SESSION, "")
+        self._window.state.set_text("folder", new.folder)  # preselected for the next session
         self._window.show_session(session)
 
     async def _set_api_key(self, server: str, key: str) -> None:
@@ -100,19 +124,34 @@ async def _offers(engine: "Engine") -> tuple[list[ProviderOffer], str]:
     return offers, overview.model
 
 
-async def _start_session(task: str, folder: Path, model: str, worktree: bool, engine: "Engine") -> str:
+async def _profile_names(engine: "Engine") -> list[str]:
+    return sorted(engine.profiles())
+
+
+async def _recent_folders(engine: "Engine") -> list[str]:
+    """Return the folders of the latest sessions that still exist."""
+    folders = dict.fromkeys(row.folder for row in engine.sessions() if row.folder and not row.imported_from)
+    latest = list(islice(folders, MAX_RECENT_FOLDERS))
+    return await asyncio.to_thread(lambda: [folder for folder in latest if Path(folder).is_dir()])
+
+
+async def _start_session(new: NewSession, worktree: bool, engine: "Engine") -> str:
     from core.domain.events import RunStarted
 
     now = engine.settings.current
     run_started = RunStarted(
-        model,
+        new.model,
         now.max_turns,
         max_minutes=now.max_minutes,
         max_tokens=now.max_tokens,
         max_cost=now.max_cost,
         interactive=True,
+        mode=new.mode,
+        profile=new.agent,
+        effort=new.effort,
     )
-    return await engine.start(task, folder, run_started, worktree=worktree)
+    files = [(file.name, file.media_type, file.body) for file in new.files]
+    return await engine.start(new.task, Path(new.folder), run_started, worktree=worktree, files=files)
 
 
 async def _store_api_key(server: str, key: str, engine: "Engine") -> str:

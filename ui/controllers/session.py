@@ -3,9 +3,8 @@
 import asyncio
 from contextlib import suppress
 from functools import partial
-from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Literal, cast
+from typing import TYPE_CHECKING, Literal, cast
 
 from PySide6.QtCore import QObject
 
@@ -17,6 +16,7 @@ from ui.ask.pending_permission import PendingPermission
 from ui.ask.scope_row import EXTERNAL_OPTION
 from ui.base.bridge import Bridge
 from ui.base.tasks import SessionTasks
+from ui.controllers.completions import list_completions
 from ui.controllers.folder_trust import confirm_folder_trust
 from ui.controllers.model_choice import ModelController
 from ui.controllers.queue import QueueController
@@ -29,8 +29,6 @@ from ui.widgets.link_dialog import LinkDialog
 if TYPE_CHECKING:
     from core.engine.api.engine import Engine
     from core.engine.state.unresolved_calls import Resolution
-
-MAX_FILES: Final = 20_000
 
 
 class SessionController(QObject):
@@ -95,7 +93,7 @@ class SessionController(QObject):
         folder = self._window.row(self._session).folder
 
         async def load() -> None:
-            files, commands = await self._bridge.ask(partial(_files, folder))
+            files, commands = await self._bridge.ask(partial(list_completions, folder))
             completion = self._view.composer.completion
             completion.set_results(files, commands)
             resources, prompts = await self._bridge.ask(_extras)  # can be slow: it may start an MCP server
@@ -188,17 +186,6 @@ def read_current_text(folder: str, path: str) -> str:
             return broker.read(path).decode("utf-8", "replace")
     except Problem:
         return ""
-
-
-async def _files(folder: str, engine: "Engine") -> tuple[list[str], dict[str, str]]:
-    """List the files and custom commands of a folder. Runs in the engine's thread, except for the directory walk."""
-    from core.tools.folder_walk import FolderWalk
-
-    def walk() -> list[str]:
-        return ["/".join(path) for path in islice(FolderWalk(Path(folder)).files(), MAX_FILES)]
-
-    commands = await asyncio.to_thread(engine.slash_commands, Path(folder))
-    return await asyncio.to_thread(walk), {name: command.description for name, command in commands.items()}
 
 
 async def _extras(engine: "Engine") -> tuple[list[str], dict[str, str]]:

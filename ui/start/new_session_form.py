@@ -1,24 +1,34 @@
-"""The form that starts a session: task, folder and model."""
+"""The form that starts a session: the task with attachments, the folder, the model and how the agent works."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
-from PySide6.QtCore import QEvent, Qt, Signal
-from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import QComboBox, QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtCore import QEvent, QPoint, Qt, QTimer, Signal
+from PySide6.QtGui import QKeyEvent, QTextCursor
+from PySide6.QtWidgets import QComboBox, QFileDialog, QHBoxLayout, QMenu, QVBoxLayout, QWidget
 
+from core.domain.modes import DEFAULT_MODE, Mode
+from ui.base.draft_files import AttachedFile
+from ui.composer.attachments import AttachmentBar
+from ui.composer.completion import Completion
+from ui.composer.message_field import MessageField
+from ui.composer.mode_button import ModeButton
+from ui.composer.model_button import EFFORTS
 from ui.style.number_formats import short_folder
 from ui.style.theme import Look
+from ui.text.visible import visible
 from ui.widgets.button import Button
 from ui.widgets.check_box import CheckBox
 from ui.widgets.dialog_parts import open_folder_picker
 from ui.widgets.drop_down import DropDown
-from ui.widgets.labels import TextField, label, styled_frame
+from ui.widgets.labels import label, styled_frame
 
 LINES: Final = 8
 LEAST: Final = 3
+DRAFT_DELAY_MS: Final = 400
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,27 +43,60 @@ class ProviderOffer:
     variable: str = ""
 
 
+class NewSession(NamedTuple):
+    """What the user entered. An empty `agent` is the default profile, an empty `effort` the model's default."""
+
+    task: str
+    folder: str
+    model: str
+    mode: Mode = DEFAULT_MODE
+    agent: str = ""
+    effort: str = ""
+    files: tuple[AttachedFile, ...] = ()
+
+
 class NewSessionForm(QWidget):
     """The form. It says what is still missing; the folder of the previous session is preselected."""
 
-    start_requested = Signal(str, str, str)  # task, folder, model
+    start_requested = Signal(object)
     folder_chosen = Signal(str)
+    draft_changed = Signal(str)
+    """The unsent task, shortly after the user typed."""
 
     def __init__(self, look: Look, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._look = look
         self._folder = ""
         self.setObjectName("start.begin")
-        self._task_field = TextField(look.fonts.text, max_lines=LINES, min_lines=LEAST)
+        self._mode: Mode = DEFAULT_MODE
+        self._task_field = MessageField(look.fonts.text, max_lines=LINES, min_lines=LEAST)
         self._task_field.setObjectName("start.task")
         self._task_field.setAccessibleName(self.tr("Task for the agent"))
         placeholder = self.tr("Describe the task. Press Enter to start, Shift+Enter for a new line")
         self._task_field.setPlaceholderText(placeholder)
+        self.completion = Completion(look, self._task_field)
+        self.completion.setObjectName("start.completion")
+        self.attached = AttachmentBar(look)
+        self.attached.setObjectName("start.attached")
+        self._attach_button = Button(look, self.tr("Attach files"), name="start.attach", tone="quiet", icon="paperclip")
+        self._attach_button.set_icon_only(True)
+        self._mode_button = ModeButton(look, name="start.mode")
+        self._mode_button.show_mode(self._mode)
+        self._agents = _drop_down(look, "start.agent", self.tr("Agent"))
+        self._agents.hide()
+        self._efforts = _drop_down(look, "start.effort", self.tr("Reasoning effort"))
+        for effort in EFFORTS:
+            text = self.tr("Effort: {}").format(effort) if effort else self.tr("Default effort")
+            self._efforts.addItem(text, effort)
         self._folder_button = Button(look, self.tr("Choose a folder…"), name="start.folder", icon="folder-open")
-        self._models = DropDown()
-        self._models.setObjectName("start.model")
-        self._models.setAccessibleName(self.tr("Model"))
-        self._models.setFont(look.fonts.text)
+        self._recent_button = Button(
+            look, self.tr("Recent folders"), name="start.recent", tone="quiet", icon="history", has_menu=True
+        )
+        self._recent_button.set_icon_only(True)
+        self._recent_button.hide()
+        self._recent_menu = QMenu(self)
+        self._recent_menu.setObjectName("start.recents")
+        self._models = _drop_down(look, "start.model", self.tr("Model"))
         self._models.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
         self._models.setMinimumContentsLength(18)
         self._worktree_box = CheckBox(look, self.tr("Work in a new Git worktree"), name="start.worktree")
@@ -63,12 +106,24 @@ class NewSessionForm(QWidget):
         self._worktree_box.hide()
         self._start_button = Button(look, self.tr("Start session"), name="start.go", tone="primary")
         self._missing = label("", look.fonts.second, "second", name="start.missing")
+        self._draft_wait = QTimer(self, singleShot=True, interval=DRAFT_DELAY_MS)
         self._lay_out()
-        self._folder_button.clicked.connect(self.choose_folder)
-        self._task_field.textChanged.connect(self._update_state)
-        self._task_field.entered.connect(self._start)
-        self._start_button.clicked.connect(self._start)
+        self._connect()
         self._update_state()
+
+    def _connect(self) -> None:
+        self._folder_button.clicked.connect(self.choose_folder)
+        self._recent_button.clicked.connect(self._open_recent_folders)
+        self._attach_button.clicked.connect(self._choose_files)
+        self._mode_button.chosen.connect(self._choose_mode)
+        self.attached.changed.connect(self._update_state)
+        self._task_field.mime_data_received.connect(self.attached.add_mime_data)
+        self._task_field.textChanged.connect(self._update_state)
+        self._task_field.textChanged.connect(self._draft_wait.start)
+        self._draft_wait.timeout.connect(lambda: self.draft_changed.emit(self._task_field.toPlainText()))
+        self._task_field.entered.connect(self._start)
+        self._task_field.send_now_pressed.connect(self._start)
+        self._start_button.clicked.connect(self._start)
 
     def set_models(self, names: Sequence[str], default: str = "") -> None:
         """List the models; the current choice is kept if it is still available."""
@@ -83,8 +138,51 @@ class NewSessionForm(QWidget):
         self._update_state()
         self.focus_task()
 
+    def set_agents(self, names: Sequence[str]) -> None:
+        """List the agent profiles of the user; without any, there is nothing to choose."""
+        before = self._agents.currentData()
+        self._agents.clear()
+        self._agents.addItem(self.tr("Default agent"), "")
+        for name in names:
+            self._agents.addItem(visible(name), name)
+        self._agents.setCurrentIndex(max(0, self._agents.findData(before)))
+        self._agents.setVisible(bool(names))
+
+    def set_recent_folders(self, folders: Sequence[str]) -> None:
+        """List the folders of the latest sessions."""
+        self._recent_menu.clear()
+        for folder in folders:
+            text = visible(short_folder(folder, str(Path.home()))).replace("&", "&&")
+            self._recent_menu.addAction(text).triggered.connect(partial(self._choose_recent, folder))
+        self._recent_button.setVisible(bool(folders))
+
+    def _choose_recent(self, folder: str) -> None:
+        self.set_folder(folder)
+        self.focus_task()
+
+    def _open_recent_folders(self) -> None:
+        self._recent_menu.popup(self._recent_button.mapToGlobal(QPoint(0, self._recent_button.height() + 4)))
+
+    def _choose_mode(self, mode: Mode) -> None:
+        self._mode = mode
+        self._mode_button.show_mode(mode)
+
+    def _choose_files(self) -> None:
+        """Open the system's file dialog without blocking."""
+        dialog = QFileDialog(self, self.tr("Attach files"))
+        dialog.setObjectName("start.files")
+        dialog.setFileMode(QFileDialog.FileMode.ExistingFiles)
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dialog.filesSelected.connect(self.attached.add_paths)
+        dialog.open()
+
+    @property
+    def folder(self) -> str:
+        return self._folder
+
     def set_folder(self, folder: str) -> None:
         if folder != self._folder:
+            self.completion.forget_files()
             self._worktree_box.hide()  # shown if the folder turns out to be in a Git repository
         self._folder = folder
         folder_text = short_folder(folder, str(Path.home())) if folder else self.tr("Choose a folder…")
@@ -113,27 +211,41 @@ class NewSessionForm(QWidget):
     def clear(self) -> None:
         """Empty the form after the session has started."""
         self._task_field.clear()
+        self.attached.take()
 
     def text(self) -> str:
         return self._task_field.stripped_text()
 
-    def fill(self, task: str) -> None:
-        """Fill in a task, unless the user has typed one."""
+    def fill(self, task: str, files: Sequence[AttachedFile] = ()) -> None:
+        """Fill in a task, unless the user has typed one, and put the cursor at its end."""
         if not self._task_field.stripped_text():
             self._task_field.setPlainText(task)
+            self._task_field.moveCursor(QTextCursor.MoveOperation.End)
+        self.attached.restore(files)
 
     def restyle(self, look: Look) -> None:
         self._look = look
         self._task_field.apply_font(look.fonts.text)
-        self._models.setFont(look.fonts.text)
+        for drop_down in (self._models, self._agents, self._efforts):
+            drop_down.setFont(look.fonts.text)
         self._missing.setFont(look.fonts.second)
-        self._worktree_box.restyle(look)
-        self._folder_button.restyle(look)
-        self._start_button.restyle(look)
+        for widget in (
+            self._worktree_box, self._folder_button, self._recent_button, self._start_button, self._attach_button,
+            self._mode_button, self.attached, self.completion,
+        ):  # fmt: skip
+            widget.restyle(look)
 
     def _start(self) -> None:
+        """Start the session. If only the folder is missing, ask for it."""
         if self._start_button.isEnabled():
-            self.start_requested.emit(self._task_field.stripped_text(), self._folder, self._models.currentText())
+            self.start_requested.emit(
+                NewSession(
+                    self._task_field.stripped_text(), self._folder, self._models.currentText(), self._mode,
+                    self._agents.currentData() or "", self._efforts.currentData() or "", self.attached.files(),
+                )
+            )  # fmt: skip
+        elif self._task_field.stripped_text() and not self._folder:
+            self.choose_folder()
 
     def _update_state(self) -> None:
         """Show what is still missing, and enable the Start button if nothing is."""
@@ -149,10 +261,20 @@ class NewSessionForm(QWidget):
         box = styled_frame("input")
         box_layout = QVBoxLayout(box)
         box_layout.setContentsMargins(12, 12, 12, 12)
+        box_layout.addWidget(self.attached)
         box_layout.addWidget(self._task_field)
+        choices = QHBoxLayout()
+        choices.setSpacing(8)
+        choices.addWidget(self._mode_button)
+        choices.addWidget(self._attach_button)
+        choices.addWidget(self._agents)
+        choices.addWidget(self._efforts)
+        choices.addStretch(1)
+        box_layout.addLayout(choices)
         button_row = QHBoxLayout()
         button_row.setSpacing(8)
         button_row.addWidget(self._folder_button)
+        button_row.addWidget(self._recent_button)
         button_row.addWidget(self._models)
         button_row.addStretch(1)
         button_row.addWidget(self._missing)
@@ -169,3 +291,11 @@ class NewSessionForm(QWidget):
         if isinstance(event, QKeyEvent) and event.key() == Qt.Key.Key_Escape:
             self._task_field.clearFocus()
         return super().event(event)
+
+
+def _drop_down(look: Look, name: str, accessible_name: str) -> DropDown:
+    drop_down = DropDown()
+    drop_down.setObjectName(name)
+    drop_down.setAccessibleName(accessible_name)
+    drop_down.setFont(look.fonts.text)
+    return drop_down

@@ -21,7 +21,7 @@ class StartPanel(QFrame):
     """A centered card with the new session form and the entries."""
 
     demo_requested = Signal()
-    start_requested = Signal(str, str, str)  # task, folder, model
+    start_requested = Signal(object)  # a NewSession
     api_key_entered = Signal(str, str)  # provider, API key
     shown = Signal()
     refresh_requested = Signal()

@@ -191,13 +191,21 @@ class Engine(Maintenance, UserDecisions):
         return await probe_sandbox(self._opened.path.parent)
 
     async def start(
-        self, task: str, folder: Path, began: RunStarted, *origin: SessionEvent, worktree: bool = False, name: str = ""
+        self,
+        task: str,
+        folder: Path,
+        began: RunStarted,
+        *origin: SessionEvent,
+        worktree: bool = False,
+        name: str = "",
+        files: Sequence[tuple[str, str, bytes]] = (),
     ) -> str:
         """Create a session, start its first run as described by `began`, and return the session's ID.
 
         `origin` are events that record what started the session, such as a schedule. With `worktree` the session works
         in a new git worktree. `name` is the ID of the session; if empty, a new ID is generated. If `began` names no
-        model, the run uses the default model of its agent profile.
+        model, the run uses the default model of its agent profile. `files` are attached to the task, as
+        (name, media type, contents).
         """
         if not task.strip():
             raise Problem("There is no task.", "The message is empty.", "Describe the task.")
@@ -210,7 +218,7 @@ class Engine(Maintenance, UserDecisions):
         if worktree:
             self._runs.check_start(began)
             return await self.worktrees.start(
-                task, workspace, lambda path, events: self.start(task, path, began, *origin, *events)
+                task, workspace, lambda path, events: self.start(task, path, began, *origin, *events, files=files)
             )
         began = replace(began, boundary=began.boundary or new_boundary())
         message = await self.mcp_servers.expand_mentions(
@@ -218,7 +226,11 @@ class Engine(Maintenance, UserDecisions):
         )
         began = replace(began, untrusted_sources=(*began.untrusted_sources, *message.untrusted_sources))
         return await self._runs.open(
-            SessionCreated(name, str(workspace), initial_title(task)), message.text, began, *origin
+            SessionCreated(name, str(workspace), initial_title(task)),
+            message.text,
+            began,
+            *origin,
+            attached=await self._store_files(files),
         )
 
     def default_model(self, profile: str = "") -> str:
@@ -233,15 +245,18 @@ class Engine(Maintenance, UserDecisions):
 
         The files are stored durably before the message is. With `now` the reply in progress is interrupted.
         """
-        bodies = {blob_hash(body): body for _, _, body in files}
-        attached = [Attachment(name, kind, blob_hash(body), len(body)) for name, kind, body in files]
-        if bodies:
-            await self._journal.store_blobs(bodies)
+        attached = await self._store_files(files)
         if text.startswith("/"):
             text = await self._expand(text, Path(self.session(session).folder), (await self.last_start(session)).mode)
         if text.startswith("/") or "@" in text:
             text = await self._with_mcp_mentions(session, text)
         await self._runs.send_message(session, text, now=now, attached=attached)
+
+    async def _store_files(self, files: Sequence[tuple[str, str, bytes]]) -> tuple[Attachment, ...]:
+        bodies = {blob_hash(body): body for _, _, body in files}
+        if bodies:
+            await self._journal.store_blobs(bodies)
+        return tuple(Attachment(name, kind, blob_hash(body), len(body)) for name, kind, body in files)
 
     async def _with_mcp_mentions(self, session: str, text: str) -> str:
         """Return the text with the MCP resources and prompts that it mentions.

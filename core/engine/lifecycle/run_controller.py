@@ -104,22 +104,36 @@ class RunController:
                 )
                 await self._journal.append(row.id, RunInterrupted(why, calls))
 
-    async def open(self, opened: SessionCreated, task: str, began: RunStarted, *origin: SessionEvent) -> str:
+    async def open(
+        self,
+        opened: SessionCreated,
+        task: str,
+        began: RunStarted,
+        *origin: SessionEvent,
+        attached: tuple[Attachment, ...] = (),
+    ) -> str:
         """Create a session with its first run in one transaction and return the session's ID.
 
         `origin` are events that record what started the session, such as a schedule.
         """
-        await self._open(name := opened.session_id or session_id(), opened, task, began, *origin)
+        name = opened.session_id or session_id()
+        await self._open(name, opened, task, began, *origin, attached=attached)
         return name
 
     async def _open(
-        self, name: str, opened: SessionCreated, task: str, began: RunStarted, *origin: SessionEvent
+        self,
+        name: str,
+        opened: SessionCreated,
+        task: str,
+        began: RunStarted,
+        *origin: SessionEvent,
+        attached: tuple[Attachment, ...] = (),
     ) -> None:
         model = self.check_start(began)
         began = await self._prepare_start(began, Path(opened.folder))
         async with self.session_lock(name):
             self._refuse_closing()
-            events = (replace(opened, session_id=name), *origin, UserMessage(Text(task)), began)
+            events = (replace(opened, session_id=name), *origin, UserMessage(Text(task), attached), began)
             await self._launch(name, opened.folder, *events, model=model)
 
     async def start(self, session: str, events: tuple[SessionEvent, ...]) -> None:

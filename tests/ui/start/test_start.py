@@ -9,7 +9,7 @@ from pytestqt.qtbot import QtBot
 
 from tests.ui.hands import click, find, press, write
 from ui.base.drop_filter import dragged_folder
-from ui.start.new_session_form import ProviderOffer
+from ui.start.new_session_form import NewSession, ProviderOffer
 from ui.start.panel import StartPanel
 from ui.style.theme import Look, load_fonts, load_theme
 
@@ -101,7 +101,7 @@ def test_a_run_starts_when_everything_is_filled_in(look: Look, qtbot: QtBot) -> 
     panel.show_providers([HERE, LOCKED], "")
     with qtbot.waitSignal(panel.start_requested) as begun:
         press(task, Qt.Key.Key_Return)
-    assert begun.args == ["Write it", "/home/me/letters", "ollama/llama3"]
+    assert begun.args == [NewSession("Write it", "/home/me/letters", "ollama/llama3")]
     click(find(panel, QPushButton, "start.local"))
     assert find(panel, QComboBox, "start.model").currentText() == "ollama/qwen3"
 
