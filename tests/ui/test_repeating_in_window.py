@@ -11,7 +11,9 @@ from PySide6.QtGui import QAction, QContextMenuEvent
 from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QMenu, QPlainTextEdit, QPushButton
 
 from core.domain.events import RunStarted, UserMessage
+from core.domain.question import Answer, QuestionAsked
 from core.domain.sessions import SessionRow
+from core.domain.steps import Step
 from core.domain.text import Text
 from core.engine.api.engine import Engine
 from core.models.catalog import SCRIPTED
@@ -110,6 +112,45 @@ def test_the_last_message_is_edited_by_keys(qapp: QApplication, home: Path) -> N
         assert texts == ["Write it", "Write a third"]
 
     live(qapp, home, act)
+
+
+def test_a_message_that_was_queued_during_a_run_is_edited(qapp: QApplication, home: Path) -> None:
+    async def act(person: Person) -> None:
+        window, engine = person.window, person.program.engine
+        await until(window.start.isVisible, "the start screen")
+        session = await person.start(ASKS)()
+        window.show_session(session)
+        await until(person.card, "the card")
+        await engine.ask(lambda e: e.send_message(session, "Make it short"))
+        model = window.view.page.model
+
+        def queued_message() -> Step | None:
+            step = model.last_message()
+            return step if step and step.object == "Make it short" else None
+
+        window.view.page.select_row((await until(queued_message, "the message")).row)
+        [queued] = await engine.ask(lambda e: e.queue.list(session))
+        await engine.ask(lambda e: e.queue.edit(session, queued.seq, "Make it shorter"))
+        [question] = await engine.ask(lambda e: questions(e, session))
+        await engine.ask(lambda e: e.answer(question, Answer(text="Kind"), resume=True))
+        await until(lambda: window.row(session).status == "done", "its end")
+        await until(window.actions_by_id["run.edit"].isEnabled, "the run is over")
+        window.actions_by_id["run.edit"].trigger()
+        field = await until(lambda: window.findChild(QPlainTextEdit, "resend.text"), "the dialog")
+        assert field.toPlainText() == "Make it shorter"
+        field.selectAll()
+        write(field, "Make it long")
+        press(field, Qt.Key.Key_Return)
+        await until(lambda: window.selection.session != session, "the fork is shown")
+        fork = window.selection.session
+        await until(lambda: window.row(fork).runs and window.row(fork).status not in {"running"}, "the fork runs")
+        assert (await engine.ask(lambda e: user_messages(e, fork)))[-1] == "Make it long"
+
+    live(qapp, home, act)
+
+
+async def questions(engine: Engine, session: str) -> list[str]:
+    return [entry.event.question.id async for entry in engine.events(session) if isinstance(entry.event, QuestionAsked)]
 
 
 def test_a_message_is_tried_with_another_model_chosen_by_keys(qapp: QApplication, home: Path) -> None:

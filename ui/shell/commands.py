@@ -61,7 +61,7 @@ COMMANDS: Final = (
     Command("session.export", "Export the session", "E", "download", "session", SESSION),
     Command("sessions.import", "Import sessions from other agents", "Ctrl+O", "folder-open", "", SESSION),
     Command("session.folder", "Open the session's folder", "", "folder", "session", SESSION),
-    Command("toast.undo", "Undo the last change to the session list", "Ctrl+Alt+Z", "undo-2", "undo", SESSION),
+    Command("toast.undo", "Undo what the last notification reports", "Ctrl+Alt+Z", "undo-2", "undo", SESSION),
     Command("window.sidebar", "Show or hide the sidebar", "Ctrl+B", "panel-left", "", VIEW),
     Command("window.step", "Show or hide the step details", "Ctrl+Shift+B", "panel-right-open", "", VIEW, "Q"),
     Command("window.theme", "Switch between light and dark theme", "Ctrl+Shift+L", "sun-moon", "", VIEW),

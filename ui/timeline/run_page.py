@@ -236,7 +236,7 @@ class RunPage(QWidget):
 
     def _message(self) -> Step | None:
         """Return the selected message, or else the last one."""
-        chosen = self._chosen
+        chosen = self._chosen and self._model.step_of_row(self._model.root_row(self._chosen.row))
         return chosen if chosen and chosen.kind == "user" else self._model.last_message()
 
     def _open_message_menu(self, position: QPoint) -> None:
