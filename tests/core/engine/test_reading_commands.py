@@ -55,7 +55,8 @@ MORE_THAN_READING = [
     # runs something
     "./ls", "bin/cat x", "find . -exec ./x {} +", "fd -x ./x", "rg --pre ./x y", "sort --compress-program=./x a",
     "awk 'BEGIN{system(1)}' x", "sed -n '1e' x", "git -c core.pager=./x log",
-    "git -C sub log", "cd sub && git status", "git --git-dir=x log", "LC_ALL=C ls", "PATH=. ls", "git --exec-path=. log", "ls | ./x", "cat a | sh",
+    "git -C sub log", "cd sub && git status", "git --git-dir=x log", "LC_ALL=C ls", "PATH=. ls",
+    "git --exec-path=. log", "ls | ./x", "cat a | sh",
     "which ls && ./x",
     "terraform plan", "make -n",
     "cat a #; rm b", "ls $(./x)", "cat `x`", "jq -f x y",
