@@ -41,7 +41,8 @@ SHELL_WORDS = _word_set(
 class ParsedLine:
     """A fully understood command line: the words of each command it runs.
 
-    `single` means that it is one command without a wrapper such as `timeout`, which can be executed without a shell.
+    `single` means that it is one command without a wrapper such as `timeout` and without redirections such as `2>&1`,
+    which can be executed without a shell.
     """
 
     parts: tuple[tuple[str, ...], ...]
@@ -107,7 +108,7 @@ def read_line(text: str) -> ReadLine | UnclearLine:
         reader.embeds_text,
         _enters_folder(parts, reader.joins),
         reader.special,
-        len(commands) == 1 and parts == (commands[0],),
+        len(commands) == 1 and parts == (commands[0],) and not reader.redirects,
     )
 
 

@@ -20,7 +20,7 @@ CURL_VALUES = words_of("-H -A -m -w -e --header --user-agent --max-time --connec
 SELECT = re.compile(r"\s*(select|explain|with|pragma\s+\w+\s*(\(\s*\w+\s*\))?\s*;?\s*$)\b[^;]*;?\s*", re.IGNORECASE)
 SQLITE_READS = re.compile(r"\.(schema|tables|indexes|indices|databases|fullschema|dbinfo|version)( [A-Za-z0-9_]+)?")
 SQLITE_CODE = re.compile(
-    r"readfile|writefile|edit|load_extension|tokenizer|attach|insert|update|delete|eval", re.IGNORECASE
+    r"readfile|writefile|edit|load_extension|fsdir|zipfile|tokenizer|attach|insert|update|delete|eval", re.IGNORECASE
 )
 JQ_PATHS = re.compile(r"[A-Za-z0-9_.|\[\] ,()?-]+")  # without quotes, a filter of jq can name no file
 SQLITE_FLAGS = words_of("-readonly -safe -batch -header -noheader -column -csv -json -line -list -markdown -box -table")

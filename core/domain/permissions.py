@@ -40,7 +40,8 @@ class PermissionRequest:
         access: what the tool touches: `none`, `read`, `write`, `execute` or `network`.
         untrusted_sources: the untrusted content that the run has read so far.
         reversible: false if the effect cannot be undone; such a call is never remembered in a rule.
-        patterns: what a rule could remember, one for each part of a command; if empty, only *once* is offered.
+        patterns: what a rule could remember, one for each command that does more than read; if empty, only *once* is
+            offered.
         subagent: the sub-agent that asks; empty for the session's own agent.
         protected_paths: protected files and folders that approval makes writable, for this call only.
         options: the answers an external agent offers instead of ours; only the agent knows how long they last.

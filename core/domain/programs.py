@@ -6,7 +6,7 @@ from types import MappingProxyType
 
 from core.domain.command_line import program_name, split_loosely
 from core.domain.command_tables import known_programs, program_sets, words_of
-from core.domain.known_commands import is_harmless, is_option
+from core.domain.known_commands import is_harmless, is_option, known_command
 
 # Git's options before the subcommand, without and with a value.
 GIT_GLOBAL_FLAGS = words_of(
@@ -257,7 +257,10 @@ def unsafe_option_reason(argv: Sequence[str]) -> str:
     The reason is an option or argument that runs other code, or that overwrites or deletes files.
     """
     program = program_name(argv[0])
+    command = known_command(argv)
     for word in argv[1:]:
+        if command and len(command.words) > 1 and word in command.flags | command.values:
+            continue
         for option in CODE_OPTIONS.get(program, ()):
             takes_attached_value = (
                 len(option) == 2 and option[0] == "-" and option[1] != "-" and program not in ("find", "go")

@@ -263,22 +263,14 @@ def _split_port(host: str) -> tuple[str, str]:
     return match[1], match[2] or ""
 
 
-def suggest_patterns(tool: str, subject: Subject, subjects: Sequence[str]) -> tuple[str, ...]:
-    """Return patterns that would cover this call, one for each command of a line; empty if it cannot be parsed."""
-    if not subjects:
-        return ()
-    if subject == "command":
-        line = parse_line(subjects[0])
-        if isinstance(line, UnclearLine):
-            return ()
-        patterns = tuple(dict.fromkeys(_command_pattern(part) for part in line.parts))
-        return patterns if all(patterns) else ()
+def suggest_patterns(subject: Subject, subjects: Sequence[str]) -> tuple[str, ...]:
+    """Return patterns that would cover a call that names these paths or hosts."""
     if subject == "path":
         return tuple(dict.fromkeys(_path_pattern(path) for path in subjects))
     return tuple(dict.fromkeys(subjects)) if subject == "host" else ()
 
 
-def _command_pattern(part: tuple[str, ...]) -> str:
+def command_pattern(part: tuple[str, ...]) -> str:
     """Return the shortest prefix with `*` that a rule may allow, else the exact words; empty if no rule may."""
     part = without_harmless_globals(part)
     for length in range(1, min(len(part), 5) + 1):

@@ -11,6 +11,7 @@ REDIRECTION = re.compile(r"(\d?)(>>|>&|>\||<<-|<<<|<<|<&|<>|>|<)")
 DELIMITER = re.compile(r"[ \t]*(['\"]?)([A-Za-z_][A-Za-z0-9_]*)\1(?=[ \t\n;|&<>]|$)")
 EMPTY_BRACES = re.compile(r"\{\}(?=[ \t\n;|&<>]|$)|(?<=@)\{[A-Za-z0-9_-]{0,20}\}")
 DEVICES = ("/dev/null", "/dev/stdout", "/dev/stderr")
+INPUT = "it redirects input with <"
 HIDDEN = "it contains invisible characters"
 SPECIAL_CHARACTERS = {
     "$": "a shell would expand $",
@@ -50,6 +51,7 @@ class ShellWords:
     inputs: list[str] = field(default_factory=list)
     outputs: list[str] = field(default_factory=list)
     embeds_text: bool = False
+    redirects: bool = False
     joins: list[str] = field(default_factory=list)
     _at: int = 0
     _delimiters: list[tuple[str, bool, bool]] = field(default_factory=list)  # word, quoted, tabs removed
@@ -105,6 +107,7 @@ class ShellWords:
         self.inputs += inner.inputs
         self.outputs += inner.outputs
         self.embeds_text = self.embeds_text or inner.embeds_text
+        self.redirects = self.redirects or inner.redirects
         self.joins.append(";")
 
     def note(self, reason: str) -> None:
@@ -212,11 +215,12 @@ class ShellWords:
 
     def _redirection(self, match: re.Match[str]) -> None:
         number, operator = match.groups()
-        self.note(f"it redirects {'output with >' if '>' in operator else 'input with <'}")
         self._at = match.end()
+        self.redirects = True
         if operator in ("<<", "<<-"):
             if number not in ("", "0") or not (delimiter := DELIMITER.match(self.text, self._at)):
                 raise Rejected("it has a here-document that is not understood")
+            self.note(INPUT)
             self._delimiters.append((delimiter[2], bool(delimiter[1]), operator == "<<-"))
             self._at = delimiter.end()
             return
@@ -238,6 +242,7 @@ class ShellWords:
             return
         if target.startswith(("/dev", "/proc")) and target != "/dev/null":
             raise Rejected("it redirects to a device")
+        self.note(INPUT if operator == "<" else "it redirects output with >")
         (self.inputs if operator == "<" else self.outputs).append(target)
 
     def _here_documents(self) -> None:

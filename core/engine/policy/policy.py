@@ -30,13 +30,13 @@ from core.domain.provenance import ContentSource, source_label
 from core.domain.rules import (
     PermissionRule,
     allows,
-    allows_part,
     applies,
     may_match,
     suggest_patterns,
 )
 from core.domain.sensitive_paths import is_hidden_from_commands, is_protected, is_secret, names_secret
 from core.engine.policy.command_reach import CommandReach, irreversible_line_reason, matches_name, read_reach
+from core.engine.policy.command_rules import covering_rules, offered_patterns
 from core.engine.policy.proposed_call import RULE_SUBJECTS, ProposedCall
 from core.tools.mcp_tools import mcp_server_of
 
@@ -112,7 +112,7 @@ def evaluate_call(
         return denied
     if call.access == "none" and not any(rule.effect == "ask" for rule in applicable):
         return Allowed("it affects nothing outside the session")
-    ask = _RequestBuilder(call, tuple(sorted(untrusted_sources)), context)
+    ask = _RequestBuilder(call, mode, tuple(sorted(untrusted_sources)), context)
     if forced := _mandatory_request(call, untrusted_sources, context, ask):
         return forced
     if rules is None:
@@ -121,7 +121,7 @@ def evaluate_call(
         if rule.effect == "ask" and _rule_matches(rule, call, context):
             return ask(f"Your rule: {rule.description}", rule=rule.id, patterns=())
     return (
-        _allowed_by_rules(call, applicable, context)
+        _allowed_by_rules(call, applicable, mode, context)
         or _allowed_by_mode(call, mode, context)
         or ask(_default_reason(call, mode, context))
     )
@@ -132,6 +132,7 @@ class _RequestBuilder:
     """Builds the permission request for one call."""
 
     call: ProposedCall
+    mode: Mode
     untrusted_sources: tuple[str, ...]
     context: PolicyContext
 
@@ -143,8 +144,7 @@ class _RequestBuilder:
         if protected:
             patterns = ()
         if patterns is None:
-            subjects = [_relative(s, context) for s in call.subjects] if _is_path(call) else call.subjects
-            patterns = suggest_patterns(call.tool, RULE_SUBJECTS[call.access], subjects)
+            patterns = _offered_patterns(call, self.mode, context)
         request = PermissionRequest(
             id=permission_id(context.session, call.call_id),
             call_id=call.call_id,
@@ -170,6 +170,14 @@ class _RequestBuilder:
             protected_paths=protected,
         )
         return NeedsApproval(request, call.arguments)
+
+
+def _offered_patterns(call: ProposedCall, mode: Mode, context: PolicyContext) -> tuple[str, ...]:
+    if call.access == "execute":
+        reach = _reach(call, context)
+        return offered_patterns(reach, partial(_needs_no_rule, mode, context)) if reach else ()
+    subjects = [_relative(s, context) for s in call.subjects] if _is_path(call) else call.subjects
+    return suggest_patterns(RULE_SUBJECTS[call.access], subjects)
 
 
 def _protected_targets(call: ProposedCall, context: PolicyContext) -> tuple[str, ...]:
@@ -342,7 +350,8 @@ def _mandatory_command_request(
         return ask(f"It may show {_join(secrets)}, which the sandbox does not hide from it.", patterns=())
     if not context.posix_shell and not (isinstance(line, ParsedLine) and line.single):
         return ask("Commands for this shell cannot be analyzed reliably.", patterns=())
-    for part in line.parts if isinstance(line, ParsedLine) else ():
+    reach = _reach(call, context)
+    for part in reach.line.parts if reach else ():
         for pattern in control_files(part):
             if changed := sorted(path for path in context.changed_files if matches_name(path, pattern)):
                 return ask(f"{part[0]} executes {changed[0]}, which the agent has changed.", patterns=())
@@ -390,13 +399,22 @@ def _readable_secrets(call: ProposedCall, context: PolicyContext) -> tuple[str, 
 def _only_reads_folder(call: ProposedCall, context: PolicyContext) -> bool:
     """Return whether a command does no more than the tools for reading files, which these modes do not ask about."""
     reach = _reach(call, context)
-    if reach is None or not context.posix_shell or context.searches_folder():
+    return reach is not None and _only_reads(reach, context, enforced=context.level == "verified")
+
+
+def _needs_no_rule(mode: Mode, context: PolicyContext, reach: CommandReach) -> bool:
+    """Return whether commands that are run along with others need no rule, because they only read."""
+    return mode in READING_MODES and _only_reads(reach, context, enforced=False)
+
+
+def _only_reads(reach: CommandReach, context: PolicyContext, *, enforced: bool) -> bool:
+    if not context.posix_shell or context.searches_folder():
         return False
     return reach.only_reads_folder(
         context.secret_files,
         partial(_located, context),
         masked=context.level == "verified",
-        enforced=context.level == "verified",
+        enforced=enforced,
         plain_git=context.plain_git,
     )
 
@@ -409,19 +427,22 @@ def _located(context: PolicyContext, path: str) -> str:
         return ".."
 
 
-def _allowed_by_rules(call: ProposedCall, rules: Sequence[PermissionRule], context: PolicyContext) -> Allowed | None:
+def _allowed_by_rules(
+    call: ProposedCall, rules: Sequence[PermissionRule], mode: Mode, context: PolicyContext
+) -> Allowed | None:
     """Allow the call if an allow rule covers each of its command parts, paths or hosts."""
     allowing = [rule for rule in rules if rule.effect == "allow" and rule.subject == RULE_SUBJECTS[call.access]]
     if not allowing:
         return None
     applied: list[PermissionRule] = []
     argv: tuple[str, ...] = ()
+    matches: Sequence[PermissionRule | None]
     if call.access == "execute":
-        line = parse_line(call.subjects[0])
-        if not isinstance(line, ParsedLine):
+        reach = _reach(call, context)
+        if reach is None:
             return None
-        argv = line.parts[0] if line.single else ()
-        matches = [next((rule for rule in allowing if allows_part(rule, part)), None) for part in line.parts]
+        argv = reach.line.parts[0] if reach.line.single and not reach.line.special else ()
+        matches = covering_rules(reach, allowing, partial(_needs_no_rule, mode, context)) or ()
     elif _is_path(call):
         pairs = [(_relative(path, context), _relative(context.resolve(path), context)) for path in call.subjects]
         matches = [next((rule for rule in allowing if all(allows(rule, p) for p in pair)), None) for pair in pairs]

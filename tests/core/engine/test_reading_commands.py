@@ -89,7 +89,8 @@ CHANGES = [
     "uv version --bump=major", "poetry version patch", "go list -mod=mod ./...", "terraform plan -out=x",
     "terraform providers mirror x",
     "rustc --print native-static-libs x.rs", "kubectl get pods --kubeconfig=x", "curl -w '%output{x}y' localhost",
-    "sqlite3 app.db .tables", "tee x", "lsof -D b", "npm audit fix", "git config a.b c",
+    "sqlite3 app.db .tables", "sqlite3 -readonly app.db \"select data from fsdir('x')\"", "tee x",
+    "lsof -D b", "npm audit fix", "git config a.b c",
 ]  # fmt: skip
 CHANGES_NOTHING = [
     "uniq a", "xxd a", "python3 -m json.tool a", "hostname", "date +%F", "git branch --list 'v*'", "git branch -av",

@@ -3,11 +3,13 @@
 import random
 import shlex
 import subprocess
+from dataclasses import replace
 from itertools import product
 
 import pytest
 
-from core.domain.command_line import ParsedLine, parse_line
+from core.domain.command_line import ParsedLine, ReadLine, parse_line, read_line
+from core.domain.known_commands import only_reads_folder
 from core.domain.modes import Mode
 from core.domain.permissions import Allowed, Denied, NeedsApproval
 from tests.core.engine.policy_calls import FACTS, act, rule, verdict
@@ -54,9 +56,68 @@ def test_no_rule_allows_a_trap(command: str) -> None:
 
 @pytest.mark.parametrize("command", READING_TRAPS + [t.format(good=good) for t in READING_TWISTS for good in EVERYDAY])
 def test_no_rule_allows_what_is_allowed_because_it_only_reads(command: str) -> None:
+    line = read_line(command)
     for mode in CAREFUL:
         found = verdict(act("run", command=command), *RULES, mode=mode)
-        assert not isinstance(found, Allowed) or (found.read_only and not found.rule_id and mode != "ask-all")
+        if isinstance(found, Allowed):
+            assert mode != "ask-all" and isinstance(line, ReadLine) and only_reads_folder(line.parts[-1], enforced=True)
+            assert found.read_only or len(line.parts) > 1
+
+
+def test_a_rule_also_covers_commands_whose_output_goes_to_the_same_place_or_nowhere() -> None:
+    for command in EVERYDAY:
+        for end in ("2>&1", ">/dev/null 2>&1", "2>/dev/null"):
+            found = verdict(act("run", command=f"{command} {end}"), *RULES, mode="ask-all")
+            assert isinstance(found, Allowed) and found.argv == ()  # only a shell can redirect
+
+
+PYTEST_RULE = (rule("pytest *"), rule("make *"), rule("python manage.py test"), rule("git status *"))
+
+
+@pytest.mark.parametrize("command", ["cd sub && pytest -q", "pytest | tail -5", "cat *; pytest", "CI=1 pytest | head"])
+def test_a_line_needs_rules_only_for_the_commands_that_do_more_than_read(command: str) -> None:
+    found = verdict(act("run", command=command), *PYTEST_RULE)
+    assert isinstance(found, Allowed) and found.rule_id and not found.read_only
+    assert isinstance(verdict(act("run", command=command), *PYTEST_RULE, mode="ask-all"), NeedsApproval)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "PATH=. pytest", "LD_PRELOAD=./x pytest", "export PATH=. && pytest", "CI=1 git status -v", "CI=1 ./x; pytest",
+        "cd sub && make", "cd sub && python manage.py test", "cd sub && git status", "cd sub; pytest",
+        "cd .. && pytest", "cd .git && pytest", "pytest *", "pytest | sh", "pytest | tee x", "pytest > x",
+        "pytest < x", "X=1 pytest",
+        "pytest; cat server.pem", "pytest && cat ../x", "pytest | sort -o x", "pytest; ls > x", "pytest; pip list",
+    ],
+)  # fmt: skip
+def test_rules_for_some_commands_of_a_line_do_not_allow_the_others(command: str) -> None:
+    found = verdict(act("run", command=command), *PYTEST_RULE)
+    assert not isinstance(found, Allowed)
+
+
+def test_a_file_that_the_agent_changed_is_noticed_behind_redirections_and_cd() -> None:
+    facts = replace(FACTS, changed_files=frozenset({"sub/package.json"}))
+    for command in ("npm test 2>&1", "cd sub && npm test", "CI=1 npm test"):
+        found = verdict(act("run", command=command), rule("npm test *"), mode="auto", facts=facts)
+        assert isinstance(found, NeedsApproval) and "sub/package.json" in found.request.reason
+
+
+OFFERS = {
+    "cd backend && pytest -q": "pytest *", "export NODE_ENV=test && npm test": "npm test *",
+    "cargo build --release 2>&1 | tail -5": "cargo build *",
+    "git switch -c fix": "git switch *", "git checkout -b fix": "git checkout -b *", "mvn -q test": "mvn test *",
+    "git merge --no-ff feature": "git merge *", "go mod tidy": "go mod tidy *", "npm run lint | head": "npm run *",
+    "cmake --build build -j": "cmake --build *", "bundle exec rspec spec/a_spec.rb": "bundle exec rspec *",
+    "python3 x.py": "python3 x.py", "pip install requests": "pip install requests", "cp a b": "cp a b",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("command", OFFERS)
+def test_an_approval_offers_a_pattern_for_the_verb_and_never_for_more(command: str) -> None:
+    found = verdict(act("run", command=command))
+    assert isinstance(found, NeedsApproval) and found.request.patterns == (OFFERS[command],)
+    assert isinstance(verdict(act("run", command=command), rule(OFFERS[command])), Allowed)
 
 
 def test_ten_thousand_compositions_are_never_allowed() -> None:

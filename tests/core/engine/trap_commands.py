@@ -454,4 +454,4 @@ TWISTED = [
     "{good};;",
 ]  # fmt: skip
 # What follows leaves a command that only reads one that only reads.
-READING_TWISTS = ["{good} < x", "{good} 2>&1", "{good} *"]
+READING_TWISTS = ["{good} < x", "{good} *"]

@@ -546,14 +546,18 @@ def _changes_nothing(sandbox: Sandbox, ground: Ground) -> None:
     work = ground.folder
     subprocess.run(["git", "init", "-q", "."], cwd=work, check=True)
     (work / "kept").write_text("kept")
+    (work / ".env").write_text("canary")
     before = {path: path.stat().st_mtime_ns for path in sorted(work.rglob("*"))}
     attempts = (
         "touch new", "echo x > kept", "echo x >> kept", "rm -f kept", "mv kept other", "mkdir d", "chmod 777 kept",
         "touch kept", "ln -s kept link", "truncate -s 0 kept", "git config core.fsmonitor ./x", "git add -A",
         "echo x > .git/HEAD", "rm -rf .git",
     )  # fmt: skip
-    command = "; ".join([*(f"({attempt}) 2>/dev/null" for attempt in attempts), "cat kept; git status -s | head -1"])
+    command = "; ".join(
+        [*(f"({attempt}) 2>/dev/null" for attempt in attempts), "cat kept .env; git status -s | head -1"]
+    )
     permit = SandboxPermissions(read_only=True)
     finished = await_(sandbox.run(CommandRequest(command, work, CommandLimits(time_s=30), permit)))
-    assert "kept?? kept" in finished.output, finished.output
+    assert "kept" in finished.output and "?? .env" in finished.output, finished.output
+    assert ("canary" in finished.output) == (sandbox.name == "landlock")  # which cannot hide files
     assert {path: path.stat().st_mtime_ns for path in sorted(work.rglob("*"))} == before
