@@ -1,4 +1,4 @@
-"""What the window is told about changes in the store. It imports this without loading the code that writes."""
+"""The reports to the window about changes in the store. It imports this without loading the code that writes."""
 
 from dataclasses import dataclass
 

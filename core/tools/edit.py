@@ -1,4 +1,4 @@
-"""The `edit` tool: replace a text that occurs exactly once in a file, or every occurrence of it."""
+"""The `edit` tool: replace a text that occurs exactly once in a file, or every occurrence."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

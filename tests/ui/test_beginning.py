@@ -16,8 +16,8 @@ from core.models.catalog import SCRIPTED
 from tests.core.workspace.test_branch import git
 from tests.ui.hands import click, find, press, write
 from tests.ui.test_desktop import Person, live, until
-from ui.composer.mode_button import ModeButton
 from ui.dialogs.trust_dialog import TrustDialog
+from ui.message.mode_button import ModeButton
 from ui.shell.main_window import MainWindow
 from ui.timeline.run_header import FactLine
 

@@ -100,6 +100,7 @@ def test_the_last_message_is_edited_by_keys(qapp: QApplication, home: Path) -> N
     async def act(person: Person) -> None:
         window, session = person.window, (await finished_session(person)).id
         window.activateWindow()
+        await until(window.window().isActiveWindow, "the active window")
         press(window.view.page.view, Qt.Key.Key_E, CONTROL)
         field = await until(lambda: window.findChild(QPlainTextEdit, "resend.text"), "the dialog")
         assert field.toPlainText() == "Write another"
@@ -161,6 +162,8 @@ def test_a_message_is_tried_with_another_model_chosen_by_keys(qapp: QApplication
             engine.settings.change(providers=(Provider(name="box", url=url),))
 
         await person.program.engine.ask(add_provider)
+        window.activateWindow()
+        await until(window.window().isActiveWindow, "the active window")
         press(window.view.page.view, Qt.Key.Key_R, CONTROL | SHIFT)
         query = find(window, QLineEdit, "palette.field")
         await until(lambda: query.isVisible() and "new session" in query.placeholderText(), "the list of models")

@@ -37,7 +37,8 @@ def test_every_run_can_be_shown(qapp: QApplication, home: Path) -> None:
         session = await engine.ask(lambda engine: engine.start("Look for texts", folder, start))
         window.show_session(session)
         view = window.view
-        await until(lambda: window.row(session).status == "done", "the first run ends")
+        await until(lambda: window.row(session).runs and window.row(session).status == "done", "the first run ends")
+        await engine.ask(lambda engine: engine.wait_idle(session))  # a message before would belong to the first run
         await engine.ask(lambda engine: engine.send_message(session, "Look for notes"))
         await until(lambda: window.row(session).runs == 2 and window.row(session).status == "done", "the second run")
         await until(lambda: view.page.model.count == window.row(session).rows, "all rows")

@@ -7,12 +7,12 @@ from PySide6.QtCore import QPoint, Signal
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QMenu, QWidget
 
+from ui.message.efforts import EFFORTS
 from ui.style.theme import Look
 from ui.text.visible import visible
 from ui.widgets.button import Button
 from ui.widgets.tooltip import tooltip_text
 
-EFFORTS: Final = ("", "none", "minimal", "low", "medium", "high", "xhigh", "max")
 MAX_INLINE_MODELS: Final = 30  # models of one provider in the menu; a provider with more gets a submenu
 MAX_NAME_CHARS: Final = 40
 

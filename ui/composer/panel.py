@@ -18,12 +18,12 @@ from PySide6.QtWidgets import (
 
 from core.store.queued_messages import QueuedMessage
 from ui.base.draft_files import AttachedFile
-from ui.composer.attachments import AttachmentBar
-from ui.composer.completion import Completion
-from ui.composer.message_field import MessageField
-from ui.composer.mode_button import ModeButton
 from ui.composer.model_button import ModelButton
 from ui.composer.queue_cards import QueueCards
+from ui.message.attachments import AttachmentBar
+from ui.message.completion import Completion
+from ui.message.message_field import MessageField
+from ui.message.mode_button import ModeButton
 from ui.style.icons import icon
 from ui.style.theme import Look, set_style_properties
 from ui.widgets.elided import ElidedLabel

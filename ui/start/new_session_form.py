@@ -12,11 +12,11 @@ from PySide6.QtWidgets import QComboBox, QFileDialog, QHBoxLayout, QMenu, QVBoxL
 
 from core.domain.modes import DEFAULT_MODE, Mode
 from ui.base.draft_files import AttachedFile
-from ui.composer.attachments import AttachmentBar
-from ui.composer.completion import Completion
-from ui.composer.message_field import MessageField
-from ui.composer.mode_button import ModeButton
-from ui.composer.model_button import EFFORTS
+from ui.message.attachments import AttachmentBar
+from ui.message.completion import Completion
+from ui.message.efforts import EFFORTS
+from ui.message.message_field import MessageField
+from ui.message.mode_button import ModeButton
 from ui.style.number_formats import short_folder
 from ui.style.theme import Look
 from ui.text.visible import visible

@@ -89,7 +89,7 @@ class DiffTableModel(QAbstractTableModel):
             return None
         row = self.row(index.row(), index.column())
         if row is None:
-            return ""
+            return self.tr("no line") if role == Qt.ItemDataRole.AccessibleTextRole else ""
         if row.sign == "head":
             return unchanged_lines_text(int(row.text))
         change = {"-": self.tr("removed"), "+": self.tr("added")}.get(row.sign, "")

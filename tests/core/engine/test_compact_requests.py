@@ -1,4 +1,4 @@
-"""What small models are told after a call: that it printed nothing, that it failed, or what the task was."""
+"""What requests to small models add after a call: that it printed nothing, that it failed, or what the task is."""
 
 import json
 from pathlib import Path

@@ -205,7 +205,7 @@ def test_a_mode_applies_to_the_next_run_and_to_forks(tmp_path: Path) -> None:
 def test_a_saved_approval_also_allows_requests_pending_elsewhere(tmp_path: Path) -> None:
     async def main() -> None:
         async with open_engine(tmp_path) as scene:
-            script = scripted_replies(call_reply("run", command="git status"), DONE)
+            script = scripted_replies(call_reply("run", command="git commit"), DONE)
             one, other = await scene.start(script, mode="ask"), await scene.start(script, mode="ask")
             await scene.until(PermissionRequested, 2)
             request = next(each.request for row, each in scene.engine.permission_requests() if row.id == one)
@@ -214,13 +214,13 @@ def test_a_saved_approval_also_allows_requests_pending_elsewhere(tmp_path: Path)
                 await scene.engine.wait_idle(session)
             words = {s: (await events_of(scene, s, PermissionDecided))[0] for s in (one, other)}
             (rule,) = scene.engine.rules().rules or ()
-            assert words[one].rule_ids == (rule.id,) and words[one].patterns == "git status *"
-            assert words[other].decided_by == "your rule: allow run: git status *"
+            assert words[one].rule_ids == (rule.id,) and words[one].patterns == "git commit *"
+            assert words[other].decided_by == "your rule: allow run: git commit *"
             again = await scene.start(script, mode="ask")
             await scene.engine.wait_idle(again)
             (allowed,) = await events_of(scene, again, CallAllowed)
             assert allowed.rule_id == rule.id
-            assert await scene.engine.revoke(rule.id) == "allow run: git status *"
+            assert await scene.engine.revoke(rule.id) == "allow run: git commit *"
             last = await scene.start(script, mode="ask")
             await scene.until(PermissionRequested, 3)
             await scene.engine.stop(last)
@@ -283,9 +283,9 @@ def _tainted() -> Any:
 def test_a_deny_rule_precedes_an_approval(tmp_path: Path) -> None:
     async def main() -> None:
         async with open_engine(tmp_path) as scene:
-            session = await scene.start(scripted_replies(call_reply("run", command="git status"), DONE), mode="ask")
+            session = await scene.start(scripted_replies(call_reply("run", command="git commit"), DONE), mode="ask")
             request = await wait_for_request(scene)
-            rule = new_rule("abc234", "deny", "run", "command", "git status *", scope="always")
+            rule = new_rule("abc234", "deny", "run", "command", "git commit *", scope="always")
             await scene.services.rule_book.add([rule])
             await scene.engine.allow(request.id)
             await scene.engine.wait_idle(session)
@@ -299,13 +299,13 @@ def test_what_was_allowed_at_the_start_needs_no_approval_and_nothing_else_does(t
     async def main() -> None:
         async with open_engine(tmp_path) as scene:
             script = scripted_replies(
-                WRITE, call_reply("run", command="git status -s"), call_reply("run", command="git log"), DONE
+                WRITE, call_reply("run", command="git commit -s"), call_reply("run", command="git add a"), DONE
             )
-            session = await scene.start(script, mode="ask", allow=("write", "run:git status *"))
+            session = await scene.start(script, mode="ask", allow=("write", "run:git commit *"))
             request = await wait_for_request(scene)
-            assert request.object == "git log" and wrote(scene)
+            assert request.object == "git add a" and wrote(scene)
             causes = [event.reason for event in await events_of(scene, session, CallAllowed)]
-            assert causes == ["allowed when the run began: write", "your rule: allow run: git status *"]
+            assert causes == ["allowed when the run began: write", "your rule: allow run: git commit *"]
             await scene.engine.stop(session)
             for wrong in ("nothing", "run:*", "run:git *", "write:**"):
                 with pytest.raises(Problem):

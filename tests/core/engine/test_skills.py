@@ -258,7 +258,7 @@ def test_requests_of_allowed_tools(tools: list[str], words: list[str]) -> None:
 
 @pytest.mark.parametrize("yes", [True, False])
 def test_allowed_tools_apply_after_approval_and_for_this_run(tmp_path: Path, yes: bool) -> None:
-    text = TEXT.replace("---\n\n", "allowed-tools: Bash(git log:*) Bash(*)\n---\n\n")
+    text = TEXT.replace("---\n\n", "allowed-tools: Bash(git commit:*) Bash(*)\n---\n\n")
 
     async def test() -> None:
         async with open_engine(tmp_path) as scene:
@@ -266,14 +266,14 @@ def test_allowed_tools_apply_after_approval_and_for_this_run(tmp_path: Path, yes
             began = RunStarted(
                 "scripted",
                 9,
-                Text(scripted_replies(USE, call_reply("run", command="git log -1"), DONE)),
+                Text(scripted_replies(USE, call_reply("run", command="git commit -m x"), DONE)),
                 interactive=True,
             )
             session = await scene.engine.start("Go.", scene.folder, began)
             asked = await scene.until(QuestionAsked)
             assert isinstance(asked.event, QuestionAsked)
             question = asked.event.question
-            assert "run git log *" in question.text and "Bash" not in question.text
+            assert "run git commit *" in question.text and "Bash" not in question.text
             assert not scene.engine.rules().rules
             option = "Allow for this run" if yes else "Ask each time"
             await scene.engine.answer(question.id, Answer(option))
@@ -281,7 +281,7 @@ def test_allowed_tools_apply_after_approval_and_for_this_run(tmp_path: Path, yes
             assert bool(scene.engine.permission_requests()) != yes
             rules = [rule for rule in scene.engine.rules().rules or () if rule.tool == "run"]
             assert [(rule.pattern, rule.scope, rule.author) for rule in rules] == (
-                [("git log *", "run", "skill notes")] if yes else []
+                [("git commit *", "run", "skill notes")] if yes else []
             )
             for _, consent in scene.engine.permission_requests():
                 await scene.engine.deny(consent.request.id)

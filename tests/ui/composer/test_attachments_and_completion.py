@@ -9,8 +9,8 @@ from PySide6.QtWidgets import QPlainTextEdit, QPushButton
 from pytestqt.qtbot import QtBot
 
 from tests.ui.hands import click, find, press, write
-from ui.composer.completion import best_matches
 from ui.composer.panel import ComposerPanel
+from ui.message.completion import best_matches
 from ui.style.theme import Look, load_fonts
 
 
