@@ -23,7 +23,7 @@ from core.domain.events import (
     UntrustedContentRead,
     Usage,
 )
-from core.domain.ids import call_id
+from core.domain.ids import call_id, permission_id
 from core.domain.provenance import ContentSource, source_label
 from core.domain.steps import first_line
 from core.domain.text import Text
@@ -139,6 +139,8 @@ class ExternalCalls:
                 await self.finish(next(iter(self.open_calls.values())), NO_RESULT, failed=True)
             call = self.open_calls[update.id] = ExternalCall(update.id)
         call.update(update)
+        if self._stays_open(call):
+            return call
         if call.status in ("completed", "failed"):
             await self.finish(call)
             if not self.open_calls:
@@ -231,16 +233,24 @@ class ExternalCalls:
         )
 
     async def interrupt(self, why: str) -> None:
-        """Record the partial reply of an interrupted turn and fail the calls that are open."""
+        """Record the partial reply of an interrupted turn and fail the calls that are open.
+
+        If Journeyman is exiting, a call that waits for permission stays open, so that its request can still be decided.
+        """
         async with self._turn:
             if self._reply_pieces or self.awaiting_reply:
                 await self._run.record(ReplyInterrupted(Text("".join(self._reply_pieces)), why))
             self._clear_buffer()
             self._run.live_updates.publish(LiveUpdate(self._run.session, ended=True))
         for call in list(self.open_calls.values()):
-            if call.started or call.call_id:
+            if (call.started or call.call_id) and not self._stays_open(call):
                 await self.finish(call, STOPPED, failed=True)
         self.open_calls.clear()
+
+    def _stays_open(self, call: ExternalCall) -> bool:
+        """Return whether Journeyman is exiting and the call waits for permission; the agent cancels it then."""
+        permissions, request = self._run.conversation.permissions, permission_id(self._run.session, call.call_id)
+        return self._run.closing and request in permissions.requests and request not in permissions.decisions
 
     async def _record_request(self) -> None:
         """Record a request, once per reply.
