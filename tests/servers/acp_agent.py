@@ -81,7 +81,7 @@ class Scripted:
         words = " ".join(getattr(block, "text", "") for block in prompt)
         note(session_id, words)
         self.stop.clear()
-        for name in ("edit", "files", "terminal", "both", "turned", "wait", "die", "ask", "slow", "execute"):
+        for name in ("edit", "files", "terminal", "both", "turned", "wait", "die", "ask", "slow", "execute", "notice"):
             if name in words.split():
                 await getattr(self, name)(session_id)
         if "answered: Allow once. Repeat" in words:
@@ -134,6 +134,13 @@ class Scripted:
         if await self.permit(session, schema.ToolCallUpdate(tool_call_id="t8")) == "yes":
             write(str(self.cwd / "executed"))
         await self.say(session, update_tool_call("t8", status="completed"))
+
+    async def notice(self, session: str) -> None:
+        """Send a notice and a reply as two messages."""
+        for identifier, text in (("m1", "A new version is "), ("m1", "available."), ("m2", "Hello. ")):
+            content = text_block(text)
+            await self.say(session, schema.AgentMessageChunk(session_update="agent_message_chunk", content=content,
+                                                             message_id=identifier))  # fmt: skip
 
     async def files(self, session: str) -> None:
         """Read and write files through the client."""

@@ -10,7 +10,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from core.agents.session_updates import AgentFileDiff, PlanUpdate, ToolCallUpdate
+from core.agents.session_updates import AgentFileDiff, MessageChunk, PlanUpdate, ToolCallUpdate
 from core.domain.events import (
     CallStarted,
     FileChanged,
@@ -109,16 +109,25 @@ class ExternalCalls:
         self._reply_pieces: list[str] = []
         self._thought_pieces: list[str] = []
         self._buffered = 0
+        self._message_id = ""  # Of the last piece that had one.
         self._turn = asyncio.Lock()
         self._plan: tuple[tuple[str, str], ...] = ()
         self.open_calls: dict[str, ExternalCall] = {}
         self.terminal_outputs: dict[str, str] = {}  # Terminal output by terminal ID.
         self.awaiting_reply = False  # Whether the last recorded request has no recorded reply yet.
 
-    async def add_text(self, text: str, *, thought: bool) -> None:
-        """Buffer a piece of the reply, or of the reasoning if `thought`, and publish it as a live update."""
+    async def add_text(self, chunk: MessageChunk) -> None:
+        """Buffer a piece of the reply or of the reasoning, and publish it as a live update.
+
+        A message that follows another one, such as a reply after a notice, begins a new paragraph.
+        """
         await self._record_request()
-        (self._thought_pieces if thought else self._reply_pieces).append(text)
+        thought = chunk.is_reasoning
+        pieces = self._thought_pieces if thought else self._reply_pieces
+        is_new = bool(chunk.message_id and self._message_id) and chunk.message_id != self._message_id
+        self._message_id = chunk.message_id or self._message_id
+        text = f"\n\n{chunk.text}" if is_new and pieces else chunk.text
+        pieces.append(text)
         self._buffered += len(text)
         self._run.live_updates.publish(LiveUpdate(self._run.session, *(("", text) if thought else (text, ""))))
         if self._buffered > FLUSH_CHARS:

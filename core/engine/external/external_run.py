@@ -222,8 +222,8 @@ class ExternalRun:
         """Handle one `session/update` notification."""
         run, parsed = self._run, parse_update(update)
         match parsed:
-            case MessageChunk(text=text, is_reasoning=thought):
-                await self._calls.add_text(text, thought=thought)
+            case MessageChunk():
+                await self._calls.add_text(parsed)
             case ToolCallUpdate():
                 await self._calls.update_call(parsed)
                 self._check_limits()

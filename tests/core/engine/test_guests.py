@@ -151,6 +151,16 @@ def test_auto_mode_allows_a_command_of_the_agent(tmp_path: Path) -> None:
     run_bounded(test())
 
 
+def test_two_messages_of_the_agent_are_separate_paragraphs(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with open_with_agent(tmp_path) as scene:
+            events, _ = await ended(scene, "notice")
+            replies = [event.text.head for event in events if isinstance(event, Replied)]
+            assert replies == ["A new version is available.\n\nHello. You said: notice"]
+
+    run_bounded(test())
+
+
 def test_files_go_through_our_broker_and_nothing_outside_is_read(tmp_path: Path) -> None:
     async def test() -> None:
         async with open_with_agent(tmp_path) as scene:
