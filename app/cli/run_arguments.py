@@ -111,7 +111,8 @@ def _questions(command: argparse.ArgumentParser) -> None:
 
 def _waiting(command: argparse.ArgumentParser) -> None:
     timeout_help = (
-        "Wait this long for an answer, such as 90s, 10m or 2h (default: exit with code 3; the question stays open)"
+        "Wait this long for an answer or a permission decision, such as 90s, 10m or 2h (default: exit with code"
+        " 3 at once; with an external agent, 10m for a permission decision). What is open stays open"
     )
     command.add_argument("--answer-timeout", type=duration, default=0.0, metavar="DURATION", help=timeout_help)
     unanswered_help = (

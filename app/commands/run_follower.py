@@ -16,8 +16,8 @@ from core.domain.events import (
     SessionEvent,
     ToolReturned,
 )
-from core.domain.external_agents import AGENT_PREFIX
-from core.domain.permissions import PendingPermissionRequest, PermissionRequested
+from core.domain.external_agents import AGENT_PREFIX, is_external_agent
+from core.domain.permissions import PendingPermissionRequest, PermissionDecided, PermissionRequested
 from core.domain.problems import ErrorDetails, Problem
 from core.domain.question import Answer, Question, QuestionAnswerStarted, QuestionAsked
 from core.domain.sessions import SessionRow
@@ -25,12 +25,14 @@ from core.domain.steps import OPEN_STATUSES, Step, verb
 from core.domain.text import Text
 from core.domain.visible import strip_colors, visible
 from core.engine.api.engine import Engine
+from core.models.errors import format_duration
 from core.store.journal_update import JournalUpdate
 from core.timeline.idle_runs import ENDED_IDLE, ended_idle
 
 NO_USER = "No user is available to approve it."
 UNKNOWN_PRICE = "The price of this model is unknown, so --max-cost {:g} has no effect."
 PIPES = ("/dev/stdin", "/dev/fd/", "/proc/self/fd/")  # paths of pipes that a shell passes, as for `<(command)`
+AGENT_ANSWER_TIMEOUT_S = 600.0  # how long an external agent is kept for a decision if --answer-timeout is not given
 ASKING = (QuestionAsked, QuestionAnswerStarted, PermissionRequested)
 
 
@@ -43,6 +45,7 @@ class RunFollower:
         self._answers: list[str] = list(context.args.answer)
         self._shown: set[str] = set()
         self._cost_limit = 0.0
+        self._deadline: float | None = None  # when to give up waiting for permission decisions, in the loop's time
         self._unsubscribe = context.engine.subscribe(self._updates.put_nowait)
 
     def close(self) -> None:
@@ -63,7 +66,16 @@ class RunFollower:
         return code
 
     async def _until_code(self, session: str) -> int:
-        while update := await self._updates.get():
+        while True:
+            try:
+                async with asyncio.timeout_at(self._deadline):
+                    update = await self._updates.get()
+            except TimeoutError:
+                return WAITING
+            if update is None:
+                return FAILED  # the run ended without an end event, so the event log could not be written
+            if isinstance(update.entry.event, PermissionDecided) and not self._pending_requests(session):
+                self._deadline = None
             is_own = update.entry.session == session
             if is_own:
                 self._print(update)
@@ -71,7 +83,6 @@ class RunFollower:
                 code = await self._react(update)
                 if code is not None:
                     return code
-        return FAILED  # the run ended without an end event, so the event log could not be written
 
     def _is_subagent(self, row: SessionRow, session: str) -> bool:
         """Return whether a session is a sub-agent of another, at any depth."""
@@ -90,7 +101,7 @@ class RunFollower:
         return await self._decide(session)
 
     async def _decide(self, session: str) -> int | None:
-        """Print or deny the pending permission requests; return None when the run continues."""
+        """Print or deny the pending permission requests; return None if the run continues or waits for a decision."""
         engine = self._context.engine
         requests = self._pending_requests(session)
         for row, pending in requests:
@@ -102,7 +113,19 @@ class RunFollower:
                 print_request(self._context.out, pending)
         for row, _ in requests:
             await engine.await_hooks(row.id)
-        return WAITING if self._pending_requests(session) else None
+        if not self._pending_requests(session):
+            return None
+        timeout_s = self._decision_timeout_s(session)
+        self._deadline = asyncio.get_running_loop().time() + timeout_s
+        if timeout_s and not self._context.args.json:
+            self._context.out.write(f"Waiting for your decision for up to {format_duration(timeout_s)}.")
+        return None if timeout_s else WAITING
+
+    def _decision_timeout_s(self, session: str) -> float:
+        """Return how long to wait for a permission decision. An external agent cannot wait without its process."""
+        given: float = getattr(self._context.args, "answer_timeout", 0.0)
+        is_external = is_external_agent(self._context.engine.session(session).model)
+        return given or (AGENT_ANSWER_TIMEOUT_S if is_external else 0.0)
 
     def _pending_requests(self, session: str) -> list[tuple[SessionRow, PendingPermissionRequest]]:
         requests = self._context.engine.permission_requests()

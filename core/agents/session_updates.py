@@ -13,10 +13,11 @@ MAX_ITEMS = 100  # options, locations or plan entries that are read
 
 @dataclass(frozen=True, slots=True)
 class MessageChunk:
-    """A piece of the agent's message or reasoning."""
+    """A piece of the agent's message or reasoning. Pieces of one message share their `message_id`; empty if unknown."""
 
     text: str
     is_reasoning: bool = False
+    message_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +95,8 @@ def parse_update(update: Mapping[str, Any]) -> SessionUpdate | None:
 
 
 def _message_chunk(update: Mapping[str, Any]) -> SessionUpdate | None:
-    return MessageChunk(block_text(update.get("content")), update.get("sessionUpdate") == "agent_thought_chunk")
+    is_reasoning = update.get("sessionUpdate") == "agent_thought_chunk"
+    return MessageChunk(block_text(update.get("content")), is_reasoning, _str_or_none(update.get("messageId")) or "")
 
 
 def parse_call(update: Mapping[str, Any]) -> ToolCallUpdate | None:

@@ -81,9 +81,11 @@ class Scripted:
         words = " ".join(getattr(block, "text", "") for block in prompt)
         note(session_id, words)
         self.stop.clear()
-        for name in ("edit", "files", "terminal", "both", "turned", "wait", "die", "ask", "slow"):
+        for name in ("edit", "files", "terminal", "both", "turned", "wait", "die", "ask", "slow", "execute", "notice"):
             if name in words.split():
                 await getattr(self, name)(session_id)
+        if "answered: Allow once. Repeat" in words:
+            await self.ask(session_id)
         await self.say(session_id, update_agent_message_text(f"You said: {words}"))
         used = schema.UsageUpdate(
             session_update="usage_update", used=120, size=4000, cost=schema.Cost(amount=0.5, currency="USD")
@@ -124,6 +126,21 @@ class Scripted:
         else:
             await self.say(session, update_tool_call("t2", status="failed"))
         await self.say(session, update_agent_message_text(f"They said {said}. "))
+
+    async def execute(self, session: str) -> None:
+        """Ask for permission to run a command, and run it without the client."""
+        await self.say(session, start_tool_call("t8", "Make it", kind="execute", status="pending",
+                                                raw_input={"command": "touch executed"}))  # fmt: skip
+        if await self.permit(session, schema.ToolCallUpdate(tool_call_id="t8")) == "yes":
+            write(str(self.cwd / "executed"))
+        await self.say(session, update_tool_call("t8", status="completed"))
+
+    async def notice(self, session: str) -> None:
+        """Send a notice and a reply as two messages."""
+        for identifier, text in (("m1", "A new version is "), ("m1", "available."), ("m2", "Hello. ")):
+            content = text_block(text)
+            await self.say(session, schema.AgentMessageChunk(session_update="agent_message_chunk", content=content,
+                                                             message_id=identifier))  # fmt: skip
 
     async def files(self, session: str) -> None:
         """Read and write files through the client."""

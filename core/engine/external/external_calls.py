@@ -10,7 +10,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from core.agents.session_updates import AgentFileDiff, PlanUpdate, ToolCallUpdate
+from core.agents.session_updates import AgentFileDiff, MessageChunk, PlanUpdate, ToolCallUpdate
 from core.domain.events import (
     CallStarted,
     FileChanged,
@@ -23,7 +23,7 @@ from core.domain.events import (
     UntrustedContentRead,
     Usage,
 )
-from core.domain.ids import call_id
+from core.domain.ids import call_id, permission_id
 from core.domain.provenance import ContentSource, source_label
 from core.domain.steps import first_line
 from core.domain.text import Text
@@ -109,16 +109,25 @@ class ExternalCalls:
         self._reply_pieces: list[str] = []
         self._thought_pieces: list[str] = []
         self._buffered = 0
+        self._message_id = ""  # Of the last piece that had one.
         self._turn = asyncio.Lock()
         self._plan: tuple[tuple[str, str], ...] = ()
         self.open_calls: dict[str, ExternalCall] = {}
         self.terminal_outputs: dict[str, str] = {}  # Terminal output by terminal ID.
         self.awaiting_reply = False  # Whether the last recorded request has no recorded reply yet.
 
-    async def add_text(self, text: str, *, thought: bool) -> None:
-        """Buffer a piece of the reply, or of the reasoning if `thought`, and publish it as a live update."""
+    async def add_text(self, chunk: MessageChunk) -> None:
+        """Buffer a piece of the reply or of the reasoning, and publish it as a live update.
+
+        A message that follows another one, such as a reply after a notice, begins a new paragraph.
+        """
         await self._record_request()
-        (self._thought_pieces if thought else self._reply_pieces).append(text)
+        thought = chunk.is_reasoning
+        pieces = self._thought_pieces if thought else self._reply_pieces
+        is_new = bool(chunk.message_id and self._message_id) and chunk.message_id != self._message_id
+        self._message_id = chunk.message_id or self._message_id
+        text = f"\n\n{chunk.text}" if is_new and pieces else chunk.text
+        pieces.append(text)
         self._buffered += len(text)
         self._run.live_updates.publish(LiveUpdate(self._run.session, *(("", text) if thought else (text, ""))))
         if self._buffered > FLUSH_CHARS:
@@ -139,6 +148,8 @@ class ExternalCalls:
                 await self.finish(next(iter(self.open_calls.values())), NO_RESULT, failed=True)
             call = self.open_calls[update.id] = ExternalCall(update.id)
         call.update(update)
+        if self._stays_open(call):
+            return call
         if call.status in ("completed", "failed"):
             await self.finish(call)
             if not self.open_calls:
@@ -231,16 +242,24 @@ class ExternalCalls:
         )
 
     async def interrupt(self, why: str) -> None:
-        """Record the partial reply of an interrupted turn and fail the calls that are open."""
+        """Record the partial reply of an interrupted turn and fail the calls that are open.
+
+        If Journeyman is exiting, a call that waits for permission stays open, so that its request can still be decided.
+        """
         async with self._turn:
             if self._reply_pieces or self.awaiting_reply:
                 await self._run.record(ReplyInterrupted(Text("".join(self._reply_pieces)), why))
             self._clear_buffer()
             self._run.live_updates.publish(LiveUpdate(self._run.session, ended=True))
         for call in list(self.open_calls.values()):
-            if call.started or call.call_id:
+            if (call.started or call.call_id) and not self._stays_open(call):
                 await self.finish(call, STOPPED, failed=True)
         self.open_calls.clear()
+
+    def _stays_open(self, call: ExternalCall) -> bool:
+        """Return whether Journeyman is exiting and the call waits for permission; the agent cancels it then."""
+        permissions, request = self._run.conversation.permissions, permission_id(self._run.session, call.call_id)
+        return self._run.closing and request in permissions.requests and request not in permissions.decisions
 
     async def _record_request(self) -> None:
         """Record a request, once per reply.

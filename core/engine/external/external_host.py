@@ -38,6 +38,7 @@ from core.tools.write import WRITE, WriteArguments
 from core.workspace.threads import run_to_completion
 
 REQUEST_REASON = "{} requests this. Journeyman does not sandbox what the agent does itself."
+APPROVED_BEFORE_RESTART = "you allowed this request before the agent was restarted"
 PLAN_MODE_REFUSAL = "Plan mode is read-only. Describe what you would do instead."
 ACCESS_BY_KIND = {
     "execute": "execute", "edit": "write", "delete": "write", "move": "write", "read": "read", "fetch": "network",
@@ -55,12 +56,21 @@ class AgentTerminal:
 
 
 class ExternalAgentHost:
-    """Handles the requests and notifications of one turn; `on_update` receives each `session/update`."""
+    """Handles the requests and notifications of one turn; `on_update` receives each `session/update`.
+
+    `approved_before_restart` holds the fingerprints of requests that the user allowed but that a restart left without
+    effect. Each of them allows one request and is then removed.
+    """
 
     def __init__(
-        self, run: RunContext, calls: ExternalCalls, on_update: Callable[[Params], Awaitable[None]] | None
+        self,
+        run: RunContext,
+        calls: ExternalCalls,
+        on_update: Callable[[Params], Awaitable[None]] | None,
+        approved_before_restart: set[str],
     ) -> None:
         self._run = run
+        self._approved_before_restart = approved_before_restart
         self._calls = calls
         self._on_update = on_update
         self._terminals: dict[str, AgentTerminal] = {}
@@ -135,7 +145,7 @@ class ExternalAgentHost:
     async def _check_call(self, call: ExternalCall, name: str, options: tuple[PermissionOption, ...]) -> PolicyDecision:
         """Check the call as if Journeyman's own tools accessed its files or ran its command.
 
-        Commands that the agent runs itself always need the user's approval, because they are not sandboxed.
+        Commands that the agent runs itself are not sandboxed. Except in auto mode, they always need approval.
         """
         run = self._run
         mode = run.conversation.start.mode if run.conversation.start else "ask"
@@ -147,9 +157,13 @@ class ExternalAgentHost:
         if denied := next((verdict for verdict in verdicts if isinstance(verdict, Denied)), None):
             return denied
         allowed = [verdict for verdict in verdicts if isinstance(verdict, Allowed)]
-        if verdicts and len(allowed) == len(verdicts) and call.kind != "execute":
+        if verdicts and len(allowed) == len(verdicts) and (call.kind != "execute" or mode == "auto"):
             return allowed[0]
-        return NeedsApproval(self._request(call, name, options), self._arguments(call))
+        request = self._request(call, name, options)
+        if request.fingerprint in self._approved_before_restart:
+            self._approved_before_restart.discard(request.fingerprint)
+            return Allowed(APPROVED_BEFORE_RESTART)
+        return NeedsApproval(request, self._arguments(call))
 
     def _equivalent_calls(self, call: ExternalCall) -> list[tuple[Tool, Any]]:
         """Return the equivalent calls of Journeyman's own tools, or an empty list if there is no equivalent."""
@@ -233,6 +247,9 @@ class ExternalAgentHost:
         """Check a call made for the agent. Allow it if the user has just approved the agent's own call for it."""
         verdict = await self._evaluate(run, tool, call, parameters)
         if isinstance(verdict, NeedsApproval):
+            if verdict.request.fingerprint in self._approved_before_restart:
+                self._approved_before_restart.discard(verdict.request.fingerprint)
+                return Allowed(APPROVED_BEFORE_RESTART)
             for agent_call in self._calls.open_calls.values():
                 if agent_call.allowed and self._covers(agent_call, tool, parameters):
                     return Allowed(f"you allowed it: {visible(agent_call.title)}")
@@ -286,21 +303,23 @@ class ExternalAgentHost:
         raise Problem("There is no terminal with this ID.")
 
 
-async def answer_from_before_restart(run: RunContext, call: str) -> str:
-    """Return the user's answer to a permission request that was open when Journeyman exited.
+async def answer_from_before_restart(run: RunContext, call: str) -> tuple[str, str]:
+    """Return the user's answer to a permission request that was open when Journeyman exited, and its fingerprint.
 
-    Wait for the answer if the request is still open. Return an empty string if the call had no request.
+    Wait for the answer if the request is still open. The fingerprint is empty unless the request was allowed. Both are
+    empty if the call had no request.
     """
     name = permission_id(run.session, call)
     request = run.conversation.permissions.requests.get(name)
     if request is None:
-        return ""
+        return "", ""
 
     async def unchanged() -> PolicyDecision:
         return NeedsApproval(request, "")
 
-    chosen = _chosen(await await_approval(run, name, None, unchanged), request.options)
-    return chosen.name if chosen else "no"
+    decision = await await_approval(run, name, None, unchanged)
+    chosen = _chosen(decision, request.options)
+    return chosen.name if chosen else "no", request.fingerprint if decision.allowed else ""
 
 
 def _options(items: Any) -> tuple[PermissionOption, ...]:

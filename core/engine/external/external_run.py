@@ -74,6 +74,7 @@ class ExternalRun:
         self._used = AgentUsage(0, 0)
         self._recorded_cost = 0.0  # The part of the agent's reported session cost that is already recorded.
         self._limit_reached = False
+        self._approved_before_restart: set[str] = set()  # See ExternalAgentHost.
 
     def close(self) -> None:
         self._files.close()
@@ -107,7 +108,9 @@ class ExternalRun:
         """Fail the calls that were open when Journeyman exited, and tell the agent what the user answered to each."""
         run = self._run
         for name, call in list(run.conversation.pending.items()):
-            answer = await answer_from_before_restart(run, name)
+            answer, approved = await answer_from_before_restart(run, name)
+            if approved and run.resolution != "skip":
+                self._approved_before_restart.add(approved)
             note = f" The user was asked about it and answered: {answer}." if answer else ""
             await run.record(ToolReturned(name, Text(f"{UNKNOWN_RESULT}{note}"), failed=True))
             description = run.conversation.started.get(name, "") or run.full_text(call.arguments)[:500]
@@ -126,7 +129,7 @@ class ExternalRun:
         )
         self._calls.awaiting_reply = True
         messages = [message for message in run.conversation.messages[before:] if message.role == "user"]
-        connection.host = host = ExternalAgentHost(run, self._calls, self._handle_update)
+        connection.host = host = ExternalAgentHost(run, self._calls, self._handle_update, self._approved_before_restart)
         try:
             answer = await self._send_prompt(
                 connection, [block for message in messages for block in self._blocks(message, connection)]
@@ -219,8 +222,8 @@ class ExternalRun:
         """Handle one `session/update` notification."""
         run, parsed = self._run, parse_update(update)
         match parsed:
-            case MessageChunk(text=text, is_reasoning=thought):
-                await self._calls.add_text(text, thought=thought)
+            case MessageChunk():
+                await self._calls.add_text(parsed)
             case ToolCallUpdate():
                 await self._calls.update_call(parsed)
                 self._check_limits()

@@ -141,6 +141,26 @@ def test_modes_and_rules_answer_for_the_user(tmp_path: Path) -> None:
     run_bounded(test())
 
 
+def test_auto_mode_allows_a_command_of_the_agent(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with open_with_agent(tmp_path) as scene:
+            events, last = await ended(scene, "execute", "auto")
+            assert last.status == "completed" and not of(events, PermissionRequested)
+            assert (scene.folder / "executed").exists()
+
+    run_bounded(test())
+
+
+def test_two_messages_of_the_agent_are_separate_paragraphs(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with open_with_agent(tmp_path) as scene:
+            events, _ = await ended(scene, "notice")
+            replies = [event.text.head for event in events if isinstance(event, Replied)]
+            assert replies == ["A new version is available.\n\nHello. You said: notice"]
+
+    run_bounded(test())
+
+
 def test_files_go_through_our_broker_and_nothing_outside_is_read(tmp_path: Path) -> None:
     async def test() -> None:
         async with open_with_agent(tmp_path) as scene:
@@ -290,7 +310,7 @@ def test_a_hostile_agent_ends_with_an_error(tmp_path: Path, how: str, said: str)
 def test_forbidden_actions_of_a_hostile_agent_are_refused(tmp_path: Path, how: str, said: str) -> None:
     async def test() -> None:
         async with open_with_agent(tmp_path, how) as scene:
-            session = await started(scene, "Go.", "auto")
+            session = await started(scene, "Go.", "ask" if how == "reuse" else "auto")
             while scene.engine.is_active(session):
                 await scene.when(
                     lambda: scene.engine.permission_requests() or scene.status(session) not in ("running", "waiting")

@@ -71,6 +71,24 @@ def test_after_a_crash_every_open_call_gets_an_end(tmp_path: Path, monkeypatch: 
     run_bounded(test())
 
 
+def test_an_approval_from_before_a_restart_allows_the_same_request_once(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with open_with_agent(tmp_path) as scene:
+            session = await started(scene, "ask")
+            asked = (await scene.until(PermissionRequested)).event
+            assert isinstance(asked, PermissionRequested)
+            await crash(scene)
+            async with open_engine(tmp_path) as again:
+                await again.engine.choose_option(asked.request.id, "yes")
+                await again.engine.resume(session, "retry")
+                await again.engine.wait_idle(session)
+                events = await again.events(session)
+                assert len(of(events, PermissionRequested)) == 1 and events[-1] == RunEnded("completed")
+                assert (again.folder / "new.txt").read_text("utf-8") == "hello\n"
+
+    run_bounded(test())
+
+
 def test_thinking_between_calls_is_visible(tmp_path: Path) -> None:
     async def test() -> None:
         async with open_with_agent(tmp_path) as scene:
