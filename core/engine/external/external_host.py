@@ -145,7 +145,7 @@ class ExternalAgentHost:
     async def _check_call(self, call: ExternalCall, name: str, options: tuple[PermissionOption, ...]) -> PolicyDecision:
         """Check the call as if Journeyman's own tools accessed its files or ran its command.
 
-        Commands that the agent runs itself are not sandboxed. Except in auto mode, they always need approval.
+        Commands that the agent runs itself always need the user's approval, because they are not sandboxed.
         """
         run = self._run
         mode = run.conversation.start.mode if run.conversation.start else "ask"
@@ -157,7 +157,7 @@ class ExternalAgentHost:
         if denied := next((verdict for verdict in verdicts if isinstance(verdict, Denied)), None):
             return denied
         allowed = [verdict for verdict in verdicts if isinstance(verdict, Allowed)]
-        if verdicts and len(allowed) == len(verdicts) and (call.kind != "execute" or mode == "auto"):
+        if verdicts and len(allowed) == len(verdicts) and call.kind != "execute":
             return allowed[0]
         request = self._request(call, name, options)
         if request.fingerprint in self._approved_before_restart:

@@ -141,12 +141,17 @@ def test_modes_and_rules_answer_for_the_user(tmp_path: Path) -> None:
     run_bounded(test())
 
 
-def test_auto_mode_allows_a_command_of_the_agent(tmp_path: Path) -> None:
+def test_a_command_of_the_agent_needs_approval_in_auto_mode_too(tmp_path: Path) -> None:
+    """Auto mode rests on the sandbox, in which the agent does not run its own commands."""
+
     async def test() -> None:
         async with open_with_agent(tmp_path) as scene:
-            events, last = await ended(scene, "execute", "auto")
-            assert last.status == "completed" and not of(events, PermissionRequested)
-            assert (scene.folder / "executed").exists()
+            session = await started(scene, "execute", "auto")
+            asked = await scene.until(PermissionRequested)
+            assert isinstance(asked.event, PermissionRequested)
+            await scene.engine.deny(asked.event.request.id)
+            await scene.engine.wait_idle(session)
+            assert not (scene.folder / "executed").exists()
 
     run_bounded(test())
 
@@ -310,7 +315,7 @@ def test_a_hostile_agent_ends_with_an_error(tmp_path: Path, how: str, said: str)
 def test_forbidden_actions_of_a_hostile_agent_are_refused(tmp_path: Path, how: str, said: str) -> None:
     async def test() -> None:
         async with open_with_agent(tmp_path, how) as scene:
-            session = await started(scene, "Go.", "ask" if how == "reuse" else "auto")
+            session = await started(scene, "Go.", "auto")
             while scene.engine.is_active(session):
                 await scene.when(
                     lambda: scene.engine.permission_requests() or scene.status(session) not in ("running", "waiting")
