@@ -15,7 +15,7 @@ from core.engine.api.engine import Engine
 from core.models.catalog import SCRIPTED
 from tests.core.workspace.test_branch import git
 from tests.ui.hands import click, find, press, write
-from tests.ui.test_desktop import Person, live, until
+from tests.ui.test_desktop import Person, activate, live, until
 from ui.dialogs.trust_dialog import TrustDialog
 from ui.message.mode_button import ModeButton
 from ui.shell.main_window import MainWindow
@@ -164,8 +164,7 @@ def test_a_task_is_started_with_files_mode_agent_and_effort(qapp: QApplication, 
         window.start.choose_folder(str(folder))
         form.attached.add_paths([str(note)])
         task = find(window, QPlainTextEdit, "start.task")
-        window.activateWindow()
-        await until(window.window().isActiveWindow, "the active window")
+        await activate(window)
         form.focus_task()
         write(task, "Read @rep")
         await until(form.completion.isVisible, "the completions")

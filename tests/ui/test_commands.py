@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QListWidget, QTex
 from pytestqt.qtbot import QtBot
 
 from tests.ui.hands import find, press, write
-from tests.ui.test_desktop import Person, live, until
+from tests.ui.test_desktop import Person, activate, live, until
 from ui.dialogs.help_dialog import HelpDialog, help_files
 from ui.settings.page_titles import SETTINGS_PAGES
 from ui.settings.settings_dialog import SettingsDialog
@@ -106,8 +106,7 @@ def test_every_tab_of_a_session_and_every_settings_page_has_a_command(qapp: QApp
         assert not actions["view.changes"].isEnabled(), "there is no session"
         window.show_session(await person.start()())
         await until(actions["view.changes"].isEnabled, "the session")
-        window.activateWindow()
-        await until(window.window().isActiveWindow, "the active window")
+        await activate(window)
         for number, name in enumerate(SESSION_TABS, 1):
             window.view.page.show_tab("context" if name != "context" else "steps")
             press(window.view.page, Qt.Key(Qt.Key.Key_0 + number), Qt.KeyboardModifier.AltModifier)

@@ -49,6 +49,18 @@ async def until(look: Callable[[], Found | None], what: str) -> Found:
     return found
 
 
+async def activate(window: QWidget) -> None:
+    """Make the window active, so that it gets shortcuts. A dialog that is closing may take the first request."""
+
+    def is_active() -> bool:
+        if not window.window().isActiveWindow():
+            window.window().raise_()
+            window.activateWindow()
+        return window.window().isActiveWindow()
+
+    await until(is_active, "the active window")
+
+
 class Person:
     """A simulated user with an open window."""
 

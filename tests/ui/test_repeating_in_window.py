@@ -21,7 +21,7 @@ from core.settings.schema import Provider
 from tests.core.exchange.test_importers import CLAUDE
 from tests.servers.scripted_server import ReceivedRequest, ScriptedServer, ServerAction, answer, chunk, stream
 from tests.ui.hands import click, find, press, write
-from tests.ui.test_desktop import ASKS, Person, live, until
+from tests.ui.test_desktop import ASKS, Person, activate, live, until
 from tests.ui.test_faults_in_window import faulty_server
 from ui.palette.panel import Palette
 
@@ -99,8 +99,7 @@ def test_a_message_is_edited_and_resent_from_its_menu(qapp: QApplication, home: 
 def test_the_last_message_is_edited_by_keys(qapp: QApplication, home: Path) -> None:
     async def act(person: Person) -> None:
         window, session = person.window, (await finished_session(person)).id
-        window.activateWindow()
-        await until(window.window().isActiveWindow, "the active window")
+        await activate(window)
         press(window.view.page.view, Qt.Key.Key_E, CONTROL)
         field = await until(lambda: window.findChild(QPlainTextEdit, "resend.text"), "the dialog")
         assert field.toPlainText() == "Write another"
@@ -162,8 +161,7 @@ def test_a_message_is_tried_with_another_model_chosen_by_keys(qapp: QApplication
             engine.settings.change(providers=(Provider(name="box", url=url),))
 
         await person.program.engine.ask(add_provider)
-        window.activateWindow()
-        await until(window.window().isActiveWindow, "the active window")
+        await activate(window)
         press(window.view.page.view, Qt.Key.Key_R, CONTROL | SHIFT)
         query = find(window, QLineEdit, "palette.field")
         await until(lambda: query.isVisible() and "new session" in query.placeholderText(), "the list of models")
