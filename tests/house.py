@@ -122,6 +122,7 @@ CALLS = {
             "core/agents/json_rpc.py",
             "core/agents/connection.py",
             "core/agents/agent_pool.py",
+            "core/models/local/local_models.py",
             "ui/base/tasks.py",
         ),
         ("app/", "ui/", "core/"),

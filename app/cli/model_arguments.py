@@ -9,7 +9,8 @@ from core.settings.schema import ApiFormat
 
 EXAMPLES = """\
 Examples:
-  journeyman models add local http://127.0.0.1:8080/v1
+  journeyman models pull qwen2.5-coder-1.5b
+  journeyman models add mine http://127.0.0.1:8080/v1
   journeyman models key anthropic
   journeyman models use ollama/qwen3"""
 
@@ -27,6 +28,10 @@ def add_models(add: AddCommand) -> None:
     new.add_argument("--allow-http", action="store_true", help=far)
     variable = "Read the API key from this environment variable"
     new.add_argument("--api-key-env", metavar="NAME", default="", help=variable)
+    pull = action("pull", "Download a model that Journeyman runs on this computer, or continue its download.")
+    pull.add_argument("name", metavar="NAME", help="A model that `journeyman models list` shows as local/NAME")
+    rm = action("rm", "Delete the file of a downloaded model.")
+    rm.add_argument("name", metavar="NAME")
     remove = action("remove", "Remove a provider that you added, and its API key.")
     remove.add_argument("name", metavar="NAME")
     test = action("test", "Send a model two tiny requests, to see whether it answers, streams and calls tools.")

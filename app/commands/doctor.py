@@ -15,7 +15,9 @@ from app.commands.rules import print_decision
 from app.commands.trust import describe_trust
 from app.process.exit_codes import DONE, FAILED
 from app.process.output import plural
+from core.domain.optional_packages import how_to_install
 from core.engine.services.sandbox_status import SandboxStatus
+from core.models.local.local_models import XLLAMACPP
 
 if TYPE_CHECKING:
     from core.engine.services.providers import ProvidersOverview
@@ -43,6 +45,7 @@ async def doctor(context: Invocation) -> int:
         check_sandbox(await context.engine.sandbox_status()),
         await _check_folder(context),
         *_check_models(await context.engine.providers_overview()),
+        _check_local_models(context),
         *await _check_servers(context),
         await _check_semantic_search(context),
         _check_data(context.data_folder, await context.engine.table_statistics()),
@@ -100,6 +103,16 @@ async def _check_semantic_search(context: Invocation) -> HealthCheck:
         return HealthCheck("Memory", False, f"{status.error.message} {status.error.cause}", status.error.fix)
     indexed = f"{status.embedded:,} of {status.memories:,}"
     return HealthCheck("Memory", True, f"semantic search: {indexed} indexed" if status.model else "search by words")
+
+
+def _check_local_models(context: Invocation) -> HealthCheck:
+    """Report whether Journeyman can run models itself, and how many are downloaded."""
+    rows = context.engine.providers.local_models.rows()
+    downloaded = f"{sum(row.downloaded for row in rows)} of {len(rows)} downloaded"
+    if importlib.util.find_spec("xllamacpp") is None:
+        suggestion = f"To run models without a server, install xllamacpp: {how_to_install(XLLAMACPP)}"
+        return HealthCheck("Local models", True, f"{downloaded}; xllamacpp is not installed", suggestion=suggestion)
+    return HealthCheck("Local models", True, downloaded)
 
 
 def _check_computer(context: Invocation) -> Iterator[HealthCheck]:

@@ -3,8 +3,9 @@
 from dataclasses import asdict
 
 from app.commands.invocation import Invocation
+from core.domain.optional_packages import how_to_install
 from core.domain.problems import Problem
-from core.memory.semantic_search import NUMPY, PACKAGE, SemanticSearchStatus, how_to_install
+from core.memory.semantic_search import NUMPY, PACKAGE, SemanticSearchStatus
 
 DISABLED_TEXT = """Semantic search is disabled: memories are found by keywords alone. To enable it with a local model:
   1. Install numpy:                       {numpy}

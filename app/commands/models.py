@@ -1,5 +1,6 @@
 """The command `models`: the model providers, their models and their API keys."""
 
+import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import asdict
 from types import MappingProxyType
@@ -8,8 +9,11 @@ from app.commands.invocation import Invocation
 from app.process.exit_codes import DONE, FAILED
 from core.domain.problems import Problem
 from core.engine.services.providers import ModelRow, ProviderRow, ProvidersOverview
+from core.models.errors import format_duration
+from core.models.local.local_models import LocalModelRow
 from core.models.model_check import ModelCheck
 
+PROGRESS_S = 2.0  # between two lines of progress of a download
 SHOWN = 40  # most models printed per provider; --json prints all of them
 
 
@@ -29,6 +33,9 @@ async def _list(context: Invocation) -> int:
     if context.args.json:
         for row in overview.providers:
             context.out.write_json({"kind": "provider", **asdict(row)})
+        for embedded in context.engine.providers.local_models.rows():
+            downloads = {"downloaded": embedded.downloaded, "partial": embedded.partial}
+            context.out.write_json({"kind": "local_model", **asdict(embedded.model), **downloads})
         defaults = {name: value for name, value in asdict(overview).items() if name != "providers"}
         context.out.write_json({"kind": "models", **defaults})
         return DONE
@@ -36,6 +43,9 @@ async def _list(context: Invocation) -> int:
     available = reachable_providers(overview)
     for row in available:
         _print_provider(row, write)
+    write("Models that Journeyman runs on this computer:")
+    for embedded in context.engine.providers.local_models.rows():
+        write(f"  local/{embedded.model.name}  {_local_figures(embedded)}")
     unavailable = [row for row in overview.providers if row not in available]
     local = [f"{row.name} ({row.url})" for row in unavailable if not row.needs_key]
     if local:
@@ -119,6 +129,48 @@ def _print_check(check: ModelCheck, context: Invocation) -> None:
     out.write(f"  Reply: {check.reply[:200] or '(empty)'}")
 
 
+def _local_figures(row: LocalModelRow) -> str:
+    model = row.model
+    state = "downloaded" if row.downloaded else "not downloaded"
+    if row.partial and not row.downloaded:
+        state = f"{row.partial * 100 // model.size}% downloaded"
+    figures = f"{_gigabytes(model.size)}, needs {_gigabytes(model.memory)} of memory, {model.license}"
+    return f"{figures}, {state}: {model.purpose}"
+
+
+def _gigabytes(size: int) -> str:
+    return f"{size / 1e9:.1f} GB"
+
+
+async def _pull(context: Invocation) -> int:
+    name = context.args.name.removeprefix("local/")
+    models = context.engine.providers.local_models
+    started, last_reported, first = time.monotonic(), time.monotonic(), -1
+
+    def report(done: int, size: int) -> None:
+        nonlocal last_reported, first
+        first = done if first < 0 else first
+        elapsed = time.monotonic() - started
+        if time.monotonic() - last_reported < PROGRESS_S:
+            return
+        last_reported = time.monotonic()
+        speed = (done - first) / elapsed
+        left = f", {format_duration(round((size - done) / speed))} left" if speed else ""
+        percent = done * 100 // size
+        context.out.write_error(f"{percent}% of {_gigabytes(size)}, {speed / 1e6:.1f} MB/s{left}")
+
+    await models.pull(name, report)
+    context.out.write(f'Downloaded. Use it: journeyman run "TASK" -m local/{name}')
+    return DONE
+
+
+async def _rm(context: Invocation) -> int:
+    name = context.args.name.removeprefix("local/")
+    existed = await context.engine.providers.local_models.remove(name)
+    context.out.write(f"Deleted {name}." if existed else f"{name} was not downloaded.")
+    return DONE
+
+
 async def _key(context: Invocation) -> int:
     args, providers = context.args, context.engine.providers
     if args.forget:
@@ -159,6 +211,8 @@ ACTIONS: Mapping[str, Callable[[Invocation], Awaitable[int]]] = MappingProxyType
     {
         "list": _list,
         "add": _add,
+        "pull": _pull,
+        "rm": _rm,
         "remove": _remove,
         "test": _test,
         "key": _key,

@@ -27,6 +27,7 @@ from core.memory.run_memory import RunMemory, learning_context
 from core.memory.run_recorder import RunRecorder
 from core.memory.semantic_search import SemanticSearch
 from core.models.catalog import ModelCatalog
+from core.models.local.local_models import LocalModels
 from core.settings.api_keys import ApiKeys
 from core.settings.settings_file import SettingsFile
 from core.skills.library import SkillLibrary
@@ -62,6 +63,7 @@ class Services:
     proposals: ProposalStore
     reviews: SessionReviewer
     meaning: SemanticSearch
+    local_models: LocalModels
 
     @property
     def warnings(self) -> tuple[ErrorDetails, ...]:
@@ -73,6 +75,7 @@ class Services:
         await self.reviews.close()
         await self.runs.close()
         await self.meaning.close()
+        await self.local_models.close()
         await self.servers.close()
         await self.guests.close()
         self.reader.close()
@@ -96,14 +99,12 @@ async def build_services(folder: Path, report: Callable[[BaseException], None], 
     web = WebSearch(lambda: settings.current, secrets)
     agents = AgentPool(lambda: settings.current, folder)
     servers = McpServers(settings, folder, secrets, os.environ)
-    catalog = ModelCatalog(lambda: settings.current, secrets, os.environ, settings.change)
+    local_models = _local_models(folder, settings)
+    catalog = ModelCatalog(lambda: settings.current, secrets, os.environ, settings.change, local_models)
     rules = RuleStore(opened.path, opened.database, frozen=opened.immutable)
     skill_store = SkillStore(opened.path, opened.database, frozen=opened.immutable)
     skills = SkillService(SkillLibrary(skill_store, SkillDisk(home_folder())), rules)
-    memory_store = MemoryStore(opened.path, opened.database, index_terms, frozen=opened.immutable)
-    search = SemanticSearch(memory_store, lambda: settings.current.embedding_model if settings.current.memory else "")
-    settings.listen(lambda _: search.retry())
-    memories = Memories(memory_store, semantic_search=search)
+    memory_store, search, memories = _open_memories(opened, settings)
     proposals = ProposalStore(opened.path, opened.database, journal, frozen=opened.immutable)
     context_of = learning_context(memories, partial(memory_limits, folder))
     RunRecorder(journal, memories, lambda: settings.current.memory)
@@ -140,7 +141,25 @@ async def build_services(folder: Path, report: Callable[[BaseException], None], 
     reviews = SessionReviewer(journal, reader, runs, lambda: settings.current, report, catalog.secrets)
     if opened.database:
         await _recover(agents, runs, memories)
-    return Services(engine, runs, servers, agents, opened, reader, rules, memory_store, proposals, reviews, search)
+    return Services(
+        engine, runs, servers, agents, opened, reader, rules, memory_store, proposals, reviews, search, local_models
+    )
+
+
+def _local_models(folder: Path, settings: SettingsFile) -> LocalModels:
+    return LocalModels(
+        folder / "models",
+        lambda: settings.current.proxy,
+        lambda: settings.current.local_idle_minutes * 60.0,
+        os.environ,
+    )
+
+
+def _open_memories(opened: DataFolder, settings: SettingsFile) -> tuple[MemoryStore, SemanticSearch, Memories]:
+    store = MemoryStore(opened.path, opened.database, index_terms, frozen=opened.immutable)
+    search = SemanticSearch(store, lambda: settings.current.embedding_model if settings.current.memory else "")
+    settings.listen(lambda _: search.retry())
+    return store, search, Memories(store, semantic_search=search)
 
 
 async def _recover(agents: AgentPool, runs: RunController, memories: Memories) -> None:

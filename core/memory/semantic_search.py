@@ -4,7 +4,6 @@ import asyncio
 import importlib.util
 import json
 import os
-import shlex
 import sys
 from asyncio.subprocess import DEVNULL, PIPE, Process
 from base64 import b64decode
@@ -15,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from core.domain.clock import now
+from core.domain.optional_packages import how_to_install
 from core.domain.problems import ErrorDetails, Problem
 from core.memory.ranking import NO_SIMILARITIES
 from core.store.embedding_store import count_embedded, find_unembedded
@@ -214,19 +214,6 @@ class SemanticSearch:
         self._process = None
         await process.wait()
         raise Problem.from_details(self._trouble)
-
-
-def how_to_install(*arguments: str) -> str:
-    """Return the shell command that installs a package into Journeyman's environment, which may have no pip itself.
-
-    A bundle has no environment; it gets a sentence that says so.
-    """
-    if getattr(sys, "frozen", False):
-        return "not possible in this package of Journeyman; use an installation from its source."
-    pip = [sys.executable, "-m", "pip"]
-    if importlib.util.find_spec("pip") is None:
-        pip = [os.path.realpath(sys.executable), "-m", "pip", "--python", sys.executable]
-    return shlex.join([*pip, "install", *arguments])
 
 
 def model_folder(chosen: str) -> Path:

@@ -3,7 +3,7 @@
 import asyncio
 import time
 from collections.abc import AsyncGenerator, Callable, Mapping
-from contextlib import aclosing, suppress
+from contextlib import AsyncExitStack, aclosing, asynccontextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -14,10 +14,11 @@ from core.domain.redact import secrets_in_environment
 from core.domain.secret_formats import looks_random
 from core.domain.tiers import choose_model
 from core.models.endpoint import ProviderEndpoint, RequestTimeouts
+from core.models.local.local_models import LocalModels
 from core.models.mask import MIN_KEY_LENGTH, PLACEHOLDERS
 from core.models.model import Model, ModelError, ReplyDelta, Request
 from core.models.prices import FREE, ModelPrice, TokenRates, price_table
-from core.models.providers import ModelProvider, resolve_providers
+from core.models.providers import EMBEDDED_PROVIDER, ModelProvider, resolve_providers
 from core.models.request_mask import RequestMask
 from core.models.script import parse_script
 from core.models.scripted_model import ScriptedModel
@@ -74,12 +75,14 @@ class ModelCatalog:
         api_keys: ApiKeys,
         environment: Mapping[str, str],
         save_settings: Callable[..., object] = lambda **values: None,
+        local_models: LocalModels | None = None,
     ) -> None:
         """`save_settings` receives the settings that runs change: what they observed about models."""
         self._settings = settings
         self._environment = environment
         self._save_settings = save_settings
         self.api_keys = api_keys
+        self.local_models = local_models
         self._lists: dict[ModelProvider, CachedModelList] = {}
         self._queried: set[ModelProvider] = set()  # providers already queried once for an unknown context window
         self._mask = RequestMask()
@@ -119,7 +122,8 @@ class ModelCatalog:
         if is_external_agent(name):
             return ExternalAgentModel(name)
         provider, model = self.parse_name(name)
-        self._endpoint(provider, ApiKey())
+        if not provider.is_embedded:
+            self._endpoint(provider, ApiKey())
         return LazyProviderModel(self, name, provider, model)
 
     def resolve_tier(self, name: str) -> str:
@@ -137,6 +141,10 @@ class ModelCatalog:
         if name in TIER_NAMES:
             return self.known_info(self.resolve_tier(name))
         provider, model = self.parse_name(name)
+        if provider.is_embedded:
+            window = self.local_models.window(model) if self.local_models else None
+            info = ModelInfo(window, "Journeyman" if window else "", price=FREE)
+            return self._with_overrides(name, replace(info, tools=self._tool_support(name, info)))
         listed = self._lists.get(provider)
         row = price_table().find_row(provider.price_provider, model)
         info = self._listed_info(listed.models.get(model) if listed else None)
@@ -209,6 +217,11 @@ class ModelCatalog:
 
         Raises `ModelError` if the request fails, or `Problem` if the provider is misconfigured.
         """
+        if provider.is_embedded:
+            from core.models.api_client import ListedModel
+
+            rows = self.local_models.rows() if self.local_models else []
+            return tuple(ListedModel(row.model.name, row.model.title) for row in rows if row.downloaded)
         cached = self._lists.get(provider)
         if cached is None or fresh or time.monotonic() - cached.fetched_at > LIST_MAX_AGE_S:
             models = await (await self.connect(provider, "")).list_models()
@@ -234,6 +247,19 @@ class ModelCatalog:
         window = info.window if provider.api != "ollama" or info.window_from == "you" else None
         limits = ModelLimits(info.max_output, window, info.images, info.pdf) if model else UNKNOWN_LIMITS
         return API_FORMATS[provider.api](self._endpoint(provider, key, timeouts), model, limits)
+
+    @asynccontextmanager
+    async def connect_embedded(self, model: str) -> "AsyncGenerator[ProviderModel, None]":
+        """Serve a model of the embedded provider while the context is open."""
+        from core.models.api_client import ModelLimits
+        from core.models.api_formats import API_FORMATS
+
+        if self.local_models is None:
+            raise ModelError("Local models are not available here.", retryable=False)
+        async with self.local_models.serving(model) as served:
+            provider = replace(EMBEDDED_PROVIDER, url=served.url)
+            window = self.known_info(f"{EMBEDDED_PROVIDER.name}/{model}").window
+            yield API_FORMATS["chat"](self._endpoint(provider, ApiKey(served.key)), model, ModelLimits(None, window))
 
     async def masked(self, request: Request) -> Request:
         """Return a request without the user's API keys and without anything else that is a key or password."""
@@ -324,11 +350,15 @@ class LazyProviderModel:
 
     async def stream(self, request: Request) -> AsyncGenerator[ReplyDelta, None]:
         """Stream the reply; deltas with token usage also carry the cost, if the price is known."""
-        if self._remote is None:
-            await self._catalog.fetch_info(self._name)
-            self._remote = await self._catalog.connect(self._provider, self._model)
         try:
-            async with aclosing(self._remote.stream(await self._catalog.masked(request))) as deltas:
+            async with AsyncExitStack() as exit_stack:
+                if self._provider.is_embedded:
+                    remote = await exit_stack.enter_async_context(self._catalog.connect_embedded(self._model))
+                else:
+                    remote = await self._connected()
+                deltas = await exit_stack.enter_async_context(
+                    aclosing(remote.stream(await self._catalog.masked(request)))
+                )
                 async for delta in deltas:
                     yield self._priced(delta) if delta.usage else delta
         except ModelError as error:
@@ -337,6 +367,13 @@ class LazyProviderModel:
             if error.kind == "key":
                 self._remote = None  # look the key up again next time: the user may have set another one
             raise
+
+    async def _connected(self) -> "ProviderModel":
+        """Return the model at its provider, looked up with the first request."""
+        if self._remote is None:
+            await self._catalog.fetch_info(self._name)
+            self._remote = await self._catalog.connect(self._provider, self._model)
+        return self._remote
 
     def _priced(self, delta: ReplyDelta) -> ReplyDelta:
         price = self._catalog.known_info(self._name).price

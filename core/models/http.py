@@ -9,12 +9,14 @@ import socket
 import ssl
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, cast
 from urllib.parse import urlsplit
 
 import certifi
 import httpx
 
+from core.domain.address import is_loopback
 from core.models.endpoint import ProviderEndpoint, RequestTimeouts
 from core.models.errors import ErrorContext, make_error, too_much
 from core.models.model import ModelError
@@ -107,7 +109,6 @@ class ModelHttpClient:
 
     def __init__(self, server: ProviderEndpoint) -> None:
         self._server = server
-        self._trust: ssl.SSLContext | None = None
 
     @contextlib.asynccontextmanager
     async def request(
@@ -131,20 +132,26 @@ class ModelHttpClient:
             await client.aclose()
 
     def _client(self) -> httpx.AsyncClient:
-        proxy = self._server.proxy if self._server.proxy and not self._server.is_local else None
-        secure = self._server.base_url.lower().startswith("https") or bool(proxy)
         timeout = httpx.Timeout(None, connect=self._server.timeouts.connect_s)
-        verify = (
-            self._ssl_context() if secure else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-        )  # has no trusted certificates
-        return httpx.AsyncClient(trust_env=False, follow_redirects=False, verify=verify, timeout=timeout, proxy=proxy)
+        return make_client(self._server.base_url, self._server.proxy, timeout)
 
-    def _ssl_context(self) -> ssl.SSLContext:
-        """Return a TLS context that trusts the system's certificates, and certifi's, as some systems have none."""
-        if self._trust is None:
-            self._trust = ssl.create_default_context()
-            self._trust.load_verify_locations(certifi.where())
-        return self._trust
+
+def make_client(url: str, proxy: str, timeout: httpx.Timeout, *, follow_redirects: bool = False) -> httpx.AsyncClient:
+    """Return a client for requests to a URL. The proxy is not used for this computer."""
+    used_proxy = proxy if proxy and not is_loopback(urlsplit(url).hostname or "") else None
+    secure = url.lower().startswith("https") or bool(used_proxy) or follow_redirects
+    verify = _trust() if secure else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # has no trusted certificates
+    return httpx.AsyncClient(
+        trust_env=False, follow_redirects=follow_redirects, verify=verify, timeout=timeout, proxy=used_proxy
+    )
+
+
+@cache
+def _trust() -> ssl.SSLContext:
+    """Return a TLS context that trusts the system's certificates, and certifi's, as some systems have none."""
+    trust = ssl.create_default_context()
+    trust.load_verify_locations(certifi.where())
+    return trust
 
 
 async def _send(

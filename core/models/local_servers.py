@@ -12,7 +12,7 @@ CONNECT_TIMEOUT_S = 0.3
 
 async def find_running(providers: Iterable[ModelProvider]) -> list[ModelProvider]:
     """Return the local providers whose port accepts connections; all are tried concurrently."""
-    local = [provider for provider in providers if provider.is_local]
+    local = [provider for provider in providers if provider.is_local and not provider.is_embedded]
     states = await asyncio.gather(*(_is_listening(provider) for provider in local))
     return [provider for provider, listening in zip(local, states, strict=True) if listening]
 

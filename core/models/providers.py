@@ -41,9 +41,14 @@ class ModelProvider:
         return KeyOwner(self.name, origin_of(self.url), self.api_key_env)
 
     @property
+    def is_embedded(self) -> bool:
+        """Whether Journeyman runs the models itself. Each model has a URL of its own, and only while it is in use."""
+        return self == EMBEDDED_PROVIDER
+
+    @property
     def is_local(self) -> bool:
-        """Whether its URL is a loopback address."""
-        return bool(origin_of(self.url)) and is_loopback(urlsplit(self.url).hostname or "")
+        """Whether it runs on this computer: its URL is a loopback address, or Journeyman runs it."""
+        return self.is_embedded or (bool(origin_of(self.url)) and is_loopback(urlsplit(self.url).hostname or ""))
 
 
 def _hosted(name: str, title: str, url: str, variable: str, api: str = "chat", prices: str = "") -> ModelProvider:
@@ -76,9 +81,13 @@ LOCAL_PROVIDERS = (  # on their default ports
 )
 
 
+EMBEDDED_PROVIDER = _local("local", "This computer", "")
+BUILTIN_PROVIDERS = (*HOSTED_PROVIDERS, *LOCAL_PROVIDERS, EMBEDDED_PROVIDER)
+
+
 def resolve_providers(added: Iterable[Provider], environment: Mapping[str, str]) -> dict[str, ModelProvider]:
     """Return all providers by name. User-added ones override the environment, which overrides the built-in ones."""
-    providers = {builtin.name: builtin for builtin in (*HOSTED_PROVIDERS, *LOCAL_PROVIDERS)}
+    providers = {builtin.name: builtin for builtin in BUILTIN_PROVIDERS}
     if url := environment.get("OPENAI_BASE_URL", "").strip():
         providers["openai"] = _with_openai_base_url(providers["openai"], url)
     if host := environment.get("OLLAMA_HOST", "").strip():

@@ -208,6 +208,17 @@ class Settings:
             "adds them here. The Test button of a model checks it again.",
         ),
     )
+    local_idle_minutes: int = setting_field(
+        10,
+        SettingInfo(
+            MODELS,
+            "Unload local models",
+            "Minutes without a request after which a model that Journeyman runs itself is unloaded from memory.",
+            1,
+            1440,
+            "min",
+        ),
+    )
     max_turns: int = setting_field(
         60, SettingInfo("Limits", "Turns", "Model replies after which a run pauses. 0 means no limit.", 0, 10**9)
     )

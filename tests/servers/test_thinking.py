@@ -6,14 +6,23 @@ import io
 import json
 import urllib.request
 import zipfile
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from core.domain.events import CallStarted, Replied, RunStarted
-from core.settings.schema import Provider
+from core.domain.messages import Message
+from core.domain.text import Text
+from core.models.catalog import ModelCatalog
+from core.models.local.local_models import LocalModels
+from core.models.model import ReplyDelta, ReplyOptions
+from core.models.model import Request as LocalRequest
+from core.settings.api_keys import ApiKeys
+from core.settings.schema import Provider, Settings
 from tests.core.engine.harness import open_engine
 from tests.servers import thinking
+from tests.servers.real import environment
 from tests.servers.thinking import NEEDS_MODEL, PackagedModel, model_file, serve_thinking
 
 PIECES = (b"first " * 100, b"second", b" third")
@@ -80,6 +89,24 @@ class TestWithTheModel:
             )
             with urllib.request.urlopen(request, timeout=300) as response:
                 assert json.load(response)["usage"]["completion_tokens"] > 0
+
+    def test_local_models_serve_it(self, tmp_path: Path) -> None:
+        async def ask(models: LocalModels) -> list[ReplyDelta]:
+            catalog = ModelCatalog(Settings, ApiKeys({}), {}, local_models=models)
+            request = LocalRequest([Message("user", Text("Say yes."))], options=ReplyOptions(max_output_tokens=8))
+            try:
+                return [delta async for delta in catalog.model("local/qwen2.5-coder-1.5b").stream(request)]
+            finally:
+                await models.close()
+
+        programs = environment(thinking.SERVER.replace("==", "-"), thinking.SERVER)
+        file = model_file(
+            thinking.MODELS["qwen"], thinking.cache_folder(), partial(thinking.pip_download, programs / "python")
+        )
+        (tmp_path / "qwen2.5-coder-1.5b.gguf").symlink_to(file)
+        models = LocalModels(tmp_path, lambda: "", lambda: 600, {}, python=str(programs / "python"))
+        usage = [delta.usage for delta in asyncio.run(ask(models)) if delta.usage]
+        assert usage and usage[-1].output > 0
 
     def test_a_call_that_it_writes_is_carried_out(self, tmp_path: Path) -> None:
         """The model answers with a fence of JSON, which was taken for its final answer before."""

@@ -10,6 +10,7 @@ from core.domain.address import check_address
 from core.domain.problems import ErrorDetails, Problem
 from core.models.catalog import ModelCatalog
 from core.models.endpoint import check_api_key
+from core.models.local.local_models import LocalModels
 from core.models.local_servers import find_running
 from core.models.model import ModelError
 from core.models.model_check import ModelCheck, check_model
@@ -99,9 +100,20 @@ class Providers:
         self._settings = settings
         self._environment = environment
 
+    @property
+    def local_models(self) -> LocalModels:
+        """The models that Journeyman runs itself. Raises `Problem` in a process that has none."""
+        if self._catalogue.local_models is None:
+            raise Problem("Local models are not available here.")
+        return self._catalogue.local_models
+
     async def overview(self, *, refresh: bool = False) -> ProvidersOverview:
         """List the providers that have an API key, run on this computer, or were added by the user."""
-        providers = list(self._catalogue.providers().values())
+        providers = [
+            provider
+            for provider in self._catalogue.providers().values()
+            if not provider.is_embedded or await self._catalogue.list_models(provider)
+        ]
         running = {provider.name for provider in await find_running(providers)}
         keyring, keyring_error = await self._keyring()
         keys = {provider.name: await self._key(provider, keyring_error) for provider in providers if not provider.free}
@@ -189,7 +201,7 @@ class Providers:
             provider.requires_key, provider.api_key_env, is_running if provider.is_local else None,
         )  # fmt: skip
         if (
-            (provider.is_local and not is_running)
+            (provider.is_local and not provider.is_embedded and not is_running)
             or (provider.requires_key and not key.value)
             or not (local or key.value)
         ):

@@ -1,0 +1,37 @@
+"""The table of models that can be downloaded, from `resources/models/local.toml`."""
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from types import MappingProxyType
+
+
+@dataclass(frozen=True, slots=True)
+class LocalModel:
+    """A model that can be downloaded.
+
+    Attributes:
+        size: of its file, in bytes.
+        memory: bytes of memory that it needs with a context of `window` tokens.
+        addresses: URLs of its file, tried in this order.
+    """
+
+    name: str
+    title: str
+    purpose: str
+    license: str
+    size: int
+    memory: int
+    window: int
+    sha256: str
+    addresses: tuple[str, ...]
+
+
+@cache
+def local_model_table() -> Mapping[str, LocalModel]:
+    """Return the models by name, smallest first."""
+    text = (resources.files("resources") / "models" / "local.toml").read_text("utf-8")
+    models = [LocalModel(**{**row, "addresses": tuple(row["addresses"])}) for row in tomllib.loads(text)["model"]]
+    return MappingProxyType({model.name: model for model in models})

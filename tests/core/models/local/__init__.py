@@ -1,0 +1,1 @@
+"""Tests of core/models/local: downloads, and the processes that serve models."""
