@@ -30,6 +30,7 @@ ALLOWED_BROAD_EXCEPTS = {  # the functions that may contain a broad `except`, an
     ("core/store/database.py", "_write"): "the writer thread, raised where the database is opened",
     ("core/store/database.py", "_commit"): "the writer thread, raised where the job is awaited",
     ("core/store/database.py", "_attempt"): "the writer thread, raised where the job is awaited",
+    ("core/store/derived_rows.py", "write"): "the rows of one session, reported; those of the others are written",
 }
 
 Node = TypeVar("Node", bound=ast.AST)

@@ -92,7 +92,7 @@ async def build_services(folder: Path, report: Callable[[BaseException], None], 
     opened = open_data_folder(folder)
     settings = SettingsFile(folder, frozen=opened.immutable)
     opened = replace(opened, warnings=(*opened.warnings, *settings.notes))
-    reader = Reader(opened.path, immutable=opened.immutable)
+    reader = opened.open_reader()
     journal = Journal(opened.database, reader)
     drafts = LiveUpdates()
     secrets = ApiKeys(os.environ)

@@ -148,7 +148,7 @@ class DesktopApp(QObject):
             self.window.show_error(SAFE_MODE_NOTICE)
         if result := take_restore_result(self._state):
             self.window.toast.show_message(result) if isinstance(result, str) else self.window.show_error(result)
-        self._reader = Reader(opened.path, immutable=opened.immutable)
+        self._reader = opened.open_reader()
         self.window.open_log(self._reader)
         for show in (self.window.show_first, self.window.show_waiting, engine.allow_imports):
             await asyncio.sleep(0)  # lets the window paint and handle input

@@ -62,7 +62,7 @@ def _read_message(pipe: IO[bytes]) -> Any:
 def encode_batch(part: ImportBatch) -> tuple[Any, ...]:
     """Return a batch as plain values. Decoding an event from its stored form is faster than unpickling it."""
     packed = {
-        session: ([(fact.at, fact.kind, fact.payload) for fact in events.events], events.blobs)
+        session: ([(fact.at, fact.kind, fact.payload, fact.words) for fact in events.events], events.blobs)
         for session, events in part.events.items()
     }
     return packed, part._replace(events={})
@@ -71,7 +71,8 @@ def encode_batch(part: ImportBatch) -> tuple[Any, ...]:
 def _decode_part(packed: dict[str, Any], part: Any) -> ImportBatch:
     facts = {
         session: EventBatch(
-            tuple([BulkEvent(at, decode_event(kind, text), kind, text) for at, kind, text in rows]), contents
+            tuple([BulkEvent(at, decode_event(kind, text), kind, text, words) for at, kind, text, words in rows]),
+            contents,
         )
         for session, (rows, contents) in packed.items()
     }

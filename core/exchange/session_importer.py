@@ -109,6 +109,7 @@ class SessionImporter:
 
     def _parts(self, path: Path, importer: Importer, stopped: Callable[[], bool]) -> Iterator[ImportBatch]:
         if path.stat().st_size >= LARGE_TRANSCRIPT:
+            self._reader.catch_up()  # the worker reads from the file which sessions were imported before
             yield from read_in_process(path, self._reader.path, stopped)
             return
         imported = self.imported_sessions(importer.agent)

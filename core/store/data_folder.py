@@ -11,10 +11,12 @@ from core.domain.problems import ErrorDetails, Problem
 from core.store.backup import newest_valid_backup, quantity, replacement_path
 from core.store.ballast import Ballast
 from core.store.database import Database, is_disk_full, to_problem
+from core.store.derived_rows import sessions_behind
 from core.store.files import DATABASE_SUFFIXES, file_size, finish_swap, make_private, unwritable_folder, wal_path
 from core.store.health import Health, check_health, is_corruption, open_read_only
 from core.store.marker import ShutdownMarker, is_unchanged, marker_path, read_marker, write_marker
 from core.store.migrate import foreign_file, latest_version, newer_schema
+from core.store.reader import Reader
 
 DATABASE_FILE = "journeyman.db"
 
@@ -31,6 +33,15 @@ class DataFolder:
     ballast: Ballast
     warnings: tuple[ErrorDetails, ...] = ()
     immutable: bool = False
+
+    def open_reader(self) -> Reader:
+        """Open a reader, for the calling thread."""
+        return Reader(self.path, immutable=self.immutable, catch_up=self.catch_up)
+
+    def catch_up(self) -> None:
+        """Wait until the rows derived from events are up to date. Any thread may call it."""
+        if self.database:
+            self.database.catch_up()
 
 
 def open_data_folder(folder: Path, *, synchronous: str = "FULL") -> DataFolder:
@@ -166,8 +177,16 @@ def _view(path: Path, reason: _ReadOnlyReason) -> DataFolder:
         case "good" if health.version < latest_version():
             raise Problem("The data has an older schema and cannot be migrated.", cause, fix)
         case "good":
-            note = ErrorDetails("The data is read-only. Nothing can be changed or run.", cause, fix)
-            return DataFolder(path, None, Ballast(path.parent), (note,), immutable=not has_wal)
+            notes = [ErrorDetails("The data is read-only. Nothing can be changed or run.", cause, fix)]
+            if _has_events_without_rows(path):
+                notes.append(ErrorDetails("The newest events are not shown.", NOT_DERIVED, fix))
+            return DataFolder(path, None, Ballast(path.parent), tuple(notes), immutable=not has_wal)
+
+
+def _has_events_without_rows(path: Path) -> bool:
+    """Return whether a crash left events whose timeline rows could be written only in a writable folder."""
+    with closing(open_read_only(path)) as db:
+        return bool(sessions_behind(db))
 
 
 def _repair(path: Path) -> list[ErrorDetails]:
@@ -200,6 +219,7 @@ def _missing_file(path: Path, health: Health, marker: ShutdownMarker | None) -> 
     return Problem(f"The data file is {state}.", f"{path} existed before{contents}. No new file was created.", fix)
 
 
+NOT_DERIVED = "Journeyman was not shut down cleanly, and their timeline rows cannot be written here. Nothing is lost."
 WAL_MISSING = ErrorDetails(
     "The newest events may be missing.",
     f"Journeyman was not shut down cleanly, and the file {DATABASE_FILE}-wal, which held them, is missing.",

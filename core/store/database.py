@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import sqlite3
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
@@ -13,12 +14,15 @@ from typing import Any, NamedTuple, TypeVar
 
 from core.domain.problems import Problem, StorageProblem
 from core.store.backup import back_up_before_migration
+from core.store.derived_rows import DerivedRows
 from core.store.files import file_size, is_nearly_full, is_no_space_error, touch_private, unwritable_folder
 from core.store.health import is_corruption, open_read_only
 from core.store.migrate import check_compatible, latest_version, migrate, schema_version
 
 T = TypeVar("T")
 MAX_BATCH_JOBS = 256
+DEFER_S = 0.25  # seconds that rows derived from committed events may wait to be written
+RETRY_S = 5.0  # seconds after which writing them is tried again
 
 
 class WriteJob(NamedTuple):
@@ -38,7 +42,8 @@ class Database:
     """The writing connection, open from construction until `close`. The constructor raises Problem if it fails.
 
     Attributes:
-        on_rollback: called on the writing thread after a rollback, so that caches can discard uncommitted state.
+        derived: the rows derived from events. They are written at most DEFER_S after the events are committed, when a
+            reader asks for them with `catch_up`, and before the connection is closed.
         on_disk_full: called on the writing thread when the disk is full; returns whether it freed any space.
         on_space_freed: called on the writing thread after a successful commit that follows `on_disk_full`; returns
             whether the reserved space is available again.
@@ -49,7 +54,7 @@ class Database:
 
     def __init__(self, path: Path, *, synchronous: str = "FULL") -> None:
         self.path = path
-        self.on_rollback: Callable[[], None] = lambda: None
+        self.derived = DerivedRows()
         self.on_disk_full: Callable[[], bool] = lambda: False
         self.on_space_freed: Callable[[], bool] = lambda: True
         self.on_closed: Callable[[bool], bool] = lambda undamaged: True
@@ -61,6 +66,8 @@ class Database:
         self._submit_lock = threading.Lock()
         self._jobs: SimpleQueue[list[WriteJob | None]] = SimpleQueue()
         self._taken: deque[WriteJob | None] = deque()  # used on the writing thread only
+        self._due: float | None = None  # when to write the derived rows; used on the writing thread only
+        self._waiting: deque[threading.Event] = deque()  # one for each thread that waits for the derived rows
         opened: Future[None] = Future()
         self._thread = threading.Thread(target=self._write, args=(opened,), name="store", daemon=True)
         self._thread.start()
@@ -113,6 +120,19 @@ class Database:
         self._jobs.put([WriteJob(lambda _: committed.set(), lambda *_: None, loop, no_transaction=True)])
         return committed.wait(timeout_s)
 
+    def catch_up(self) -> None:
+        """Wait until the derived rows of everything committed so far are written. Any thread may call it.
+
+        If they cannot be written, the caller reads the older rows.
+        """
+        if not self.derived.is_pending or not self._thread.is_alive() or threading.current_thread() is self._thread:
+            return
+        written = threading.Event()
+        self._waiting.append(written)
+        self._jobs.put([])  # wakes the writing thread
+        while not written.wait(1.0) and self._thread.is_alive():
+            pass
+
     def close(self) -> None:
         """Finish the queued jobs, then close the file. Closing it again does nothing."""
         if self._ended:
@@ -132,6 +152,7 @@ class Database:
         try:
             self._run_jobs(db)
         finally:
+            self._write_derived(db)
             with contextlib.suppress(sqlite3.Error):  # On a full disk the WAL stays and is recovered at the next start.
                 db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
             recorded = self.on_closed(not self._damaged)
@@ -140,6 +161,8 @@ class Database:
                 self.on_closed(not self._damaged)
             self._ended = True
             self._fail_pending()
+            for written in tuple(self._waiting):
+                written.set()
 
     def _fail_pending(self) -> None:
         """Fail the jobs that arrived after the connection was closed, so that no caller waits forever."""
@@ -149,16 +172,47 @@ class Database:
                 self._finish([(job, None, closed) for job in self._jobs.get_nowait() if job])
 
     def _run_jobs(self, db: sqlite3.Connection) -> None:
-        while job := self._next():
+        while job := self._next(db):
             if job.no_transaction:
+                self._write_derived(db)
                 self._finish([(job, *self._attempt(db, job))])
             else:
                 self._commit(db, [job, *self._more_jobs()])
 
-    def _next(self) -> WriteJob | None:
-        while not self._taken:
-            self._taken.extend(self._jobs.get())
-        return self._taken.popleft()
+    def _next(self, db: sqlite3.Connection) -> WriteJob | None:
+        """Return the next job, after writing the derived rows if they are due. None means to close."""
+        while True:
+            if self._due is None and self.derived.is_pending:
+                self._due = time.monotonic() + DEFER_S
+            wait_s = None if self._due is None else self._due - time.monotonic()
+            if self._waiting or (wait_s is not None and wait_s <= 0):
+                self._write_derived(db)
+            elif self._taken:
+                return self._taken.popleft()
+            else:
+                with contextlib.suppress(Empty):
+                    self._taken.extend(self._jobs.get(timeout=wait_s))
+
+    def _write_derived(self, db: sqlite3.Connection) -> None:
+        """Write the derived rows without a sync: the next commit of a job syncs them, and they can be derived again.
+
+        An error is not reported here. The next job meets it as well, and the rows are tried again later.
+        """
+        waiting, self._due = len(self._waiting), None
+        try:
+            if self.derived.is_pending:
+                if self._synchronous == "FULL":
+                    db.execute("PRAGMA synchronous = NORMAL")
+                self._transact(db, [self.derived.write])
+                self.derived.on_written()
+        except (sqlite3.Error, OSError, Problem) as error:
+            self._damaged = self._damaged or is_corruption(error)
+            self._due = time.monotonic() + RETRY_S
+        finally:
+            with contextlib.suppress(sqlite3.Error):
+                db.execute(f"PRAGMA synchronous = {self._synchronous}")
+            for _ in range(waiting):
+                self._waiting.popleft().set()
 
     def _more_jobs(self) -> Iterator[WriteJob]:
         """Yield the queued jobs that may share the current transaction, up to MAX_BATCH_JOBS."""
@@ -179,7 +233,7 @@ class Database:
         if not batch:
             return
         try:
-            results = self._run_batch(db, batch)
+            results = self._transact(db, [job.work for job in batch])
         except Exception as error:
             self._damaged = self._damaged or is_corruption(error)
             if is_disk_full(error, self.path.parent) and self.on_disk_full():
@@ -194,17 +248,17 @@ class Database:
             self._finish([(job, result, None) for job, result in zip(batch, results, strict=True)])
             self._relieved = self._relieved and not self.on_space_freed()
 
-    def _run_batch(self, db: sqlite3.Connection, batch: list[WriteJob]) -> list[Any]:
+    def _transact(self, db: sqlite3.Connection, works: list[Callable[[sqlite3.Connection], Any]]) -> list[Any]:
         try:
             self._check_exists()
             db.execute("BEGIN IMMEDIATE")
-            results = [job.work(db) for job in batch]
+            results = [work(db) for work in works]
             db.execute("COMMIT")
         except BaseException:
             with contextlib.suppress(sqlite3.Error):  # SQLite rolls back on its own after severe errors.
                 if db.in_transaction:
                     db.execute("ROLLBACK")
-            self.on_rollback()
+            self.derived.on_rollback()
             raise
         return results
 

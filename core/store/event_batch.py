@@ -5,24 +5,28 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from core.domain.events import SessionEvent
-from core.domain.sessions import fold_session
-from core.domain.steps import Step, fold
 from core.store.blobs import compress
-from core.store.codec import encode_event
+from core.store.codec import encode_event, load_texts
+from core.store.derived_rows import fold_event, write_rows
 from core.store.journal_update import JournalUpdate
 from core.store.row_keys import row_key
-from core.store.row_mapping import update_session, write_steps
-from core.store.search_backlog import add_to_backlog
+from core.store.search import indexed_text
+from core.store.search_backlog import TextsInHand, add_to_backlog
 from core.store.write_state import WriteState
 
 
 class BulkEvent(NamedTuple):
-    """An event ready to be written. In `event`, long texts are truncated to their heads."""
+    """An event ready to be written.
+
+    In `event`, long texts are truncated to their heads. `words` is the full text to index; None if a part of it is in a
+    blob that is not at hand.
+    """
 
     at: int
     event: SessionEvent
     kind: str
     payload: str
+    words: str | None
 
 
 class EventBatch(NamedTuple):
@@ -42,27 +46,42 @@ def encode_batch(events: Iterable[tuple[int, SessionEvent]], blobs: Mapping[str,
     for at, event in events:
         packed = encode_event(event)
         all_blobs |= packed.blobs
-        encoded.append(BulkEvent(at, packed.stored_event, packed.kind, packed.payload))
+        words = _words(packed.full_event, all_blobs)
+        encoded.append(BulkEvent(at, packed.stored_event, packed.kind, packed.payload, words))
     return EventBatch(tuple(encoded), all_blobs)
 
 
-def append_batch(db: sqlite3.Connection, state: WriteState, batch: EventBatch) -> JournalUpdate:
-    """Append a batch within a transaction of the writing thread. Return one update for the whole batch."""
+def _words(event: SessionEvent, blobs: Mapping[str, bytes]) -> str | None:
+    missing: list[str] = []
+
+    def read(name: str) -> bytes | None:
+        if name not in blobs:
+            missing.append(name)
+        return blobs.get(name)
+
+    text = indexed_text(load_texts(event, read))
+    return None if missing else text
+
+
+def append_batch(
+    db: sqlite3.Connection, state: WriteState, batch: EventBatch, unindexed_texts: TextsInHand
+) -> JournalUpdate:
+    """Append a batch with its derived rows, within a transaction of the writing thread.
+
+    The full-text index follows later, from `unindexed_texts`. Return one update for the whole batch.
+    """
+    write_rows(db, state)
     number, first = state.number, state.row.last_seq + 1
     bodies = [(name, len(body), compress(body)) for name, body in batch.blobs.items()]
     db.executemany("INSERT OR IGNORE INTO blob VALUES (?, ?, ?)", bodies)
     rows: list[tuple[int, int, int, str, str]] = []
-    changed: dict[int, Step] = {}
-    for at, event, kind, payload in batch.events:
+    for at, event, kind, payload, words in batch.events:
         entry = state.next_entry(event, at)
         rows.append((row_key(number, entry.seq), entry.run, entry.at, kind, payload))
-        steps = fold(entry, state.outline)
-        for step in steps:
-            changed[step.row] = step
-        state.row = fold_session(state.row, entry, steps, state.outline)
+        fold_event(state, entry, event)
+        unindexed_texts.keep(rows[-1][0], words)
     db.executemany("INSERT INTO event VALUES (?, ?, ?, ?, ?)", rows)
-    ordered = [changed[row] for row in sorted(changed)]
-    write_steps(db, number, ordered)
-    update_session(db, number, state.row)
+    state.unindexed.clear()
     add_to_backlog(db, row_key(number, first), rows[-1][0])
+    ordered = write_rows(db, state)
     return JournalUpdate(entry, ordered, state.row)

@@ -6,36 +6,27 @@ from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from functools import partial
 
 from core.domain.clock import Clock, now
-from core.domain.events import EVENT_KINDS, EventRecord, RunEnded, SessionCreated, SessionEvent, UserMessage
+from core.domain.events import EventRecord, RunEnded, SessionCreated, SessionEvent
 from core.domain.ids import session_id
 from core.domain.permissions import PermissionDecided, PermissionRequested
 from core.domain.problems import Problem
 from core.domain.question import QuestionAnswered, QuestionAsked
-from core.domain.sessions import SessionRow, fold_session
-from core.domain.steps import OPEN_STATUSES, Outline, fold
-from core.store.blobs import compress, read_blob
-from core.store.codec import decode_event, encode_event, load_texts
+from core.domain.sessions import SessionRow
+from core.domain.steps import Outline
+from core.store.blobs import compress
+from core.store.codec import decode_event, encode_event
 from core.store.database import Database, WriteJob
 from core.store.event_batch import EventBatch, append_batch
 from core.store.journal_update import JournalUpdate
 from core.store.reader import Reader
-from core.store.row_keys import key_range, row_key
-from core.store.row_mapping import (
-    SESSION_COLUMNS,
-    STEP_COLUMNS,
-    insert_session,
-    read_session,
-    read_step,
-    update_session,
-    write_steps,
-)
-from core.store.search import index_event
+from core.store.row_keys import row_key
+from core.store.row_mapping import insert_session
 from core.store.search_backlog import index_slice
 from core.store.skill_store import record_skill_use
+from core.store.staged_events import StagedEvents
 from core.store.untrusted_files import note_untrusted_files
 from core.store.write_state import WriteState
 
-MAX_CACHED_SESSIONS = 64  # sessions whose write state is cached
 Listener = Callable[[JournalUpdate], None]
 Unsubscribe = Callable[[], None]
 ExtraWrite = Callable[[sqlite3.Connection], None]
@@ -49,9 +40,11 @@ class Journal:
         self._reader = reader
         self._clock = clock
         self._listeners: list[Listener] = []
-        self._open: dict[str, WriteState] = {}  # used on the writing thread only
+        self._staged = StagedEvents(self._commit_staged)
+        self._commits_of_staged: dict[str, asyncio.Future[EventRecord]] = {}
         if database:
-            database.on_rollback = self._open.clear
+            self._derived = database.derived  # used on the writing thread only
+            reader.catch_up = database.catch_up
 
     async def create_session(self, folder: str, title: str) -> str:
         """Create a session and return its id."""
@@ -72,6 +65,44 @@ class Journal:
         at = self._clock()
         return self._submit_events(session, tuple((at, event) for event in events), blobs or {})
 
+    def stage(self, session: str, *events: SessionEvent) -> list[EventRecord]:
+        """Stage events for the next `append_staged`, and return the records that they will be committed as.
+
+        They are committed alone after HOLD_S, or before any other append to their session. Return nothing, and stage
+        nothing, if the records cannot be known.
+        """
+        return self._staged.stage(session, self._clock(), events) if self._database else []
+
+    async def append_staged(
+        self, session: str, *events: SessionEvent, blobs: Mapping[str, bytes] | None = None
+    ) -> "asyncio.Future[EventRecord]":
+        """Start to append the staged events with the given ones, all or none, and return a future of the commit.
+
+        Raise the error if staged events could not be committed before.
+        """
+        if committing := self._commits_of_staged.get(session):
+            try:
+                await asyncio.shield(committing)
+            finally:
+                if committing.done():
+                    self._commits_of_staged.pop(session, None)
+        staged = self._staged.take(session)
+        if not staged:
+            return self.start_append(session, *events, blobs=blobs)
+        at = self._clock()
+        return self._submit_events(session, (*staged, *((at, event) for event in events)), blobs or {})
+
+    def _commit_staged(self, session: str) -> None:
+        """Commit staged events alone. `append_staged` raises the error if that fails."""
+        if staged := self._staged.take(session):
+            committing = self._submit_events(session, staged, {})
+            self._commits_of_staged[session] = committing
+            committing.add_done_callback(partial(self._on_staged_committed, session))
+
+    def _on_staged_committed(self, session: str, committing: "asyncio.Future[EventRecord]") -> None:
+        if not committing.cancelled() and committing.exception() is None:
+            self._commits_of_staged.pop(session, None)
+
     async def append_with(self, session: str, event: SessionEvent, also: ExtraWrite) -> EventRecord:
         """Append an event and run `also` in the same transaction. If `also` raises, nothing is written."""
         return await self._submit_events(session, ((self._clock(), event),), {}, also=also)
@@ -79,15 +110,8 @@ class Journal:
     def append_in_background(self, session: str, event: SessionEvent) -> None:
         """Append an event without waiting for the commit. Errors are ignored, as the event itself reports an error."""
         if self._database:
-            events = ((self._clock(), event),)
-            loop = asyncio.get_running_loop()
-            self._database.submit(
-                WriteJob(
-                    lambda db: self._write(db, session, events, {}),
-                    lambda updates, error: None if error else self._notify(updates),
-                    loop,
-                )
-            )
+            appended = self._submit_events(session, ((self._clock(), event),), {})
+            appended.add_done_callback(lambda done: done.cancelled() or done.exception())
 
     async def append_timed(
         self,
@@ -112,14 +136,15 @@ class Journal:
 
         def write(db: sqlite3.Connection) -> list[JournalUpdate]:
             first = batch.events[0]
-            return [append_batch(db, self._write_state(db, session, first.event, first.at), batch)]
+            state = self._write_state(db, session, first.event, first.at)
+            return [append_batch(db, state, batch, self._derived.unindexed_texts)]
 
-        await self._submit(write)
+        await self._submit(session, write)
 
     async def index_backlog(self) -> None:
         """Index the events of all deferred batches in slices, so that other jobs wait for one slice at most."""
         if self._database:
-            while await self._database.run(index_slice):
+            while await self._database.run(partial(index_slice, texts=self._derived.unindexed_texts)):
                 pass
 
     def _submit_events(
@@ -131,19 +156,22 @@ class Journal:
         also: ExtraWrite | None = None,
         copies: bool = False,
     ) -> "asyncio.Future[EventRecord]":
+        self._commit_staged(session)
+
         def write(db: sqlite3.Connection) -> list[JournalUpdate]:
             if also:
                 also(db)
             updates = self._write(db, session, timed_events, blobs)
             if not copies:
-                at, events = updates[-1].entry.at, [event for _, event in timed_events]
-                note_untrusted_files(db, self._open[session], events, at)
+                events = [event for _, event in timed_events]
+                state = self._write_state(db, session, events[0], 0)
+                note_untrusted_files(db, state, events, updates[-1].entry.at)
             return updates
 
-        return self._submit(write, silent_count)
+        return self._submit(session, write, silent_count)
 
     def _submit(
-        self, write: Callable[[sqlite3.Connection], list[JournalUpdate]], silent_count: int = 0
+        self, session: str, write: Callable[[sqlite3.Connection], list[JournalUpdate]], silent_count: int = 0
     ) -> "asyncio.Future[EventRecord]":
         if self._database is None:
             raise Problem(
@@ -152,7 +180,10 @@ class Journal:
         loop = asyncio.get_running_loop()
         future: asyncio.Future[EventRecord] = loop.create_future()
 
+        self._staged.on_submit(session)
+
         def done(updates: list[JournalUpdate], error: BaseException | None) -> None:
+            self._staged.on_done(session, None if error else updates[-1].entry)
             # Canceling the caller does not cancel the commit, so listeners are notified in either case.
             if error is None:
                 self._notify(updates[silent_count:])
@@ -179,9 +210,10 @@ class Journal:
             raise Problem("The data folder is not writable.", "It is open read-only.", "")
         await self._database.run(partial(_store_blobs, blobs=blobs))
 
-    def drop_cached(self, session: str) -> None:
-        """Drop the cached write state of a session that is being purged. Called on the writing thread."""
-        self._open.pop(session, None)
+    def prepare_purge(self, db: sqlite3.Connection, session: str) -> None:
+        """Write the derived rows of a session that is being purged, and forget it. Called on the writing thread."""
+        self._derived.write_session(db, session)
+        self._derived.drop(session)
 
     def listen(self, listener: Listener) -> Unsubscribe:
         """Register a listener and return a function that removes it."""
@@ -204,79 +236,38 @@ class Journal:
         timed_events: tuple[tuple[int, SessionEvent], ...],
         blobs: Mapping[str, bytes],
     ) -> list[JournalUpdate]:
-        """Append events within a transaction of the writing thread.
-
-        A step that several events change is written once.
-        """
+        """Append events within a transaction of the writing thread. The rows derived from them are written later."""
         for name, body in blobs.items():
             _store_blob(db, name, body)
         first, event = timed_events[0]
         state = self._write_state(db, session, event, first)
-        updates = [_write_one(db, state, event, at) for at, event in timed_events]
-        write_steps(db, state.number, {step.row: step for update in updates for step in update.steps}.values())
-        update_session(db, state.number, state.row)
+        updates: list[JournalUpdate] = []
+        rows: list[tuple[int, int, int, str, str]] = []
+        for at, event in timed_events:
+            encoded = encode_event(event)
+            entry = state.next_entry(encoded.stored_event, at)
+            rows.append((row_key(state.number, entry.seq), entry.run, entry.at, encoded.kind, encoded.payload))
+            for name, body in encoded.blobs.items():
+                _store_blob(db, name, body)
+            steps = self._derived.fold(state, entry, encoded.full_event)
+            updates.append(JournalUpdate(entry, steps, state.row))
+        db.executemany("INSERT INTO event VALUES (?, ?, ?, ?, ?)", rows)
+        if not state.row.imported_from:  # The questions of an imported session cannot be answered here.
+            for update in updates:
+                update_pending_requests(db, state.number, update.entry)
+                record_skill_use(db, row_key(state.number, update.entry.seq), update.entry.event)
         return updates
 
     def _write_state(self, db: sqlite3.Connection, session: str, event: SessionEvent, at: int) -> WriteState:
-        state = self._open.get(session)
-        if state is None:
-            if len(self._open) >= MAX_CACHED_SESSIONS:
-                del self._open[next(iter(self._open))]  # It is reloaded when the session is written to again.
-            state = _load_write_state(db, session)
-        if state is None:
-            if not isinstance(event, SessionCreated):
-                raise Problem(f"There is no session {session}.", "", "List the sessions with `journeyman sessions`.")
-            row = SessionRow(session, created_at=at)
-            state = WriteState(insert_session(db, row), row, Outline())
-        self._open[session] = state
+        """Return the state of a session, which `event` creates if it is a SessionCreated and the session is new."""
+        if state := self._derived.state(db, session):
+            return state
+        if not isinstance(event, SessionCreated):
+            raise Problem(f"There is no session {session}.", "", "List the sessions with `journeyman sessions`.")
+        row = SessionRow(session, created_at=at)
+        state = WriteState(insert_session(db, row), row, Outline())
+        self._derived.add(state)
         return state
-
-
-def _write_one(db: sqlite3.Connection, state: WriteState, event: SessionEvent, at: int) -> JournalUpdate:
-    """Append one event and update what is derived from it, except the `step` and `session` rows."""
-    encoded = encode_event(event)
-    entry = state.next_entry(encoded.stored_event, at)
-    name = row_key(state.number, entry.seq)
-    db.execute("INSERT INTO event VALUES (?, ?, ?, ?, ?)", (name, entry.run, entry.at, encoded.kind, encoded.payload))
-    for blob, body in encoded.blobs.items():
-        _store_blob(db, blob, body)
-    index_event(db, name, load_texts(encoded.full_event, lambda blob: read_blob(db, blob)))
-    steps = fold(entry, state.outline)
-    state.row = fold_session(state.row, entry, steps, state.outline)
-    if not state.row.imported_from:  # The questions of an imported session cannot be answered here.
-        update_pending_requests(db, state.number, entry)
-        record_skill_use(db, name, event)
-    return JournalUpdate(entry, steps, state.row)
-
-
-def _load_write_state(db: sqlite3.Connection, session: str) -> WriteState | None:
-    """Rebuild the write state of a session from its stored rows."""
-    stored = db.execute(f"SELECT number, {SESSION_COLUMNS} FROM session WHERE id = ?", (session,)).fetchone()
-    if stored is None:
-        return None
-    number, row = stored[0], read_session(stored[1:])
-    outline = load_outline(db, number, row.rows)
-    run, kind, at = db.execute(
-        "SELECT run, kind, at FROM event WHERE id = ?", (row_key(number, row.last_seq),)
-    ).fetchone()
-    # A user message that starts a run has the number of that run, although RunStarted only follows it.
-    opening = kind == EVENT_KINDS[UserMessage] and "run" not in outline.open
-    return WriteState(number, row, outline, run - opening, at)
-
-
-def load_outline(db: sqlite3.Connection, number: int, rows: int) -> Outline:
-    """Return the open steps of a session, which later events may still change, and its step counts."""
-    open_statuses = ", ".join(f"'{status}'" for status in sorted(OPEN_STATUSES))
-    step_rows = db.execute(
-        f"SELECT {STEP_COLUMNS} FROM step WHERE id BETWEEN ? AND ? AND ended_at = 0 AND status IN"
-        f" ({open_statuses}) ORDER BY id",
-        key_range(number),
-    )
-    steps = [read_step(row) for row in step_rows]
-    last = db.execute(
-        "SELECT number FROM step WHERE id BETWEEN ? AND ? AND number > 0 ORDER BY id DESC LIMIT 1", key_range(number)
-    ).fetchone()
-    return Outline(rows, last[0] if last else 0, {step.key: step for step in steps})
 
 
 def _store_blobs(db: sqlite3.Connection, blobs: Mapping[str, bytes]) -> None:

@@ -91,11 +91,18 @@ class MemoryStore:
             on_done(error)
             self._notify()
 
-        job = WriteJob(lambda db: work(self.records(db), RunReader(db)), finished, asyncio.get_running_loop())
-        self.database.submit(job)
+        database = self.database
+
+        def write(db: sqlite3.Connection) -> object:
+            database.derived.write(db)
+            return work(self.records(db), RunReader(db))
+
+        database.submit(WriteJob(write, finished, asyncio.get_running_loop()))
 
     def read_runs(self, work: Callable[[RunReader], T]) -> T:
         """Run `work`, which reads session data, on the reading connection."""
+        if self.database:
+            self.database.catch_up()
         return self._run_read(lambda db: work(RunReader(db)))
 
     def read_embeddings(self, work: Callable[[EmbeddingStore], T]) -> T:

@@ -19,15 +19,18 @@ SLICE = 1000
 NAMED = re.compile(r'"([0-9a-f]{64})"')
 
 
-async def purge_sessions(database: Database, sessions: Iterable[str], before_purge: Callable[[str], None]) -> int:
+PreparePurge = Callable[[sqlite3.Connection, str], None]
+
+
+async def purge_sessions(database: Database, sessions: Iterable[str], prepare: PreparePurge) -> int:
     """Purge sessions in slices, so that other writers are not blocked, and return the number of deleted blobs.
 
-    After a crash, purging the same sessions again completes it. `before_purge` is called with a session id on the
-    writing thread before the first event of that session is deleted.
+    After a crash, purging the same sessions again completes it. `prepare` is called with a session id on the writing
+    thread before the first event of that session is deleted; it writes the derived rows, which are then deleted.
     """
     candidates: set[str] = set()
     for session in sessions:
-        number = await database.run(partial(_begin, session=session, before_purge=before_purge))
+        number = await database.run(partial(_begin, session=session, prepare=prepare))
         has_more = number > 0
         while has_more:
             blobs, has_more = await database.run(partial(_purge_slice, number=number))
@@ -35,11 +38,16 @@ async def purge_sessions(database: Database, sessions: Iterable[str], before_pur
     if not candidates:
         return 0
     referenced, last_seqs = await asyncio.to_thread(_find_referenced, database.path, candidates)
-    return await database.run(lambda db: delete_unreferenced_blobs(db, candidates - referenced, last_seqs))
+
+    def delete(db: sqlite3.Connection) -> int:
+        database.derived.write(db)  # `last_seq` of the session rows must not miss an event that refers to a blob
+        return delete_unreferenced_blobs(db, candidates - referenced, last_seqs)
+
+    return await database.run(delete)
 
 
-def _begin(db: sqlite3.Connection, session: str, before_purge: Callable[[str], None]) -> int:
-    before_purge(session)
+def _begin(db: sqlite3.Connection, session: str, prepare: PreparePurge) -> int:
+    prepare(db, session)
     return session_number(db, session)
 
 

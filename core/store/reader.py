@@ -5,7 +5,7 @@ This module imports little, because the window needs it at startup.
 
 import json
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -30,11 +30,13 @@ ReadError = sqlite3.Error  # raised by reads if the file is damaged or has anoth
 class Reader:
     """A read-only connection, used by one thread.
 
-    `immutable` is for a file in a read-only folder, which no other process can change.
+    `immutable` is for a file in a read-only folder, which no other process can change. `catch_up` is called before rows
+    that are derived from events are read; it waits until they are up to date.
     """
 
-    def __init__(self, path: Path, *, immutable: bool = False) -> None:
+    def __init__(self, path: Path, *, immutable: bool = False, catch_up: Callable[[], None] = lambda: None) -> None:
         self.path = path
+        self.catch_up = catch_up
         self._location = (path, immutable)
         # Open read-write: the last connection to close deletes the WAL, and a read-only connection could not.
         flags = "immutable=1" if immutable else "mode=rw"
@@ -48,25 +50,33 @@ class Reader:
     def reopen(self) -> "Reader":
         """Open another reader on the same file, for another thread."""
         path, frozen = self._location
-        return Reader(path, immutable=frozen)
+        return Reader(path, immutable=frozen, catch_up=self.catch_up)
+
+    @property
+    def _derived(self) -> sqlite3.Connection:
+        """The connection, with the rows derived from events up to date."""
+        self.catch_up()
+        return self._db
 
     def sessions(self) -> list[SessionRow]:
         """Return every session, most recently updated first."""
-        rows = self._db.execute(f"SELECT {SESSION_COLUMNS} FROM session ORDER BY updated_at DESC")
+        rows = self._derived.execute(f"SELECT {SESSION_COLUMNS} FROM session ORDER BY updated_at DESC")
         return [read_session(row) for row in rows]
 
     def session(self, session_id: str) -> SessionRow | None:
-        row = self._db.execute(f"SELECT {SESSION_COLUMNS} FROM session WHERE id = ?", (session_id,)).fetchone()
+        row = self._derived.execute(f"SELECT {SESSION_COLUMNS} FROM session WHERE id = ?", (session_id,)).fetchone()
         return read_session(row) if row else None
 
     def children(self, parent: str) -> list[SessionRow]:
         """Return the sessions of the sub-agents that a session started, in order."""
-        rows = self._db.execute(f"SELECT {SESSION_COLUMNS} FROM session WHERE parent = ? ORDER BY number", (parent,))
+        rows = self._derived.execute(
+            f"SELECT {SESSION_COLUMNS} FROM session WHERE parent = ? ORDER BY number", (parent,)
+        )
         return [read_session(row) for row in rows]
 
     def imported_session(self, source: str) -> SessionRow | None:
         """Return the newest session that was imported from `source`, or None."""
-        row = self._db.execute(
+        row = self._derived.execute(
             f"SELECT {SESSION_COLUMNS} FROM session WHERE imported_from = ? AND imported_from <> ''"
             " ORDER BY number DESC LIMIT 1",
             (source,),
@@ -75,7 +85,7 @@ class Reader:
 
     def sessions_starting_with(self, start: str) -> list[SessionRow]:
         """Return the sessions whose id starts with `start`, so that the user may type a short one."""
-        rows = self._db.execute(
+        rows = self._derived.execute(
             f"SELECT {SESSION_COLUMNS} FROM session WHERE substr(id, 1, ?) = ?", (len(start), start)
         )
         return [read_session(row) for row in rows]
@@ -83,7 +93,7 @@ class Reader:
     def steps(self, session: str, first: int, count: int) -> list[Step]:
         """Return `count` rows of the timeline, starting at `first`."""
         number = self._number(session)
-        rows = self._db.execute(
+        rows = self._derived.execute(
             f"SELECT {STEP_COLUMNS} FROM step WHERE id BETWEEN ? AND ? ORDER BY id",
             (row_key(number, first), row_key(number, first + count - 1)),
         )
@@ -91,7 +101,7 @@ class Reader:
 
     def run_opening(self, session: str, run: int) -> list[Step]:
         """Return the messages of a run and its header."""
-        rows = self._db.execute(
+        rows = self._derived.execute(
             f"SELECT {STEP_COLUMNS} FROM step WHERE id BETWEEN ? AND ? AND run = ? AND kind IN ('user', 'run')"
             " ORDER BY id",
             (*key_range(self._number(session)), run),
@@ -100,11 +110,11 @@ class Reader:
 
     def sample(self, session: str, count: int, limit: int) -> list[RowSample]:
         """Return at most `limit` of the first `count` rows, evenly spaced."""
-        return sample_rows(self._db, self._number(session), count, limit)
+        return sample_rows(self._derived, self._number(session), count, limit)
 
     def row_samples(self, session: str, first: int, count: int) -> list[RowSample]:
         """Return `count` rows, starting at `first`, with only the columns that the overview chart needs."""
-        return read_rows(self._db, self._number(session), first, count)
+        return read_rows(self._derived, self._number(session), first, count)
 
     def events_of(
         self, session: str, kinds: Iterable[str], after: int, until: int, limit: int = 1_000
@@ -126,11 +136,11 @@ class Reader:
 
     def row_of(self, session: str, seq: int) -> int | None:
         """Return the row that an event opened or closed, else the nearest row before it; None if there are no rows."""
-        return find_row(self._db, self._number(session), seq)
+        return find_row(self._derived, self._number(session), seq)
 
     def search_in_session(self, session: str, text: str, limit: int = 1000) -> list[int]:
         """Return the sequence numbers, ascending, of the session's events that contain every word of `text`."""
-        return search_session(self._db, self._number(session), text, limit)
+        return search_session(self._derived, self._number(session), text, limit)
 
     def has_untrusted_files(self) -> bool:
         return has_untrusted_files(self._db)
@@ -148,7 +158,7 @@ class Reader:
 
     def step_by_number(self, session: str, number: int) -> Step | None:
         """Return the step with the number that the user sees, or None."""
-        row = self._db.execute(
+        row = self._derived.execute(
             f"SELECT {STEP_COLUMNS} FROM step WHERE id BETWEEN ? AND ? AND number = ? LIMIT 1",
             (*key_range(self._number(session)), number or -1),
         ).fetchone()
@@ -235,7 +245,7 @@ class Reader:
 
     def search(self, text: str, limit: int = 100) -> list[SearchHit]:
         """Return the newest events of all sessions that contain every word of `text`, newest first."""
-        return search_events(self._db, text, limit)
+        return search_events(self._derived, text, limit)
 
     def search_backlog(self) -> int:
         """Return how many events are not in the full-text index yet, as after an import."""

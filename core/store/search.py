@@ -3,7 +3,7 @@
 import json
 import re
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -91,18 +91,31 @@ def searchable_texts(event: SessionEvent) -> Iterator[str]:
 
 def index_event(db: sqlite3.Connection, key: int, event: SessionEvent) -> int:
     """Add an event to the full-text index and return the number of characters indexed."""
-    if text := _indexed_text(event):
-        db.execute("INSERT INTO event_search (rowid, words) VALUES (?, ?)", (key, text))
+    text = indexed_text(event)
+    index_text(db, key, text)
     return len(text)
+
+
+def index_text(db: sqlite3.Connection, key: int, text: str) -> None:
+    """Add the text of an event to the full-text index, unless it is empty."""
+    if text:
+        db.execute("INSERT INTO event_search (rowid, words) VALUES (?, ?)", (key, text))
+
+
+def index_events(db: sqlite3.Connection, events: Iterable[tuple[int, SessionEvent]]) -> None:
+    """Add events to the full-text index, given with their keys. Long texts are loaded from their blobs."""
+    loaded = ((key, indexed_text(load_texts(event, partial(read_blob, db)))) for key, event in events)
+    db.executemany("INSERT INTO event_search (rowid, words) VALUES (?, ?)", [row for row in loaded if row[1]])
 
 
 def unindex_event(db: sqlite3.Connection, key: int, event: SessionEvent) -> None:
     """Remove an event from the index. A contentless FTS5 index needs the exact text that was indexed."""
-    if text := _indexed_text(event):
+    if text := indexed_text(event):
         db.execute("INSERT INTO event_search (event_search, rowid, words) VALUES ('delete', ?, ?)", (key, text))
 
 
-def _indexed_text(event: SessionEvent) -> str:
+def indexed_text(event: SessionEvent) -> str:
+    """Return the text of an event that the full-text index contains; empty if it contains none."""
     return "\n".join(part[:MAX_INDEXED] for part in searchable_texts(event) if part)
 
 

@@ -6,10 +6,39 @@ from functools import partial
 
 from core.store.blobs import read_blob
 from core.store.codec import decode_event, load_texts
-from core.store.search import index_event
+from core.store.search import index_text, indexed_text
 
-SLICE = 200  # events
-SLICE_CHARACTERS = 1 << 19  # characters after which a slice ends
+SLICE = 500  # events
+SLICE_CHARACTERS = 1 << 20  # characters after which a slice ends
+MAX_IN_HAND = 48 << 20  # characters of texts that are kept until they are indexed
+
+
+class TextsInHand:
+    """The texts of events in the backlog, as far as they are kept in memory; the others are read from the events.
+
+    Used on the writing thread only.
+    """
+
+    def __init__(self) -> None:
+        self._texts: dict[int, str] = {}
+        self._characters = 0
+
+    def keep(self, key: int, text: str | None) -> None:
+        """Keep the text of an event until it is indexed, if it is known and there is room."""
+        if text is not None and self._characters + len(text) <= MAX_IN_HAND:
+            self._texts[key] = text
+            self._characters += len(text)
+
+    def take(self, key: int) -> str | None:
+        """Return the text of an event, and forget it; None if it is not kept."""
+        text = self._texts.pop(key, None)
+        self._characters -= len(text or "")
+        return text
+
+    def clear(self) -> None:
+        """Forget all texts."""
+        self._texts.clear()
+        self._characters = 0
 
 
 def add_to_backlog(db: sqlite3.Connection, first: int, last: int) -> None:
@@ -25,28 +54,38 @@ def is_in_backlog(db: sqlite3.Connection, key: int) -> bool:
     return row is not None and key <= row[0]
 
 
-def index_slice(db: sqlite3.Connection) -> bool:
+def index_slice(db: sqlite3.Connection, texts: TextsInHand) -> bool:
     """Index one slice of the backlog, newest session first. Return false if the backlog was empty."""
     range_ = db.execute(
         "SELECT first_event, last_event FROM search_backlog ORDER BY first_event DESC LIMIT 1"
     ).fetchone()
     if range_ is None:
+        texts.clear()  # what is left belongs to sessions that were purged
         return False
     first, last = range_
-    rows = db.execute(
-        "SELECT id, kind, payload FROM event WHERE id BETWEEN ? AND ? ORDER BY id LIMIT ?", (first, last, SLICE)
-    ).fetchall()
-    characters = 0
-    for key, kind, payload in rows:
-        with suppress(ValueError, KeyError):  # A damaged event is skipped.
-            characters += index_event(db, key, load_texts(decode_event(kind, payload), partial(read_blob, db)))
+    keys = db.execute("SELECT id FROM event WHERE id BETWEEN ? AND ? ORDER BY id LIMIT ?", (first, last, SLICE))
+    key, characters = last, 0
+    for (key,) in keys.fetchall():
+        text = texts.take(key)
+        if text is None:
+            text = _stored_text(db, key)
+        index_text(db, key, text)
+        characters += len(text)
         if characters >= SLICE_CHARACTERS:
             break
-    if rows and key < last:
+    if key < last:
         db.execute("UPDATE search_backlog SET first_event = ? WHERE first_event = ?", (key + 1, first))
     else:
         db.execute("DELETE FROM search_backlog WHERE first_event = ?", (first,))
     return True
+
+
+def _stored_text(db: sqlite3.Connection, key: int) -> str:
+    """Return the text of an event, read from the event log; empty if the event is damaged."""
+    kind, payload = db.execute("SELECT kind, payload FROM event WHERE id = ?", (key,)).fetchone()
+    with suppress(ValueError, KeyError):
+        return indexed_text(load_texts(decode_event(kind, payload), partial(read_blob, db)))
+    return ""
 
 
 def remove_from_backlog(db: sqlite3.Connection, first: int, last: int) -> None:

@@ -84,6 +84,8 @@ class SkillStore:
 
     def used_in(self, key: str, limit: int = 200) -> list[SkillUse]:
         """Return the runs that used a skill, the latest use first."""
+        if self._database:
+            self._database.catch_up()
         rows = self._rows(
             "SELECT session.id, session.title, event.run, max(u.version), max(event.at), session.status,"
             " session.rating, session.runs FROM skill_use AS u JOIN event ON event.id = u.event"

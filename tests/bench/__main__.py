@@ -26,7 +26,9 @@ from tests.bench.window import measure_window
 
 BENCHES = (
     Benchmark(
-        "loop", "our own cost of a turn, compared with writing the same rows through plain sqlite3", measure_turns
+        "loop",
+        "our own cost of a turn, compared with only writing its events, or its messages, through plain sqlite3",
+        measure_turns,
     ),
     Benchmark(
         "filled", "the same with a full context window, and with one that is compacted repeatedly", measure_full_context

@@ -1,10 +1,15 @@
-"""Measures our own cost of a turn with a model that answers at once, against the same rows through plain sqlite3."""
+"""Measures our own cost of a turn with a model that answers at once, against two floors through plain sqlite3.
+
+The floors write no more than what must be durable, with the same sync: the events of our runs in two commits a turn
+(the results with the next request, and the reply), and one row with a commit of its own for each message.
+"""
 
 import asyncio
 import json
 import sqlite3
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
 from typing import Any, NamedTuple
@@ -17,10 +22,23 @@ from core.store import database
 from tests.bench.benchmark import Measurement, scratch_folder
 
 SIZES = {100: 9, 1_000: 5, 5_000: 3}  # number of turns per run: number of repetitions
-RATIO = 3.0
-FLAT = 0.2
+EVENTS_RATIO, MESSAGES_RATIO = 2.0, 4.0
+MAX_ROWS, MAX_COMMITS = 7.0, 2.1  # per turn; a run begins and ends with a few more
+FLAT = 0.1
+INSERT_EVENT = "INSERT INTO event "
+KIND = 3  # index of the kind in the values of an event
 
 Statement = tuple[str, Any]
+
+
+@dataclass(slots=True)
+class Transaction:
+    """The statements of a transaction that change the file, and whether its commit was synced."""
+
+    synced: bool
+    statements: list[Statement] = field(default_factory=list)
+
+
 Commits = list[list[Statement]]
 
 
@@ -31,27 +49,33 @@ class Timing(NamedTuple):
     cpu: float
 
 
-class TimingPair(NamedTuple):
+class Timings(NamedTuple):
+    """One run, and the floors measured directly after it."""
+
     ours: Timing
-    floor: Timing
+    events: Timing
+    messages: Timing
 
 
 class RecordingConnection:
     """A connection that records every statement that changes the file, grouped by transaction."""
 
-    def __init__(self, db: sqlite3.Connection, commits: Commits) -> None:
+    def __init__(self, db: sqlite3.Connection, transactions: list[Transaction]) -> None:
         self._db = db
-        self._commits = commits
+        self._transactions = transactions
+        self._synced = True
 
     def execute(self, sql: str, values: Any = ()) -> sqlite3.Cursor:
-        if sql.startswith("BEGIN"):
-            self._commits.append([])
-        elif not sql.startswith(("SELECT", "COMMIT", "PRAGMA")):
-            self._commits[-1].append((sql, tuple(values)))
+        if sql.startswith("PRAGMA synchronous"):
+            self._synced = sql.endswith("FULL")
+        elif sql.startswith("BEGIN"):
+            self._transactions.append(Transaction(self._synced))
+        elif not sql.startswith(("SELECT", "COMMIT", "PRAGMA", "SAVEPOINT", "RELEASE")):
+            self._transactions[-1].statements.append((sql, tuple(values)))
         return self._db.execute(sql, values)
 
     def executemany(self, sql: str, rows: list[Any]) -> sqlite3.Cursor:
-        self._commits[-1] += [(sql, row) for row in rows]
+        self._transactions[-1].statements += [(sql, row) for row in rows]
         return self._db.executemany(sql, rows)
 
     def __getattr__(self, name: str) -> Any:
@@ -59,35 +83,68 @@ class RecordingConnection:
 
 
 def measure_turns() -> Iterator[Measurement]:
-    """Measure runs of several sizes and their floor, interleaved so that a busy machine affects all of them alike."""
+    """Measure runs of several sizes and the floors, interleaved so that a busy machine affects all of them alike."""
     time_run(20)  # warm-up: imports and one-time compilation
-    commits = {size: record_statements(size) for size in SIZES}
-    pairs: dict[int, list[TimingPair]] = {size: [] for size in SIZES}
+    recorded = {size: record_statements(size) for size in SIZES}
+    timings: dict[int, list[Timings]] = {size: [] for size in SIZES}
     for turn in range(max(SIZES.values())):
         for size in (size for size, times in SIZES.items() if turn < times):
-            pairs[size].append(TimingPair(time_run(size), replay_statements(commits[size])))
-    for size, found in pairs.items():
-        yield _figure(size, found, commits[size])
-    first, last = (median(pair.ours.cpu for pair in pairs[size]) / size for size in (min(pairs), max(pairs)))
+            ours = time_run(size)
+            events, messages = event_commits(recorded[size]), message_commits(recorded[size])
+            timings[size].append(Timings(ours, replay_statements(events), replay_statements(messages)))
+    for size, found in timings.items():
+        yield _figure(size, found, recorded[size])
+    first, last = (median(each.ours.cpu for each in timings[size]) / size for size in (min(timings), max(timings)))
     yield Measurement("flat", {"cpu last/first": last / first}, f"within {FLAT:.0%}", last / first <= 1 + FLAT)
 
 
-def _figure(size: int, pairs: list[TimingPair], commits: Commits) -> Measurement:
-    def a_round(seconds: Iterator[float]) -> float:
+def _figure(size: int, timings: list[Timings], recorded: list[Transaction]) -> Measurement:
+    def per_turn(seconds: Iterator[float]) -> float:
         return median(seconds) / size * 1000
 
-    ratio = median(pair.ours.wall / pair.floor.wall for pair in pairs)
+    events = median(each.ours.wall / each.events.wall for each in timings)
+    messages = median(each.ours.wall / each.messages.wall for each in timings)
+    durable = [transaction for transaction in recorded if transaction.synced]
+    rows, commits = sum(len(each.statements) for each in durable) / size, len(durable) / size
+    derived = [transaction for transaction in recorded if not transaction.synced]
     values = {
-        "ours ms/turn": a_round(pair.ours.wall for pair in pairs),
-        "floor": a_round(pair.floor.wall for pair in pairs),
-        "ours cpu": a_round(pair.ours.cpu for pair in pairs),
-        "floor cpu": a_round(pair.floor.cpu for pair in pairs),
-        "commits/turn": len(commits) / size,
-        "rows/turn": sum(map(len, commits)) / size,
-        "pairs": len(pairs),
-        "ratio": ratio,
+        "ours ms/turn": per_turn(each.ours.wall for each in timings),
+        "ours cpu": per_turn(each.ours.cpu for each in timings),
+        "events in two commits": per_turn(each.events.wall for each in timings),
+        "a commit a message": per_turn(each.messages.wall for each in timings),
+        "rows/turn": rows,
+        "commits/turn": commits,
+        "derived rows/turn": sum(len(each.statements) for each in derived) / size,
+        "derived commits/turn": len(derived) / size,
+        "× events": events,
+        "× messages": messages,
     }
-    return Measurement(f"{size:,} turns", values, f"ratio ≤ {RATIO:g}", ratio <= RATIO)
+    goal = (
+        f"≤ {EVENTS_RATIO:g} × events, ≤ {MESSAGES_RATIO:g} × messages, ≤ {MAX_ROWS:g} rows, {MAX_COMMITS:.0f} commits"
+    )
+    good = events <= EVENTS_RATIO and messages <= MESSAGES_RATIO and rows <= MAX_ROWS and commits <= MAX_COMMITS
+    return Measurement(f"{size:,} turns", values, goal, good)
+
+
+def event_commits(recorded: list[Transaction]) -> Commits:
+    """Return the events of a run in two transactions a turn: one ends with a request, one with a reply."""
+    commits: Commits = [[]]
+    for statement in _events(recorded):
+        commits[-1].append(statement)
+        if statement[1][KIND] in {"request_sent", "replied"}:
+            commits.append([])
+    return commits
+
+
+def message_commits(recorded: list[Transaction]) -> Commits:
+    """Return a transaction for each message of a run: the events that have its text."""
+    kinds = {"user_message", "replied", "tool_returned"}
+    return [[statement] for statement in _events(recorded) if statement[1][KIND] in kinds]
+
+
+def _events(recorded: list[Transaction]) -> Iterator[Statement]:
+    for transaction in recorded:
+        yield from (each for each in transaction.statements if each[0].startswith(INSERT_EVENT))
 
 
 def script(size: int) -> str:
@@ -133,20 +190,20 @@ def _report(error: BaseException) -> None:
     raise error
 
 
-def record_statements(size: int) -> Commits:
+def record_statements(size: int) -> list[Transaction]:
     """Return the statements of a run as they reached the connection."""
-    commits: Commits = []
+    transactions: list[Transaction] = []
     real = database.connect
-    database.connect = lambda *given: RecordingConnection(real(*given), commits)  # type: ignore[assignment]
+    database.connect = lambda *given: RecordingConnection(real(*given), transactions)  # type: ignore[assignment]
     try:
         time_run(size)
     finally:
         database.connect = real
-    return commits
+    return transactions
 
 
 def replay_statements(commits: Commits) -> Timing:
-    """Return the time of executing the same statements in the same transactions through plain sqlite3."""
+    """Return the time of executing statements in synced transactions through plain sqlite3."""
     with scratch_folder() as folder:
         db = database.connect(data_folder.database_path(folder), "FULL")
         try:

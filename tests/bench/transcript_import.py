@@ -96,7 +96,7 @@ def _floor(made: Path, path: Path) -> float:
     """Return the CPU seconds of inserting the same rows in equally large transactions through plain sqlite3."""
     took = 0.0
     with closing(sqlite3.connect(made)) as source, closing(database.connect(path, "OFF")) as db:
-        for table in ("session", "blob", "entry", "step"):
+        for table in ("session", "blob", "event", "step"):
             found = source.execute(f"SELECT * FROM {table}")
             while rows := found.fetchmany(BATCH_EVENTS):
                 began = time.process_time()

@@ -38,7 +38,10 @@ def note(folder: Path, name: str, *words: object) -> None:
 
 
 def append(folder: Path) -> None:
-    """Append large and small events, and note each one that was acknowledged."""
+    """Append large and small events, and note each one that was acknowledged.
+
+    The rows derived from them are written after the second one, and at the end.
+    """
     opened = open_data_folder(folder)
     assert opened.database is not None
     opened.ballast.on_release = lambda: note(folder, "reliefs", "relieved")
@@ -56,6 +59,8 @@ def append(folder: Path) -> None:
             try:
                 entry = await journal.append(name, event)
                 note(folder, "acks", entry.seq)
+                if event is events[1]:
+                    reader.sessions()
             except Problem as problem:
                 note(folder, "said", problem)
 

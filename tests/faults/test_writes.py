@@ -55,7 +55,10 @@ class Case:
 
 
 def check(case: Case, *, more: int) -> list[str]:
-    """Check that the remaining data is intact and has every acknowledged event and at most `more` others."""
+    """Check that the remaining data is intact and has every acknowledged event and at most `more` others.
+
+    After the next start, the rows derived from the events equal rebuilt ones.
+    """
     acks = case.noted("acks")
     opened = open_data_folder(case.folder)
     assert opened.database is not None
@@ -101,9 +104,8 @@ def test_a_full_disk_at_each_write_is_relieved(
         assert faults.run("append", case.folder, f"pwrite64:error=ENOSPC:when={k}", *case.data) == 0
         assert len(check(case, more=0)) == 3 and case.noted("said") == []
         relieved += len(case.noted("reliefs"))
-    assert (
-        relieved >= points // STRIDE // 2
-    )  # the other writes belong to the WAL checkpoint, which may fail without loss
+    # The other writes are those of the WAL checkpoint and of derived rows, which may fail without loss.
+    assert relieved >= points // STRIDE // 5
 
 
 def test_a_disk_that_stays_full_is_reported_and_nothing_is_half_written(

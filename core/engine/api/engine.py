@@ -142,11 +142,13 @@ class Engine(Maintenance, UserDecisions):
         """Export and import sessions."""
         from core.exchange.exchange_service import ExchangeService
 
-        def read() -> Reader:
-            return Reader(self._opened.path, immutable=self._opened.immutable)
-
         return ExchangeService(
-            self._journal, self._reader, read, self.providers.secrets, self.archive.purge, self._markup
+            self._journal,
+            self._reader,
+            self._opened.open_reader,
+            self.providers.secrets,
+            self.archive.purge,
+            self._markup,
         )
 
     @cached_property

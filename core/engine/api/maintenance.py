@@ -1,8 +1,10 @@
 """Maintenance of the data file: backups, statistics and compaction."""
 
 import asyncio
+from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
 
 from core.domain.clock import now
 from core.domain.problems import Problem
@@ -15,15 +17,26 @@ from core.store.usage import UsageRow, read_usage
 if TYPE_CHECKING:
     from core.store.tables import DatabaseStats
 
+T = TypeVar("T")
+
 
 class Maintenance:
     """The part of the engine that maintains the data file. Only `compact` blocks writers while it runs."""
 
     _opened: DataFolder
 
+    def _current(self, read: Callable[[Path], T]) -> Callable[[], T]:
+        """Return a function for a thread that reads the data file after the derived rows were brought up to date."""
+
+        def read_current() -> T:
+            self._opened.catch_up()
+            return read(self._opened.path)
+
+        return read_current
+
     async def back_up(self) -> Backup:
         """Write a verified backup without blocking writers."""
-        return await asyncio.to_thread(back_up, self._opened.path)
+        return await asyncio.to_thread(self._current(back_up))
 
     async def back_up_daily(self) -> None:
         """Write a backup unless there is one from today, and delete notes on files that are long gone.
@@ -33,7 +46,7 @@ class Maintenance:
         database, path = self._opened.database, self._opened.path
         if database is None:
             return
-        backup = await asyncio.to_thread(back_up_daily, path)
+        backup = await asyncio.to_thread(self._current(back_up_daily))
         if backup:
             at = now()
             missing = await asyncio.to_thread(find_missing_files, path, at)
@@ -43,18 +56,18 @@ class Maintenance:
         """Return the number of rows and bytes of each table, counted in a thread."""
         from core.store.tables import collect_stats  # SQLModel is slow to import and only needed here.
 
-        return await asyncio.to_thread(collect_stats, self._opened.path)
+        return await asyncio.to_thread(self._current(collect_stats))
 
     async def session_sizes(self) -> list[SessionSize]:
         """Return how much space each session takes, broken down by what takes it; measured in a thread."""
-        return await asyncio.to_thread(session_sizes, self._opened.path)
+        return await asyncio.to_thread(self._current(session_sizes))
 
     async def model_usage(self, since: int = 0, until: int = 0) -> list[UsageRow]:
         """Return the tokens used and their cost per day, model and folder, counted in a thread.
 
         `since` and `until` are in microseconds since the epoch; 0 means no limit.
         """
-        return await asyncio.to_thread(read_usage, self._opened.path, since, until)
+        return await asyncio.to_thread(self._current(partial(read_usage, since=since, until=until)))
 
     def backup_names(self) -> list[str]:
         """List the names of the backups, newest first, without opening them."""

@@ -49,7 +49,7 @@ class Queries:
         """Search the text of all sessions, in a thread with its own connection so that runs are not blocked."""
 
         def search() -> list[SearchHit]:
-            reader = Reader(self._opened.path, immutable=self._opened.immutable)
+            reader = self._opened.open_reader()
             try:
                 return reader.search(text, limit)
             finally:

@@ -81,7 +81,7 @@ class SessionArchive:
             return ()
         if self._database is None:
             raise Problem("The data folder cannot be written.", "It is open read-only.", "")
-        await purge_sessions(self._database, sessions, self._journal.drop_cached)
+        await purge_sessions(self._database, sessions, self._journal.prepare_purge)
         for listener in self._purge_listeners:
             listener(tuple(sessions))
         return tuple(sessions)

@@ -26,10 +26,10 @@ class Home:
             return secrets
 
         async def forget(sessions: Sequence[str]) -> int:
-            return await purge_sessions(self.database, sessions, self.journal.drop_cached)
+            return await purge_sessions(self.database, sessions, self.journal.prepare_purge)
 
         self.exchange = ExchangeService(
-            self.journal, self.reader, lambda: Reader(path), known, forget, html.markdown_to_html
+            self.journal, self.reader, self.reader.reopen, known, forget, html.markdown_to_html
         )
 
     def close(self) -> None:

@@ -190,7 +190,7 @@ def test_a_trace_whose_session_was_deleted_starts_another(tmp_path: Path) -> Non
         async with listening(tmp_path / "a.db", []) as (made, receiver):
             assert (await send(receiver.port, one, JSON))[0] == 200
             (row,) = made.reader.sessions()
-            await purge_sessions(made.database, [row.id], made.journal.drop_cached)
+            await purge_sessions(made.database, [row.id], made.journal.prepare_purge)
             assert (await send(receiver.port, two, JSON))[0] == 503
             assert (await send(receiver.port, two, JSON))[0] == 200
             (again,) = made.reader.sessions()

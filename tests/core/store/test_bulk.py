@@ -4,9 +4,12 @@ import asyncio
 import sqlite3
 from collections.abc import Sequence
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 
-from core.domain.events import SessionCreated, SessionEvent, UserMessage
+import pytest
+
+from core.domain.events import RunStarted, SessionCreated, SessionEvent, UserMessage
 from core.domain.session_metadata import SessionRenamed
 from core.domain.text import Text
 from core.store.database import connect
@@ -14,7 +17,7 @@ from core.store.event_batch import encode_batch
 from core.store.journal import Journal
 from core.store.journal_update import JournalUpdate
 from core.store.purge import purge_sessions
-from core.store.search_backlog import SLICE, index_slice
+from core.store.search_backlog import SLICE, TextsInHand, index_slice
 from tests.core.store.made import START, dump, every_kind, journal_at
 
 NAME = "poured22"
@@ -53,7 +56,7 @@ def test_a_bulk_write_equals_single_writes(tmp_path: Path) -> None:
         asyncio.run(one_by_one(journal))
     with journal_at(tmp_path / "b.db") as (journal, reader, _):
         asyncio.run(at_once(journal))
-        assert len(reader.search_in_session(NAME, "line 77")) == 1
+        assert len(reader.search_in_session(NAME, f"line {3 * SLICE - 1}")) == 1
     assert dump(tmp_path / "a.db") == dump(tmp_path / "b.db") and not waiting(tmp_path / "b.db")
 
 
@@ -78,9 +81,10 @@ def test_interrupted_indexing_resumes(tmp_path: Path) -> None:
         )  # It must be found at once, and not indexed a second time later.
         asyncio.run(poured(journal, [(START, UserMessage(Text("the last of all")))]))
     with closing(connect(path, "OFF")) as db:
-        assert index_slice(db) and index_slice(db) and waiting(path) == [(1 + SLICE, len(given))]
+        texts = TextsInHand()
+        assert index_slice(db, texts) and index_slice(db, texts) and waiting(path) == [(1 + SLICE, len(given))]
         db.execute("BEGIN IMMEDIATE")
-        assert index_slice(db)
+        assert index_slice(db, texts)
         db.execute("ROLLBACK")  # as after a kill in the middle of a slice
     with journal_at(path) as (journal, reader, _):
         assert reader.search_backlog() > 0 and len(reader.search("zanzibar")) == 1
@@ -93,14 +97,42 @@ def test_interrupted_indexing_resumes(tmp_path: Path) -> None:
         assert db.execute(twice).fetchall() == []
 
 
+def test_texts_in_hand_are_indexed_like_stored_ones(tmp_path: Path) -> None:
+    """Purging relies on it: an entry is removed from the index by the text that is stored."""
+    given, dumps = facts(200), []
+    for in_hand in (True, False):
+        path = tmp_path / f"{in_hand}.db"
+        with journal_at(path) as (journal, _, database):
+            asyncio.run(poured(journal, given, 60))
+            texts = database.derived.unindexed_texts
+            assert len(given) - 5 < len(texts._texts) < len(given)  # A blob of one event is missing.
+            if not in_hand:
+                texts.clear()
+            asyncio.run(journal.index_backlog())
+            assert not texts._texts and texts._characters == 0
+        dumps.append(dump(path)["search"])
+    assert dumps[0] == dumps[1] != []
+
+
+def test_texts_of_a_batch_that_was_rolled_back_are_not_indexed(tmp_path: Path) -> None:
+    with journal_at(tmp_path / "a.db") as (journal, reader, _):
+        asyncio.run(poured(journal, facts(3)))
+        too_large = encode_batch([(START, UserMessage(Text("lost"))), (START, RunStarted("m", max_turns=2**70))], {})
+        with pytest.raises(OverflowError):
+            asyncio.run(journal.append_batch(NAME, too_large))
+        asyncio.run(poured(journal, [(START, UserMessage(Text("kept")))]))
+        asyncio.run(journal.index_backlog())
+        assert not reader.search("lost") and len(reader.search("kept")) == 1
+
+
 def test_a_partly_indexed_session_is_purged_completely(tmp_path: Path) -> None:
     path, given = tmp_path / "a.db", facts(2500)
 
     async def main(journal: Journal) -> None:
         await poured(journal, given)
         for _ in range(3):
-            await database.run(index_slice)
-        await purge_sessions(database, [NAME], journal.drop_cached)
+            await database.run(partial(index_slice, texts=database.derived.unindexed_texts))
+        await purge_sessions(database, [NAME], journal.prepare_purge)
         await journal.index_backlog()
 
     with journal_at(path) as (journal, reader, database):
@@ -119,6 +151,7 @@ def test_a_damaged_event_does_not_stop_indexing(tmp_path: Path) -> None:
         kind = "UPDATE event SET kind = 'strange' WHERE payload LIKE '%line 5%'"
         damages = ("DROP TRIGGER event_is_append_only", *lines, kind)
         asyncio.run(database.run(lambda db: [db.execute(line) for line in damages]))
+    with journal_at(path) as (journal, reader, _):
         asyncio.run(journal.index_backlog())
         assert not waiting(path)
         found = [len(reader.search_in_session(NAME, f"line {number}")) for number in (2, 3, 4, 5, 6)]

@@ -15,7 +15,8 @@ from core.domain.problems import Problem
 from core.domain.question import Answer, Question, QuestionAnswered, QuestionAsked
 from core.domain.text import Text
 from core.store.database import Database
-from core.store.journal import MAX_CACHED_SESSIONS, Journal
+from core.store.derived_rows import MAX_CACHED_SESSIONS
+from core.store.journal import Journal
 from core.store.journal_update import JournalUpdate
 from core.store.reader import Reader
 from tests.core.store.made import journal_at
@@ -205,7 +206,7 @@ def test_a_failing_listener_does_not_affect_others(path: Path) -> None:
 
 
 def test_concurrent_appends_of_many_sessions_leave_no_gap(path: Path) -> None:
-    async def work(journal: Journal, reader: Reader, _: Database) -> None:
+    async def work(journal: Journal, reader: Reader, database: Database) -> None:
         names = [await journal.create_session("/tmp", str(n)) for n in range(4)]
         await asyncio.gather(*(journal.append(names[n % 4], user_message(str(n))) for n in range(100)))
         for name in names:
@@ -271,7 +272,7 @@ def test_the_start_of_a_very_long_text_is_read_without_the_rest(path: Path) -> N
 def test_many_sessions_are_written_and_few_are_cached(path: Path) -> None:
     """The write state of a session that left the cache is reloaded from its rows."""
 
-    async def work(journal: Journal, reader: Reader, _: Database) -> None:
+    async def work(journal: Journal, reader: Reader, database: Database) -> None:
         names = [await journal.create_session("/tmp", f"t{number}") for number in range(MAX_CACHED_SESSIONS + 6)]
         for turn in range(2):
             for name in names:
@@ -279,7 +280,7 @@ def test_many_sessions_are_written_and_few_are_cached(path: Path) -> None:
                 await journal.append(name, CallStarted("c", "run", "command", "sleep"))
             for name in names:
                 await journal.append(name, ToolReturned("c", Text("done")), RunEnded("completed"))
-        assert len(journal._open) <= MAX_CACHED_SESSIONS
+        assert len(database.derived._states) <= MAX_CACHED_SESSIONS
         for name in names:
             rows = reader.steps(name, 0, 99)
             assert [row.run for row in rows if row.kind == "run"] == [1, 2]

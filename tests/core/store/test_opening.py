@@ -6,6 +6,7 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -59,6 +60,17 @@ def crashed(path: Path) -> None:
     for file in copies.iterdir():
         shutil.copy2(file, path.parent)
     shutil.rmtree(copies)
+
+
+def left_behind(path: Path) -> None:
+    """Leave an event without derived rows, as after a kill, in the WAL only."""
+    with closing(sqlite3.connect(path, isolation_level=None)) as keep, closing(sqlite3.connect(path)) as writer:
+        keep.execute("SELECT count(*) FROM event").fetchone()
+        with writer:
+            writer.execute("UPDATE session SET last_seq = last_seq - 1")
+        copies = {file: file.read_bytes() for file in path.parent.glob("journeyman.*")}
+    for file, body in copies.items():
+        file.write_bytes(body)
 
 
 def words(notes: tuple[ErrorDetails, ...]) -> str:
@@ -307,7 +319,7 @@ except Problem as problem:
     print("problem", problem)
 else:
     reader = Reader(opened.path, immutable=opened.immutable)
-    print(opened.database, len(reader.sessions()), opened.warnings[0].message)
+    print(opened.database, len(reader.sessions()), *(warning.message for warning in opened.warnings))
 """
 
 
@@ -334,6 +346,8 @@ def test_a_folder_that_cannot_be_written_can_be_viewed(tmp_path: Path) -> None:
     assert {file.name: file.read_bytes() for file in folder.iterdir()} == before
     crashed(path)
     assert seen_read_only(folder) == "None 1 The data is read-only. Nothing can be changed or run."
+    left_behind(path)
+    assert seen_read_only(folder).endswith("Nothing can be changed or run. The newest events are not shown.")
     path.with_name(f"{DATABASE_FILE}-shm").unlink()
     assert seen_read_only(folder).startswith("problem The newest events cannot be read here.")
     path.with_name(f"{DATABASE_FILE}-wal").unlink()

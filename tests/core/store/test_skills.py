@@ -39,7 +39,7 @@ def test_contents_of_a_skill_survive_purging_a_session_that_shares_them(tmp_path
                 await journal.append(name, SkillUsed("r1c1", "notes", 2, "library", KEY))
             await journal.append(session, ToolReturned("r1c1", Text(BODY.decode())))
             assert [use.session for use in store.used_in(KEY)] == [other, session]
-            assert await purge_sessions(database, [session], journal.drop_cached) == 0
+            assert await purge_sessions(database, [session], journal.prepare_purge) == 0
             assert store.body(blob_hash(BODY)) == BODY
             assert [use.session for use in store.used_in(KEY)] == [other] and store.uses()[KEY][0] == 1
 

@@ -1,0 +1,181 @@
+"""The rows derived from events: session rows, timeline rows and the full-text index.
+
+They are a cache of the event log. Events are committed without them, and they follow in transactions of their own,
+coalesced. `session.last_seq` is the last event that the stored rows of a session contain; the events after it are
+folded again from the log when the state of the session is loaded, for example after a crash.
+"""
+
+import sqlite3
+import threading
+
+from core.domain.events import EVENT_KINDS, EventRecord, SessionEvent, UserMessage
+from core.domain.sessions import fold_session
+from core.domain.steps import OPEN_STATUSES, Outline, Step, fold
+from core.store.codec import decode_event
+from core.store.row_keys import MASK, key_range, offset_of, row_key
+from core.store.row_mapping import (
+    SESSION_COLUMNS,
+    STEP_COLUMNS,
+    read_session,
+    read_step,
+    update_session,
+    write_steps,
+)
+from core.store.search import index_events
+from core.store.search_backlog import TextsInHand
+from core.store.write_state import WriteState
+
+MAX_CACHED_SESSIONS = 64  # sessions whose write state is cached
+MAX_INTEGER = 2**63 - 1  # largest integer of a SQLite column
+
+
+class DerivedRows:
+    """The write states of the sessions, and which sessions have rows to write. Used on the writing thread only.
+
+    A state can be dropped at any time: it is loaded again from the stored rows and the events after them.
+    """
+
+    def __init__(self) -> None:
+        self.unindexed_texts = TextsInHand()
+        self._states: dict[str, WriteState] = {}
+        self._behind: set[str] = set()  # sessions with events that their stored rows may not contain
+        self._started = False  # whether the sessions that a crash left behind have been added
+
+    @property
+    def is_pending(self) -> bool:
+        """Whether there may be rows to write. Any thread may ask."""
+        return not self._started or bool(self._behind)
+
+    def state(self, db: sqlite3.Connection, session: str) -> WriteState | None:
+        """Return the state of a session after its last event; None if there is no such session."""
+        state = self._states.get(session)
+        if state is None and (state := load_state(db, session)):
+            self.add(state)
+        return state
+
+    def add(self, state: WriteState) -> None:
+        """Cache the state of a session."""
+        if len(self._states) >= MAX_CACHED_SESSIONS:
+            del self._states[next(iter(self._states))]
+        self._states[state.row.id] = state
+
+    def fold(self, state: WriteState, entry: EventRecord, full_event: SessionEvent) -> list[Step]:
+        """Apply an event to the state of its session. Return the timeline rows that it changed.
+
+        Raise OverflowError for an event whose rows could not be written later, so that it is not committed.
+        """
+        self._behind.add(state.row.id)
+        steps = fold_event(state, entry, full_event)
+        for row in (state.row, *steps):
+            if any(value.__class__ is int and not -MAX_INTEGER <= value <= MAX_INTEGER for value in row):
+                raise OverflowError("A number of the event is too large for a row.")
+        return steps
+
+    def write(self, db: sqlite3.Connection) -> None:
+        """Write the rows of every session that is behind."""
+        if not self._started:
+            self._behind.update(sessions_behind(db))
+        for session in self._behind:
+            db.execute("SAVEPOINT session")
+            try:
+                self.write_session(db, session)
+            except (sqlite3.Error, OSError):
+                raise
+            except Exception as error:  # Damage or a bug in one session must not keep the others from being written.
+                db.execute("ROLLBACK TO session")
+                self.drop(session)
+                thread = threading.current_thread()
+                threading.excepthook(threading.ExceptHookArgs((type(error), error, error.__traceback__, thread)))
+            db.execute("RELEASE session")
+
+    def write_session(self, db: sqlite3.Connection, session: str) -> None:
+        """Write the rows of one session, within any transaction of the writing thread."""
+        # A loaded state is not cached, because the session may be in the middle of a purge.
+        if state := self._states.get(session) or load_state(db, session):
+            write_rows(db, state)
+
+    def on_written(self) -> None:
+        """Note that the rows of `write` are committed."""
+        self._behind.clear()
+        self._started = True
+
+    def drop(self, session: str) -> None:
+        """Drop the state of a session."""
+        self._states.pop(session, None)
+
+    def on_rollback(self) -> None:
+        """Drop all states, because they may contain events that were rolled back."""
+        self._states.clear()
+        self.unindexed_texts.clear()
+
+
+def fold_event(state: WriteState, entry: EventRecord, full_event: SessionEvent) -> list[Step]:
+    """Apply an event to the state of its session, and keep what is to be written. Return the rows that it changed.
+
+    `full_event` is the event with its long texts, as far as they are at hand.
+    """
+    steps = fold(entry, state.outline)
+    state.row = fold_session(state.row, entry, steps, state.outline)
+    state.steps.update((step.row, step) for step in steps)
+    state.unindexed.append((row_key(state.number, entry.seq), full_event))
+    state.unwritten = True
+    return steps
+
+
+def write_rows(db: sqlite3.Connection, state: WriteState) -> list[Step]:
+    """Write what the events since the last time have changed. Return the timeline rows."""
+    if not state.unwritten:
+        return []
+    steps = [state.steps[row] for row in sorted(state.steps)]
+    write_steps(db, state.number, steps)
+    index_events(db, state.unindexed)
+    update_session(db, state.number, state.row)
+    state.steps.clear()
+    state.unindexed.clear()
+    state.unwritten = False
+    return steps
+
+
+def sessions_behind(db: sqlite3.Connection) -> list[str]:
+    """Return the sessions with events that their stored rows do not contain."""
+    rows = db.execute(
+        "SELECT id FROM session WHERE EXISTS (SELECT 1 FROM event"
+        f" WHERE event.id > number << 32 | last_seq AND event.id <= number << 32 | {MASK})"
+    )
+    return [row[0] for row in rows]
+
+
+def load_state(db: sqlite3.Connection, session: str) -> WriteState | None:
+    """Return the state of a session after its last event, from its stored rows and the events after them."""
+    stored = db.execute(f"SELECT number, {SESSION_COLUMNS} FROM session WHERE id = ?", (session,)).fetchone()
+    if stored is None:
+        return None
+    number, row = stored[0], read_session(stored[1:])
+    state = WriteState(number, row, load_outline(db, number, row.rows))
+    events = db.execute(
+        "SELECT id, run, at, kind, payload FROM event WHERE id BETWEEN ? AND ? ORDER BY id",
+        (row_key(number, row.last_seq), key_range(number)[1]),
+    )
+    for key, run, at, kind, payload in events:
+        # A user message that starts a run has the number of that run, although RunStarted only follows it.
+        opening = kind == EVENT_KINDS[UserMessage] and "run" not in state.outline.open
+        if offset_of(key) > row.last_seq:
+            event = decode_event(kind, payload)
+            fold_event(state, EventRecord(session, offset_of(key), run, at, event), event)
+        state.run, state.at = run - opening, at
+    return state
+
+
+def load_outline(db: sqlite3.Connection, number: int, rows: int) -> Outline:
+    """Return the open steps of a session, which later events may still change, and its step counts."""
+    open_statuses = ", ".join(f"'{status}'" for status in sorted(OPEN_STATUSES))
+    step_rows = db.execute(
+        f"SELECT {STEP_COLUMNS} FROM step WHERE id BETWEEN ? AND ? AND ended_at = 0 AND status IN"
+        f" ({open_statuses}) ORDER BY id",
+        key_range(number),
+    )
+    steps = [read_step(row) for row in step_rows]
+    last = db.execute(
+        "SELECT number FROM step WHERE id BETWEEN ? AND ? AND number > 0 ORDER BY id DESC LIMIT 1", key_range(number)
+    ).fetchone()
+    return Outline(rows, last[0] if last else 0, {step.key: step for step in steps})

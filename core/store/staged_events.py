@@ -1,0 +1,77 @@
+"""Events that wait a moment to be committed together with the next ones of their session."""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from core.domain.events import EventRecord, RunEnded, SessionEvent
+from core.store.codec import encode_event
+
+HOLD_S = 0.02  # seconds that staged events wait for the next ones before they are committed alone
+
+TimedEvents = tuple[tuple[int, SessionEvent], ...]
+
+
+@dataclass(slots=True)
+class _SessionQueue:
+    """What is known about a session that is appended to.
+
+    `last` is the last event that was committed; it is unknown while appends are in flight or after one has failed.
+    """
+
+    in_flight: int = 0
+    last: EventRecord | None = None
+    events: list[tuple[int, SessionEvent]] = field(default_factory=list)
+    timer: asyncio.TimerHandle | None = None
+
+
+class StagedEvents:
+    """The staged events of all sessions. Used on the event loop of the journal only.
+
+    `commit` is called with a session whose staged events have waited long enough.
+    """
+
+    def __init__(self, commit: Callable[[str], object]) -> None:
+        self._commit = commit
+        self._sessions: dict[str, _SessionQueue] = {}
+
+    def stage(self, session: str, at: int, events: tuple[SessionEvent, ...]) -> list[EventRecord]:
+        """Stage events and return the records that they will be committed as.
+
+        Return nothing, and stage nothing, if that is unknown because an append is in flight, or if an event has a text
+        that is read from its blob, which is stored with the commit.
+        """
+        queue = self._sessions.get(session)
+        if queue is None or queue.last is None or queue.in_flight:
+            return []
+        encoded = [encode_event(event) for event in events]
+        if any(each.blobs for each in encoded):
+            return []
+        last, seq = queue.last, queue.last.seq + len(queue.events)
+        at = max([at, last.at, *(staged_at for staged_at, _ in queue.events[-1:])])
+        queue.events += [(at, event) for event in events]
+        if queue.timer is None:
+            queue.timer = asyncio.get_running_loop().call_later(HOLD_S, self._commit, session)
+        return [EventRecord(session, seq + n, last.run, at, each.stored_event) for n, each in enumerate(encoded, 1)]
+
+    def take(self, session: str) -> TimedEvents:
+        """Return the staged events of a session, in order, and forget them, because they are being appended."""
+        queue = self._sessions.get(session)
+        if queue is None or not queue.events:
+            return ()
+        if queue.timer:
+            queue.timer.cancel()
+        events, queue.events, queue.timer = tuple(queue.events), [], None
+        return events
+
+    def on_submit(self, session: str) -> None:
+        """Note that an append of a session is in flight."""
+        self._sessions.setdefault(session, _SessionQueue()).in_flight += 1
+
+    def on_done(self, session: str, last: EventRecord | None) -> None:
+        """Note that an append was committed, up to the event `last`, or that it failed."""
+        queue = self._sessions[session]
+        queue.in_flight -= 1
+        queue.last = last
+        if not queue.in_flight and (last is None or isinstance(last.event, RunEnded)):
+            del self._sessions[session]
