@@ -108,6 +108,9 @@ class _ReplayJournal(Journal):
         self.offers.append(offer)
         return offer.written
 
+    def stage(self, session: str, *events: SessionEvent) -> list[EventRecord]:
+        return []  # so that each event is offered as it happens
+
 
 async def replay_session(
     reader: Reader, session: str, folder: Path, listener: Listener, before_event: BeforeEvent

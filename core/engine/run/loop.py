@@ -63,7 +63,7 @@ from core.tools.catalogue import ASK, read_arguments, tool_named
 from core.tools.delegate import NAME as DELEGATE
 from core.tools.recall_dropped import RECALL_DROPPED, RecallDroppedArguments, timeline_text
 from core.tools.skill_tools import MANAGE_SKILL, USE_SKILL
-from core.tools.tool import READ_ONLY_ACCESS
+from core.tools.tool import READ_ONLY_ACCESS, Tool
 
 EMPTY_REPLY = "The model returned an empty reply."
 TRUNCATED_REPLY_HINT = "Your reply was cut off at the output limit. Do less in one call."
@@ -265,9 +265,12 @@ async def handle_call(run: RunContext, call: ToolCall) -> None:
     questions = CallQuestions(run, call.id)
     try:
         started = CallStarted(call.id, tool.name, tool.kind, tool.describe(parameters))
-        start_recorded = run.record_in_background(*await run.sandbox_events(tool), *permitted.events, started)
+        start_events = (*await run.sandbox_events(tool), *permitted.events, started)
         # Read-only calls can be repeated after a crash. All other calls wait until CallStarted is durable.
-        if tool.has_lasting_effect or tool.access not in READ_ONLY_ACCESS:
+        only_reads = _tool_only_reads(tool)
+        staged = only_reads and run.stage(*start_events)
+        start_recorded = None if staged else await run.start_recording(*start_events)
+        if start_recorded and not only_reads:
             await start_recorded
         context = run.tool_context.for_call(call.id, permitted.grant, questions)
         events, blobs = await run.execute(tool, call.id, parameters, context, run.read_digests)
@@ -282,7 +285,10 @@ async def handle_call(run: RunContext, call: ToolCall) -> None:
         run.conversation.permissions.untrusted, tool, call.id, started.object, events, trusted=run.trusted
     )
     with_untrusted_files(run, tool, call.id, parameters, all_events)
-    await run.record_after(start_recorded, *all_events, blobs=blobs)
+    if start_recorded:
+        await run.record_after(start_recorded, *all_events, blobs=blobs)
+    elif blobs or not all(isinstance(event, ToolReturned) for event in all_events) or not run.stage(*all_events):
+        await run.record(*all_events, blobs=blobs)
     await run.run_hooks(
         "after_call", call.tool, call={"id": call.id, "tool": call.tool, "result": _outcome(all_events)}
     )
@@ -320,4 +326,8 @@ def _only_reads(call: ToolCall) -> bool:
     tool = tool_named(call.tool)
     if tool is None:
         return call.tool != MANAGE_SKILL
+    return _tool_only_reads(tool)
+
+
+def _tool_only_reads(tool: Tool) -> bool:
     return tool.access in READ_ONLY_ACCESS and not tool.has_lasting_effect

@@ -321,17 +321,30 @@ class RunContext:
 
     async def record(self, *events: SessionEvent, blobs: dict[str, bytes] | None = None) -> EventRecord:
         """Record events durably. They have been applied to the conversation when this returns."""
-        return await self.journal.start_append(self.session, *events, blobs=blobs)
+        return await (await self.journal.append_staged(self.session, *events, blobs=blobs))
 
-    def record_in_background(self, *events: SessionEvent) -> asyncio.Future[EventRecord]:
-        """Record events like `record`, but return a future, for callers that do not need to wait."""
-        return self.journal.start_append(self.session, *events)
+    async def start_recording(self, *events: SessionEvent) -> asyncio.Future[EventRecord]:
+        """Record events like `record`, but return a future of the commit, for callers that do not need to wait."""
+        return await self.journal.append_staged(self.session, *events)
+
+    def stage(self, *events: SessionEvent) -> bool:
+        """Apply events to the conversation now, and record them with the next ones, at most a moment later.
+
+        Only for calls that read, which are repeated if the events are lost in a crash. Return false, and do nothing, if
+        that is impossible.
+        """
+        if self.hooks:  # They see only what is durable.
+            return False
+        records = self.journal.stage(self.session, *events)
+        for entry in records:
+            self.conversation.apply(entry)
+        return bool(records)
 
     async def record_after(
         self, earlier: asyncio.Future[EventRecord], *events: SessionEvent, blobs: dict[str, bytes] | None = None
     ) -> None:
         """Record events after those of `earlier`, which may still be in progress, without waiting in between."""
-        write = self.journal.start_append(self.session, *events, blobs=blobs)
+        write = await self.journal.append_staged(self.session, *events, blobs=blobs)
         try:
             await earlier
             await write

@@ -161,18 +161,16 @@ def test_a_message_sent_while_a_reply_is_recorded_leaves_its_calls_their_results
     async def main() -> None:
         async with open_engine(tmp_path) as scene:
             (scene.folder / "a.txt").write_text("x")
-            begin = scene.services.runs._journal.start_append
+            begin = scene.services.runs._journal.append_staged
             said: list[asyncio.Task[None]] = []
 
-            async def late(session: str, *events: SessionEvent, **more: Any) -> EventRecord:
+            async def late(session: str, *events: SessionEvent, **more: Any) -> asyncio.Future[EventRecord]:
                 if isinstance(events[0], Replied) and not said:
                     said.append(asyncio.create_task(scene.engine.send_message(session, "Wait.", now=True)))
                     await scene.until(UserMessage, 2)
                 return await begin(session, *events, **more)
 
-            scene.services.runs._journal.start_append = lambda *given, **more: asyncio.ensure_future(  # type: ignore[method-assign]
-                late(*given, **more)
-            )
+            scene.services.runs._journal.append_staged = late  # type: ignore[method-assign]
             session = await scene.start(scripted_replies(READ, {"text": "done"}))
             await scene.until(RunEnded)
             await said[0]
