@@ -1,4 +1,9 @@
-"""Normalization of stop reasons to length, filtered, refused or pause, or to an empty text if the model was done."""
+"""Normalization of stop reasons to length, filtered, refused or pause, or to an empty text if the model was done.
+
+One more reason, `repeated`, is that Journeyman stopped a reply that repeated itself without end.
+"""
+
+REPEATED = "repeated"
 
 STOP_REASONS = {
     "stop": "",
@@ -20,6 +25,7 @@ STOP_REASONS = {
 }
 
 STOP_NOTES = {
+    REPEATED: "The reply was stopped here because it repeated the same passage without end.",
     "length": "The reply ends here because it reached the output limit.",
     "filtered": "The provider's content filter blocked the rest of the reply.",
 }

@@ -1,10 +1,12 @@
 """The checks that a reply without tool calls must pass before it ends the run."""
 
 from core.domain.events import HarnessMessage, RunEnded, TextCallsEnabled
+from core.domain.problems import ErrorDetails
 from core.domain.text import Text
 from core.engine.run.delegate import check_output_schema
 from core.engine.run.run_context import RunContext
 from core.engine.state.conversation import Conversation
+from core.models.stop_reasons import REPEATED
 from core.models.text_call_adapter import FINAL_STATE
 from core.models.work_phrases import asks_for_work, promises_work
 from core.models.written_call_reader import find_written_calls, task_of
@@ -20,6 +22,10 @@ HOOK_PREFIX, MAX_HOOK_OBJECTIONS = (
 NUDGE_PREFIX = "[Your reply called no tool"
 PROMISE_NUDGE = f"{NUDGE_PREFIX}, so nothing happened. {{}} If the task is done, say what you did.]"
 IDLE_NUDGE = f"{NUDGE_PREFIX}, and no change has been made for this task. {{}} If no change is needed, say why.]"
+REPEATED_NUDGE = (
+    "[Your reply repeated one passage without end and was stopped. Do not write it again. Make the next tool call, "
+    "or say in a few sentences what you did.]"
+)
 NEXT_CALL = "Only tool calls have an effect. Your next reply must call one of these tools: {}."
 WRITTEN_REASON = "it wrote them into its replies and then stopped calling tools"
 NO_CALL_REASON = "the model neither called a tool nor declared that it was done"
@@ -33,6 +39,8 @@ async def check_completion(run: RunContext) -> RunEnded | None:
     end as failed, otherwise None.
     """
     conversation = run.conversation
+    if conversation.stop_reason == REPEATED and not conversation.has_new_input:
+        return await _after_repetition(run)
     if run.uses_text_calls(conversation.last_request[0]):
         last = next((message for message in reversed(conversation.messages) if message.role == "assistant"), None)
         reminded = any(
@@ -56,6 +64,17 @@ async def check_completion(run: RunContext) -> RunEnded | None:
         and (why := await run.run_hooks("before_end", said=run.last_reply_text()))
     ):
         await run.record(HarnessMessage(Text(f"{HOOK_PREFIX}{why}]"), f"your hook says: {why}"))
+    return None
+
+
+async def _after_repetition(run: RunContext) -> RunEnded | None:
+    """Tell the model once for each task that its reply was stopped; the second time, end the run as failed."""
+    since = max(run.conversation.task, default=0)
+    if any(message.seq > since and message.text.head == REPEATED_NUDGE for message in run.conversation.messages):
+        fix = "Try another model, or a larger one."
+        details = ErrorDetails("The model repeats the same passage without end.", "Its replies were stopped.", fix)
+        return RunEnded("failed", details.message, details, Text(run.last_reply_text()))
+    await run.record(HarnessMessage(Text(REPEATED_NUDGE), "the reply repeated one passage without end"))
     return None
 
 

@@ -87,7 +87,7 @@ class Conversation:
         turns: number of replies in this run.
         attempts: number of requests in this run, including failed ones.
         done: whether the last reply contained no calls.
-        reply_truncated: whether the last reply reached the output limit.
+        stop_reason: why the last reply ended, as in `core/models/stop_reasons.py`.
         total_turns: number of replies in all runs.
         start: the configuration of the current run.
         run: the number of the current run.
@@ -132,7 +132,7 @@ class Conversation:
     turns: int = 0
     attempts: int = 0
     done: bool = False
-    reply_truncated: bool = False
+    stop_reason: str = ""
     total_turns: int = 0
     start: RunStarted | None = None
     children: dict[str, str] = field(default_factory=dict)
@@ -273,7 +273,7 @@ class Conversation:
         self.total_turns += 1
         self.attempts += 1
         self.done = not calls
-        self.reply_truncated = reply.stop_reason == "length"
+        self.stop_reason = reply.stop_reason
 
     def _note_call_form(self, reply: Replied) -> None:
         """Note whether the model made its calls natively or wrote them as text."""
