@@ -4,7 +4,7 @@ from core.domain.events import HarnessMessage, RunEnded, TextCallsEnabled
 from core.domain.problems import ErrorDetails
 from core.domain.text import Text
 from core.engine.run.delegate import check_output_schema
-from core.engine.run.run_context import RunContext
+from core.engine.run.run_context import NUDGE_PREFIX, RunContext
 from core.engine.state.conversation import Conversation
 from core.models.stop_reasons import REPEATED
 from core.models.text_call_adapter import FINAL_STATE
@@ -19,7 +19,6 @@ HOOK_PREFIX, MAX_HOOK_OBJECTIONS = (
     "[A user hook says: ",
     5,
 )  # how often hooks may object to the end of a run, so that a faulty hook cannot keep it going forever
-NUDGE_PREFIX = "[Your reply called no tool"
 PROMISE_NUDGE = f"{NUDGE_PREFIX}, so nothing happened. {{}} If the task is done, say what you did.]"
 IDLE_NUDGE = f"{NUDGE_PREFIX}, and no change has been made for this task. {{}} If no change is needed, say why.]"
 REPEATED_NUDGE = (

@@ -56,6 +56,7 @@ from core.engine.run.user_questions import CallQuestions, ask_user
 from core.engine.state.live_updates import LiveUpdate
 from core.models.catalog import SCRIPTED
 from core.models.model import Model, ModelError, ReplyDelta, RequestedCall
+from core.models.near_calls import correction_note, near_call
 from core.models.repetition import without_repetition
 from core.models.retry import retry_delay_s
 from core.models.stop_reasons import REPEATED
@@ -193,7 +194,9 @@ async def stream_reply(run: RunContext, model: Model) -> None:
             raise ModelError(EMPTY_REPLY, why, "Try again, or choose another model.", retryable=True, kind="empty")
         run.seal_reply()
         number = run.conversation.total_turns + 1
-        tool_calls = tuple(ToolCall(call_id(number, i), c.tool, Text(c.arguments)) for i, c in enumerate(calls, 1))
+        named = [near_call(call, request.tools) for call in calls]
+        note = " ".join(filter(None, (last.note, correction_note(calls, named))))
+        tool_calls = tuple(ToolCall(call_id(number, i), c.tool, Text(c.arguments)) for i, c in enumerate(named, 1))
         trim = without_repetition if last.stop_reason == REPEATED else str
         reply_text, reasoning_text = Text(trim("".join(text))), Text(trim("".join(reasoning)))
         usage = last.usage or Usage()
@@ -207,7 +210,7 @@ async def stream_reply(run: RunContext, model: Model) -> None:
                 usage,
                 last.stop_reason,
                 state,
-                last.note,
+                note,
                 last.cost,
                 latency,
                 written_text,

@@ -62,6 +62,7 @@ ANSWER_REMINDER = "[The task is: {}\nAnswer it now if you can. If not, make the 
 RESULTS_OF_FILE_TOOLS = {f"{RESULTS_PREFIX}{tool}" for tool in ("read", "write", "edit")}
 MAX_REMINDER_CHARS = 400
 SCHEMA_MISMATCH_PREFIX = "[Your reply does not fit the schema"
+NUDGE_PREFIX = "[Your reply called no tool"
 
 CallExecutor = Callable[
     [Tool, str, Any, ToolContext, dict[str, str]], Awaitable[tuple[list[SessionEvent], dict[str, bytes]]]
@@ -251,6 +252,7 @@ class RunContext:
             read_attachment=self.attachment_bytes,
             system_prompt=prefix.system,
             output_schema=self._enforced_schema(start),
+            call_required=self._last_note().startswith(NUDGE_PREFIX),
         )
 
     def _task_reminder(self) -> list[Message]:
@@ -280,9 +282,13 @@ class RunContext:
         """
         if start is None or not start.output_schema.head:
             return None
-        last = self.conversation.messages[-1] if self.conversation.messages else None
-        sent_back = last is not None and last.role == "user" and last.text.head.startswith(SCHEMA_MISMATCH_PREFIX)
+        sent_back = self._last_note().startswith(SCHEMA_MISMATCH_PREFIX)
         return dict(json.loads(self.full_text(start.output_schema))) if sent_back else None
+
+    def _last_note(self) -> str:
+        """Return the message of the engine to the model that its next reply answers; "" if there is none."""
+        last = self.conversation.messages[-1] if self.conversation.messages else None
+        return last.text.head if last and last.role == "user" else ""
 
     def interrupt_reply(self) -> None:
         """Interrupt the reply that is being read."""
