@@ -13,7 +13,7 @@ from core.domain.problems import Problem
 from core.domain.redact import secrets_in_environment
 from core.domain.secret_formats import looks_random
 from core.domain.tiers import choose_model
-from core.models.endpoint import ProviderEndpoint, RequestTimeouts
+from core.models.endpoint import MAX_REPLY_S, ProviderEndpoint, RequestTimeouts
 from core.models.local.local_models import LocalModels
 from core.models.mask import MIN_KEY_LENGTH, PLACEHOLDERS
 from core.models.model import Model, ModelError, ReplyDelta, Request
@@ -294,7 +294,7 @@ class ModelCatalog:
             first_token_s = LOCAL_FIRST_TOKEN_S
         request_timeouts = timeouts or RequestTimeouts(
             settings.connect_timeout_s, first_token_s, settings.idle_timeout_s,
-            LOCAL_REPLY_S if provider.is_local else RequestTimeouts.total_s,
+            LOCAL_REPLY_S if provider.is_local else MAX_REPLY_S,
         )  # fmt: skip
         return ProviderEndpoint(
             provider.url, key.value, allow_http=provider.allow_http, proxy=settings.proxy, timeouts=request_timeouts

@@ -1,9 +1,10 @@
 """Normalization of stop reasons to length, filtered, refused or pause, or to an empty text if the model was done.
 
-One more reason, `repeated`, is that Journeyman stopped a reply that repeated itself without end.
+Two more reasons are Journeyman's own: it stopped a reply that repeated itself without end (`repeated`), or it made the
+calls itself before the first request (`read_ahead`).
 """
 
-REPEATED = "repeated"
+REPEATED, READ_AHEAD = "repeated", "read_ahead"
 
 STOP_REASONS = {
     "stop": "",

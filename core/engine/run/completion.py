@@ -1,5 +1,7 @@
 """The checks that a reply without tool calls must pass before it ends the run."""
 
+import re
+
 from core.domain.events import HarnessMessage, RunEnded, TextCallsEnabled
 from core.domain.problems import ErrorDetails
 from core.domain.text import Text
@@ -25,8 +27,10 @@ REPEATED_NUDGE = (
     "[Your reply repeated one passage without end and was stopped. Do not write it again. Make the next tool call, "
     "or say in a few sentences what you did.]"
 )
+CODE_NUDGE = f"{NUDGE_PREFIX}: code in a reply changes no file. Call write with the whole new text of the file.]"
 NEXT_CALL = "Only tool calls have an effect. Your next reply must call one of these tools: {}."
 WRITTEN_REASON = "it wrote them into its replies and then stopped calling tools"
+_CODE_BLOCK = re.compile(r"^```(?!sh\b|bash\b|shell\b|console\b|text\b|diff\b)\w+\n(?:.*\n){2,}?```", re.MULTILINE)
 NO_CALL_REASON = "the model neither called a tool nor declared that it was done"
 
 
@@ -90,21 +94,28 @@ def _due_nudge(run: RunContext) -> tuple[Text, str] | None:
     """Return the message to a model that ends its work without having begun it, and the reason for the user.
 
     There is one for each task: for a call as text that is not valid, for announced work, and for a task that asks for
-    work of which nothing was done.
+    work of which nothing was done. A small model may get one more, for code that it shows instead of writing it.
     """
     conversation, request = run.conversation, run.request()
     since = max(conversation.task, default=0)
-    nudged = any(
-        message.seq > since and message.text.head.startswith(NUDGE_PREFIX) for message in conversation.messages
-    )
+    nudges = [
+        message.text.head
+        for message in conversation.messages
+        if message.seq > since and message.text.head.startswith(NUDGE_PREFIX)
+    ]
+    is_small = conversation.start is not None and conversation.start.prompt_size == "compact"
     if (
-        nudged
+        (nudges and (not is_small or CODE_NUDGE in nudges))
         or conversation.has_new_input
         or not request.tools
         or (conversation.start and conversation.start.reviewed_session)
     ):
         return None
     reply = run.last_reply_text()
+    if is_small and _CODE_BLOCK.search(reply) and asks_for_work(task_of(request)):
+        return Text(CODE_NUDGE), "the model showed code in its reply instead of writing it into a file"
+    if nudges:
+        return None
     if error := find_written_calls(reply, request, argument_fault).fault:
         return Text(
             f"{NUDGE_PREFIX}: the call in your reply is not valid. {error}]"

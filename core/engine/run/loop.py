@@ -22,7 +22,6 @@ from core.domain.events import (
     UntrustedContentRead,
     Usage,
 )
-from core.domain.ids import call_id
 from core.domain.problems import Problem, StorageProblem
 from core.domain.text import Text
 from core.engine.policy.untrusted import with_untrusted_event
@@ -47,7 +46,9 @@ from core.engine.run.guards import (
 from core.engine.run.manage_skill import manage_skill
 from core.engine.run.memory_recall import recall_memories
 from core.engine.run.permission import obtain_permission
+from core.engine.run.read_ahead import read_ahead
 from core.engine.run.recall_dropped import read_dropped
+from core.engine.run.reply_calls import calls_to_record
 from core.engine.run.run_context import RunContext
 from core.engine.run.text_calls import enable_known_text_calls, fall_back_to_text_calls, remember_written_calls
 from core.engine.run.untrusted_files import paths_label, with_untrusted_files
@@ -56,7 +57,6 @@ from core.engine.run.user_questions import CallQuestions, ask_user
 from core.engine.state.live_updates import LiveUpdate
 from core.models.catalog import SCRIPTED
 from core.models.model import Model, ModelError, ReplyDelta, RequestedCall
-from core.models.near_calls import correction_note, near_call
 from core.models.repetition import without_repetition
 from core.models.retry import retry_delay_s
 from core.models.stop_reasons import REPEATED
@@ -130,6 +130,8 @@ async def request_reply(run: RunContext) -> None:
     await compact_if_needed(run, choice)
     if run.conversation.done and not run.conversation.has_new_input:
         return None  # The user removed the message for which the run was continued.
+    if await read_ahead(run, choice):
+        return None
     while True:
         await enable_known_text_calls(run, choice.model)
         await run.record(request_event(run, choice))
@@ -193,10 +195,8 @@ async def stream_reply(run: RunContext, model: Model) -> None:
             why = "It returned only reasoning." if any(reasoning) else "It returned neither text nor tool calls."
             raise ModelError(EMPTY_REPLY, why, "Try again, or choose another model.", retryable=True, kind="empty")
         run.seal_reply()
-        number = run.conversation.total_turns + 1
-        named = [near_call(call, request.tools) for call in calls]
-        note = " ".join(filter(None, (last.note, correction_note(calls, named))))
-        tool_calls = tuple(ToolCall(call_id(number, i), c.tool, Text(c.arguments)) for i, c in enumerate(named, 1))
+        tool_calls, correction = calls_to_record(run, calls, request.tools)
+        note = " ".join(filter(None, (last.note, correction)))
         trim = without_repetition if last.stop_reason == REPEATED else str
         reply_text, reasoning_text = Text(trim("".join(text))), Text(trim("".join(reasoning)))
         usage = last.usage or Usage()

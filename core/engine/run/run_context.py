@@ -39,6 +39,7 @@ from core.engine.state.live_updates import LiveUpdates
 from core.engine.state.token_counts import tool_tokens
 from core.engine.state.unresolved_calls import Resolution
 from core.models.model import Model, ReplyOptions, Request, ToolSpec
+from core.models.stop_reasons import READ_AHEAD
 from core.models.text_call_adapter import TextCallAdapter
 from core.models.token_estimate import estimate_tokens
 from core.models.work_phrases import asks_for_work
@@ -59,6 +60,7 @@ from core.tools.tool_context import ToolContext
 NO_OUTPUT, EMPTY_CONTENT = "(no output)", "(empty)"
 FAILURE_REMINDER = "[The call failed and changed nothing. Correct it and call again.\nThe task is: {}]"
 ANSWER_REMINDER = "[The task is: {}\nAnswer it now if you can. If not, make the next call.]"
+WORK_REMINDER = "[The task is: {}\nDo it now: make the next call.]"
 RESULTS_OF_FILE_TOOLS = {f"{RESULTS_PREFIX}{tool}" for tool in ("read", "write", "edit")}
 MAX_REMINDER_CHARS = 400
 SCHEMA_MISMATCH_PREFIX = "[Your reply does not fit the schema"
@@ -259,7 +261,8 @@ class RunContext:
         """Return the message that repeats the task after a tool result, for models that get the compact prompt.
 
         Small models report a failed call as done, or call tools on after they have read the answer. After a successful
-        call of a task that asks for work they get none: it made them stop before the work was finished.
+        call of a task that asks for work they get none: it made them stop before the work was finished. Only files that
+        were read for them are followed by the task, which they otherwise lose sight of.
         """
         start, messages = self.conversation.start, self.conversation.messages
         if start is None or start.prompt_size != "compact" or not messages or messages[-1].role != "tool":
@@ -270,6 +273,8 @@ class RunContext:
             reminder = FAILURE_REMINDER
         elif task and not last.failed and not asks_for_work(task):
             reminder = ANSWER_REMINDER
+        elif task and self.conversation.stop_reason == READ_AHEAD:
+            reminder = WORK_REMINDER
         else:
             return []
         task = task if len(task) <= MAX_REMINDER_CHARS else task[:MAX_REMINDER_CHARS] + "…"

@@ -53,6 +53,7 @@ from core.engine.state.permission_state import PermissionState
 from core.engine.state.repeats import RepeatCounter
 from core.engine.state.token_counts import TokenCounts
 from core.models.attachments import recall_key
+from core.models.stop_reasons import READ_AHEAD
 from core.models.token_estimate import updated_ratio
 from core.timeline.context_item import RESULTS_PREFIX
 from core.tools.more_tools import MORE_TOOLS_NAME, enabled_tools
@@ -264,7 +265,8 @@ class Conversation:
         text, calls, reasoning, carry = reply.text, reply.calls, reply.reasoning, reply.provider_state
         self.messages.append(Message("assistant", text, calls, "", False, reasoning, carry, (), self.last_seq, REPLIES))
         self._learn_ratio(reply.usage.input)
-        self._note_call_form(reply)
+        if reply.stop_reason != READ_AHEAD:
+            self._note_call_form(reply)
         self.call_failed = False
         for call in calls:
             self.pending[call.id] = call  # An external agent may start calls while earlier calls are pending.

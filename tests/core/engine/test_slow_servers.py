@@ -34,7 +34,7 @@ async def started(scene: EngineHarness, url: str) -> str:
 
 @contextlib.asynccontextmanager
 async def serving_again(port: int, *answers: list[bytes]) -> AsyncIterator[ScriptedServer]:
-    played = ScriptedServer(answers)  # type: ignore[arg-type]
+    played = ScriptedServer(answers)
     server = await asyncio.start_server(played.serve, "127.0.0.1", port)
     try:
         yield played
