@@ -1,16 +1,18 @@
 """The checks that a reply without tool calls must pass before it ends the run."""
 
+import asyncio
 import re
+from contextlib import suppress
 
 from core.domain.events import HarnessMessage, RunEnded, TextCallsEnabled
-from core.domain.problems import ErrorDetails
+from core.domain.problems import ErrorDetails, Problem
 from core.domain.text import Text
 from core.engine.run.delegate import check_output_schema
 from core.engine.run.run_context import NUDGE_PREFIX, RunContext
 from core.engine.state.conversation import Conversation
 from core.models.stop_reasons import REPEATED
 from core.models.text_call_adapter import FINAL_STATE
-from core.models.work_phrases import asks_for_work, promises_work
+from core.models.work_phrases import asks_for_work, promises_work, requested_files
 from core.models.written_call_reader import find_written_calls, task_of
 from core.tools.argument_check import argument_fault
 from core.tools.catalogue import tool_named
@@ -28,6 +30,7 @@ REPEATED_NUDGE = (
     "or say in a few sentences what you did.]"
 )
 CODE_NUDGE = f"{NUDGE_PREFIX}: code in a reply changes no file. Call write with the whole new text of the file.]"
+MISSING_NUDGE = f"{NUDGE_PREFIX}, and {{0}} does not exist. The task asks for it. Create it now: call write or run.]"
 NEXT_CALL = "Only tool calls have an effect. Your next reply must call one of these tools: {}."
 WRITTEN_REASON = "it wrote them into its replies and then stopped calling tools"
 _CODE_BLOCK = re.compile(r"^```(?!sh\b|bash\b|shell\b|console\b|text\b|diff\b)\w+\n(?:.*\n){2,}?```", re.MULTILINE)
@@ -52,7 +55,7 @@ async def check_completion(run: RunContext) -> RunEnded | None:
         if last and last.provider_state.head != FINAL_STATE and not reminded:
             await run.record(HarnessMessage(Text(NO_CALL_REMINDER), NO_CALL_REASON))
             return None
-    elif nudge := _due_nudge(run):
+    elif nudge := await _due_nudge(run):
         await run.record(HarnessMessage(*nudge), *_text_calls_from_now_on(run))
         return None
     if ended := await check_output_schema(run):
@@ -90,7 +93,7 @@ def _text_calls_from_now_on(run: RunContext) -> tuple[TextCallsEnabled, ...]:
     return (TextCallsEnabled(model, WRITTEN_REASON),) if run.conversation.written_replies.get(model) else ()
 
 
-def _due_nudge(run: RunContext) -> tuple[Text, str] | None:
+async def _due_nudge(run: RunContext) -> tuple[Text, str] | None:
     """Return the message to a model that ends its work without having begun it, and the reason for the user.
 
     There is one for each task: for a call as text that is not valid, for announced work, and for a task that asks for
@@ -114,6 +117,8 @@ def _due_nudge(run: RunContext) -> tuple[Text, str] | None:
     reply = run.last_reply_text()
     if is_small and _CODE_BLOCK.search(reply) and asks_for_work(task_of(request)):
         return Text(CODE_NUDGE), "the model showed code in its reply instead of writing it into a file"
+    if is_small and not nudges and (missing := await asyncio.to_thread(_missing_file, run, task_of(request))):
+        return Text(MISSING_NUDGE.format(missing)), f"the task asks for {missing}, which does not exist"
     if nudges:
         return None
     if error := find_written_calls(reply, request, argument_fault).fault:
@@ -126,6 +131,15 @@ def _due_nudge(run: RunContext) -> tuple[Text, str] | None:
     if asks_for_work(task_of(request)) and not _has_acted(conversation, since):
         return Text(IDLE_NUDGE.format(call)), "the model ended without a change or a command, and the task asks for one"
     return None
+
+
+def _missing_file(run: RunContext, task: str) -> str:
+    """Return the name of a file that the task asks for and that does not exist; "" if there is none."""
+    for name in requested_files(task):
+        with suppress(Problem):  # a path outside the folder
+            if run.tool_context.broker.stat(name) is None:
+                return name
+    return ""
 
 
 def _has_acted(conversation: Conversation, since: int) -> bool:
