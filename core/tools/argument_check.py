@@ -15,7 +15,7 @@ def argument_fault(tool: ToolSpec, arguments: str) -> str:
         read_arguments(tool.name, arguments, (tool.name,))
     except Problem as problem:
         return str(problem)
-    # The schema of an MCP tool is its server's: one with unsupported keywords is left to the server to check.
+    # The schema of an MCP tool is its server's: if it is not valid, checking is left to the server.
     if mcp_server_of(tool.name) and not schema_error(dict(tool.parameters)):
         wrong = validation_errors(json.loads(arguments), dict(tool.parameters), "the object of arguments")
         return f"The arguments of {tool.name} are invalid: {'; '.join(wrong[:5])}." if wrong else ""
