@@ -66,6 +66,7 @@ class PolicyContext:
         expand: returns the files in the folder that match a pattern of the shell.
         secret_files: returns the files in the folder whose names say that they hold secrets.
         leads_outside: returns whether a path in the folder leads out of it through a link.
+        outside_links: returns the links in the folder that lead out of it.
         searches_folder: returns whether the shell also looks for programs in the folder.
         plain_git: returns whether no configuration in the folder makes git run programs.
     """
@@ -87,6 +88,7 @@ class PolicyContext:
     expand: Callable[[str], Sequence[str]] = lambda pattern: ()
     secret_files: Callable[[], Sequence[str]] = lambda: ()
     leads_outside: Callable[[str], bool] = lambda path: False
+    outside_links: Callable[[], Sequence[str]] = lambda: ()
     searches_folder: Callable[[], bool] = lambda: False
     plain_git: Callable[[], bool] = lambda: False
 
@@ -416,6 +418,7 @@ def _only_reads(reach: CommandReach, context: PolicyContext, *, enforced: bool) 
         masked=context.level == "verified",
         enforced=enforced,
         plain_git=context.plain_git,
+        outside_links=context.outside_links,
     )
 
 

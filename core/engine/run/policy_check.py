@@ -17,6 +17,7 @@ from core.engine.policy.secret_files import (
     has_plain_git,
     leads_outside,
     matching_files,
+    outside_links,
     searches_folder,
     secret_files,
 )
@@ -77,6 +78,7 @@ def _policy_context(run: RunContext, start: RunStarted, level: SandboxLevel, run
         expand=cache(partial(matching_files, run.tool_context.folder)),
         secret_files=cache(partial(secret_files, run.tool_context.folder)),
         leads_outside=partial(leads_outside, run.tool_context.folder),
+        outside_links=partial(outside_links, run.tool_context.folder),
         searches_folder=partial(searches_folder, run.tool_context.folder),
         plain_git=cache(partial(has_plain_git, run.tool_context.folder)),
     )
