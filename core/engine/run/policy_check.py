@@ -68,6 +68,7 @@ def _policy_context(run: RunContext, start: RunStarted, level: SandboxLevel, run
         data_dir=str(run.tool_context.data),
         level=level,
         changed_files=frozenset(run.conversation.permissions.changed_files) if runs else frozenset(),
+        user_words=tuple(run.conversation.permissions.user_words),
         hosts=run.tool_context.network_access.hosts,
         granted_tools=parse_grants(start.allow, name).tools,
         unsettled=run.tool_context.unsettled.described(),
