@@ -158,8 +158,11 @@ def _has_pattern(line: ReadLine) -> bool:
 
 def _expanded(part: Words) -> Iterator[str]:
     for word in part:
-        names = [name for name in FILES if fnmatchcase(name, word) and (name[0] != "." or word[0] == ".")]
-        yield from sorted(names) if isinstance(word, GlobPattern) and names else [str(word)]
+        folder, slash, pattern = word.rpartition("/")  # of the folders that a pattern names, only `.` exists
+        here = set(folder.split("/")) <= {"", "."}
+        names = [name for name in FILES if here and fnmatchcase(name, pattern)]
+        visible = sorted(folder + slash + name for name in names if name[0] != "." or pattern[0] == ".")
+        yield from visible if isinstance(word, GlobPattern) and visible else [str(word)]
 
 
 def run(shell: str, lines: Sequence[str], status: int) -> list[Counter[Words]]:
