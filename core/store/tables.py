@@ -20,6 +20,7 @@ from sqlalchemy import (
     func,
     text,
 )
+from sqlalchemy.exc import DBAPIError
 from sqlmodel import Field, Session, SQLModel, select
 
 from core.store.files import file_size, wal_path
@@ -350,7 +351,10 @@ class DatabaseStats:
 
 
 def collect_stats(path: Path) -> DatabaseStats:
-    """Collect size statistics. This reads every page of the file, so do not call it on the UI thread."""
+    """Collect size statistics. This reads every page of the file, so do not call it on the UI thread.
+
+    Raise sqlite3.DatabaseError if the file is damaged.
+    """
     engine = create_engine("sqlite://", creator=lambda: open_read_only(path), poolclass=NullPool)
     try:
         with Session(engine) as session:
@@ -361,6 +365,8 @@ def collect_stats(path: Path) -> DatabaseStats:
             longest = session.exec(select(SessionTable).order_by(desc("last_seq")).limit(LARGEST)).all()
             largest = tuple(LargeSession(row.id, row.title, row.last_seq) for row in longest)
             contents = session.scalar(select(func.sum(BlobTable.size))) or 0
+    except DBAPIError as error:
+        raise error.orig or error from error  # callers know SQLite's errors, and not SQLAlchemy's
     finally:
         engine.dispose()
     return DatabaseStats(file_size(path) + file_size(wal_path(path)), contents, rows, largest)
