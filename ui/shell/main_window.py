@@ -60,6 +60,7 @@ class MainWindow(QWidget):
     """A command of another process has ended, and may have changed settings, rules or schedules."""
     waiting_changed = Signal()
     restore_requested = Signal(str)
+    local_models_changed = Signal(object)  # LocalModelStates
 
     def __init__(
         self, shell: WindowFrame, look: Look, selection: Selection, state: WindowState, *, data_folder: Path
@@ -146,6 +147,9 @@ class MainWindow(QWidget):
             self.remove_sessions(batch.deleted)
         if batch.servers:
             self.status.show_servers(batch.servers)
+        if batch.local_models:
+            self.status.show_local_models(batch.local_models)
+            self.local_models_changed.emit(batch.local_models)
         requests_changed = self.session_index.apply_updates(batch)
         for row in batch.touched.values():
             self.sessions.update_session(row)
