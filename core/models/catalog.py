@@ -15,6 +15,7 @@ from core.domain.secret_formats import looks_random
 from core.domain.tiers import choose_model
 from core.models.endpoint import MAX_REPLY_S, ProviderEndpoint, RequestTimeouts
 from core.models.local.local_models import LocalModels
+from core.models.local.reply_timer import ReplyTimer
 from core.models.mask import MIN_KEY_LENGTH, PLACEHOLDERS
 from core.models.model import Model, ModelError, ReplyDelta, Request
 from core.models.prices import FREE, ModelPrice, TokenRates, price_table
@@ -222,7 +223,7 @@ class ModelCatalog:
             from core.models.api_client import ListedModel
 
             rows = self.local_models.rows() if self.local_models else []
-            return tuple(ListedModel(row.model.name, row.model.title) for row in rows if row.downloaded)
+            return tuple(ListedModel(row.name, row.title) for row in rows if row.is_available)
         cached = self._lists.get(provider)
         if cached is None or fresh or time.monotonic() - cached.fetched_at > LIST_MAX_AGE_S:
             models = await (await self.connect(provider, "")).list_models()
@@ -364,8 +365,12 @@ class LazyProviderModel:
                 deltas = await exit_stack.enter_async_context(
                     aclosing(remote.stream(await self._catalog.masked(request)))
                 )
+                timer = ReplyTimer()
                 async for delta in deltas:
+                    timer.add(delta)
                     yield self._priced(delta) if delta.usage else delta
+                if self._provider.is_embedded and self._catalog.local_models is not None:
+                    self._catalog.local_models.record_speed(self._model, timer.speed())
         except ModelError as error:
             if error.kind == "no_tools":
                 self._catalog.record_tool_support(self._name, tools=False)

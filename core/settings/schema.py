@@ -220,6 +220,32 @@ class Settings:
             "min",
         ),
     )
+    local_window: int = setting_field(
+        0,
+        SettingInfo(
+            MODELS,
+            "Context window of local models",
+            "Tokens. More need more memory. 0: as the memory of this computer allows.",
+            0,
+            1_000_000,
+        ),
+    )
+    local_threads: int = setting_field(
+        0,
+        SettingInfo(
+            MODELS, "Threads of local models", "0: one for each processor core. Fewer keep other programs fast.", 0, 512
+        ),
+    )
+    local_gpu_layers: int = setting_field(
+        -1,
+        SettingInfo(
+            MODELS,
+            "GPU layers of local models",
+            "How many layers run on the graphics card. -1: as many as fit in its memory. 0: none.",
+            -1,
+            1000,
+        ),
+    )
     max_turns: int = setting_field(
         60, SettingInfo("Limits", "Turns", "Model replies after which a run pauses. 0 means no limit.", 0, 10**9)
     )

@@ -62,8 +62,10 @@ from core.models.retry import retry_delay_s
 from core.models.stop_reasons import REPEATED
 from core.models.token_estimate import TEXT_BYTES_PER_TOKEN
 from core.models.written_call_reader import CallScreen
+from core.tools.argument_check import check_mcp_call
 from core.tools.catalogue import ASK, read_arguments, tool_named
 from core.tools.delegate import NAME as DELEGATE
+from core.tools.mcp_tools import McpCall
 from core.tools.recall_dropped import RECALL_DROPPED, RecallDroppedArguments, timeline_text
 from core.tools.skill_tools import MANAGE_SKILL, USE_SKILL
 from core.tools.tool import READ_ONLY_ACCESS
@@ -238,6 +240,8 @@ async def handle_call(run: RunContext, call: ToolCall) -> None:
     """Handle one call and record its result: from the engine, from the tool, or a refusal."""
     try:
         parameters = read_arguments(call.tool, run.full_text(call.arguments), run.tools)
+        if isinstance(parameters, McpCall):
+            check_mcp_call(run.request_prefix().tools, call.tool, parameters)
     except Problem as problem:
         why = f"{problem} {TRUNCATED_REPLY_HINT}" if run.conversation.stop_reason == "length" else str(problem)
         await run.record(CallRefused(call.id, call.tool, Text(why)))
