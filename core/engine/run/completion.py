@@ -87,9 +87,12 @@ async def _after_repetition(run: RunContext) -> RunEnded | None:
 def _text_calls_from_now_on(run: RunContext) -> tuple[TextCallsEnabled, ...]:
     """Return the switch to text-based tool calls if the model has written calls into its replies and then gave up.
 
-    Small models keep to a format that the system prompt describes better than to the one of their provider.
+    Such models keep to a format that the system prompt describes better than to the one of their provider. With a
+    compact prompt they do not need it: their provider is slow, and would have to read the whole prompt again.
     """
-    model = run.conversation.last_request[0]
+    model, start = run.conversation.last_request[0], run.conversation.start
+    if start and start.prompt_size == "compact":
+        return ()
     return (TextCallsEnabled(model, WRITTEN_REASON),) if run.conversation.written_replies.get(model) else ()
 
 
