@@ -32,7 +32,10 @@ KINDS: Final = (
 
 
 class SearchFilters(QWidget):
-    """The chips of the filters in the search text; hidden without any. The owner places `button`, which opens the menu."""
+    """The chips of the filters in the search text; hidden without any.
+
+    The owner places `button`, which opens the menu.
+    """
 
     text_changed = Signal(str)
     menu_requested = Signal()

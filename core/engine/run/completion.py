@@ -53,7 +53,7 @@ async def check_completion(run: RunContext) -> RunEnded | None:
     if (
         not conversation.has_new_input
         and refusals < MAX_HOOK_OBJECTIONS
-        and (why := await run.run_hooks("before_end", said=run.last_reply_text()))
+        and (why := (await run.run_hooks("before_end", said=run.last_reply_text())).refusal)
     ):
         await run.record(HarnessMessage(Text(f"{HOOK_PREFIX}{why}]"), f"your hook says: {why}"))
     return None
