@@ -48,6 +48,7 @@ from core.domain.problems import Problem
 from core.domain.question import QuestionAsked
 from core.domain.text import Text
 from core.engine.history.fork import CUT_RESULT
+from core.engine.run.acceptance import CHECK_REASON
 from core.engine.run.loop import run_turns
 from core.engine.run.run_context import RunContext
 from core.engine.services.hooks import HOOK_REASON, NO_OUTCOME, HookMoment, HookOutcome, hook_outcome
@@ -379,7 +380,7 @@ def is_external_input(event: SessionEvent) -> bool:
         case RequestSent(purpose=use):
             return bool(use)
         case HarnessMessage(reason=reason):
-            return reason.startswith(HOOK_REASON)
+            return reason.startswith((HOOK_REASON, CHECK_REASON))
         case ToolReturned(output=output):
             return output in (SKIPPED_RESULT, CUT_RESULT)
         case QuestionAsked(question=question):
