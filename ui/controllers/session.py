@@ -1,6 +1,7 @@
 """Passes the user's actions in a session view to the engine."""
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -46,6 +47,7 @@ class SessionController(QObject):
         composer.submitted_now.connect(lambda text: self.send_message(text, now=True))
         composer.files_requested.connect(self.list_files)
         composer.mode_chosen.connect(self.set_mode)
+        view.changes.review.send_requested.connect(self.send_review)
         view.answered.connect(self.answer)
         asking.allowed.connect(self.allow)
         asking.denied.connect(self.deny)
@@ -66,27 +68,38 @@ class SessionController(QObject):
         attachments = attached.take()
         files = [(file.name, file.media_type, file.body) for file in attachments]
 
-        row = self._window.row(session)
-
         def restore_draft() -> None:
             self._window.restore_draft(session, text)
             attached.restore(attachments)
 
-        async def send() -> None:
-            try:
-                # A new run may read the project instructions, so the user first decides whether to trust the folder.
-                starts_run = row.folder and row.status not in {"running", "waiting"}
-                if starts_run and not await confirm_folder_trust(
-                    self._window, self._bridge, row.folder, ask_if_undecided=False
-                ):
-                    restore_draft()
-                    return
-                await self._bridge.ask(lambda engine: engine.send_message(session, text, now=now, files=files))
-            except Problem:
-                restore_draft()
-                raise
+        send = partial(_send, session, text, now, files)
+        self._tasks.start(self._send_trusted(session, send, restore_draft), "say")
 
-        self._tasks.start(send(), "say")
+    def send_review(self, text: str) -> None:
+        """Send the comments on the changes as one message; they become drafts again if that fails."""
+        session, review = self._session, self._view.changes.review
+        send, restore = partial(_send, session, text, False, []), partial(review.restore_unsent, session)
+        self._tasks.start(self._send_trusted(session, send, restore), "review")
+
+    async def _send_trusted(
+        self, session: str, send: "Callable[[Engine], Awaitable[object]]", restore: Callable[[], object]
+    ) -> None:
+        """Send a message, or restore it if that fails or the user does not want to decide whether to trust the folder.
+
+        A new run may read the project instructions, so the user first decides whether to trust the folder.
+        """
+        row = self._window.row(session)
+        try:
+            starts_run = row.folder and row.status not in {"running", "waiting"}
+            if starts_run and not await confirm_folder_trust(
+                self._window, self._bridge, row.folder, ask_if_undecided=False
+            ):
+                restore()
+                return
+            await self._bridge.ask(send)
+        except Problem:
+            restore()
+            raise
 
     def list_files(self) -> None:
         """Load the completions of the composer: files, custom commands, MCP resources and prompts."""
@@ -175,6 +188,10 @@ class SessionController(QObject):
     def open_link(self, address: str) -> None:
         """Ask for confirmation, showing the full address, before opening a link."""
         LinkDialog(self._window.look, address, self._window).open()
+
+
+async def _send(session: str, text: str, now: bool, files: list[tuple[str, str, bytes]], engine: "Engine") -> None:
+    await engine.send_message(session, text, now=now, files=files)
 
 
 def read_current_text(folder: str, path: str) -> str:
