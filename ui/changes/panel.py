@@ -51,6 +51,8 @@ class ChangesPanel(QWidget):
     """The files that the user has looked at: their paths, with the hash of the contents shown; None for all files."""
     row_requested = Signal(int)
     steps_requested = Signal()
+    open_requested = Signal(str, int)
+    """The path of a file to open in the editor, and the line; 0 for none."""
 
     def __init__(self, look: Look, contents: ChangesSource, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -83,6 +85,9 @@ class ChangesPanel(QWidget):
         self._layout_button = Button(look, "", name="changes.shape", tone="quiet", has_menu=True)
         self._layout_button.setToolTip(self.tr("Switch between unified and side-by-side diff (S)"))
         self._keep_button = Button(look, "", name="changes.keep", tone="quiet", icon="check")
+        self._open_button = Button(look, "", name="changes.open", tone="quiet", icon="pencil")
+        self._open_button.setAccessibleName(self.tr("Open in editor"))
+        self._open_button.setToolTip(self.tr("Open the file in your editor at the selected line (O)"))
         self._previous = Button(look, "", name="changes.previous", tone="quiet", icon="chevron-up")
         self._next = Button(look, "", name="changes.next", tone="quiet", icon="chevron-down")
         for button, text, by in (
@@ -103,7 +108,7 @@ class ChangesPanel(QWidget):
         diff_header.addWidget(self._name)
         diff_header.addWidget(self._scope_button)
         diff_header.addStretch(1)
-        for widget in (self._keep_button, self._layout_button, self._previous, self._next):
+        for widget in (self._keep_button, self._layout_button, self._open_button, self._previous, self._next):
             diff_header.addWidget(widget)
         self._contents_stack = QStackedWidget()
         self._contents_stack.addWidget(self._diff_view)
@@ -145,6 +150,8 @@ class ChangesPanel(QWidget):
         self._layout_button.clicked.connect(lambda: self.show_side_by_side(not self._side_by_side))
         self._keep_button.clicked.connect(review.keep_file)
         self._diff_view.revert_requested.connect(self._revert_hunk)
+        self._open_button.clicked.connect(self._diff_view.open_current_line)
+        self._diff_view.open_requested.connect(self._open_file)
         self._diff_view.file_requested.connect(self.go_to_file)
         column.rows.show_review(review.is_kept, review.comment_count)
         review.changed.connect(self._show_kept)
@@ -205,6 +212,7 @@ class ChangesPanel(QWidget):
             self._scope_button,
             self._layout_button,
             self._keep_button,
+            self._open_button,
             self._previous,
             self._next,
             self._diff_view,
@@ -232,6 +240,10 @@ class ChangesPanel(QWidget):
             self._diff_view.setFocus()
             if to_hunk:
                 self._diff_view.select_edge_hunk(by)
+
+    def _open_file(self, line: int) -> None:
+        if self._story:
+            self.open_requested.emit(self._story.path, line)
 
     def _send_obstacle(self) -> str:
         """Return why comments cannot be sent to this session, or an empty string."""
@@ -312,6 +324,7 @@ class ChangesPanel(QWidget):
         if shown != self._shown:
             in_place, self._shown = shown[:2] == self._shown[:2], shown
             self._compare(story, before, after, can_revert=can_revert_hunks, in_place=in_place)
+        self._open_button.setEnabled(not story.deleted and not self._missing_folder)
         self._keep_button.setVisible(self._contents_stack.currentWidget() is self._diff_view)
         self._show_kept()
 

@@ -41,7 +41,7 @@ class ReviewBar(QWidget):
         self._flow_view.setDocument(SafeDocument(self._flow_view))
         self._flow_view.setWordWrapMode(QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere)
         self._flow_view.setMaximumHeight(look.size(REPLY_HEIGHT))
-        self._flow = MarkdownStream(self._flow_view.document(), look)
+        self._flow = MarkdownStream(self._flow_view.document(), look, file_links=True)
         self._steps = Button(look, self.tr("Show in steps"), name="changes.reply.steps", tone="quiet")
         self._close = Button(look, "", name="changes.reply.close", tone="quiet", icon="x")
         self._close.setAccessibleName(self.tr("Close the reply"))

@@ -20,12 +20,12 @@ from ui.base.tasks import SessionTasks
 from ui.controllers.completions import list_completions
 from ui.controllers.folder_trust import confirm_folder_trust
 from ui.controllers.model_choice import ModelController
+from ui.controllers.open_files import OpenFileController
 from ui.controllers.queue import QueueController
 from ui.controllers.repeat_run import RepeatController
 from ui.controllers.run import RunViewController
 from ui.shell.main_window import MainWindow
 from ui.shell.session_view import SessionView
-from ui.widgets.link_dialog import LinkDialog
 
 if TYPE_CHECKING:
     from core.engine.api.engine import Engine
@@ -42,7 +42,6 @@ class SessionController(QObject):
         page.stop.connect(self.stop)
         page.interruption_resolved.connect(self.resume_after_interrupt)
         page.retry_requested.connect(self.retry)
-        page.link_clicked.connect(self.open_link)
         composer.submitted.connect(self.send_message)
         composer.submitted_now.connect(lambda text: self.send_message(text, now=True))
         composer.files_requested.connect(self.list_files)
@@ -56,6 +55,7 @@ class SessionController(QObject):
         asking.request_shown.connect(self.show_current_file)
         self.run = RunViewController(window, view, bridge, tasks)
         self.repeat = RepeatController(window, view, bridge, tasks)
+        self.files = OpenFileController(window, view, bridge, tasks)
         self.queue = QueueController(window, view, bridge, tasks)
         self.models = ModelController(view, bridge, tasks)
 
@@ -184,10 +184,6 @@ class SessionController(QObject):
                 self._view.asking.set_file_contents(request.id, before)
 
         self._tasks.start(show(), "read the current file")
-
-    def open_link(self, address: str) -> None:
-        """Ask for confirmation, showing the full address, before opening a link."""
-        LinkDialog(self._window.look, address, self._window).open()
 
 
 async def _send(session: str, text: str, now: bool, files: list[tuple[str, str, bytes]], engine: "Engine") -> None:

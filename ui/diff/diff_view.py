@@ -5,12 +5,20 @@ from contextlib import contextmanager, nullcontext
 from typing import Final
 
 from PySide6.QtCore import QModelIndex, QPoint, QRect, Qt, Signal
-from PySide6.QtGui import QGuiApplication, QKeyEvent, QKeySequence, QMouseEvent, QResizeEvent
+from PySide6.QtGui import (
+    QContextMenuEvent,
+    QGuiApplication,
+    QKeyEvent,
+    QKeySequence,
+    QMouseEvent,
+    QResizeEvent,
+)
 from PySide6.QtWidgets import QAbstractItemView, QAbstractSlider, QHeaderView, QTableView, QWidget
 
 from core.timeline.text_diff import TextDiff
 from ui.diff.diff_delegate import ROW_HEIGHT, DiffLineDelegate
 from ui.diff.diff_rows import COMMENT, MORE_LINES, NO_COMMENTS, DiffLine, DiffTableModel
+from ui.diff.line_menu import LineAction, line_menu
 from ui.style.theme import Look
 
 MAX_WIDTH: Final = 12_000
@@ -45,6 +53,8 @@ class DiffView(QTableView):
     """The first and the last line of text to comment on."""
     file_requested = Signal(int, bool)
     """Go to the next (1) or previous (-1) file; true to select a hunk in it."""
+    open_requested = Signal(int)
+    """Open the file in the editor at this line of the new text; 0 for no line."""
     comment_removed = Signal(str)
     next_comment_requested = Signal(int)
 
@@ -175,6 +185,14 @@ class DiffView(QTableView):
         """Keep the hunk that contains the selected line, or show it again."""
         if (hunk := self.current_hunk()) >= 0 and self._rows.can_keep:
             self.keep_requested.emit(hunk)
+
+    def open_current_line(self) -> None:
+        """Request to open the file at the selected line, or at the change nearest to a removed one."""
+        self.open_requested.emit(self._new_line(self._current_position()))
+
+    def _new_line(self, position: int) -> int:
+        rows = (self._rows.either_row(at) for at in range(max(0, position), self._rows.rowCount()))
+        return next((row.new for row in rows if row and row.new), 0) if position >= 0 else 0
 
     def comment_on_selection(self) -> None:
         """Request a comment on the selected lines of the text in which the last one is."""
@@ -403,6 +421,27 @@ class DiffView(QTableView):
         else:
             super().mousePressEvent(event)
 
+    def contextMenuEvent(self, event: QContextMenuEvent) -> None:
+        """Open the menu of the line under the pointer, or of the selected line."""
+        index = self.indexAt(event.pos())
+        if not index.isValid() or self._rows.row(index.row()) is None:
+            return
+        if not self.selectionModel().isSelected(index):
+            self.setCurrentIndex(index)
+        hunk, can_comment = self.current_hunk(), self._make_comment is not None
+        has_line, kept = self.current_line() is not None, self._rows.is_kept(hunk)
+        keep = self.tr("Show the hunk") if kept else self.tr("Keep the hunk")
+        can_keep, can_revert = self._rows.can_keep and hunk >= 0, self._rows.can_revert and hunk >= 0 and not kept
+        entries = (
+            LineAction("comment", self.tr("Comment…"), "C", has_line and can_comment, self.comment_on_selection),
+            LineAction("copy", self.tr("Copy"), "Ctrl+C", has_line, self.copy),
+            LineAction("open", self.tr("Open in editor"), "O", can_comment, self.open_current_line),
+            LineAction("keep", keep, "K", can_keep, self.keep_current_hunk),
+            LineAction("revert", self.tr("Revert the hunk"), "U", can_revert, self.revert_current_hunk),
+            LineAction("more", self.tr("Show more lines"), "X", True, self.show_more),
+        )
+        line_menu(entries, self).popup(event.globalPos())
+
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.matches(QKeySequence.StandardKey.Copy):
             self.copy()
@@ -432,6 +471,7 @@ class DiffView(QTableView):
             Qt.Key.Key_K: self.keep_current_hunk,
             Qt.Key.Key_C: self.comment_on_selection,
             Qt.Key.Key_X: self.show_more,
+            Qt.Key.Key_O: self.open_current_line,
             Qt.Key.Key_BracketRight: lambda: self.next_comment_requested.emit(1),
             Qt.Key.Key_BracketLeft: lambda: self.next_comment_requested.emit(-1),
             Qt.Key.Key_Return: self._edit_comment,

@@ -169,6 +169,11 @@ class TimelineModel(NestedRows):
         attachments = attachment_lines(self._rows.event(self.session, step.first_seq))
         return self._rows.full_text(self.session, step.last_seq, "text"), attachments
 
+    def full_text(self, step: Step) -> str:
+        """Return the text of a message or reply, also of a sub-agent's, as it was written."""
+        session = self.origin(step.row)[0]
+        return self._rows.full_text(session, step.last_seq if step.kind == "user" else step.first_seq, "text")
+
     def latest_reply(self, first_row: int) -> str:
         """Return the reply in progress, or else the last reply from a row on; an empty text if there is none."""
         if self._draft:
