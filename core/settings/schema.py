@@ -15,6 +15,7 @@ ApiFormat = Literal["chat", "responses", "anthropic", "ollama"]
 SearchEngine = Literal["none", "searxng", "brave", "tavily"]
 LearningPolicy = Literal["ask", "add", "off"]
 PromptSize = Literal["auto", "full", "compact"]
+EditorChoice = Literal["auto", "vscode", "cursor", "zed", "jetbrains", "sublime", "kate", "environment"]
 Theme = Literal["system", "light", "dark", "contrast"]
 
 
@@ -156,6 +157,14 @@ class Settings:
         100, SettingInfo("Appearance", "Text size", "In percent of the default size.", 80, 200, "%")
     )
     reduced_motion: bool = setting_field(False, SettingInfo("Appearance", "Reduce motion", "Turns off animations."))
+    editor: EditorChoice = setting_field(
+        "auto",
+        SettingInfo(
+            "Appearance",
+            "Editor",
+            "Opens files at a line. Automatic: the first of these that is installed, or else $VISUAL or $EDITOR.",
+        ),
+    )
     model: str = setting_field(
         "",
         SettingInfo(
