@@ -5,20 +5,25 @@ from core.exchange.importers.claude_code import ClaudeCodeImporter
 from core.exchange.importers.codex import CodexImporter
 from core.exchange.importers.codex_exec import CodexExecImporter
 from core.exchange.importers.followable import FollowableImporter
+from core.exchange.importers.gemini_cli import GeminiCliImporter
 from core.exchange.importers.inspect_ai import InspectImporter
 from core.exchange.importers.mini_swe_agent import MiniSweAgentImporter
 from core.exchange.importers.opencode import OpenCodeImporter
 from core.exchange.importers.openhands import OpenHandsImporter
 from core.exchange.importers.opentelemetry import OpenTelemetryImporter
+from core.exchange.importers.pi import PiImporter
 from core.exchange.importers.qwen_code import QwenCodeImporter
 from core.exchange.importers.record import Importer
 from core.exchange.importers.swe_agent import SweAgentImporter
 
 CODEX, CLAUDE_CODE, OPENCODE, QWEN_CODE = CodexImporter(), ClaudeCodeImporter(), OpenCodeImporter(), QwenCodeImporter()
-FOLLOWABLE: tuple[FollowableImporter, ...] = (CODEX, CLAUDE_CODE, OPENCODE, QWEN_CODE)
+GEMINI_CLI, PI = GeminiCliImporter(), PiImporter()
+FOLLOWABLE: tuple[FollowableImporter, ...] = (CODEX, CLAUDE_CODE, OPENCODE, QWEN_CODE, GEMINI_CLI, PI)
 IMPORTERS: tuple[Importer, ...] = (
     CODEX,
     CodexExecImporter(),
+    PI,
+    GEMINI_CLI,
     QWEN_CODE,
     CLAUDE_CODE,
     AtifImporter(),
