@@ -348,8 +348,8 @@ class Settings:
         SettingInfo(
             "External agents",
             "Watch sessions",
-            "Shows sessions of Claude Code, Codex, OpenCode and Qwen Code on this computer "
-            "while they run. Their files are only read.",
+            "Shows sessions of Claude Code, Codex, pi, Gemini CLI and other agents on this "
+            "computer while they run. Their files are only read.",
         ),
     )
     otlp_receive_port: int = setting_field(
