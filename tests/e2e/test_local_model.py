@@ -1,4 +1,4 @@
-"""A local model's process or the program is killed in the middle of a reply: nothing is left over, and the run goes on."""
+"""A local model or the program is killed in the middle of a reply: nothing is left over, and the run goes on."""
 
 import asyncio
 import json
