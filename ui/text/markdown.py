@@ -66,9 +66,7 @@ class MarkdownStream:
         blocks = _blocks(tail)
         all_at_once = QTextCursor(self._document)  # one edit block, because Qt lays out after each edit
         all_at_once.beginEditBlock()
-        writer = _Writer(
-            self._document, DocumentFormats(self._look), self._settled_end, file_links=self._file_links
-        )
+        writer = _Writer(self._document, DocumentFormats(self._look), self._settled_end, file_links=self._file_links)
         for block in blocks[:-1]:
             writer.write(block)
         if len(blocks) > 1 and len(text) <= TEXT_LIMIT:
