@@ -16,7 +16,8 @@ from core.domain.problems import Problem, StorageProblem
 from core.store.backup import back_up_before_migration
 from core.store.derived_rows import DerivedRows
 from core.store.files import file_size, is_nearly_full, is_no_space_error, touch_private, unwritable_folder
-from core.store.health import is_corruption, open_read_only
+from core.store.health import REPAIR_ADVICE, is_corruption, open_read_only
+from core.store.integrity import damage_in
 from core.store.migrate import check_compatible, latest_version, migrate, schema_version
 
 T = TypeVar("T")
@@ -206,7 +207,9 @@ class Database:
                 self._transact(db, [self.derived.write])
                 self.derived.on_written()
         except (sqlite3.Error, OSError, Problem) as error:
-            self._damaged = self._damaged or is_corruption(error)
+            if is_corruption(error):
+                self._damaged = True
+                damage_in(error, self.path)  # has the next start repair the file
             self._due = time.monotonic() + RETRY_S
         finally:
             with contextlib.suppress(sqlite3.Error):
@@ -359,7 +362,7 @@ SQLITE_PROBLEMS = {
         "Check that the folder exists and is writable.",
     ),
     "SQLITE_IOERR": ("The disk reported an error.", "Check the disk. Everything shown before the error is saved."),
-    "SQLITE_NOTADB": ("The data file is damaged.", "Restore a backup with `journeyman db restore`."),
-    "SQLITE_CORRUPT": ("The data file is damaged.", "Restore a backup with `journeyman db restore`."),
+    "SQLITE_NOTADB": ("The data file is damaged.", REPAIR_ADVICE),
+    "SQLITE_CORRUPT": ("The data file is damaged.", REPAIR_ADVICE),
     "SQLITE_BUSY": ("Another program is using the data file.", "Close that program, then try again."),
 }

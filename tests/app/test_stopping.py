@@ -51,7 +51,7 @@ from core.engine.run import loop
 termination.UNRESPONSIVE_S = 0.5
 
 async def hold(run, *_):
-    await run.start_recording(HarnessMessage(Text("submitted before")))
+    await run.journal.append_staged(run.session, HarnessMessage(Text("submitted before")))
     print("blocked", flush=True)
     while True:
         ctypes.CDLL(None).sleep(1000)  # releases the interpreter lock, as a read from a hung drive does

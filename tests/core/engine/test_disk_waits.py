@@ -49,6 +49,33 @@ def test_a_result_is_queued_before_its_start_is_written(tmp_path: Path) -> None:
     run_bounded(test())
 
 
+def test_the_result_of_a_read_and_the_next_request_share_a_commit(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with open_engine(tmp_path) as scene:
+            (scene.folder / "a.txt").write_text("hello\n")
+            loop = asyncio.get_running_loop()
+            commits: list[list[str]] = []
+            is_open: list[bool] = []
+
+            def hear(told: JournalUpdate) -> None:
+                if not is_open:
+                    commits.append([])
+                    is_open.append(True)
+                    loop.call_soon(is_open.clear)  # The events of one commit are published in one callback.
+                commits[-1].append(type(told.entry.event).__name__)
+
+            scene.engine.subscribe(hear)
+            write = call_reply("write", path="b.txt", content="x")
+            session = await scene.start(scripted_replies(call_reply("read", path="a.txt"), write, {"text": "done"}))
+            await scene.engine.wait_idle(session)
+            assert scene.status(session) == "done"
+            assert ["CallAllowed", "CallStarted", "ToolReturned", "RequestSent"] in commits
+            assert [commit[-1] for commit in commits if "FileChanged" in commit] == ["ToolReturned"], commits
+            assert any(commit[-1] == "CallStarted" for commit in commits), "the write was not durable when it began"
+
+    run_bounded(test())
+
+
 def test_a_start_that_cannot_be_written_ends_its_run(tmp_path: Path) -> None:
     async def test() -> None:
         unheard: list[str] = []

@@ -1,0 +1,49 @@
+"""Record the start and the result of a call, with as few commits as its safety allows."""
+
+import asyncio
+
+from core.domain.events import EventRecord, SessionEvent, ToolReturned
+from core.engine.run.run_context import RunContext
+
+Commit = asyncio.Future[EventRecord]
+
+
+async def record_start(run: RunContext, *events: SessionEvent, only_reads: bool) -> Commit | None:
+    """Record the start of a call. Return the commit, or None if the events are staged.
+
+    A call that only reads can be repeated after a crash. For all other calls, this waits until the start is durable.
+    """
+    if only_reads and _stage(run, *events):
+        return None
+    commit = await run.journal.append_staged(run.session, *events)
+    if not only_reads:
+        await commit
+    return commit
+
+
+async def record_result(run: RunContext, start: Commit | None, *events: SessionEvent, blobs: dict[str, bytes]) -> None:
+    """Record the result of a call, whose start may still be in progress. If both can be staged, commit nothing yet."""
+    if start is None:
+        is_plain = not blobs and all(isinstance(event, ToolReturned) for event in events)
+        if not is_plain or not _stage(run, *events):
+            await run.record(*events, blobs=blobs)
+        return
+    write = await run.journal.append_staged(run.session, *events, blobs=blobs)
+    try:
+        await start
+        await write
+    finally:
+        write.cancel()  # If the first write failed, the second is not awaited.
+
+
+def _stage(run: RunContext, *events: SessionEvent) -> bool:
+    """Apply events to the conversation now, and have them committed with the next ones, at most a moment later.
+
+    Return false, and do nothing, if that is impossible.
+    """
+    if run.hooks:  # They see only what is durable.
+        return False
+    records = run.journal.stage(run.session, *events)
+    for entry in records:
+        run.conversation.apply(entry)
+    return bool(records)
