@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from pathlib import Path, PurePosixPath
 from typing import Literal
 
-from core.domain.git_config import harmless_lines, is_harmless
+from core.domain.git_config import harmless_lines, is_harmless, leads_elsewhere
 from core.domain.problems import Problem
 from core.domain.sensitive_paths import is_read_only
 from core.tools.tool_context import ToolContext
@@ -98,7 +98,8 @@ def _of_git(inner_path: str, change: ScannedChange) -> ExpectedContents:
     if name not in CONFIG_FILES or _is_gone(change):
         return "as it is"
     before, after = ((body or b"").decode("utf-8", "replace") for body in (change.before, change.after))
-    if change.after is not None and is_harmless(after, before):
+    is_moved = change.before is not None and leads_elsewhere(after, before)
+    if change.after is not None and is_harmless(after, before) and not is_moved:
         return "as it is"
     if change.before is None and change.after is not None:
         return harmless_lines(after).encode()
