@@ -11,7 +11,7 @@ from typing import Literal
 
 from core.domain.git_config import harmless_lines, is_harmless, leads_elsewhere
 from core.domain.problems import Problem
-from core.domain.sensitive_paths import is_read_only
+from core.domain.sensitive_paths import is_read_only, path_in_git
 from core.tools.tool_context import ToolContext
 from core.workspace.broker import FileBroker
 from core.workspace.folder_listing import inside_git
@@ -75,8 +75,7 @@ def _in_git(broker: FileBroker, path: PurePosixPath) -> str:
 
     A git folder may have any name: git treats every folder with a HEAD as one.
     """
-    _, separator, inner_path = f"/{path}".rpartition("/.git/")
-    if separator:
+    if inner_path := path_in_git(str(path)):
         return inner_path
     base = path.parent.parent if path.parent.name == "hooks" else path.parent
     if path.name not in (*CONFIG_FILES, COMMONDIR) and base == path.parent:
