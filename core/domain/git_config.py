@@ -42,6 +42,13 @@ def leads_elsewhere(text: str, former: str) -> bool:
     )
 
 
+def is_harmless_entry(key: str, value: str) -> bool:
+    """Return whether a setting such as `core.bare`, as git reports it, cannot make git run a program."""
+    section, name = key.partition(".")[0].casefold(), key.rpartition(".")[2].casefold()
+    keys = HARMLESS.get(section, frozenset())
+    return (name in keys or "*" in keys) and "::" not in value
+
+
 def harmless_lines(text: str) -> str:
     """Return the configuration without the lines that can make git run programs."""
     return "".join(f"{line}\n" for line in _split_lines(text)[0])

@@ -19,6 +19,7 @@ from ui.base.bridge import Bridge
 from ui.base.tasks import SessionTasks
 from ui.controllers.completions import list_completions
 from ui.controllers.folder_trust import confirm_folder_trust
+from ui.controllers.git import GitController
 from ui.controllers.model_choice import ModelController
 from ui.controllers.open_files import OpenFileController
 from ui.controllers.queue import QueueController
@@ -56,6 +57,7 @@ class SessionController(QObject):
         self.run = RunViewController(window, view, bridge, tasks)
         self.repeat = RepeatController(window, view, bridge, tasks)
         self.files = OpenFileController(window, view, bridge, tasks)
+        self.git = GitController(window, view, bridge, tasks)
         self.queue = QueueController(window, view, bridge, tasks)
         self.models = ModelController(view, bridge, tasks)
 

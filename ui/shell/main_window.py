@@ -291,6 +291,7 @@ class MainWindow(QWidget):
             "run.edit": lambda: self.view.page.edit_message(),
             "run.model": lambda: self.view.page.rerun_message(),
             "run.find": lambda: self.view.page.open_find(),
+            "session.commit": lambda: self.view.changes.commit_requested.emit(),
             "composer.attach": lambda: self.view.composer.choose_files(),
             "composer.focus": lambda: self.view.focus_composer(),
             "question.next": self.go_to_next_request,
