@@ -15,6 +15,7 @@ ApiFormat = Literal["chat", "responses", "anthropic", "ollama"]
 SearchEngine = Literal["none", "searxng", "brave", "tavily"]
 LearningPolicy = Literal["ask", "add", "off"]
 PromptSize = Literal["auto", "full", "compact"]
+CloseAction = Literal["ask", "background", "stop"]
 Theme = Literal["system", "light", "dark", "contrast"]
 
 
@@ -155,6 +156,15 @@ class Settings:
         100, SettingInfo("Appearance", "Text size", "In percent of the default size.", 80, 200, "%")
     )
     reduced_motion: bool = setting_field(False, SettingInfo("Appearance", "Reduce motion", "Turns off animations."))
+    on_close: CloseAction = setting_field(
+        "ask",
+        SettingInfo(
+            "Appearance",
+            "Closing the window",
+            "What happens to running sessions: ask each time, keep them running in the background, or pause them after "
+            "their current step and quit.",
+        ),
+    )
     model: str = setting_field(
         "",
         SettingInfo(
