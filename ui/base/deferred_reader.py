@@ -51,6 +51,9 @@ class DeferredReader:
     def session(self, name: str) -> SessionRow | None:
         return self.reader.session(name) if self.reader else None
 
+    def memory_ratings(self, session: str, run: int) -> dict[str, tuple[bool, str]]:
+        return self.reader.memory_ratings(session, run) if self.reader else {}
+
     def children(self, session: str) -> list[SessionRow]:
         return self.reader.children(session) if self.reader else []
 

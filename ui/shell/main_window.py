@@ -63,6 +63,7 @@ class MainWindow(QWidget):
     restore_requested = Signal(str)
     runs_ended = Signal(list)
     """The rows of sessions whose run has ended, or has paused because of an error."""
+    local_models_changed = Signal(object)  # LocalModelStates
 
     def __init__(
         self, shell: WindowFrame, look: Look, selection: Selection, state: WindowState, *, data_folder: Path
@@ -152,6 +153,9 @@ class MainWindow(QWidget):
             self.remove_sessions(batch.deleted)
         if batch.servers:
             self.status.show_servers(batch.servers)
+        if batch.local_models:
+            self.status.show_local_models(batch.local_models)
+            self.local_models_changed.emit(batch.local_models)
         requests_changed = self.session_index.apply_updates(batch)
         for row in batch.touched.values():
             self.sessions.update_session(row)
