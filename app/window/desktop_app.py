@@ -32,6 +32,7 @@ from ui.base.window_loop import WindowLoop
 from ui.base.window_state import WindowState
 from ui.controllers.window import WindowController
 from ui.dialogs.close_dialog import QuitDialog
+from ui.dialogs.sandbox_dialog import SandboxDialog
 from ui.shell.main_window import STORAGE, MainWindow
 from ui.shell.tray import Tray
 from ui.shell.window_frame import WindowFrame
@@ -175,6 +176,7 @@ class DesktopApp(QObject):
         # Test the sandbox now, so that the first command does not wait for it.
         sandbox = await engine.ask(lambda engine: engine.sandbox_status())
         self.window.status.show_sandbox(sandbox.level, _sandbox_text(sandbox))
+        self.window.status.sandbox_requested.connect(lambda: self._show_sandbox(sandbox))
 
     def _open_tray(self) -> None:
         """Create the tray icon, which is invisible on desktops without a tray."""
@@ -251,6 +253,18 @@ class DesktopApp(QObject):
             return await engine.start(DEMO_TASK, folder, began)
 
         return await bridge.ask(start)
+
+    def _show_sandbox(self, status: "SandboxStatus") -> None:
+        titles = {
+            "verified": self.tr("Commands are sandboxed"),
+            "reduced": self.tr("Commands are partly sandboxed"),
+            "none": self.tr("Commands are not sandboxed"),
+        }
+        result = self.tr("Tested on this computer: {}.").format(status.name)
+        if status.gaps and not status.install_command:
+            result += " " + self.tr("Allow bubblewrap to create user namespaces, so that it prevents this too.")
+        result = str(status.disabled) if status.disabled else result
+        SandboxDialog(self._look, titles[status.level], result, status.gaps, status.install_command, self._shell).open()
 
     def _toggle_theme(self) -> None:
         self._choose("theme", "light" if self._look.theme.dark else "dark")
