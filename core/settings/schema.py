@@ -17,6 +17,7 @@ SearchEngine = Literal["none", "searxng", "brave", "tavily"]
 LearningPolicy = Literal["ask", "add", "off"]
 PromptSize = Literal["auto", "full", "compact"]
 EditorChoice = Literal["auto", "vscode", "cursor", "zed", "jetbrains", "sublime", "kate", "environment"]
+CloseAction = Literal["ask", "background", "stop"]
 Theme = Literal["system", "light", "dark", "contrast"]
 
 
@@ -164,6 +165,15 @@ class Settings:
             "Appearance",
             "Editor",
             "Opens files at a line. Automatic: the first of these that is installed, or else $VISUAL or $EDITOR.",
+        ),
+    )
+    on_close: CloseAction = setting_field(
+        "ask",
+        SettingInfo(
+            "Appearance",
+            "Closing the window",
+            "What happens to running sessions: ask each time, keep them running in the background, or pause them after "
+            "their current step and quit.",
         ),
     )
     model: str = setting_field(

@@ -115,7 +115,7 @@ def live(
                 await asyncio.sleep(0)
                 await act(person)
             finally:
-                person.shell.close()
+                person.shell.shut_down()
 
     with asyncio.Runner(loop_factory=lambda: WindowLoop(app)) as runner:
         runner.run(both())

@@ -47,6 +47,8 @@ OPTION_LABELS = {"system": "System default", "light": "Light", "dark": "Dark", "
     "sublime": "Sublime Text",
     "kate": "Kate",
     "environment": "$VISUAL or $EDITOR",
+    "background": "Keep running",
+    "stop": "Pause and quit",
 }
 # These settings are edited on their own pages, not by a control.
 WITHOUT_CONTROL = frozenset({"providers", "prices", "mcp_servers", "external_agents"})

@@ -143,6 +143,7 @@ class RunPage(QWidget):
         self._view.review_requested.connect(self.review_requested)
         self._view.retry_requested.connect(self.retry_requested)
         self._view.retry_requested.connect(self.focus_tab)
+        self._view.model_change_requested.connect(self.model_change_requested)
         self._view.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         self._view.customContextMenuRequested.connect(self._open_row_menu)
         self._strip.row_requested.connect(self._go_to_row)

@@ -68,6 +68,7 @@ from core.tools.tool import FileChange, Tool
 from core.tools.tool_context import ToolContext
 
 NO_OUTPUT, EMPTY_CONTENT = "(no output)", "(empty)"
+CLOCK_CHECK_S = 30.0
 FAILURE_REMINDER = "[The call failed and changed nothing. Correct it and call again.\nThe task is: {}]"
 ANSWER_REMINDER = "[The task is: {}\nAnswer it now if you can. If not, make the next call.]"
 WORK_REMINDER = "[The task is: {}\nDo it now: make the next call.]"
@@ -494,9 +495,12 @@ class RunContext:
             else None
         )
         try:
-            async with asyncio.timeout(remaining_s):
+            # The clock of timeouts may stop while the computer sleeps, so the time of day is checked repeatedly.
+            async with asyncio.timeout(None if remaining_s is None else min(remaining_s, CLOCK_CHECK_S)):
                 await updated.wait()
         except TimeoutError:
+            if remaining_s is not None and remaining_s > CLOCK_CHECK_S:
+                return  # the caller waits again
             if question.id in self.claimed:
                 await updated.wait()
                 return
