@@ -67,7 +67,8 @@ async def show(context: Invocation) -> int:
 
 
 def session_json(row: SessionRow) -> dict[str, object]:
-    plain = row._asdict()
+    """Return a session as a JSON object. A cost of 0 with tokens means that the price is unknown, so it is null."""
+    plain = row._asdict() | {"cost": row.cost or (None if row.tokens else 0.0)}
     return plain | {"created_at": iso_time(row.created_at), "updated_at": iso_time(row.updated_at)}
 
 

@@ -65,7 +65,7 @@ class DesktopApp(QObject):
         self.engine = EngineThread(folder, self._feed, self.files_requested.emit, self._report, safe=safe)
         self._crash_reporter = CrashReporter(self.window, lambda: self.engine.failed, self)
         self._crash_reporter.restart_requested.connect(self._exit_to_restart)
-        self._crash_handler = CrashHandler(folder, self._crash_reporter.happened.emit)
+        self._crash_handler = CrashHandler(folder, self._crash_reporter.happened.emit, self._report)
         self._heartbeat = Heartbeat(folder)
         self._reader: Reader | None = None
         self._tray: Tray | None = None

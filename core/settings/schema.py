@@ -30,6 +30,7 @@ class SettingInfo(NamedTuple):
     unit: str = ""
 
 
+FIRST_TOKEN_TIMEOUT_S = 300.0
 FolderPath = NewType("FolderPath", str)  # the path of a folder
 
 
@@ -361,7 +362,15 @@ class Settings:
         10.0, SettingInfo("Network", "Connect timeout", "Time to establish a connection.", 0.1, 600, "s")
     )
     first_token_timeout_s: float = setting_field(
-        300.0, SettingInfo("Network", "First token timeout", "Time until the first token of a reply.", 1, 3600, "s")
+        FIRST_TOKEN_TIMEOUT_S,
+        SettingInfo(
+            "Network",
+            "First token timeout",
+            "Time until the first token of a reply. If it is not changed, servers on this computer get an hour.",
+            1,
+            3600,
+            "s",
+        ),
     )
     idle_timeout_s: float = setting_field(
         120.0, SettingInfo("Network", "Idle timeout", "Time until the next token of a reply.", 1, 3600, "s")

@@ -237,6 +237,13 @@ class Reader:
         """Return the newest events of all sessions that contain every word of `text`, newest first."""
         return search_events(self._db, text, limit)
 
+    def memory_ratings(self, session: str, run: int) -> dict[str, tuple[bool, str]]:
+        """Return, for each memory that a run received, whether the agent used it and how the run was rated."""
+        rows = self._db.execute(
+            "SELECT memory, used, run_rating FROM memory_use WHERE session = ? AND run = ?", (session, run)
+        )
+        return {name: (bool(used), rating) for name, used, rating in rows}
+
     def search_backlog(self) -> int:
         """Return how many events are not in the full-text index yet, as after an import."""
         return int(

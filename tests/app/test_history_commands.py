@@ -186,6 +186,7 @@ def test_no_run_starts_in_a_folder_whose_name_is_not_text(typed: Typed) -> None:
 
 
 def test_runs_are_rated_and_queried(typed: Typed, session: str) -> None:
+    assert typed("sessions", "--json") == 0 and typed.lines[0]["cost"] is None and typed.lines[0]["tokens"] == 10
     assert typed("failures", "--json") == 0 and typed.lines == []
     assert typed("failures") == 0 and typed.out == "No failed runs.\n"
     assert typed("rate", session, "bad", "--note", "Missed one", "--tag", "late") == 0
@@ -221,9 +222,11 @@ def test_two_sessions_are_compared(typed: Typed, session: str) -> None:
     assert typed("compare", session, session) == 0 and "First difference" not in typed.out
     assert typed("compare", session, other) == 0 and "First difference, after 1 equal step:" in typed.out
     assert typed("compare", f"{session}/1", f"{other}/1") == 0 and "First difference, after 1 equal step:" in typed.out
+    assert [line.split()[1:] for line in typed.out.splitlines() if line.startswith("cost")] == [["unknown"] * 3]
     for wrong in ("2", "0", "x", "²"):
         assert typed("compare", session, f"{other}/{wrong}") == 1 and "There is no run" in typed.err
     assert typed("compare", session, other, "--json") == 0
+    assert typed.lines[-1]["a"]["cost"] is None and typed.lines[-1]["delta"]["cost"] is None
     assert typed.lines[-1]["first_difference"] == 1 and typed.lines[-1]["delta"]["tokens"] == -10
 
 

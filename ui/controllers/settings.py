@@ -172,7 +172,7 @@ class SettingsController(QObject):
         elif action == "restore":
             self._ask_restore(name)
         else:
-            works = {"count": self._count, "back_up": self._back_up, "compact": self._compact}
+            works = {"count": self._count, "back_up": self._back_up, "compact": self._compact, "check": self._check}
             self._tasks.start(works[action](), action)
 
     def _ask_restore(self, name: str) -> None:
@@ -189,6 +189,21 @@ class SettingsController(QObject):
         backup = await self._bridge.ask(lambda engine: engine.back_up())
         self._show_message(_tr("Backed up to {}").format(backup.summary))
         await self._count()
+
+    async def _check(self) -> None:
+        report = await self._bridge.ask(lambda engine: engine.check_integrity())
+        if not report.errors:
+            self._show_message(_tr("Every page was read. There is no damage."))
+            await self._count()
+            return
+        title = _tr("The data file is damaged")
+        text = _tr(
+            "{error}. Journeyman closes, recovers what can be read into a new file, and reopens. Active runs are "
+            "interrupted. The damaged file is kept in the same folder."
+        ).format(error=report.errors[0].removesuffix("."))
+        act = partial(self._window.restore_requested.emit, "")  # the start after a check that found damage repairs it
+        over = self._dialog or self._window
+        ConfirmDialog(self._window.look, title, text, _tr("Repair and restart"), act, over).open()
 
     async def _compact(self) -> None:
         result = await self._bridge.ask(lambda engine: engine.compact())
@@ -225,6 +240,7 @@ async def _data_state(folder: str, engine: "Engine") -> DataState:
         sum(1 for row in rows if row.trashed),
         tuple(engine.backup_names()),
         tuple(await engine.session_sizes()),
+        report.at if (report := engine.last_integrity_check()) else 0,
     )
 
 

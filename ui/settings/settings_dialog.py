@@ -38,7 +38,7 @@ from ui.style.theme import Look, set_style_properties
 from ui.widgets.announce import announce
 from ui.widgets.button import Button
 from ui.widgets.fitting_scroll_area import FittingScrollArea
-from ui.widgets.labels import allow_breaks, label
+from ui.widgets.labels import allow_breaks, error_text, label
 
 AGENTS: Final = about_setting("watch_sessions").page
 RULES, FOLDERS, SCHEDULES, DATA = "Permission rules", "Trusted folders", "Schedules", "Data"
@@ -203,7 +203,7 @@ class SettingsDialog(QDialog):
             self._show_in_footer("", "third")
 
     def _show_in_footer(self, text: str, tone: str) -> None:
-        self._footer.setText(allow_breaks(text))
+        self._footer.setText(error_text(text) if tone == "failed" else allow_breaks(text))
         set_style_properties(self._footer, tone=tone)
         self._error_source = None
         if text:
