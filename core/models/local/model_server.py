@@ -28,13 +28,14 @@ class ServedModel:
 
 @dataclass(frozen=True, slots=True)
 class ServerConfig:
-    """How to serve a model. `window` is in tokens; `gpu_layers` is -1 if llama.cpp chooses."""
+    """How to serve a model. `window` is in tokens; for `gpu_layers` and `temperature`, -1 means as llama.cpp chooses."""
 
     path: str
     name: str
     window: int
     threads: int
     gpu_layers: int
+    temperature: float
 
 
 class ModelServer:

@@ -1,8 +1,8 @@
 """The process that serves one model file with llama.cpp. The library xllamacpp is imported only here.
 
 `LocalModels` starts this file as a script. The first line of standard input is a JSON object: path, name, key, window,
-threads and gpu_layers. Once the model is loaded, one line of JSON is printed: the URL, or an error. The process ends
-when standard input is closed, so it never outlives the program that started it, even if that is killed.
+threads, gpu_layers and temperature. Once the model is loaded, one line of JSON is printed: the URL, or an error. The
+process ends when standard input is closed, so it never outlives the program that started it, even if that is killed.
 """
 
 import json
@@ -42,6 +42,8 @@ def serve(config: dict[str, Any]) -> str:
     params.n_ctx = config["window"]
     params.n_parallel = 1
     params.n_gpu_layers = config["gpu_layers"]
+    if config["temperature"] >= 0:
+        params.sampling.temp = config["temperature"]
     params.cache_ram_mib = CACHE_MIB
     params.use_jinja = True
     params.cpuparams.n_threads = config["threads"]
