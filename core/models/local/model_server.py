@@ -28,7 +28,7 @@ class ServedModel:
 
 @dataclass(frozen=True, slots=True)
 class ServerConfig:
-    """How to serve a model. `window` is in tokens; for `gpu_layers` and `temperature`, -1 means as llama.cpp chooses."""
+    """How to serve a model, with a context of `window` tokens. A `gpu_layers` or `temperature` of -1 is automatic."""
 
     path: str
     name: str
