@@ -1,6 +1,7 @@
 """Measures a real model that Journeyman serves, compared with the library xllamacpp used directly.
 
-Both receive the same prompts and wait for their threads in the same way, so the ratios show what our layers add.
+Both receive the same prompts, have the same priority and wait for their threads in the same way, so the ratios show
+what our layers add.
 """
 
 import asyncio
@@ -24,7 +25,7 @@ from core.models.catalog import ModelCatalog
 from core.models.local.hardware import physical_cores
 from core.models.local.local_models import LocalModelOptions, LocalModels
 from core.models.local.model_table import LocalModel
-from core.models.local.server_process import SPIN_COUNT
+from core.models.local.server_process import NICE, SPIN_COUNT
 from core.models.model import ReplyOptions, Request
 from core.settings.api_keys import ApiKeys
 from core.settings.schema import Settings
@@ -56,7 +57,7 @@ def measure_local_model() -> Iterator[Measurement]:
         server = Path(__file__).parents[1] / "servers" / "serve_gguf.py"
         words = [str(path), "qwen", "0", str(WINDOW), str(physical_cores())]
         Path(folder, "qwen.gguf").symlink_to(path)
-        direct = [sys.executable, str(server), *words]
+        direct = ["nice", "-n", str(NICE), sys.executable, str(server), *words]
         with serving(direct, r"serving (http://127\.0\.0\.1:\d+)", Path(folder, "log")) as url:
             yield from asyncio.run(_measure(Path(folder), f"{url}/v1/chat/completions"))
 

@@ -13,6 +13,7 @@ import threading
 from contextlib import suppress
 from typing import Any
 
+NICE = 5  # below other programs, so that the window stays fast
 SPIN_COUNT = "1000"
 CACHE_MIB = 512  # memory for the prompts of other sessions, so that switching between sessions does not read them again
 
@@ -54,7 +55,7 @@ def serve(config: dict[str, Any]) -> str:
 
 def main() -> None:
     with suppress(OSError, AttributeError):  # Windows has no os.nice.
-        os.nice(5)
+        os.nice(NICE)
     replies = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)  # The library must not print among the replies.
     config = json.loads(sys.stdin.buffer.readline())
