@@ -50,7 +50,7 @@ class SessionController(QObject):
         self.run = RunViewController(window, view, bridge, tasks)
         self.repeat = RepeatController(window, view, bridge, tasks)
         self.queue = QueueController(window, view, bridge, tasks)
-        self.models = ModelController(view, bridge, tasks)
+        self.models = ModelController(window.commands.palette, view, bridge, tasks)
 
     @property
     def _session(self) -> str:

@@ -309,6 +309,7 @@ class MainWindow(QWidget):
             "run.compact": lambda: self.view.context.compact_requested.emit(),
             "run.edit": lambda: self.view.page.edit_message(),
             "run.model": lambda: self.view.page.rerun_message(),
+            "session.model": lambda: self.view.composer.model.search_requested.emit(),
             "run.find": lambda: self.view.page.open_find(),
             "composer.attach": lambda: self.view.composer.choose_files(),
             "composer.focus": lambda: self.view.focus_composer(),
