@@ -219,6 +219,7 @@ class MainWindow(QWidget):
     def save_state(self) -> None:
         """Store the window state and the drafts."""
         state = self._state
+        self.pages.unsaved_changes()  # pages that keep drafts write them now
         self._shell.save_geometry()
         self._columns.save_widths()
         state.set_text("page", self.selection.page)
