@@ -16,8 +16,8 @@ ApiFormat = Literal["chat", "responses", "anthropic", "ollama"]
 SearchEngine = Literal["none", "searxng", "brave", "tavily"]
 LearningPolicy = Literal["ask", "add", "off"]
 PromptSize = Literal["auto", "full", "compact"]
-EditorChoice = Literal["auto", "vscode", "cursor", "zed", "jetbrains", "sublime", "kate", "environment"]
 CloseAction = Literal["ask", "background", "stop"]
+EditorChoice = Literal["auto", "vscode", "cursor", "zed", "jetbrains", "sublime", "kate", "environment"]
 Theme = Literal["system", "light", "dark", "contrast"]
 
 
@@ -159,14 +159,6 @@ class Settings:
         100, SettingInfo("Appearance", "Text size", "In percent of the default size.", 80, 200, "%")
     )
     reduced_motion: bool = setting_field(False, SettingInfo("Appearance", "Reduce motion", "Turns off animations."))
-    editor: EditorChoice = setting_field(
-        "auto",
-        SettingInfo(
-            "Appearance",
-            "Editor",
-            "Opens files at a line. Automatic: the first of these that is installed, or else $VISUAL or $EDITOR.",
-        ),
-    )
     on_close: CloseAction = setting_field(
         "ask",
         SettingInfo(
@@ -174,6 +166,14 @@ class Settings:
             "Closing the window",
             "What happens to running sessions: ask each time, keep them running in the background, or pause them after "
             "their current step and quit.",
+        ),
+    )
+    editor: EditorChoice = setting_field(
+        "auto",
+        SettingInfo(
+            "Appearance",
+            "Editor",
+            "Opens files at a line. Automatic: the first of these that is installed, or else $VISUAL or $EDITOR.",
         ),
     )
     model: str = setting_field(

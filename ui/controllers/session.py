@@ -54,7 +54,7 @@ class SessionController(QObject):
         self.files = OpenFileController(window, view, bridge, tasks)
         self.git = GitController(window, view, bridge, tasks)
         self.queue = QueueController(window, view, bridge, tasks)
-        self.models = ModelController(view, bridge, tasks)
+        self.models = ModelController(window.commands.palette, view, bridge, tasks)
 
     @property
     def _session(self) -> str:

@@ -255,6 +255,7 @@ class SessionsPanel(QFrame):
         column.addLayout(field)
         column.addWidget(self._filters)
         column.addWidget(self._empty)
+        self._view.setMinimumHeight(1)  # a low window keeps its height; the list scrolls
         column.addWidget(self._view, 1)
         column.addStretch(0)
         column.addWidget(self.footer)

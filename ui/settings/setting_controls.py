@@ -40,6 +40,8 @@ OPTION_LABELS = {"system": "System default", "light": "Light", "dark": "Dark", "
     "auto": "Automatic",
     "full": "Full",
     "compact": "Compact",
+    "background": "Keep running",
+    "stop": "Pause and quit",
     "vscode": "Visual Studio Code",
     "cursor": "Cursor",
     "zed": "Zed",
@@ -47,8 +49,6 @@ OPTION_LABELS = {"system": "System default", "light": "Light", "dark": "Dark", "
     "sublime": "Sublime Text",
     "kate": "Kate",
     "environment": "$VISUAL or $EDITOR",
-    "background": "Keep running",
-    "stop": "Pause and quit",
 }
 # These settings are edited on their own pages, not by a control.
 WITHOUT_CONTROL = frozenset({"providers", "prices", "mcp_servers", "external_agents"})

@@ -219,6 +219,7 @@ class MainWindow(QWidget):
     def save_state(self) -> None:
         """Store the window state and the drafts."""
         state = self._state
+        self.pages.unsaved_changes()  # pages that keep drafts write them now
         self._shell.save_geometry()
         self._columns.save_widths()
         state.set_text("page", self.selection.page)
@@ -309,6 +310,7 @@ class MainWindow(QWidget):
             "run.compact": lambda: self.view.context.compact_requested.emit(),
             "run.edit": lambda: self.view.page.edit_message(),
             "run.model": lambda: self.view.page.rerun_message(),
+            "session.model": lambda: self.view.composer.model.search_requested.emit(),
             "run.find": lambda: self.view.page.open_find(),
             "session.commit": lambda: self.view.changes.commit_requested.emit(),
             "composer.attach": lambda: self.view.composer.choose_files(),

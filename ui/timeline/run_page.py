@@ -32,7 +32,6 @@ SEARCHED_ROWS: Final = 40
 STEPS_TAB: Final = "steps"
 CHART_TAB: Final = "timeline"
 MIN_HEIGHT: Final = 96  # pixels; minimum height of the tab contents, although hidden tabs may need more
-LOW_HEIGHT: Final = 640  # pixels; in a lower window the minimap gives its room to the steps
 NARROW_WIDTH: Final = 660  # pixels; below this width the find button is only an icon
 
 
@@ -408,7 +407,6 @@ class RunPage(QWidget):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        self._strip.setVisible(self.window().height() >= self._header.look.size(LOW_HEIGHT))
         self._find.set_icon_only(self.width() < self._header.look.size(NARROW_WIDTH))
         self._place_latest()
 

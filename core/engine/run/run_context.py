@@ -85,18 +85,6 @@ Delegation = Callable[["RunContext", ToolCall, DelegateArguments], Awaitable[Non
 PolicyEvaluator = Callable[["RunContext", Tool, str, Any], Awaitable[PolicyDecision | None]]
 
 
-def cache_models(make: Callable[[str], Model]) -> Callable[[str], Model]:
-    """Return a function that creates each model on first use and returns the same instance afterwards."""
-    models: dict[str, Model] = {}
-
-    def model(name: str) -> Model:
-        if name not in models:
-            models[name] = make(name)
-        return models[name]
-
-    return model
-
-
 @dataclass(frozen=True, slots=True)
 class RequestPrefix:
     """The constant prefix of every request in a run: system prompt and tools, with their token counts.

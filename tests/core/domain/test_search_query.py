@@ -35,7 +35,7 @@ def test_words_and_filters_are_separated() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["http://a.b/c", "status:odd", "date:2026-13-01", "kind:x", "colour:red", "a:b", "folder:"]
+    "text", ["http://a.b/c", "status:odd", "date:2026-13-01", "kind:x", "color:red", "a:b", "folder:"]
 )
 def test_anything_else_is_a_word(text: str) -> None:
     assert parse_query(text) == SearchQuery(text)
