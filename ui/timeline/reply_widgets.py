@@ -46,9 +46,10 @@ class ReplyText(QTextBrowser):
         self.setTextInteractionFlags(
             Qt.TextInteractionFlag.TextBrowserInteraction | Qt.TextInteractionFlag.TextSelectableByKeyboard
         )
+        self.setContextMenuPolicy(Qt.ContextMenuPolicy.NoContextMenu)  # the list of steps opens the menu of the row
         self.setAccessibleName(self.tr("Reply"))
         self.setDocument(SafeDocument(self))
-        self._flow = MarkdownStream(self.document(), look)
+        self._flow = MarkdownStream(self.document(), look, file_links=True)
         self._copies: list[QToolButton] = []
         self._rests_until = 0.0
         self.anchorClicked.connect(self._follow)
@@ -72,6 +73,10 @@ class ReplyText(QTextBrowser):
         top = layout.blockBoundingRect(self.document().findBlock(changed)).top() if changed else 0.0
         above = max(0, round(top) - CODE_PADDING)
         self.viewport().update(0, above, self.viewport().width(), self.viewport().height() - above)
+
+    def selected_text(self) -> str:
+        """Return the selected part of the text with ordinary line breaks."""
+        return self.textCursor().selectedText().replace("\u2029", "\n").replace("\u2028", "\n")
 
     @property
     def pause_ms(self) -> int:

@@ -16,8 +16,8 @@ from ui.text.visible import visible
 from ui.timeline.failed_request_bar import FailedRequestBar
 from ui.timeline.find_bar import FindSource, RunFindBar
 from ui.timeline.interruption_bar import InterruptionBar
-from ui.timeline.message_menu import message_menu
 from ui.timeline.minimap import Minimap, SampleSource
+from ui.timeline.row_menu import TEXT_KINDS, RowState, row_menu
 from ui.timeline.run_end_card import RunEnd
 from ui.timeline.run_header import ACTIVE_STATUSES, RunHeader
 from ui.timeline.step_pages import StepSource
@@ -64,6 +64,10 @@ class RunPage(QWidget):
     """The step of a message that the user wants to edit and resend, its text, and a line for each attachment."""
     rerun_requested = Signal(object)
     """The step of a message that the user wants to try with another model."""
+    file_requested = Signal(str, int)
+    """The path of a file to open in the editor, and the line; 0 for none."""
+    rewind_requested = Signal(int, str)
+    """The sequence number of the event to revert all files to, and the name of its step for the user."""
     tab_chosen = Signal(str)
     branch_requested = Signal(str)
     model_change_requested = Signal()
@@ -140,7 +144,7 @@ class RunPage(QWidget):
         self._view.retry_requested.connect(self.retry_requested)
         self._view.retry_requested.connect(self.focus_tab)
         self._view.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
-        self._view.customContextMenuRequested.connect(self._open_message_menu)
+        self._view.customContextMenuRequested.connect(self._open_row_menu)
         self._strip.row_requested.connect(self._go_to_row)
         self._find.match_selected.connect(self._show_found)
         self._find.matches_cleared.connect(self._view.replies.clear_highlights)
@@ -255,18 +259,45 @@ class RunPage(QWidget):
         chosen = self._chosen and self._model.step_of_row(self._model.root_row(self._chosen.row))
         return chosen if chosen and chosen.kind == "user" else self._model.last_message()
 
-    def _open_message_menu(self, position: QPoint) -> None:
-        step = self._model.step_at(self._view.indexAt(position).row())
-        if step is None or step.kind != "user":
+    def _open_row_menu(self, position: QPoint) -> None:
+        index = self._view.indexAt(position).row()
+        step = self._model.step_at(index)
+        if step is None:
             return
+        reply = self._view.replies.shown.get(step.row)
+        selected_text = reply.selected_text() if reply else ""
         self._view.select_row(step.row)
+        own = self._model.origin(step.row)[0] == self._row.id
+        state = RowState(step, own, selected_text, self.repeat_obstacle(), self._rewind_obstacle())
         actions: dict[str, Callable[[], object]] = {
             "edit": self.edit_message,
             "model": self.rerun_message,
-            "copy": lambda: QGuiApplication.clipboard().setText(self._model.message_text(step)[0]),
+            "copy": lambda: _copy(selected_text or self._plain_text(step, index)),
+            "markdown": lambda: _copy(self._model.full_text(step)),
+            "file": lambda: self.file_requested.emit(step.object, 0),
+            "similar": lambda: self._find.open_with(step.object),
+            "fork": lambda: self.fork.emit(step.last_seq),
+            "rewind": lambda: self.rewind_requested.emit(
+                step.last_seq, self.tr("after step {}").format(step.number) if step.number else self.tr("at this step")
+            ),
         }
-        menu = message_menu(self._header.look, self.repeat_obstacle(), lambda name: actions[name](), self)
+        menu = row_menu(self._header.look, state, lambda name: actions[name](), self)
         menu.popup(self._view.viewport().mapToGlobal(position))
+
+    def _plain_text(self, step: Step, position: int) -> str:
+        """Return the text of a row without Markdown."""
+        reply = self._view.replies.shown.get(step.row)
+        if reply and step.kind == "reply":
+            return reply.toPlainText()
+        return self._model.text_of(position) if step.kind in TEXT_KINDS else step.object
+
+    def _rewind_obstacle(self) -> str:
+        """Return why the files cannot be reverted, or an empty string."""
+        if self._row.imported_from:
+            return self.tr("The files of an imported session cannot be reverted.")
+        if self._row.folder and self._row.folder == self._missing_folder:
+            return self.tr("The folder of this session is gone.")
+        return self.tr("Pause or stop the run first.") if self._row.status in ACTIVE_STATUSES else ""
 
     def _fork_at(self) -> int:
         chosen = self._chosen and self._model.step_of_row(self._model.root_row(self._chosen.row))
@@ -379,3 +410,7 @@ class RunPage(QWidget):
         self._strip.setVisible(self.window().height() >= self._header.look.size(LOW_HEIGHT))
         self._find.set_icon_only(self.width() < self._header.look.size(NARROW_WIDTH))
         self._place_latest()
+
+
+def _copy(text: str) -> None:
+    QGuiApplication.clipboard().setText(text)

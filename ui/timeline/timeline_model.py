@@ -172,6 +172,21 @@ class TimelineModel(NestedRows):
         attachments = attachment_lines(self._rows.event(self.session, step.message_seq))
         return self._rows.full_text(self.session, step.last_seq, "text"), attachments
 
+    def full_text(self, step: Step) -> str:
+        """Return the text of a message or reply, also of a sub-agent's, as it was written."""
+        session = self.origin(step.row)[0]
+        return self._rows.full_text(session, step.last_seq if step.kind == "user" else step.first_seq, "text")
+
+    def latest_reply(self, first_row: int) -> str:
+        """Return the reply in progress, or else the last reply from a row on; an empty text if there is none."""
+        if self._draft:
+            return self._draft
+        for row in range(self._count - 1, first_row - 1, -1):
+            step = self._pages.step(row)
+            if step and step.kind == "reply" and (text := self._rows.full_text(self.session, step.first_seq, "text")):
+                return text
+        return ""
+
     def last_message(self) -> Step | None:
         """Return the last message of the user in this session."""
         steps = map(self._pages.step, range(self._count - 1, -1, -1))

@@ -392,7 +392,10 @@ def _readable_secrets(call: ProposedCall, context: PolicyContext) -> tuple[str, 
 def _only_reads_folder(call: ProposedCall, context: PolicyContext) -> bool:
     """Return whether a command does no more than the tools for reading files, which these modes do not ask about."""
     reach = _reach(call, context)
-    return reach is not None and _only_reads(reach, context, enforced=context.level == "verified")
+    # Each sandbox enforces reading, but only a verified one hides files from the code that such a command may run.
+    return reach is not None and _only_reads(
+        reach, context, enforced=context.level == "verified" or not context.secret_files()
+    )
 
 
 def _needs_no_rule(mode: Mode, context: PolicyContext, reach: CommandReach) -> bool:

@@ -7,6 +7,7 @@ from contextlib import suppress
 from core.domain.events import HarnessMessage, RunEnded, TextCallsEnabled
 from core.domain.problems import ErrorDetails, Problem
 from core.domain.text import Text
+from core.engine.run.acceptance import check_acceptance
 from core.engine.run.delegate import check_output_schema
 from core.engine.run.run_context import NUDGE_PREFIX, RunContext
 from core.engine.state.conversation import Conversation
@@ -41,8 +42,8 @@ async def check_completion(run: RunContext) -> RunEnded | None:
     """Check whether the run may end after a reply without calls.
 
     Queue a message for the model if the run has to continue, because a model with text-based tool calls did not declare
-    that it was done, the reply does not match the output schema, or a hook objects. Return an event if the run has to
-    end as failed, otherwise None.
+    that it was done, the reply does not match the output schema, a hook objects, or an acceptance check fails. Return
+    an event if the run has to end as failed, otherwise None.
     """
     conversation = run.conversation
     if conversation.stop_reason == REPEATED and not conversation.has_new_input:
@@ -67,10 +68,10 @@ async def check_completion(run: RunContext) -> RunEnded | None:
     if (
         not conversation.has_new_input
         and refusals < MAX_HOOK_OBJECTIONS
-        and (why := await run.run_hooks("before_end", said=run.last_reply_text()))
+        and (why := (await run.run_hooks("before_end", said=run.last_reply_text())).refusal)
     ):
         await run.record(HarnessMessage(Text(f"{HOOK_PREFIX}{why}]"), f"your hook says: {why}"))
-    return None
+    return None if conversation.has_new_input else await check_acceptance(run)
 
 
 async def _after_repetition(run: RunContext) -> RunEnded | None:

@@ -10,6 +10,7 @@ from core.domain.clock import SECOND, now
 from core.domain.events import (
     BackgroundCommandEnded,
     EventRecord,
+    HarnessMessage,
     RunEnded,
     RunStarted,
     SandboxTested,
@@ -31,7 +32,16 @@ from core.domain.text import Attachment, Text
 from core.domain.tiers import NO_TIERS, Tiers, choose_model
 from core.engine.policy.untrusted import fallback_boundary, mark_and_redact
 from core.engine.run.execute import execute_call, file_changed_event
-from core.engine.services.hooks import Hook, HookMoment, load_hooks, refusal_reason, run_hooks
+from core.engine.services.hooks import (
+    HOOK_REASON,
+    NO_OUTCOME,
+    Hook,
+    HookMoment,
+    HookOutcome,
+    hook_outcome,
+    load_hooks,
+    run_hooks,
+)
 from core.engine.services.skills import SkillService
 from core.engine.state.compaction import HARNESS, USER
 from core.engine.state.conversation import Conversation
@@ -173,6 +183,10 @@ class RunContext:
     resolution: Resolution = ""
     delegate: Delegation | None = None
     hooks: tuple[Hook, ...] | None = None
+    hook_stop: str = ""
+    hooked_until: int = 0
+    ended_turns: int = 0
+    recorded_hooks: Callable[[HookMoment, Mapping[str, object]], HookOutcome] = lambda _moment, _details: NO_OUTCOME
     skills: SkillService | None = None
     proposals: ProposalStore | None = None
     execute: CallExecutor = execute_call
@@ -397,19 +411,29 @@ class RunContext:
         last: Message | None = next((m for m in reversed(self.conversation.messages) if m.role == "assistant"), None)
         return last.text.head if last else ""
 
-    async def run_hooks(self, moment: HookMoment, tool: str = "", **details: object) -> str:
-        """Run the user's hooks for a moment of the run. Return why a hook refuses, or "". A replay runs no hooks."""
+    async def run_hooks(self, moment: HookMoment, tool: str = "", **details: object) -> HookOutcome:
+        """Run the user's hooks for a moment of the run, and record them and the context that they add.
+
+        A replay runs no hooks, and takes what they decided from the recording.
+        """
         if self.is_replay:
-            return ""
+            return self.recorded_hooks(moment, details)
         if self.hooks is None:
             self.hooks = () if self.tool_context.safe_mode else load_hooks(self.tool_context.data)
         if not self.hooks:
-            return ""
+            return NO_OUTCOME
         payload = {"session": self.session, "run": self.conversation.run, "model": self.model_name, **details}
         ran = await run_hooks(self.hooks, moment, tool, self.tool_context.folder, payload)
-        if ran:
-            await self.record(*ran)
-        return refusal_reason(ran)
+        if not ran:
+            return NO_OUTCOME
+        outcome = hook_outcome([(done, done.output.head) for done in ran])
+        added = [
+            HarnessMessage(Text(f"[A user hook adds: {text}]"), f"{HOOK_REASON} adds context")
+            for text in outcome.context
+        ]
+        await self.record(*ran, *added)
+        self.hook_stop = self.hook_stop or outcome.stop
+        return outcome
 
     async def run_end_hooks(self, last: SessionEvent) -> None:
         """Run the user's hooks for the end of the run."""

@@ -13,6 +13,7 @@ import threading
 from contextlib import suppress
 from typing import Any
 
+SPIN_COUNT = "1000"
 CACHE_MIB = 512  # memory for the prompts of other sessions, so that switching between sessions does not read them again
 
 
@@ -25,6 +26,8 @@ def exit_with_parent() -> None:
 
 def serve(config: dict[str, Any]) -> str:
     """Load the model, and return the URL of its Chat Completions API, which runs in threads of the library."""
+    # Threads that wait for each other sleep after a few microseconds: spinning would starve them on a busy computer.
+    os.environ.setdefault("GOMP_SPINCOUNT", SPIN_COUNT)
     from xllamacpp import CommonParams, Server
 
     with socket.create_server(("127.0.0.1", 0)) as free:
