@@ -187,6 +187,11 @@ class RunContext:
         return self.execute is not execute_call
 
     @property
+    def has_compact_prompt(self) -> bool:
+        """Whether the model gets the compact prompt, and with it the help for small models."""
+        return self.conversation.start is not None and self.conversation.start.prompt_size == "compact"
+
+    @property
     def tools(self) -> tuple[str, ...]:
         """The names of the tools that the run may call. An empty tuple means all tools."""
         return self.conversation.start.tools if self.conversation.start else ()
@@ -257,7 +262,7 @@ class RunContext:
             read_attachment=self.attachment_bytes,
             system_prompt=prefix.system,
             output_schema=self._enforced_schema(start),
-            call_required=self._last_note().startswith(NUDGE_PREFIX),
+            call_required=self.has_compact_prompt and self._last_note().startswith(NUDGE_PREFIX),
         )
 
     def _task_reminder(self) -> list[Message]:
@@ -267,8 +272,8 @@ class RunContext:
         call of a task that asks for work they get none: it made them stop before the work was finished. Only files that
         were read for them are followed by the task, which they otherwise lose sight of.
         """
-        start, messages = self.conversation.start, self.conversation.messages
-        if start is None or start.prompt_size != "compact" or not messages or messages[-1].role != "tool":
+        messages = self.conversation.messages
+        if not self.has_compact_prompt or not messages or messages[-1].role != "tool":
             return []
         task = next((self.full_text(message.text) for message in reversed(messages) if message.category == USER), "")
         last, refused = messages[-1], messages[-1].call_id == self.conversation.last_refused
