@@ -1,6 +1,7 @@
 """The checks that a reply without tool calls must pass before it ends the run."""
 
 from core.domain.events import HarnessMessage, RunEnded, TextCallsEnabled
+from core.domain.external_agents import is_external_agent
 from core.domain.text import Text
 from core.engine.run.delegate import check_output_schema
 from core.engine.run.run_context import RunContext
@@ -81,6 +82,7 @@ def _due_nudge(run: RunContext) -> tuple[Text, str] | None:
     )
     if (
         nudged
+        or is_external_agent(run.model_name)  # it has other tools
         or conversation.has_new_input
         or not request.tools
         or (conversation.start and conversation.start.reviewed_session)
