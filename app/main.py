@@ -71,8 +71,8 @@ def _exit_code(folder: Path, out: Output, work: Callable[[], int]) -> int:
 def _do(argv: list[str], args: "argparse.Namespace", folder: Path, out: Output) -> int:
     if args.command in {None, "open"}:
         return _window(folder, [str(_here() / name) for name in args.files] if args.command else [], safe=args.safe)
-    if args.command == "db" and args.action == "restore":
-        return _restore(folder, args.name, out)
+    if args.command == "db" and args.action in {"restore", "repair"}:
+        return _restore_or_repair(folder, args, out)
     if args.command == "replay":
         from app.commands.replay import replay  # it reads keys from this terminal, so it cannot run in another process
 
@@ -151,16 +151,16 @@ def _stdin() -> str:
         raise Problem("Standard input cannot be read.", f"{error}.", "Pipe a UTF-8 text into it.") from error
 
 
-def _restore(folder: Path, name: str, out: Output) -> int:
-    """Restore a backup, holding the lock on the data folder so that no other process has the database open."""
-    from app.commands.db import restore
+def _restore_or_repair(folder: Path, args: "argparse.Namespace", out: Output) -> int:
+    """Replace the database, holding the lock on the data folder so that no other process has it open."""
+    from app.commands.db import repair, restore
 
     lock = DataFolderLock(data_folder.lock_path(folder))
     if not lock.acquire():
         do = "Close Journeyman, then try again."
-        raise Problem("The data is in use by another Journeyman.", "A backup replaces the database file.", do)
+        raise Problem("The data is in use by another Journeyman.", "This replaces the database file.", do)
     try:
-        return restore(folder, name, out)
+        return repair(folder, out) if args.action == "repair" else restore(folder, args.name, out)
     finally:
         lock.release()
 
@@ -274,6 +274,6 @@ def _report(home: Path, out: Output, error: BaseException) -> None:
     if isinstance(error, Problem):
         out.print_error(error.details)
     else:
-        from app.process.crash import report_internal_error  # slow to import and rarely needed
+        from app.process.crash import report_error  # slow to import and rarely needed
 
-        report_internal_error(error, home, out)
+        report_error(error, home, out)

@@ -8,8 +8,10 @@ def add_data(add: AddCommand) -> None:
     rule = "Only show whether this command would be allowed, denied or asked about here, like `rules test`"
     doctor.add_argument("--rule", metavar="COMMAND", help=rule)
     doctor.add_argument("--json", action="store_true", help="Print one JSON object per line")
-    action = add("db", "Back up, restore or compact the database.").group()
+    action = add("db", "Back up, check, repair, restore or compact the database.").group()
     action("backup", "Make a verified backup of the database.")
+    action("check", "Read the whole database and report damage.")
+    action("repair", "Check the database, and recover what can be read if it is damaged.")
     restore = action("restore", "Restore the database from a backup. The present data is set aside.")
     restore.add_argument(
         "name", metavar="NAME", nargs="?", default="", help="The backup (default: the newest good one)"

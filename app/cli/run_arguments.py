@@ -43,6 +43,17 @@ def add_runs(add: AddCommand) -> None:
     run.add_argument("--max-output-tokens", type=whole_number, default=0, metavar="N", help=tokens_help)
     cost_help = "End the run at this cost in US dollars, where the model's price is known; 0 means no limit"
     run.add_argument("--max-cost", type=nonnegative_number, metavar="X", help=f"{cost_help} (default: the setting)")
+    for limit, unit in (("tokens", "tokens, sent and received"), ("minutes", "minutes")):
+        limit_help = f"End the run after N {unit}; 0 means no limit (default: the setting)"
+        kind = whole_number if limit == "tokens" else nonnegative_number
+        run.add_argument(f"--max-{limit}", type=kind, metavar="N", help=limit_help)
+    check_help = (
+        "A command that must succeed before the run counts as done; repeatable. If it fails, the agent reads its output"
+        " and continues, at most twice. The result rates the run"
+    )
+    run.add_argument("--check", action="append", default=[], metavar="COMMAND", help=check_help)
+    schema_help = "The final reply must be JSON that matches the JSON Schema in FILE"
+    run.add_argument("--schema", metavar="FILE", help=schema_help)
     run.add_argument("--script", metavar="FILE", help="Play a script of replies instead of calling a model")
     run.add_argument("--text-calls", action="store_true", help="Use text-based tool calls, for models without tool use")
     size_help = "Send a full or a compact prompt (default: the setting, initially by the model's window and speed)"

@@ -8,7 +8,7 @@ from app.cli.command_parser import UsageError
 from app.commands.command_table import COMMANDS
 from app.commands.invocation import Invocation
 from app.process.command_server import CommandRunner
-from app.process.crash import report_internal_error
+from app.process.crash import report_error
 from app.process.exit_codes import FAILED, USAGE, WAITING
 from app.process.output import Output
 from app.process.services import Services
@@ -44,11 +44,8 @@ async def run_command(services: Services, home: Path, args: argparse.Namespace, 
     except UnresolvedCallsError as unresolved:
         out.print_error(unresolved.details)
         return WAITING
-    except Problem as problem:
-        out.print_error(problem.details)
-        return FAILED
     except BrokenPipeError:
         raise
     except Exception as error:
-        report_internal_error(error, home, out)
+        report_error(error, home, out)
         return FAILED

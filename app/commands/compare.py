@@ -57,7 +57,8 @@ def _print_comparison(context: Invocation, alignment: Alignment) -> None:
                 out.write(f"  A {_step_text(pair.a)}\n  B {_step_text(pair.b)}")
     for name in FIGURES:
         a, b, change = getattr(alignment.a, name), getattr(alignment.b, name), _delta(alignment.a, alignment.b, name)
-        out.write(f"{name:8} {_figure(a):>12} {_figure(b):>12} {'+' if change > 0 else ''}{_figure(change)}")
+        sign = "+" if change is not None and change > 0 else ""
+        out.write(f"{name:8} {_figure(a):>12} {_figure(b):>12} {sign}{_figure(change)}")
 
 
 def _matches(pair: AlignedPair) -> bool:
@@ -68,12 +69,15 @@ def _step_text(step: Step | None) -> str:
     return step_line(step).strip() if step else "—"
 
 
-def _delta(a: RunTotals, b: RunTotals, name: str) -> float:
-    change: float = getattr(b, name) - getattr(a, name)
-    return round(change, 6)
+def _delta(a: RunTotals, b: RunTotals, name: str) -> float | None:
+    """Return how much larger a figure of `b` is; None if one of the two is unknown."""
+    before, after = getattr(a, name), getattr(b, name)
+    return None if before is None or after is None else round(after - before, 6)
 
 
-def _figure(value: float) -> str:
+def _figure(value: float | None) -> str:
+    if value is None:
+        return "unknown"
     return f"{value:,}" if isinstance(value, int) else f"{value:,.2f}"
 
 

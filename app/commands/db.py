@@ -1,4 +1,4 @@
-"""The command `db`: backs up, restores and compacts the database."""
+"""The command `db`: backs up, checks, repairs, restores and compacts the database."""
 
 from pathlib import Path
 
@@ -9,16 +9,20 @@ from app.process.output import Output
 from core.domain.problems import Problem
 from core.store.backup import backup_folder, newest_valid_backup, verify
 from core.store.backup import restore as restore_backup
+from core.store.data_folder import repair_data_folder
+from core.store.integrity import damage
 
 
 async def db(context: Invocation) -> int:
-    """Back up or compact the database. (`db restore` needs a closed database, so it runs without an engine.)"""
+    """Back up, check or compact the database. `db restore` and `db repair` run without an engine: it must be closed."""
     if context.args.action == "backup":
         return await _backup(context)
     if context.args.action == "compact":
         return await _compact(context)
+    if context.args.action == "check":
+        return await _check(context)
     do = "Close it, then try again."
-    raise Problem("The data is in use by another Journeyman.", "A backup replaces the database file.", do)
+    raise Problem("The data is in use by another Journeyman.", "This replaces the database file.", do)
 
 
 def restore(folder: Path, name: str, out: Output) -> int:
@@ -34,6 +38,26 @@ def restore(folder: Path, name: str, out: Output) -> int:
     out.write(f"Restored {backup.summary}.")
     if aside:
         out.write(f"The previous data is kept in {aside}.")
+    return DONE
+
+
+def repair(folder: Path, out: Output) -> int:
+    """Check the database completely and repair it. The caller holds the lock on the data folder."""
+    notes = repair_data_folder(folder)
+    for note in notes:
+        out.write(str(note))
+    if not notes:
+        out.write("The database is not damaged.")
+    return DONE
+
+
+async def _check(context: Invocation) -> int:
+    report = await context.engine.check_integrity()
+    for error in report.errors:
+        context.out.write(error)
+    if report.errors:
+        raise damage(report)
+    context.out.write("The database is not damaged.")
     return DONE
 
 

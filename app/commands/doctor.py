@@ -7,7 +7,6 @@ import shutil
 import sys
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from app.commands.invocation import Invocation
@@ -16,12 +15,13 @@ from app.commands.trust import describe_trust
 from app.process.exit_codes import DONE, FAILED
 from app.process.output import plural
 from core.domain.optional_packages import how_to_install
+from core.domain.problems import Problem
 from core.engine.services.sandbox_status import SandboxStatus
-from core.models.local.local_models import XLLAMACPP
+from core.models.local.model_server import XLLAMACPP
+from core.store.integrity import damage
 
 if TYPE_CHECKING:
     from core.engine.services.providers import ProvidersOverview
-    from core.store.tables import DatabaseStats
 
 MIN_FREE_BYTES = 256 << 20  # free disk space below which the check fails
 
@@ -48,7 +48,8 @@ async def doctor(context: Invocation) -> int:
         _check_local_models(context),
         *await _check_servers(context),
         await _check_semantic_search(context),
-        _check_data(context.data_folder, await context.engine.table_statistics()),
+        await _check_database(context),
+        await _check_data(context),
     ]
     for check in checks:
         if context.args.json:
@@ -108,7 +109,7 @@ async def _check_semantic_search(context: Invocation) -> HealthCheck:
 def _check_local_models(context: Invocation) -> HealthCheck:
     """Report whether Journeyman can run models itself, and how many are downloaded."""
     rows = context.engine.providers.local_models.rows()
-    downloaded = f"{sum(row.downloaded for row in rows)} of {len(rows)} downloaded"
+    downloaded = f"{sum(row.is_available for row in rows)} of {len(rows)} on this computer"
     if importlib.util.find_spec("xllamacpp") is None:
         suggestion = f"To run models without a server, install xllamacpp: {how_to_install(XLLAMACPP)}"
         return HealthCheck("Local models", True, f"{downloaded}; xllamacpp is not installed", suggestion=suggestion)
@@ -157,9 +158,23 @@ def _check_models(overview: "ProvidersOverview") -> Iterator[HealthCheck]:
         yield HealthCheck("Proxy", True, "the environment names one, which is not used", suggestion=note)
 
 
-def _check_data(home: Path, stats: "DatabaseStats") -> HealthCheck:
+async def _check_database(context: Invocation) -> HealthCheck:
+    """Read the whole database and report damage."""
+    report = await context.engine.check_integrity()
+    if report.errors:
+        found = damage(report).details
+        return HealthCheck("Database", False, f"{found.message} {found.cause}", found.fix)
+    return HealthCheck("Database", True, "every page was read; no damage")
+
+
+async def _check_data(context: Invocation) -> HealthCheck:
+    try:
+        stats = await context.engine.table_statistics()
+    except Problem as problem:
+        return HealthCheck("Data", False, f"{problem.details.message} {problem.details.cause}", problem.details.fix)
     rows = stats.rows
-    result = f"{home}: {rows['session']:,} sessions, {rows['event']:,} events, {stats.disk_bytes / 2**20:.1f} MB"
+    size = f"{rows['session']:,} sessions, {rows['event']:,} events, {stats.disk_bytes / 2**20:.1f} MB"
+    result = f"{context.data_folder}: {size}"
     if stats.largest:
         largest = stats.largest[0]
         result += f"; the largest is {largest.id} ({largest.events:,} events)"

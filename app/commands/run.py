@@ -1,6 +1,6 @@
 """The commands `run`, `demo` and `resume`, which follow a run to its end."""
 
-import shutil
+import json
 from dataclasses import replace
 from importlib import resources
 from pathlib import Path
@@ -15,6 +15,8 @@ from core.domain.problems import Problem
 from core.domain.text import Text
 from core.engine.api.engine import Engine
 from core.models.catalog import SCRIPTED
+from core.tools.json_schema import schema_error
+from core.workspace.sample_folder import sample_folder
 
 DEMO_TURNS = 60
 RESUMABLE = frozenset({"interrupted", "paused", "waiting"})
@@ -37,16 +39,34 @@ async def run(context: Invocation) -> int:
         model,
         settings.max_turns if args.max_turns is None else args.max_turns,
         Text(script),
-        settings.max_minutes,
-        settings.max_tokens,
+        settings.max_minutes if args.max_minutes is None else args.max_minutes,
+        settings.max_tokens if args.max_tokens is None else args.max_tokens,
         settings.max_cost if args.max_cost is None else args.max_cost,
         profile=profile,
+        output_schema=Text(_output_schema(context)),
+        acceptance=tuple(args.check),
         effort=args.effort,
         max_output_tokens=args.max_output_tokens,
         temperature=args.temperature,
     )
     task = args.given[0] if args.task == "-" else args.task
     return await _begin(context, task, context.folder / args.folder, run_started)
+
+
+def _output_schema(context: Invocation) -> str:
+    """Return the JSON Schema of --schema, or "". Raise Problem if it cannot be used."""
+    if not context.args.schema:
+        return ""
+    text = read_text_argument(context, context.args.schema)
+    try:
+        error = schema_error(json.loads(text))
+    except ValueError as invalid:
+        error = f"it is not valid JSON: {invalid}"
+    if error:
+        raise Problem(
+            "The JSON Schema cannot be used.", f"{error[0].upper()}{error[1:]}.", f"Correct {context.args.schema}."
+        )
+    return text
 
 
 def _external_agent(context: Invocation) -> str:
@@ -118,19 +138,3 @@ async def _begin(context: Invocation, task: str, folder: Path, run_started: RunS
 
 def demo_script() -> str:
     return (resources.files("resources") / "demo" / "script.json").read_text("utf-8")
-
-
-def sample_folder(home: Path) -> Path:
-    """Make a new copy of the sample folder. Copies made for earlier demos are kept."""
-    number = 1
-    while (folder := home / "demo" / f"letters-{number}").exists():
-        number += 1
-    with resources.as_file(resources.files("resources") / "demo" / "letters") as source:
-        try:
-            shutil.copytree(source, folder)
-        except OSError as error:  # shutil.Error is an OSError whose argument is a list of errors
-            shutil.rmtree(folder, ignore_errors=True)
-            why = error.strerror or str(error.args[0][0][2])
-            do = "Free some space there, or choose another data folder with --data-dir."
-            raise Problem(f"The sample folder {folder} cannot be created.", why, do) from error
-    return folder

@@ -133,9 +133,11 @@ class RunFollower:
 
     async def _react(self, update: JournalUpdate) -> int | None:
         match update.entry.event:
-            case RunEnded(status=status, error=details):
+            case RunEnded(status=status, reason=reason, error=details):
                 if details:
                     self._context.out.print_error(details)
+                elif reason and status in {"limit", "failed"} and not self._context.args.json:
+                    self._context.out.print_warning(f"The run ended: {reason}.")
                 return FAILED if self._ended_idle(update.entry) else BY_STATUS[status]
             case RunPaused(error=details, reason=pause_reason):
                 self._print_pause(pause_reason, details)
@@ -164,7 +166,7 @@ class RunFollower:
         if self._answers:
             await engine.answer(question.id, answer_of(question, self._answers.pop(0)))
         elif args.no_questions:
-            await engine.answer(question.id, Answer(declined=True))
+            await engine.answer(question.id, Answer(declined=True, answered_by="no_questions"))
         else:
             return await self._leave_open(session, question)
         return None

@@ -1,6 +1,6 @@
 """The commands `sessions`, which lists and searches sessions, and `show`, which prints one."""
 
-from datetime import datetime
+from datetime import date, datetime
 
 from app.commands.failures import show_runs as show_runs
 from app.commands.invocation import Invocation
@@ -8,7 +8,9 @@ from app.commands.run_follower import find_session_id, step_line
 from app.process.exit_codes import DONE
 from app.process.output import event_json, iso_time, plural, token_count
 from core.domain.clock import SECOND
+from core.domain.search_query import SearchQuery, matches_filters, parse_query
 from core.domain.sessions import SessionRow
+from core.store.backup import local_date
 
 EMPTY_TEXTS = {
     "": "No sessions.", "all": "No sessions.", "archived": "No archived sessions.", "trash": "The trash is empty.",
@@ -68,14 +70,18 @@ async def show(context: Invocation) -> int:
 
 
 def session_json(row: SessionRow) -> dict[str, object]:
-    plain = row._asdict()
+    """Return a session as a JSON object. A cost of 0 with tokens means that the price is unknown, so it is null."""
+    plain = row._asdict() | {"cost": row.cost or (None if row.tokens else 0.0)}
     return plain | {"created_at": iso_time(row.created_at), "updated_at": iso_time(row.updated_at)}
 
 
 async def _search(context: Invocation, text: str) -> int:
-    """Print the sessions whose title or folder contains the text, and every event that contains its words."""
-    folded = text.casefold()
-    title_matches = [row for row in context.engine.sessions() if folded in f"{row.title}\n{row.folder}".casefold()]
+    """Print the sessions whose title or folder contains the words, and every event that contains them.
+
+    Only sessions that fit the filters in the text are searched.
+    """
+    query, today = parse_query(text), local_date()
+    title_matches = [row for row in context.engine.sessions() if _has_words(query, row, today)]
     hits = await context.engine.search(text)
     if context.args.json:
         rows = {row.id: row for row in title_matches}
@@ -91,5 +97,14 @@ async def _search(context: Invocation, text: str) -> int:
     for hit in hits:
         context.out.write(f"{hit.session}  {hit.title}  · event {hit.seq}, {hit.kind.replace('_', ' ')}")
     if not title_matches and not hits:
-        context.out.write("No session contains these words.")
+        context.out.write("No session matches." if query.filters else "No session contains these words.")
     return DONE
+
+
+def _has_words(query: SearchQuery, row: SessionRow, today: date) -> bool:
+    """Return whether a session fits the filters and has the words in its title or folder.
+
+    A filter for a kind of step asks for steps, so no session is listed for its title then.
+    """
+    text = f"{row.title}\n{row.folder}".casefold()
+    return not query.step_kinds and query.words.casefold() in text and matches_filters(query, row, today)

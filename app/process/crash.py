@@ -12,10 +12,12 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
+from app.process.data_folder import database_path
 from core import __version__
-from core.domain.problems import ErrorDetails
+from core.domain.problems import ErrorDetails, Problem
 from core.domain.redact import Redactor, secrets_in_environment
 from core.domain.visible import visible
+from core.store.integrity import damage_in
 
 if TYPE_CHECKING:
     from app.process.output import Output
@@ -33,15 +35,21 @@ class CrashReport(NamedTuple):
 
 
 class CrashHandler:
-    """Handles uncaught exceptions from `open` to `close`. `on_crash` is called with each, in the thread that raised it.
+    """Handles uncaught exceptions from `open` to `close`. `on_crash` is called with each, in the thread that raised it,
+    or `on_damage` if the error says that the data file is damaged.
 
     Attributes:
         previous_crash: What `faulthandler` wrote if a fault in native code killed the previous process, else None.
     """
 
-    def __init__(self, folder: Path, on_crash: Callable[[CrashReport], None]) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        on_crash: Callable[[CrashReport], None],
+        on_damage: Callable[[Problem], None] | None = None,
+    ) -> None:
         self._folder = folder
-        self._on_crash = on_crash
+        self._on_crash, self._on_damage = on_crash, on_damage
         self._log: IO[str] | None = None
         self._fatal: IO[str] | None = None
         self._before = sys.excepthook, threading.excepthook
@@ -73,7 +81,14 @@ class CrashHandler:
             self._log = None
 
     def report(self, error: BaseException) -> None:
-        """Log the stack trace with secrets redacted, and report it; the same error at most MAX_REPEATS times."""
+        """Log the stack trace with secrets redacted, and report it; the same error at most MAX_REPEATS times.
+
+        An error about damage of the data file goes to `on_damage` instead.
+        """
+        damage = damage_in(error, database_path(self._folder))
+        if self._on_damage and isinstance(damage, Problem):
+            self._on_damage(damage)
+            return
         crash = make_crash_report(error)
         self._reported[crash.line] += 1
         if self._reported[crash.line] > MAX_REPEATS:
@@ -113,6 +128,15 @@ def exception_of_context(context: dict[str, Any]) -> BaseException:
     """Return the exception in an asyncio exception context; if it has none, a new one with its message."""
     error: BaseException | None = context.get("exception")
     return error or RuntimeError(context["message"])
+
+
+def report_error(error: BaseException, folder: Path, out: "Output") -> None:
+    """Print an error of a command on the data in `folder`. An unexpected one is a bug and goes to the crash log."""
+    error = damage_in(error, database_path(folder))
+    if isinstance(error, Problem):
+        out.print_error(error.details)
+    else:
+        report_internal_error(error, folder, out)
 
 
 def report_internal_error(error: BaseException, folder: Path, out: "Output") -> None:

@@ -65,7 +65,7 @@ class DesktopApp(QObject):
         self.engine = EngineThread(folder, self._feed, self.files_requested.emit, self._report, safe=safe)
         self._crash_reporter = CrashReporter(self.window, lambda: self.engine.failed, self)
         self._crash_reporter.restart_requested.connect(self._exit_to_restart)
-        self._crash_handler = CrashHandler(folder, self._crash_reporter.happened.emit)
+        self._crash_handler = CrashHandler(folder, self._crash_reporter.happened.emit, self._report)
         self._heartbeat = Heartbeat(folder)
         self._reader: Reader | None = None
         self._tray: Tray | None = None
@@ -177,10 +177,11 @@ class DesktopApp(QObject):
     async def _start_demo(self, bridge: "Bridge") -> str:
         async def start(engine: "Engine") -> str:
             # Imported here, in the engine's thread, so that the window's thread does not wait.
-            from app.commands.run import DEMO_TASK, demo_script, sample_folder
+            from app.commands.run import DEMO_TASK, demo_script
             from core.domain.events import RunStarted
             from core.domain.text import Text
             from core.models.catalog import SCRIPTED
+            from core.workspace.sample_folder import sample_folder
 
             folder = sample_folder(self._folder)
             began = RunStarted(SCRIPTED, 60, Text(demo_script()), interactive=True, mode="auto")

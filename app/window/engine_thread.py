@@ -124,6 +124,7 @@ class EngineThread:
         services.engine.subscribe(self._on_update)
         services.engine.subscribe_live_updates(self._feed.put)
         services.engine.mcp_servers.subscribe(self._feed.put)
+        services.local_models.subscribe(self._feed.put)
         services.engine.memory.subscribe(lambda: self._feed.put(MemoriesChanged()))
         services.engine.archive.subscribe_purged(lambda names: self._feed.put(SessionsPurged(names)))
         run_command = make_command_runner(services, self._folder)
@@ -162,6 +163,7 @@ class EngineThread:
             endless = [
                 tasks.create_task(services.reviews.run(), name="reviews"),
                 tasks.create_task(services.engine.exchange.keep_indexing(self._report), name="index imports"),
+                tasks.create_task(self._check_integrity(services.engine), name="check integrity"),
             ]
             if not self._safe:
                 endless.append(tasks.create_task(services.meaning.run(), name="meaning"))
@@ -179,6 +181,12 @@ class EngineThread:
             if engine.can_write:
                 await engine.archive.purge_expired()
                 await engine.memory.tidy()
+        except Problem as problem:
+            self._report(problem)
+
+    async def _check_integrity(self, engine: "Engine") -> None:
+        try:
+            await engine.check_integrity_weekly()
         except Problem as problem:
             self._report(problem)
 

@@ -16,7 +16,8 @@ HARMLESS_KEYS = {
     "branch": "remote pushremote merge rebase description", "submodule": "url active branch",
     "extensions": "objectformat refstorage worktreeconfig partialclone compatobjectformat", "init": "defaultbranch",
     "pull": "rebase ff", "push": "default autosetupremote followtags", "fetch": "prune", "merge": "ff conflictstyle",
-    "rebase": "autostash autosquash", "rerere": "enabled autoupdate", "gc": "auto", "lfs": "repositoryformatversion",
+    "rebase": "autostash autosquash", "rerere": "enabled autoupdate", "gc": "auto",
+    "lfs": "repositoryformatversion access locksverify",
     "advice": "*", "color": "*", "column": "*", "index": "*", "status": "*", "feature": "*",
 }  # fmt: skip
 HARMLESS = {section: frozenset(keys.split()) for section, keys in HARMLESS_KEYS.items()}

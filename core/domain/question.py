@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 UnansweredPolicy = Literal["wait", "pause", "default"]  # what to do when a question is not answered in time
-AnsweredBy = Literal["user", "earlier_answer", "nobody"]
+AnsweredBy = Literal["user", "earlier_answer", "nobody", "no_questions"]
 Autonomy = Literal["cautious", "balanced", "decisive"]
 
 QUESTION_LIMITS: dict[Autonomy, int] = {"cautious": 5, "balanced": 3, "decisive": 1}  # questions allowed in one run
@@ -83,7 +83,8 @@ class Answer:
 
     An answer is never invented: if nobody answered in time, it is marked `expired`. `more_options` are further options
     that were chosen, and `sub_answers` the answers of a form. `answered_by` is `earlier_answer` if the same question
-    had been answered before in this run. `withdrawn` says why the question became obsolete.
+    had been answered before in this run, and `no_questions` if an option declines every question. `withdrawn` says why
+    the question became obsolete.
     """
 
     option: str = ""
@@ -104,6 +105,8 @@ def answer_text(answer: Answer) -> str:
         default = answer.option or answer.text
         assumed = f" Proceed with your stated default: {default}. The user did not confirm it." if default else ""
         return f"[The user did not answer in time.{assumed}]"
+    if answer.answered_by == "no_questions":
+        return "[Nobody answers questions in this run. Decide yourself, and say what you assumed.]"
     if answer.declined:
         return "The user declined to answer." + (f" They wrote: {answer.text}" if answer.text else "")
     if answer.sub_answers:

@@ -175,7 +175,10 @@ class SkillFileDiff:
 
 @dataclass(frozen=True, slots=True)
 class SkillUse:
-    """A run that used a skill: which version, when, and how the run ended."""
+    """A run that used a skill: which version, when, how the run ended and how it was rated.
+
+    `rating` is `up` or `down` by the user, or else by the task's own check; empty if the run was not rated.
+    """
 
     session: str
     title: str

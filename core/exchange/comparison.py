@@ -80,7 +80,7 @@ def _figures(row: SessionRow, totals: RunTotals) -> Iterator[tuple[str, str]]:
     yield "failed steps", str(totals.failed)
     yield "seconds", f"{totals.seconds:.1f}"
     yield "tokens", str(totals.tokens)
-    yield "cost (USD)", f"{totals.cost:.4f}" if row.cost else "unknown"
+    yield "cost (USD)", "unknown" if totals.cost is None else f"{totals.cost:.4f}"
 
 
 def _unique_knowledge(alignment: Alignment) -> tuple[list[str], list[str]]:

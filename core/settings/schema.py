@@ -8,6 +8,7 @@ from core.domain.tiers import Tiers as Tiers
 
 FORMAT_VERSION = 2
 MODELS = "Models and API keys"
+LOCAL_MODELS = "Local models"
 MEMORY = "Memory and learning"
 WEB = "Web search"
 MCP_SERVERS = "MCP servers"
@@ -15,6 +16,7 @@ ApiFormat = Literal["chat", "responses", "anthropic", "ollama"]
 SearchEngine = Literal["none", "searxng", "brave", "tavily"]
 LearningPolicy = Literal["ask", "add", "off"]
 PromptSize = Literal["auto", "full", "compact"]
+EditorChoice = Literal["auto", "vscode", "cursor", "zed", "jetbrains", "sublime", "kate", "environment"]
 Theme = Literal["system", "light", "dark", "contrast"]
 
 
@@ -29,6 +31,7 @@ class SettingInfo(NamedTuple):
     unit: str = ""
 
 
+FIRST_TOKEN_TIMEOUT_S = 300.0
 FolderPath = NewType("FolderPath", str)  # the path of a folder
 
 
@@ -155,6 +158,14 @@ class Settings:
         100, SettingInfo("Appearance", "Text size", "In percent of the default size.", 80, 200, "%")
     )
     reduced_motion: bool = setting_field(False, SettingInfo("Appearance", "Reduce motion", "Turns off animations."))
+    editor: EditorChoice = setting_field(
+        "auto",
+        SettingInfo(
+            "Appearance",
+            "Editor",
+            "Opens files at a line. Automatic: the first of these that is installed, or else $VISUAL or $EDITOR.",
+        ),
+    )
     model: str = setting_field(
         "",
         SettingInfo(
@@ -211,12 +222,36 @@ class Settings:
     local_idle_minutes: int = setting_field(
         10,
         SettingInfo(
-            MODELS,
-            "Unload local models",
+            LOCAL_MODELS,
+            "Unload",
             "Minutes without a request after which a model that Journeyman runs itself is unloaded from memory.",
             1,
             1440,
             "min",
+        ),
+    )
+    local_window: int = setting_field(
+        0,
+        SettingInfo(
+            LOCAL_MODELS,
+            "Context window",
+            "Tokens. More need more memory. 0: as the memory of this computer allows.",
+            0,
+            1_000_000,
+        ),
+    )
+    local_threads: int = setting_field(
+        0,
+        SettingInfo(LOCAL_MODELS, "Threads", "0: one for each processor core. Fewer keep other programs fast.", 0, 512),
+    )
+    local_gpu_layers: int = setting_field(
+        -1,
+        SettingInfo(
+            LOCAL_MODELS,
+            "GPU layers",
+            "How many layers run on the graphics card. -1: as many as fit in its memory. 0: none.",
+            -1,
+            1000,
         ),
     )
     max_turns: int = setting_field(
@@ -336,7 +371,15 @@ class Settings:
         10.0, SettingInfo("Network", "Connect timeout", "Time to establish a connection.", 0.1, 600, "s")
     )
     first_token_timeout_s: float = setting_field(
-        300.0, SettingInfo("Network", "First token timeout", "Time until the first token of a reply.", 1, 3600, "s")
+        FIRST_TOKEN_TIMEOUT_S,
+        SettingInfo(
+            "Network",
+            "First token timeout",
+            "Time until the first token of a reply. If it is not changed, servers on this computer get an hour.",
+            1,
+            3600,
+            "s",
+        ),
     )
     idle_timeout_s: float = setting_field(
         120.0, SettingInfo("Network", "Idle timeout", "Time until the next token of a reply.", 1, 3600, "s")

@@ -20,7 +20,7 @@ from core.store.files import (
     swap_in,
     wal_path,
 )
-from core.store.health import Health, check_health
+from core.store.health import REPAIR_ADVICE, Health, check_health, is_corruption
 from core.store.marker import write_marker
 
 KEEP_DAILY = 7  # daily backups
@@ -102,7 +102,9 @@ def copy_database(path: Path, target: Path) -> Backup:
             if health.state != "good":
                 raise Problem("The backup failed verification.", f"{health.error}.", "The older backups were kept.")
     except sqlite3.Error as error:
-        raise Problem("The backup failed.", f"{error}.", "The older backups were kept.") from error
+        kept = "The older backups were kept."
+        fix = f"{kept} {REPAIR_ADVICE}" if is_corruption(error) else kept
+        raise Problem("The backup failed.", f"{error}.", fix) from error
     except OSError as error:
         cause = f"{target.parent}: {error.strerror or error}."
         raise Problem("The backup failed.", cause, "The older backups were kept.") from error

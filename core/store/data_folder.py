@@ -13,6 +13,7 @@ from core.store.ballast import Ballast
 from core.store.database import Database, is_disk_full, to_problem
 from core.store.files import DATABASE_SUFFIXES, file_size, finish_swap, make_private, unwritable_folder, wal_path
 from core.store.health import Health, check_health, is_corruption, open_read_only
+from core.store.integrity import IntegrityCheck, read_report, rebuild_indexes, report_path
 from core.store.marker import ShutdownMarker, is_unchanged, marker_path, read_marker, write_marker
 from core.store.migrate import foreign_file, latest_version, newer_schema
 
@@ -78,10 +79,42 @@ def _prepare(path: Path) -> list[ErrorDetails]:
             raise newer_schema(health.version)
         case "damaged":
             return _repair(path)
-        case "good" if log_is_missing:
-            return [WAL_MISSING]
         case "good":
-            return []
+            return [*([WAL_MISSING] if log_is_missing else []), *_repair_reported(path)]
+
+
+def _repair_reported(path: Path) -> list[ErrorDetails]:
+    """Repair the damage that a check found while the file was in use. Return warnings that describe the result."""
+    report = read_report(path)
+    if report is None or not report.errors:
+        return []
+    notes = _repair_found(path)
+    report_path(path).unlink(missing_ok=True)
+    return notes
+
+
+def _repair_found(path: Path) -> list[ErrorDetails]:
+    """Check the whole file. Rebuild its indexes if only they are damaged, and salvage it otherwise."""
+    errors = IntegrityCheck(path).run()
+    if not errors:
+        return []
+    return [INDEXES_REBUILT] if rebuild_indexes(path, errors) else _repair(path)
+
+
+def repair_data_folder(folder: Path) -> list[ErrorDetails]:
+    """Check the closed data file completely and repair what is damaged. Return warnings that describe the result.
+
+    An intact file gives no warnings. Raise Problem if there is no data, or if it cannot be repaired.
+    """
+    path = folder / DATABASE_FILE
+    try:
+        finish_swap(path, replacement_path(path))
+        notes = _prepare(path)
+        if not path.exists():
+            raise Problem("There is no data to repair.", f"{path} does not exist.", "")
+        return notes or _repair_found(path)
+    except (sqlite3.Error, OSError) as error:
+        raise (unwritable_folder(folder, error) if isinstance(error, OSError) else to_problem(error)) from error
 
 
 def _open(path: Path, synchronous: str) -> tuple[Database, list[ErrorDetails]]:
@@ -200,6 +233,11 @@ def _missing_file(path: Path, health: Health, marker: ShutdownMarker | None) -> 
     return Problem(f"The data file is {state}.", f"{path} existed before{contents}. No new file was created.", fix)
 
 
+INDEXES_REBUILT = ErrorDetails(
+    "The data file had damaged indexes, which were rebuilt.",
+    "Nothing was lost.",
+    "If this happens again, check the disk.",
+)
 WAL_MISSING = ErrorDetails(
     "The newest events may be missing.",
     f"Journeyman was not shut down cleanly, and the file {DATABASE_FILE}-wal, which held them, is missing.",

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, TypeVar
 from core.domain.problems import Problem, StorageProblem
 from core.store.backup import back_up_before_migration
 from core.store.files import file_size, is_nearly_full, is_no_space_error, touch_private, unwritable_folder
-from core.store.health import is_corruption, open_read_only
+from core.store.health import REPAIR_ADVICE, is_corruption, open_read_only
 from core.store.migrate import check_compatible, latest_version, migrate, schema_version
 
 T = TypeVar("T")
@@ -305,7 +305,7 @@ SQLITE_PROBLEMS = {
         "Check that the folder exists and is writable.",
     ),
     "SQLITE_IOERR": ("The disk reported an error.", "Check the disk. Everything shown before the error is saved."),
-    "SQLITE_NOTADB": ("The data file is damaged.", "Restore a backup with `journeyman db restore`."),
-    "SQLITE_CORRUPT": ("The data file is damaged.", "Restore a backup with `journeyman db restore`."),
+    "SQLITE_NOTADB": ("The data file is damaged.", REPAIR_ADVICE),
+    "SQLITE_CORRUPT": ("The data file is damaged.", REPAIR_ADVICE),
     "SQLITE_BUSY": ("Another program is using the data file.", "Close that program, then try again."),
 }

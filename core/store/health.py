@@ -13,6 +13,10 @@ from core.store.migrate import APPLICATION_ID, is_ours_or_empty, latest_version,
 
 MAGIC = b"SQLite format 3\0"
 DAMAGE = ("SQLITE_NOTADB", "SQLITE_CORRUPT")
+REPAIR_ADVICE = (
+    "Restart Journeyman, or close it and run `journeyman db repair`: what can be read is recovered into a new file, "
+    "and the damaged file is kept. To go back to a backup instead, use `journeyman db restore`."
+)
 
 HealthState = Literal["missing", "empty", "good", "foreign", "newer", "damaged"]
 

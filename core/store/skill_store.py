@@ -86,15 +86,19 @@ class SkillStore:
         """Return the runs that used a skill, the latest use first."""
         rows = self._rows(
             "SELECT session.id, session.title, event.run, max(u.version), max(event.at), session.status,"
-            " session.rating, session.runs FROM skill_use AS u JOIN event ON event.id = u.event"
+            " coalesce(nullif(session.rating, ''), session.check_rating), session.runs"
+            " FROM skill_use AS u JOIN event ON event.id = u.event"
             f" JOIN session ON session.number = (event.id >> {BITS}) WHERE u.key = ?"
             " GROUP BY session.id, event.run ORDER BY max(event.at) DESC LIMIT ?",
             key,
             limit,
         )
         uses = []
+        ratings: dict[str, dict[int, str]] = {}
         for name, title, run, version, at, status, rating, runs in rows:
-            outcome = (status, rating) if run == runs else (self._ended(name, run), "")
+            if run != runs and name not in ratings:
+                ratings[name] = self._ratings(name)
+            outcome = (status, rating) if run == runs else (self._ended(name, run), ratings[name].get(run, ""))
             uses.append(SkillUse(name, title, run, version, at, *outcome))
         return uses
 
@@ -107,6 +111,19 @@ class SkillStore:
             run,
         )
         return str(rows[0][0]) if rows else ""
+
+    def _ratings(self, session: str) -> dict[int, str]:
+        """Return the ratings of a session's runs, by the number of the run: the user's, or else that of its check."""
+        rows = self._rows(
+            f"SELECT payload FROM event JOIN session ON session.number = (event.id >> {BITS})"
+            " WHERE session.id = ? AND event.kind = 'run_rated' ORDER BY event.id",
+            session,
+        )
+        by_author: dict[str, dict[int, str]] = {"check": {}, "user": {}}
+        for (payload,) in rows:
+            rated = json.loads(payload)
+            by_author[rated.get("by", "user")][rated["run_number"]] = rated["rating"]
+        return by_author["check"] | {run: rating for run, rating in by_author["user"].items() if rating}
 
     async def add(self, key: str, version: SkillVersion, base: int, bodies: Mapping[str, bytes], trust: bool) -> bool:
         """Save a new version on top of `base`.

@@ -20,8 +20,10 @@ from sqlalchemy import (
     func,
     text,
 )
+from sqlalchemy.exc import DBAPIError
 from sqlmodel import Field, Session, SQLModel, select
 
+from core.store.database import to_problem
 from core.store.files import file_size, wal_path
 from core.store.health import open_read_only
 
@@ -350,7 +352,10 @@ class DatabaseStats:
 
 
 def collect_stats(path: Path) -> DatabaseStats:
-    """Collect size statistics. This reads every page of the file, so do not call it on the UI thread."""
+    """Collect size statistics. This reads every page of the file, so do not call it on the UI thread.
+
+    Raise Problem if the file is damaged.
+    """
     engine = create_engine("sqlite://", creator=lambda: open_read_only(path), poolclass=NullPool)
     try:
         with Session(engine) as session:
@@ -361,6 +366,8 @@ def collect_stats(path: Path) -> DatabaseStats:
             longest = session.exec(select(SessionTable).order_by(desc("last_seq")).limit(LARGEST)).all()
             largest = tuple(LargeSession(row.id, row.title, row.last_seq) for row in longest)
             contents = session.scalar(select(func.sum(BlobTable.size))) or 0
+    except DBAPIError as error:
+        raise to_problem(error.orig or error, path.parent) from error
     finally:
         engine.dispose()
     return DatabaseStats(file_size(path) + file_size(wal_path(path)), contents, rows, largest)

@@ -27,11 +27,13 @@ class AlignedPair:
 
 @dataclass(frozen=True, slots=True)
 class RunTotals:
+    """Sums over the numbered rows. `cost` is in US dollars, or None if the price of no reply is known."""
+
     steps: int
     failed: int
     seconds: float
     tokens: int
-    cost: float
+    cost: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +68,8 @@ def align_runs(a: Sequence[Step], b: Sequence[Step]) -> Alignment:
 def totals(steps: Sequence[Step]) -> RunTotals:
     """Sum up the numbered rows. `seconds` excludes the time spent waiting for the user's answers to questions."""
     rows = [step for step in steps if step.number]
+    cost = sum(step.cost for step in rows)
+    is_priced = cost > 0 or any(step.metrics.get("priced") for step in steps if step.kind == "run")
     duration = sum(
         max(0, step.ended_at - step.started_at) for step in rows if step.ended_at and step.kind != "question"
     )
@@ -74,7 +78,7 @@ def totals(steps: Sequence[Step]) -> RunTotals:
         sum(step.status == "failed" for step in rows),
         duration / SECOND,
         sum(step.tokens for step in rows),
-        sum(step.cost for step in rows),
+        cost if is_priced else None,
     )
 
 

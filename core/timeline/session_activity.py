@@ -34,9 +34,10 @@ DECISION_KINDS = (
     "harness_message",
     "request_retried",
 )
-ACTIVITY_KINDS = (*CHANGE_KINDS, *DECISION_KINDS, "run_rated", "run_ended")
+ACTIVITY_KINDS = (*CHANGE_KINDS, *DECISION_KINDS, "request_sent", "run_rated", "run_ended")
 # numerous, so they are read only when displayed
 REQUEST_KINDS = ("run_started", "request_sent", "replied", "context_compacted")
+ANSWERED_BY = {"user": "you", "earlier_answer": "an earlier answer", "no_questions": "the option --no-questions"}
 MAX_REQUESTS = 4_000  # requests kept; beyond that, every second one is dropped
 FILE_TOOLS = frozenset({"read", "write", "edit", "patch", "find", "search"})
 
@@ -174,6 +175,7 @@ class SessionActivity:
     compact: bool = False  # whether the latest run has a compact prompt
     open_rewinds: OpenRewinds = field(default_factory=OpenRewinds)
     _open: dict[str, int] = field(default_factory=dict)
+    _tier_choice: tuple[str, ...] = ()
     _every: int = 1
     _request_count: int = 0
     _original_blobs: dict[tuple[str, int], str] = field(
@@ -190,6 +192,7 @@ class SessionActivity:
                 self._change(line)
             elif kind == "request_sent":
                 self._add_request(line)
+                self._add_tier_choice(line)
             elif kind == "replied" and self.requests:
                 self.requests[-1] = replace(self.requests[-1], first_token_s=float(line.get("first_token_s", 0.0)))
             elif kind == "run_started":
@@ -322,6 +325,15 @@ class SessionActivity:
             self._open[request_id] = len(self.decisions)
         self.decisions.append(entry)
 
+    def _add_tier_choice(self, line: EventJson) -> None:
+        """Record which model a tier rule chose, unless the request before had the same model for the same reason."""
+        choice = tuple(str(line.get(name, "")) for name in ("model", "tier", "reason", "purpose"))
+        if choice[1] and choice != self._tier_choice:
+            what, cause = "Summary" if choice[3] == "summary" else "Next requests", f"the rules for tiers ({choice[1]})"
+            seq, run, at = (int(line.get(name, 0)) for name in ("seq", "run", "at"))
+            self.decisions.append(DecisionEntry(seq, run, at, "tier", what, choice[0], choice[2], cause))
+        self._tier_choice = choice
+
     def _end(self, line: EventJson) -> None:
         """Close all open requests, which end with the run."""
         if details := _error_details(line):
@@ -373,7 +385,8 @@ def decision_of(line: EventJson) -> DecisionEntry | None:
             answer = line.get("answer") or {}
             text = ": ".join(part for part in (answer.get("option"), answer.get("text")) if part)
             unanswered = answer.get("declined") or answer.get("expired")
-            cause = "you" if answer.get("answered_by", "user") == "user" else str(answer["answered_by"])
+            by = str(answer.get("answered_by", "user"))
+            cause = ANSWERED_BY.get(by, by)
             return entry("question", text, chosen=text, status="stopped" if unanswered else "done", cause=cause)
         case "permission_requested":
             request = line.get("request") or {}

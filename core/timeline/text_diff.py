@@ -1,14 +1,18 @@
 """Line diffs between two versions of a file, fast even for large files."""
 
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
+from hashlib import sha256
+from types import MappingProxyType
 from typing import NamedTuple
 
 CONTEXT = 3
 EXACT_LINES = 3_000  # lines compared exactly; longer ranges are first split at lines that are unique in both texts
 BINARY_HEAD = 8_192
+NOTHING_MORE: Mapping[int, int] = MappingProxyType({})
 MAX_COUNTED_BYTES = 256 * 1024  # bytes; larger contents are not compared in advance
 
 
@@ -65,26 +69,47 @@ class TextDiff:
                 hunks.append([block])
         return hunks
 
-    def rows(self, context: int = CONTEXT) -> Iterator[DiffRow]:
-        """Yield the lines to display, from top to bottom."""
-        next_line = 0
-        for index, hunk in enumerate(self.hunks(context)):
+    def rows(self, context: int = CONTEXT, more: Mapping[int, int] = NOTHING_MORE) -> Iterator[DiffRow]:
+        """Yield the lines to display, from top to bottom.
+
+        `more` has the number of further unchanged lines to show above each hunk, by its index; the number of hunks as
+        index means the lines below the last hunk.
+        """
+        next_line = offset = 0  # `offset` is the old number of an unchanged line minus its new number
+        hunks = self.hunks(context)
+        for index, hunk in enumerate(hunks):
             first = max(next_line, hunk[0].new - context)
+            first = max(next_line, first - more.get(index, 0))
             yield DiffRow("head", 0, 0, str(first - next_line), index)
             offset = hunk[0].old - hunk[0].new
             next_line = first
             for block in hunk:
-                yield from (
-                    DiffRow(" ", n + offset + 1, n + 1, self.new[n], index) for n in range(next_line, block.new)
-                )
+                yield from self._unchanged(next_line, block.new, offset, index)
                 yield from (DiffRow("-", n + 1, 0, self.old[n], index) for n in range(block.old, block.old_end))
                 yield from (DiffRow("+", 0, n + 1, self.new[n], index) for n in range(block.new, block.new_end))
                 next_line, offset = block.new_end, block.old_end - block.new_end
-            last = min(len(self.new), next_line + context)
-            yield from (DiffRow(" ", n + offset + 1, n + 1, self.new[n], index) for n in range(next_line, last))
+            last = min(len(self.new), next_line + context + (more.get(len(hunks), 0) if hunk is hunks[-1] else 0))
+            yield from self._unchanged(next_line, last, offset, index)
             next_line = last
         if self.blocks and next_line < len(self.new):
             yield DiffRow("head", 0, 0, str(len(self.new) - next_line), -1)
+
+    def _unchanged(self, first: int, end: int, offset: int, hunk: int) -> Iterator[DiffRow]:
+        return (DiffRow(" ", n + offset + 1, n + 1, self.new[n], hunk) for n in range(first, end))
+
+    def hunk_keys(self, context: int = CONTEXT) -> list[str]:
+        """Return a name for each hunk's change, which stays the same if the file changes elsewhere."""
+        keys: list[str] = []
+        counts = Counter[str]()
+        for hunk in self.hunks(context):
+            digest = sha256()
+            for block in hunk:
+                for lines in (self.old[block.old : block.old_end], self.new[block.new : block.new_end]):
+                    digest.update("".join(lines).encode("utf-8", "surrogatepass") + b"\0")
+            key = digest.hexdigest()[:16]
+            keys.append(f"{key}-{counts[key]}" if counts[key] else key)
+            counts[key] += 1
+        return keys
 
     def without_hunk(self, hunk_index: int, context: int = CONTEXT) -> str:
         """Return the new text with the hunk of this index reverted."""

@@ -1,12 +1,14 @@
-"""Checks the arguments of a call against the schema that was sent to the model, before the call exists."""
+"""Checks the arguments of a call against the schema that was sent to the model, before the call is made."""
 
 import json
+from collections.abc import Iterable
+from typing import Any
 
 from core.domain.problems import Problem
 from core.models.model import ToolSpec
 from core.tools.catalogue import read_arguments
 from core.tools.json_schema import schema_error, validation_errors
-from core.tools.mcp_tools import mcp_server_of
+from core.tools.mcp_tools import McpCall, mcp_server_of
 
 
 def argument_fault(tool: ToolSpec, arguments: str) -> str:
@@ -15,8 +17,18 @@ def argument_fault(tool: ToolSpec, arguments: str) -> str:
         read_arguments(tool.name, arguments, (tool.name,))
     except Problem as problem:
         return str(problem)
-    # The schema of an MCP tool is its server's: one with unsupported keywords is left to the server to check.
-    if mcp_server_of(tool.name) and not schema_error(dict(tool.parameters)):
-        wrong = validation_errors(json.loads(arguments), dict(tool.parameters), "the object of arguments")
-        return f"The arguments of {tool.name} are invalid: {'; '.join(wrong[:5])}." if wrong else ""
-    return ""
+    wrong = _mcp_faults(tool, json.loads(arguments)) if mcp_server_of(tool.name) else []
+    return f"The arguments of {tool.name} are invalid: {'; '.join(wrong)}." if wrong else ""
+
+
+def check_mcp_call(tools: Iterable[ToolSpec], name: str, call: McpCall) -> None:
+    """Raise Problem if the arguments of a call of an MCP tool do not fit the schema that the user accepted."""
+    tool = next((tool for tool in tools if tool.name == name), None)
+    if tool and (wrong := _mcp_faults(tool, dict(call.arguments))):
+        raise Problem(f"The arguments of {name} are invalid.", f"{'; '.join(wrong)}.", "Correct them and call again.")
+
+
+def _mcp_faults(tool: ToolSpec, arguments: dict[str, Any]) -> list[str]:
+    """Return what is wrong with the arguments. If the schema is not valid, checking is left to its server."""
+    schema = dict(tool.parameters)
+    return [] if schema_error(schema) else validation_errors(arguments, schema, "the object of arguments")[:5]

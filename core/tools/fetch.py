@@ -18,7 +18,7 @@ from core.domain.problems import Problem
 from core.tools.parameter_description import ParameterDescription
 from core.tools.tool import Tool, ToolResult
 from core.tools.tool_context import ToolContext
-from core.workspace.outbound_hosts import allowed_address, normalized_host
+from core.workspace.outbound_hosts import UnresolvedHost, allowed_address, normalized_host
 
 SECONDS = 30.0
 SIZE = 2 << 20
@@ -55,16 +55,19 @@ class FetchedPage:
 
 
 async def run(parameters: FetchArguments, context: ToolContext) -> ToolResult:
-    return await fetch(parameters.url, allowed_address)
+    return await fetch(parameters.url, allowed_address, context.web.proxy if context.web else "")
 
 
-async def fetch(url: str, addresses: Addresses) -> ToolResult:
-    """Return the page at a URL. A redirect to another host is reported, not followed: only this host was approved."""
+async def fetch(url: str, addresses: Addresses, proxy: str = "") -> ToolResult:
+    """Return the page at a URL. A redirect to another host is reported, not followed: only this host was approved.
+
+    With a proxy, every request goes through it, and a name that cannot be resolved here is left to it.
+    """
     try:
         async with asyncio.timeout(SECONDS):
             for _ in range(REDIRECTS + 1):
                 parts = parse_url(url)
-                page = await _request(parts, addresses)
+                page = await _request(parts, addresses, proxy)
                 if not page.redirect:
                     return await asyncio.to_thread(_result_of, url, page)  # a hostile page may be slow to convert
                 target = urljoin(url, page.redirect)
@@ -108,31 +111,59 @@ def _origin(parts: SplitResult) -> tuple[str, int]:
 
 @asynccontextmanager
 async def _connection(
-    parts: SplitResult, addresses: Addresses
+    parts: SplitResult, addresses: Addresses, proxy: str
 ) -> AsyncIterator[tuple[asyncio.StreamReader, asyncio.StreamWriter]]:
     """Connect to the address that was checked. Resolving the name again could give another one."""
     name = parts.hostname or ""
-    address = (await addresses(name))[0]
-    tls = ssl.create_default_context(cafile=certifi.where()) if parts.scheme == "https" else None
-    server_name = name if tls else None
+    host = await _checked_host(name, addresses, proxy)
     port = parts.port or PORTS[parts.scheme]
-    reader, writer = await asyncio.open_connection(address, port, ssl=tls, server_hostname=server_name, limit=HEAD)
+    server, tls = (urlsplit(proxy), proxy.startswith("https:")) if proxy else (parts, parts.scheme == "https")
+    to = (server.hostname or "", server.port or PORTS[server.scheme]) if proxy else (host, port)
+    reader, writer = await asyncio.open_connection(
+        *to, ssl=_tls() if tls else None, server_hostname=server.hostname if tls else None, limit=HEAD
+    )
     try:
+        if proxy and parts.scheme == "https":
+            await _open_tunnel(reader, writer, f"[{host}]:{port}" if ":" in host else f"{host}:{port}")
+            await writer.start_tls(_tls(), server_hostname=name)
         yield reader, writer
     finally:
         writer.transport.abort()  # without a closing handshake, which a server could delay
 
 
-async def _request(parts: SplitResult, addresses: Addresses) -> FetchedPage:
+async def _checked_host(name: str, addresses: Addresses, proxy: str) -> str:
+    """Return the public address of a host, or its name if only the proxy can resolve it."""
+    try:
+        return (await addresses(name))[0]
+    except UnresolvedHost:
+        if not proxy:
+            raise
+        return name
+
+
+async def _open_tunnel(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, target: str) -> None:
+    writer.write(f"CONNECT {target} HTTP/1.1\r\nHost: {target}\r\n\r\n".encode("ascii"))
+    await writer.drain()
+    status, _ = _parse_head(await reader.readuntil(b"\r\n\r\n"))
+    if status != 200:
+        raise Problem(f"The proxy refused the connection to {target}.", f"Its status is {status}.", "Try another page.")
+
+
+def _tls() -> ssl.SSLContext:
+    return ssl.create_default_context(cafile=certifi.where())
+
+
+async def _request(parts: SplitResult, addresses: Addresses, proxy: str) -> FetchedPage:
     """Send one HTTP/1.0 request with a Host header; the body then ends with the connection."""
-    path = urlunsplit(("", "", parts.path or "/", parts.query, ""))
+    origin = (parts.scheme, parts.netloc) if proxy and parts.scheme == "http" else ("", "")
+    path = urlunsplit((*origin, parts.path or "/", parts.query, ""))
     path = "".join(sign if sign.isascii() else "".join(f"%{byte:02X}" for byte in sign.encode()) for sign in path)
     request = (
         f"GET {path} HTTP/1.0\r\nHost: {parts.netloc}\r\nUser-Agent: Journeyman\r\n"
         "Accept: text/html, text/*, application/json, */*;q=0.1\r\nAccept-Encoding: identity\r\n"
         "Connection: close\r\n\r\n"
     )
-    async with _connection(parts, addresses) as (reader, writer):
+    async with _connection(parts, addresses, proxy) as (reader, writer):
         writer.write(request.encode("ascii"))
         await writer.drain()
         status, headers = _parse_head(await reader.readuntil(b"\r\n\r\n"))

@@ -16,7 +16,7 @@ from core.tools.tool_context import ToolContext
 
 @dataclass(frozen=True, slots=True)
 class McpCall:
-    """A call to a tool of an MCP server, whose arguments only the server checks."""
+    """A call to a tool of an MCP server, whose arguments `core.tools.argument_check` checks."""
 
     server: str
     tool: str
@@ -47,7 +47,7 @@ def mcp_tool_specs(servers: tuple[McpServerSettings, ...]) -> dict[str, ToolSpec
 
 
 def parse_mcp_call(name: str, arguments: str) -> McpCall:
-    """Return a call with its arguments; the server itself checks whether they are valid."""
+    """Return a call with its arguments, not yet checked against the schema of the tool."""
     server, _, tool = name.partition(NAME_SEPARATOR)
     return McpCall(server, tool, parse_object(name, arguments))
 

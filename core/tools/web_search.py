@@ -117,6 +117,11 @@ class WebSearch:
             return ""
         return urlsplit(_base(settings.search_engine, settings)).netloc
 
+    @property
+    def proxy(self) -> str:
+        """The proxy of the settings, or ""."""
+        return self.settings().proxy
+
     async def search(self, query: str, count: int) -> list[WebResult]:
         """Return the results of a query; raise a Problem for every error of the engine."""
         settings = self.settings()

@@ -74,14 +74,23 @@ async def resolve_host(name: str) -> tuple[str, ...]:
         async with asyncio.timeout(LOOKUP_S):
             answers = await loop.getaddrinfo(name, None, type=socket.SOCK_STREAM)
     except TimeoutError as error:
-        raise unreachable(name, "Its address was not resolved in time.") from error
+        raise _unresolved(name, "Its address was not resolved in time.") from error
     except OSError as error:
-        raise unreachable(name, f"Its address was not resolved: {error.strerror or error}.") from error
+        raise _unresolved(name, f"Its address was not resolved: {error.strerror or error}.") from error
     return tuple(dict.fromkeys(str(answer[4][0]) for answer in answers))
+
+
+class UnresolvedHost(Problem):
+    """The address of a name could not be looked up."""
 
 
 def unreachable(host: str, why: str) -> Problem:
     return Problem(f"{host!r} cannot be reached from here.", why, "Use a public host.")
+
+
+def _unresolved(host: str, why: str) -> UnresolvedHost:
+    details = unreachable(host, why).details
+    return UnresolvedHost(details.message, details.cause, details.fix)
 
 
 def _parsed_address(name: str) -> Address | None:

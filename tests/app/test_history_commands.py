@@ -97,6 +97,24 @@ def test_a_search_without_matches_says_so(typed: Typed, session: str) -> None:
     assert typed("sessions", "--search", "crocodile", "--json") == 0 and typed.out == ""
 
 
+def test_a_search_has_filters(typed: Typed, session: str) -> None:
+    (typed.folder / "elsewhere").mkdir()
+    assert typed("run", "Another task", "--script", "script.json", "--mode", "auto", "-C", "elsewhere") == 0
+    other = typed.session()
+
+    def found(text: str) -> dict[str, list[str]]:
+        assert typed("sessions", "--json", "--search", text) == 0
+        return {line["id"]: [hit["kind"] for hit in line["hits"]] for line in typed.lines}
+
+    assert set(found("missing")) == {session, other}
+    assert set(found("missing folder:elsewhere")) == {other}
+    assert set(found("status:done date:today model:scripted")) == {session, other}
+    assert found("status:failed") == {} == found("date:2020-01") == found("missing before:2020-01-01")
+    assert found("kind:read folder:elsewhere") == {other: ["read"]}  # without words, the last such step
+    assert found("missing kind:write") == {} and set(found("missing kind:read")) == {session, other}
+    assert typed("sessions", "--search", "status:failed") == 0 and typed.out == "No session matches.\n"
+
+
 def test_standard_input_is_read_only_from_a_pipe_of_the_shell(typed: Typed) -> None:
     """A named pipe or a device could block forever."""
     if not hasattr(os, "mkfifo"):
@@ -186,6 +204,7 @@ def test_no_run_starts_in_a_folder_whose_name_is_not_text(typed: Typed) -> None:
 
 
 def test_runs_are_rated_and_queried(typed: Typed, session: str) -> None:
+    assert typed("sessions", "--json") == 0 and typed.lines[0]["cost"] is None and typed.lines[0]["tokens"] == 10
     assert typed("failures", "--json") == 0 and typed.lines == []
     assert typed("failures") == 0 and typed.out == "No failed runs.\n"
     assert typed("rate", session, "bad", "--note", "Missed one", "--tag", "late") == 0
@@ -221,9 +240,11 @@ def test_two_sessions_are_compared(typed: Typed, session: str) -> None:
     assert typed("compare", session, session) == 0 and "First difference" not in typed.out
     assert typed("compare", session, other) == 0 and "First difference, after 1 equal step:" in typed.out
     assert typed("compare", f"{session}/1", f"{other}/1") == 0 and "First difference, after 1 equal step:" in typed.out
+    assert [line.split()[1:] for line in typed.out.splitlines() if line.startswith("cost")] == [["unknown"] * 3]
     for wrong in ("2", "0", "x", "²"):
         assert typed("compare", session, f"{other}/{wrong}") == 1 and "There is no run" in typed.err
     assert typed("compare", session, other, "--json") == 0
+    assert typed.lines[-1]["a"]["cost"] is None and typed.lines[-1]["delta"]["cost"] is None
     assert typed.lines[-1]["first_difference"] == 1 and typed.lines[-1]["delta"]["tokens"] == -10
 
 

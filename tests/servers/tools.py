@@ -24,6 +24,8 @@ def _said() -> str:
 
 @server.tool(description=_said())
 def add(a: int, b: int) -> str:
+    if b < 0:
+        raise ValueError("b is negative")
     return f"The sum is {a + b}."
 
 

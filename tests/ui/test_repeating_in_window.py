@@ -72,7 +72,7 @@ def open_menu(person: Person, row: int) -> QMenu:
     screen = view.viewport().mapToGlobal(position)
     request = QContextMenuEvent(QContextMenuEvent.Reason.Mouse, position, screen, Qt.KeyboardModifier.NoModifier)
     QApplication.sendEvent(view.viewport(), request)
-    return person.window.findChildren(QMenu, "message.menu")[-1]
+    return person.window.findChildren(QMenu, "row.menu")[-1]
 
 
 def test_a_message_is_edited_and_resent_from_its_menu(qapp: QApplication, home: Path) -> None:
@@ -80,9 +80,9 @@ def test_a_message_is_edited_and_resent_from_its_menu(qapp: QApplication, home: 
         window, session = person.window, (await finished_session(person)).id
         window.view.page.view.go_to_row(0)
         menu = open_menu(person, 0)
-        find_action(menu, "message.menu.copy").trigger()
+        find_action(menu, "row.menu.copy").trigger()
         assert QApplication.clipboard().text() == "Write it"
-        find_action(menu, "message.menu.edit").trigger()
+        find_action(menu, "row.menu.edit").trigger()
         menu.close()
         field = await until(lambda: window.findChild(QPlainTextEdit, "resend.text"), "the dialog")
         assert field.toPlainText() == "Write it"
@@ -191,7 +191,7 @@ def test_a_message_that_cannot_be_sent_again_says_why(qapp: QApplication, home: 
         for session, reason in ((imported, "imported"), (gone, "gone"), (waiting, "Pause or stop")):
             window.show_session(session)
             await until(partial(has_obstacle, person, reason), reason)
-            edit = find_action(menu := open_menu(person, 0), "message.menu.edit")
+            edit = find_action(menu := open_menu(person, 0), "row.menu.edit")
             assert not edit.isEnabled() and reason in edit.toolTip()
             menu.close()
             assert not window.actions_by_id["run.edit"].isEnabled()

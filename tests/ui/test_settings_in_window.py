@@ -15,7 +15,10 @@ from core.domain.rules import PermissionRule
 from core.domain.schedule import Schedule
 from core.engine.api.engine import Engine
 from core.settings.schema import MODELS
+from core.store.integrity import read_report
 from core.store.rule_store import RuleStore
+from tests.core.store.test_integrity import break_index
+from tests.core.store.test_opening import made
 from tests.servers.scripted_server import answer, chunk, scripted_server, stream
 from tests.ui.hands import click, find, press, write
 from tests.ui.test_desktop import BOUND_S, Person, live, until
@@ -23,6 +26,7 @@ from ui.base.window_state import WindowState
 from ui.settings.add_provider import AddProviderDialog
 from ui.settings.rule_dialog import RuleDialog
 from ui.settings.settings_dialog import RULES, SettingsDialog
+from ui.widgets.confirm_dialog import ConfirmDialog
 
 LISTED = answer(json.dumps({"data": [{"id": "small", "max_model_len": 4096}]}).encode(), "application/json")
 SAID = stream(chunk(content="one, "), chunk(content="two"), chunk("stop"))
@@ -256,3 +260,29 @@ def test_a_backup_is_restored_between_two_windows(qapp: QApplication, home: Path
     said = take_restore_result(WindowState(home))
     assert isinstance(said, ErrorDetails) and "cannot be restored" in said.message
     assert take_restore_result(WindowState(home)) is None
+
+
+def test_the_data_are_checked_for_damage_on_demand_and_a_repair_is_offered(qapp: QApplication, home: Path) -> None:
+    made(home, 20)
+
+    async def act(person: Person) -> None:
+        dialog = await opened(person)
+        dialog.show_page("Data")
+        check = await until(lambda: dialog.findChild(QPushButton, "settings.data.check"), "the button")
+        click(check)
+        await until(lambda: "no damage" in find(dialog, QLabel, "settings.said").text(), "the result")
+        checked = await until(lambda: dialog.findChild(QLabel, "settings.data.checked"), "the figures")
+        assert "most recently on 20" in checked.text()
+        restarted: list[str] = []
+        person.window.restore_requested.disconnect()
+        person.window.restore_requested.connect(restarted.append)
+        break_index(database_path(home))
+        click(await until(lambda: dialog.findChild(QPushButton, "settings.data.check"), "the button"))
+        offer = await until(lambda: dialog.findChild(ConfirmDialog), "the offer")
+        assert "damaged" in " ".join(text.text() for text in offer.findChildren(QLabel))
+        click(next(button for button in offer.findChildren(QPushButton) if "Repair" in button.text()))
+        await until(lambda: restarted == [""], "the restart")
+        report = read_report(database_path(home))
+        assert report is not None and report.errors
+
+    live(qapp, home, act)

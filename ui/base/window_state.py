@@ -9,7 +9,8 @@ from threading import Thread
 from PySide6.QtCore import QByteArray, QSettings, QTimer
 
 DRAFTS = "drafts/"
-DURABLE = (DRAFTS, "restored", "not_restored")  # drafts, and messages for the next start
+REVIEWS = "reviews/"
+DURABLE = (DRAFTS, REVIEWS, "restored", "not_restored")  # drafts, and messages for the next start
 
 
 class WindowState:
@@ -59,6 +60,14 @@ class WindowState:
     def set_draft(self, session: str, text: str) -> None:
         """Store the unsent text of a session; it is written without delay, so that it survives a crash."""
         self.set_text(f"{DRAFTS}{session}", text)
+
+    def review(self, session: str) -> str:
+        """Return the stored review of the changes of a session."""
+        return self.text(f"{REVIEWS}{session}")
+
+    def set_review(self, session: str, text: str) -> None:
+        """Store the review of the changes of a session; like a draft, it survives a crash."""
+        self.set_text(f"{REVIEWS}{session}", text)
 
     def flush(self) -> None:
         """Write pending changes and wait until they are on disk."""

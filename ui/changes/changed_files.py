@@ -11,12 +11,13 @@ from core.timeline.session_activity import ChangedFile
 from ui.style.icons import pixmap
 from ui.style.theme import Look
 from ui.text.visible import visible
-from ui.widgets.paint import chip_width, draw_chip, draw_frame, draw_selection
+from ui.widgets.paint import chip_width, draw_chip, draw_frame, draw_line, draw_selection
 from ui.widgets.tooltip import tooltip_text
 
 ROW: Final = 29
 EDGE: Final = 14
 ICON: Final = 16
+COMMENTS: Final = "accent"  # the color of the badge with the number of comments, which is painted with an icon
 
 AnyIndex = QModelIndex | QPersistentModelIndex
 NO_PARENT = QModelIndex()
@@ -27,6 +28,8 @@ class ChangedFilesModel(QAbstractListModel):
         super().__init__(parent)
         self._stories: list[ChangedFile] = []
         self._is_unreviewed: Callable[[str], bool] = lambda _: False
+        self._is_kept: Callable[[ChangedFile], bool] = lambda _: False
+        self._comment_count: Callable[[str], int] = lambda _: 0
 
     def differs_from(self, stories: list[ChangedFile]) -> bool:
         return stories != self._stories
@@ -34,8 +37,19 @@ class ChangedFilesModel(QAbstractListModel):
     def show_unreviewed(self, is_unreviewed: Callable[[str], bool]) -> None:
         """Mark the files that a run wrote after reading untrusted content, and the user has not reviewed."""
         self._is_unreviewed = is_unreviewed
+        self.refresh_review()
+
+    def show_review(self, is_kept: Callable[[ChangedFile], bool], comment_count: Callable[[str], int]) -> None:
+        """Mark the files that the user keeps as they are, and those with comments that are not sent."""
+        self._is_kept, self._comment_count = is_kept, comment_count
+        self.refresh_review()
+
+    def refresh_review(self) -> None:
         if self._stories:
             self.dataChanged.emit(self.index(0), self.index(len(self._stories) - 1))
+
+    def files(self) -> list[ChangedFile]:
+        return self._stories
 
     def show(self, stories: list[ChangedFile]) -> bool:
         """Show these files; return False if nothing changed."""
@@ -69,6 +83,11 @@ class ChangedFilesModel(QAbstractListModel):
             badges.append((f"−{story.removed}", "failed"))
         if self._is_unreviewed(story.path):
             badges.append((self.tr("not reviewed"), "waiting"))
+        if count := self._comment_count(story.path):
+            text = self.tr("1 comment") if count == 1 else self.tr("{} comments").format(count)
+            badges.append((text, COMMENTS))
+        if self._is_kept(story):
+            badges.append((self.tr("kept"), "done"))
         return badges
 
     # Qt overrides
@@ -116,13 +135,22 @@ class ChangedFileDelegate(QStyledItemDelegate):
         painter.drawPixmap(box.x() + EDGE, box.y() + (box.height() - icon_size) // 2, picture)
         path_right, badge_height = box.right() - EDGE + 1, QFontMetrics(fonts.caption).height() + 4
         for text, token in reversed(self._rows.badges(story)):
-            width = chip_width(text, fonts.caption)
+            if token == COMMENTS:
+                text = text.split()[0]
+            width = chip_width(text, fonts.caption) + (badge_height if token == COMMENTS else 0)
             badge_rect = QRect(path_right - width, box.y() + (box.height() - badge_height) // 2, width, badge_height)
-            draw_chip(painter, badge_rect, text, fonts.caption, theme.color(token), theme.strong_line)
+            if token == COMMENTS:
+                size = badge_height - 4
+                glyph = pixmap("message-square", theme.accent, size, painter.device().devicePixelRatio())
+                painter.drawPixmap(badge_rect.x() + 4, badge_rect.y() + 2, glyph)
+                badge_rect.setLeft(badge_rect.left() + badge_height)
+                draw_line(painter, badge_rect.adjusted(4, 0, 4, 0), text, fonts.caption, theme.accent)
+            else:
+                draw_chip(painter, badge_rect, text, fonts.caption, theme.color(token), theme.strong_line)
             path_right -= width + 6
         path_left = box.x() + EDGE + icon_size + 7
         elided_path = QFontMetrics(fonts.mono).elidedText(
-            visible(story.path), Qt.TextElideMode.ElideMiddle, max(0, path_right - path_left - 4)
+            visible(story.path), Qt.TextElideMode.ElideLeft, max(0, path_right - path_left - 4)
         )
         painter.setFont(fonts.mono)
         painter.setPen(theme.text)

@@ -1,12 +1,12 @@
-"""The panel of the Changes tab: the changed files, the diff of the selected one, and buttons to revert."""
+"""The panel of the Changes tab: the changed files, the diff of the selected one, comments, and buttons to revert."""
 
 import os
 import posixpath
 from typing import Final, Protocol
 
 from PySide6.QtCore import QModelIndex, QPoint, Qt, Signal
-from PySide6.QtGui import QAction
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QListView, QMenu, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtGui import QAction, QKeyEvent
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QMenu, QStackedWidget, QVBoxLayout, QWidget
 
 from core.domain.sessions import SessionRow
 from core.domain.steps import Step
@@ -14,30 +14,28 @@ from core.domain.untrusted_file import UntrustedFile
 from core.store.untrusted_files import absolute_path
 from core.timeline.session_activity import ChangedFile, FileEdit, SessionActivity
 from core.timeline.text_diff import diff_texts, is_text
-from ui.changes.changed_files import ChangedFileDelegate, ChangedFilesModel
+from ui.changes.change_texts import StepLookup, origin, step_name, step_of
+from ui.changes.file_column import LIST_WIDTH, FileColumn
+from ui.changes.review import Review
+from ui.changes.review_bar import ReviewBar
+from ui.diff.diff_view import DiffView
 from ui.style.number_formats import size
 from ui.style.theme import Look
 from ui.text.visible import visible
 from ui.widgets.button import Button
-from ui.widgets.diff_view import DiffView
 from ui.widgets.elided import ElidedLabel
 from ui.widgets.image_view import ImageListView, is_image
-from ui.widgets.labels import hairline, label
+from ui.widgets.labels import ENTER_KEYS, hairline, label
 from ui.widgets.splitter import horizontal_splitter
 
-LIST_WIDTH: Final = 260
 MAX_TEXT_BYTES: Final = 8 * 1024 * 1024
 ACTIVE_STATUSES: Final = frozenset({"running", "waiting"})
 
 
-class ChangesSource(Protocol):
+class ChangesSource(StepLookup, Protocol):
     """The data source of the panel; implemented by the store's reader."""
 
     def find_blob(self, blob: str) -> bytes | None: ...
-
-    def row_of(self, session: str, seq: int) -> int | None: ...
-
-    def steps(self, session: str, first: int, count: int) -> list[Step]: ...
 
     def untrusted_files(self, folder: str) -> list[UntrustedFile]: ...
 
@@ -52,6 +50,9 @@ class ChangesPanel(QWidget):
     review_requested = Signal(object)
     """The files that the user has looked at: their paths, with the hash of the contents shown; None for all files."""
     row_requested = Signal(int)
+    steps_requested = Signal()
+    open_requested = Signal(str, int)
+    """The path of a file to open in the editor, and the line; 0 for none."""
 
     def __init__(self, look: Look, contents: ChangesSource, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -62,61 +63,36 @@ class ChangesPanel(QWidget):
         self._side_by_side = False
         self._pending_path = ""
         self._missing_folder = ""
+        self._shown: tuple[object, ...] = ()  # what the diff view shows now
         self._unreviewed: dict[str, UntrustedFile] = {}
         self._folder_path = ""  # the folder of the session with its links resolved, as in the keys of `_unreviewed`
         self.setObjectName("changes")
-        self._build_left()
+        self._column = FileColumn(look)
         self._build_right()
+        self.review = Review(look, self._diff_view, self.bar, self)
         self._lay_out()
+        self._connect()
         self._show_nothing(reading=False)
-
-    def _build_left(self) -> None:
-        look = self._look
-        self._count = label("", look.fonts.label, "second", name="changes.count")
-        self._total = label("", look.fonts.caption, "second", name="changes.total")
-        self._rows = ChangedFilesModel(self)
-        self._files = QListView()
-        self._files.setObjectName("changes.files")
-        self._files.setAccessibleName(self.tr("Changed files"))
-        self._files.setUniformItemSizes(True)
-        self._painter = ChangedFileDelegate(self._rows, look, self._files)
-        self._files.setItemDelegate(self._painter)
-        self._files.setModel(self._rows)
-        self._files.selectionModel().currentChanged.connect(self._choose)
-        self._note = label("", look.fonts.second, "second", name="changes.note", wrap=True)
-        self._revert_file_button = Button(look, self.tr("Revert this file"), name="changes.undo", icon="undo-2")
-        self._revert_file_button.clicked.connect(self._revert_file)
-        self._warning = label("", look.fonts.second, "waiting", name="changes.unreviewed", wrap=True)
-        self._review_button = Button(
-            look, self.tr("Mark as reviewed"), name="changes.review", icon="check", has_menu=True
-        )
-        self._review_button.clicked.connect(lambda: self._open_menu(self._review_button, self._review_menu()))
-        self._revert_to_button = Button(
-            look, self.tr("Revert to step…"), name="changes.back", tone="quiet", icon="history"
-        )
-        self._revert_to_button.clicked.connect(lambda: self._open_menu(self._revert_to_button, self._revert_to_menu()))
-        self._undo_revert_button = Button(
-            look, self.tr("Undo the last revert"), name="changes.again", tone="quiet", icon="undo-2"
-        )
-        self._undo_revert_button.clicked.connect(self.undo_revert_requested)
 
     def _build_right(self) -> None:
         look = self._look
         self._diff_view = DiffView(look)
-        self._diff_view.revert_requested.connect(self._revert_hunk)
+        self.bar = ReviewBar(look)
         self._name = ElidedLabel("", look.fonts.mono, name="changes.name")
         self._name.setSizePolicy(self._name.sizePolicy().Policy.Maximum, self._name.sizePolicy().Policy.Fixed)
         self._scope_button = Button(look, "", name="changes.which", tone="quiet", has_menu=True)
         self._scope_button.setToolTip(self.tr("Show all changes, or those of one step"))
-        self._scope_button.clicked.connect(lambda: self._open_menu(self._scope_button, self._change_menu()))
         self._layout_button = Button(look, "", name="changes.shape", tone="quiet", has_menu=True)
-        self._layout_button.setToolTip(self.tr("Switch between unified and side-by-side diff"))
-        self._layout_button.clicked.connect(self._toggle_layout)
+        self._layout_button.setToolTip(self.tr("Switch between unified and side-by-side diff (S)"))
+        self._keep_button = Button(look, "", name="changes.keep", tone="quiet", icon="check")
+        self._open_button = Button(look, "", name="changes.open", tone="quiet", icon="pencil")
+        self._open_button.setAccessibleName(self.tr("Open in editor"))
+        self._open_button.setToolTip(self.tr("Open the file in your editor at the selected line (O)"))
         self._previous = Button(look, "", name="changes.previous", tone="quiet", icon="chevron-up")
         self._next = Button(look, "", name="changes.next", tone="quiet", icon="chevron-down")
         for button, text, by in (
-            (self._previous, self.tr("Previous hunk (P)"), -1),
-            (self._next, self.tr("Next hunk (N)"), 1),
+            (self._previous, self.tr("Previous hunk (P), or the previous file behind the first one"), -1),
+            (self._next, self.tr("Next hunk (N), or the next file behind the last one"), 1),
         ):
             button.setToolTip(text)
             button.setAccessibleName(text)
@@ -126,36 +102,13 @@ class ChangesPanel(QWidget):
         self._plain.setContentsMargins(20, 16, 20, 16)
 
     def _lay_out(self) -> None:
-        summary_row = QHBoxLayout()
-        summary_row.setContentsMargins(14, 12, 14, 6)
-        summary_row.addWidget(self._count, 1)
-        summary_row.addWidget(self._total)
-        actions = QVBoxLayout()
-        actions.setContentsMargins(14, 10, 14, 12)
-        actions.setSpacing(8)
-        for widget in (
-            self._note,
-            self._warning,
-            self._review_button,
-            self._revert_file_button,
-            self._revert_to_button,
-            self._undo_revert_button,
-        ):
-            actions.addWidget(widget)
-        file_column = QWidget()
-        column = QVBoxLayout(file_column)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
-        column.addLayout(summary_row)
-        column.addWidget(self._files, 1)
-        column.addLayout(actions)
         diff_header = QHBoxLayout()
         diff_header.setContentsMargins(14, 7, 12, 7)
         diff_header.setSpacing(6)
         diff_header.addWidget(self._name)
         diff_header.addWidget(self._scope_button)
         diff_header.addStretch(1)
-        for widget in (self._layout_button, self._previous, self._next):
+        for widget in (self._keep_button, self._layout_button, self._open_button, self._previous, self._next):
             diff_header.addWidget(widget)
         self._contents_stack = QStackedWidget()
         self._contents_stack.addWidget(self._diff_view)
@@ -169,6 +122,7 @@ class ChangesPanel(QWidget):
         column.addLayout(diff_header)
         column.addWidget(hairline())
         column.addWidget(self._contents_stack, 1)
+        column.addWidget(self.bar)
         self._empty = QLabel()
         self._empty.setObjectName("changes.empty")
         self._empty.setTextFormat(Qt.TextFormat.PlainText)
@@ -176,37 +130,59 @@ class ChangesPanel(QWidget):
         self._empty.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self._empty.setFont(self._look.fonts.text)
         self._stack = QStackedWidget()
-        self._stack.addWidget(horizontal_splitter(file_column, diff_column, (self._look.size(LIST_WIDTH), 600)))
+        self._stack.addWidget(horizontal_splitter(self._column, diff_column, (self._look.size(LIST_WIDTH), 600)))
         self._stack.addWidget(self._empty)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.addWidget(self._stack)
-        self.setFocusProxy(self._files)
+        self.setFocusProxy(self._column)
+
+    def _connect(self) -> None:
+        column, review = self._column, self.review
+        column.chosen.connect(self._choose)
+        column.revert_file_button.clicked.connect(self._revert_file)
+        column.review_button.clicked.connect(lambda: self._open_menu(column.review_button, self._review_menu()))
+        column.revert_to_button.clicked.connect(
+            lambda: self._open_menu(column.revert_to_button, self._revert_to_menu())
+        )
+        column.undo_revert_button.clicked.connect(self.undo_revert_requested)
+        self._scope_button.clicked.connect(lambda: self._open_menu(self._scope_button, self._change_menu()))
+        self._layout_button.clicked.connect(lambda: self.show_side_by_side(not self._side_by_side))
+        self._keep_button.clicked.connect(review.keep_file)
+        self._diff_view.revert_requested.connect(self._revert_hunk)
+        self._open_button.clicked.connect(self._diff_view.open_current_line)
+        self._diff_view.open_requested.connect(self._open_file)
+        self._diff_view.file_requested.connect(self.go_to_file)
+        column.rows.show_review(review.is_kept, review.comment_count)
+        review.changed.connect(self._show_kept)
+        review.comment_shown.connect(self._show_comment)
+        self.bar.send_requested.connect(self.send_comments)
+        self.bar.steps_requested.connect(self.steps_requested)
 
     def show_past(self, session: SessionRow, activity: SessionActivity, *, loading: bool) -> None:
         """Show the changed files of a session; `loading` is whether its events are still being read."""
         other_session = session.id != self._session.id
         self._session = session
         stories = activity.changed_files()
-        self._revert_to_button.setVisible(not session.imported_from)
-        self._undo_revert_button.setVisible(bool(activity.open_rewinds.last()) and not session.imported_from)
+        self._column.show_session(session, can_undo=bool(activity.open_rewinds.last()))
+        self.review.show_session(session.id, self._send_obstacle())
         self._enable_revert()
         if not stories:
             self._story = None
-            self._rows.show([])
+            self._column.rows.show([])
             self._show_nothing(reading=loading)
             return
         self._stack.setCurrentIndex(0)
-        if other_session or self._rows.differs_from(stories):
+        if other_session or self._column.rows.differs_from(stories):
             self.refresh_unreviewed()
         selected_path = "" if other_session else (self._story.path if self._story else "")
-        changed = self._rows.show(stories)
-        added, removed = activity.line_totals()
-        self._count.setText((self.tr("{} file") if len(stories) == 1 else self.tr("{} files")).format(len(stories)))
-        self._total.setText(f"+{added} −{removed}")
+        changed = self._column.rows.show(stories)
+        self._column.show_totals(len(stories), *activity.line_totals())
         if changed or other_session:
             self._choose_path(self._pending_path or selected_path)
             self._pending_path = ""
+        else:
+            self._show_story()
 
     def mark_folder(self, folder: str, *, missing: bool) -> None:
         """Set whether a folder is missing; the files of a session in a missing folder cannot be reverted."""
@@ -219,40 +195,80 @@ class ChangesPanel(QWidget):
         rows = self._contents.untrusted_files(self._session.folder) if self._session.folder else []
         self._unreviewed = {row.path: row for row in reversed(rows)}
         self._folder_path = absolute_path(self._session.folder, "") if rows else ""
-        self._rows.show_unreviewed(lambda path: self._unreviewed_row(path) is not None)
+        self._column.rows.show_unreviewed(lambda path: self._unreviewed_row(path) is not None)
         self._show_unreviewed()
 
     def show_file(self, path: str) -> None:
         """Select this file, now or as soon as it is listed."""
-        if self._rows.row_of(path) >= 0:
+        if self._column.rows.row_of(path) >= 0:
             self._choose_path(path)
         else:
             self._pending_path = path
 
     def restyle(self, look: Look) -> None:
-        self._look = look
-        self._painter.look = look
+        self._look = self.review.look = look
         for part in (
-            self._review_button,
-            self._revert_file_button,
-            self._revert_to_button,
-            self._undo_revert_button,
+            self._column,
             self._scope_button,
             self._layout_button,
+            self._keep_button,
+            self._open_button,
             self._previous,
             self._next,
+            self._diff_view,
+            self._pictures,
+            self.bar,
         ):
             part.restyle(look)
-        self._diff_view.restyle(look)
-        self._pictures.restyle(look)
-        self._count.setFont(look.fonts.label)
-        self._total.setFont(look.fonts.caption)
-        self._note.setFont(look.fonts.second)
-        self._warning.setFont(look.fonts.second)
         self._name.setFont(look.fonts.mono)
         for text in (self._plain, self._empty):
             text.setFont(look.fonts.text)
-        self._files.viewport().update()
+
+    def send_comments(self) -> None:
+        """Send all comments that are not sent yet as one message."""
+        self.review.send(self._column.rows.files(), self._contents.find_blob)
+
+    def go_to_file(self, by: int, to_hunk: bool) -> None:
+        """Go to the next (1) or previous (-1) file, and to its first or last hunk if `to_hunk` is true."""
+        if not self._story:
+            return
+        row = self._column.rows.row_of(self._story.path) + by
+        if not self._column.rows.file_at(row):
+            return
+        self._column.select(row)
+        if self._contents_stack.currentWidget() is self._diff_view:
+            self._diff_view.setFocus()
+            if to_hunk:
+                self._diff_view.select_edge_hunk(by)
+
+    def _open_file(self, line: int) -> None:
+        if self._story:
+            self.open_requested.emit(self._story.path, line)
+
+    def _send_obstacle(self) -> str:
+        """Return why comments cannot be sent to this session, or an empty string."""
+        if self._session.imported_from:
+            return self.tr("An imported session is read-only. Fork it to send comments.")
+        if self._session.status == "interrupted":
+            return self.tr("First choose what to do about the interrupted step.")
+        return ""
+
+    def _show_comment(self, path: str, name: str) -> None:
+        self.show_file(path)
+        self._diff_view.select_comment(name)
+        self._diff_view.setFocus()
+
+    def _show_kept(self) -> None:
+        self._column.rows.refresh_review()
+        kept = self._story is not None and self.review.is_kept(self._story)
+        self._keep_button.setText(self.tr("Show kept hunks") if kept else self.tr("Keep all"))
+        self._keep_button.setAccessibleName(self._keep_button.text())
+        self._keep_button.setToolTip(
+            self.tr("Show the hunks of this file again")
+            if kept
+            else self.tr("Keep all hunks of this file, which folds them (Shift+K)")
+        )
+        self._keep_button.updateGeometry()
 
     def _revert_obstacle(self) -> str:
         """Return why no file of this session can be reverted now, or an empty string."""
@@ -265,10 +281,7 @@ class ChangesPanel(QWidget):
         return ""
 
     def _enable_revert(self) -> None:
-        obstacle = self._revert_obstacle()
-        for button in (self._revert_file_button, self._revert_to_button, self._undo_revert_button):
-            button.setEnabled(not obstacle)
-            button.setToolTip(obstacle)
+        self._column.enable_reverts(self._revert_obstacle())
 
     def _show_nothing(self, *, reading: bool) -> None:
         self._empty.setText(
@@ -279,15 +292,12 @@ class ChangesPanel(QWidget):
         self._stack.setCurrentIndex(1)
 
     def _choose_path(self, path: str) -> None:
-        row = max(0, self._rows.row_of(path))
-        index = self._rows.index(row)
-        if self._files.currentIndex() == index:
-            self._choose(index)
-        else:
-            self._files.setCurrentIndex(index)
+        row = max(0, self._column.rows.row_of(path))
+        if not self._column.select(row):
+            self._choose(self._column.rows.index(row))
 
     def _choose(self, index: QModelIndex) -> None:
-        story = self._rows.file_at(index.row())
+        story = self._column.file_at(index)
         if story is None:
             return
         if self._story is None or story.path != self._story.path or self._change not in story.changes:
@@ -303,15 +313,22 @@ class ChangesPanel(QWidget):
         change = self._change
         self._scope_button.setText(self._step_name(change) if change else self.tr("all changes"))
         self._layout_button.setText(self.tr("Side by side") if self._side_by_side else self.tr("Unified"))
-        self._note.setText(self._origin(story))
         self._show_unreviewed()
         can_revert = story.has_contents and not story.unchanged and not self._session.imported_from
-        self._revert_file_button.setVisible(can_revert)
+        self._column.revert_file_button.setVisible(can_revert)
         before = change.before if change else story.changes[0].before
         after = change.after if change else story.changes[-1].after
-        self._compare(story, before, after)
+        can_revert_hunks = after == story.changes[-1].after and bool(after) and bool(before)
+        can_revert_hunks = can_revert_hunks and not self._revert_obstacle()
+        shown = (self._session.id, story.path, before, after, self._side_by_side, can_revert_hunks)
+        if shown != self._shown:
+            in_place, self._shown = shown[:2] == self._shown[:2], shown
+            self._compare(story, before, after, can_revert=can_revert_hunks, in_place=in_place)
+        self._open_button.setEnabled(not story.deleted and not self._missing_folder)
+        self._keep_button.setVisible(self._contents_stack.currentWidget() is self._diff_view)
+        self._show_kept()
 
-    def _compare(self, story: ChangedFile, before: str, after: str) -> None:
+    def _compare(self, story: ChangedFile, before: str, after: str, *, can_revert: bool, in_place: bool) -> None:
         if not story.has_contents:
             self._show_message(self.tr("Only the line counts of this file were recorded, not its contents."))
             return
@@ -329,9 +346,9 @@ class ChangesPanel(QWidget):
             self._show_message(self.tr("The file is the same as before the agent changed it."))
         else:
             diff = diff_texts(old.decode("utf-8", "replace"), new.decode("utf-8", "replace"))
-            can_revert = after == story.changes[-1].after and bool(after) and bool(before)
-            can_revert = can_revert and not self._revert_obstacle()
-            self._diff_view.show_diff(diff, side_by_side=self._side_by_side, can_revert=can_revert)
+            self.review.show_diff(
+                story, diff, side_by_side=self._side_by_side, can_revert=can_revert, in_place=in_place
+            )
             self._contents_stack.setCurrentWidget(self._diff_view)
 
     def _show_pictures(self, old: bytes, new: bytes) -> None:
@@ -355,12 +372,12 @@ class ChangesPanel(QWidget):
         return next((row for name in (full, *folders) if (row := self._unreviewed.get(name))), None)
 
     def _show_unreviewed(self) -> None:
-        row = self._unreviewed_row(self._story.path) if self._story else None
-        for part in (self._warning, self._review_button):
-            part.setVisible(row is not None)
-        if row:
-            text = self.tr("Written after reading untrusted content: {}. A run that reads it is restricted too.")
-            self._warning.setText(text.format(visible(", ".join(row.sources))))
+        if not self._story:
+            return
+        row = self._unreviewed_row(self._story.path)
+        text = self.tr("Written after reading untrusted content: {}. A run that reads it is restricted too.")
+        warning = text.format(visible(", ".join(row.sources))) if row else ""
+        self._column.show_note(origin(self._contents, self._session.id, self._story), warning)
 
     def _review_menu(self) -> QMenu:
         menu = self._menu("changes.review.menu", self.tr("Mark as reviewed"))
@@ -375,27 +392,11 @@ class ChangesPanel(QWidget):
         )
         return menu
 
-    def _origin(self, story: ChangedFile) -> str:
-        """Return which steps, or which command, changed the file."""
-        steps = [self._step_of(change) for change in story.changes if not change.rewound]
-        commands = [step for step in steps if step and step.kind == "command"]
-        if commands:
-            text = self.tr("Step {} changed this file by a command: {}")
-            return text.format(commands[-1].number, visible(commands[-1].object)[:120])
-        numbers = [str(step.number) for step in steps[-6:] if step]
-        text = self.tr("Changed in steps {}.") if len(numbers) > 1 else self.tr("Changed in step {}.")
-        return text.format(", ".join(numbers)) if numbers else ""
-
     def _step_of(self, change: FileEdit) -> Step | None:
-        row = self._contents.row_of(self._session.id, change.seq)
-        steps = self._contents.steps(self._session.id, row, 1) if row is not None else []
-        return steps[0] if steps else None
+        return step_of(self._contents, self._session.id, change)
 
     def _step_name(self, change: FileEdit) -> str:
-        if change.rewound:
-            return self.tr("reverted")
-        step = self._step_of(change)
-        return self.tr("step {}").format(step.number) if step and step.number else self.tr("one change")
+        return step_name(self._step_of(change), rewound=change.rewound)
 
     def _revert_file(self) -> None:
         if self._story:
@@ -406,8 +407,9 @@ class ChangesPanel(QWidget):
             text = self._diff_view.rows.diff.without_hunk(hunk)
             self.revert_hunk_requested.emit(self._story.path, self._story.changes[-1].after, text)
 
-    def _toggle_layout(self) -> None:
-        self._side_by_side = not self._side_by_side
+    def show_side_by_side(self, side_by_side: bool) -> None:
+        """Show diffs side by side, or unified."""
+        self._side_by_side = side_by_side
         self._show_story()
 
     def _show_change(self, change: FileEdit | None) -> None:
@@ -438,8 +440,8 @@ class ChangesPanel(QWidget):
             lambda: self.revert_to_requested.emit(0, self.tr("before all changes"))
         )
         steps: dict[int, Step] = {}
-        for index in range(self._rows.rowCount()):
-            story = self._rows.file_at(index)
+        for index in range(self._column.rows.rowCount()):
+            story = self._column.rows.file_at(index)
             for change in story.changes if story else ():
                 if not change.rewound and (step := self._step_of(change)):
                     steps[step.row] = step
@@ -465,3 +467,16 @@ class ChangesPanel(QWidget):
         action = QAction(text.replace("&", "&&"), menu)
         menu.addAction(action)
         return action
+
+    # Qt overrides
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        key, modifiers = event.key(), event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier
+        if key in ENTER_KEYS and modifiers == Qt.KeyboardModifier.ControlModifier:
+            self.send_comments()
+        elif key == Qt.Key.Key_K and modifiers == Qt.KeyboardModifier.ShiftModifier:
+            self.review.keep_file()
+        elif key == Qt.Key.Key_S and not modifiers:
+            self.show_side_by_side(not self._side_by_side)
+        else:
+            super().keyPressEvent(event)

@@ -57,7 +57,7 @@ class ComparisonHeader(QWidget):
             set_style_properties(self._status, tone=status.token)
 
     def show_totals(self, row: SessionRow, totals: RunTotals) -> None:
-        self._line.show_text(" · ".join((row.model, totals_line(totals, priced=row.cost > 0))))
+        self._line.show_text(" · ".join((row.model, totals_line(totals))))
 
     def restyle(self, look: Look) -> None:
         self._title.setFont(look.fonts.bold)

@@ -67,8 +67,9 @@ class TotalsDelta(NamedTuple):
     steps: int
     seconds: float
     tokens: int
-    cost: float
+    cost: float | None
 
 
 def totals_delta(a: RunTotals, b: RunTotals) -> TotalsDelta:
-    return TotalsDelta(b.steps - a.steps, b.seconds - a.seconds, b.tokens - a.tokens, b.cost - a.cost)
+    cost = None if a.cost is None or b.cost is None else b.cost - a.cost
+    return TotalsDelta(b.steps - a.steps, b.seconds - a.seconds, b.tokens - a.tokens, cost)

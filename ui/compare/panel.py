@@ -124,7 +124,7 @@ class ComparePanel(PanelPage):
         self._model.show_alignment(alignment)
         for side, row, totals in zip(self.sides, rows, (alignment.a, alignment.b), strict=True):
             side.show_totals(row, totals)
-        lines = [self._summary(alignment, priced=all(row.cost > 0 for row in rows)), *learned_lines(alignment)]
+        lines = [self._summary(alignment), *learned_lines(alignment)]
         self._message.setText("\n".join(lines))
         if (first := self._model.first_difference()) >= 0:
             self._view.setCurrentIndex(self._model.index(first))
@@ -140,15 +140,13 @@ class ComparePanel(PanelPage):
             side.restyle(look)
         self._view.doItemsLayout()
 
-    def _summary(self, alignment: Alignment, *, priced: bool) -> str:
+    def _summary(self, alignment: Alignment) -> str:
         if not alignment.pairs:
             return self.tr("Neither session has any steps yet.")
         equal = self.tr("{equal} of {all} steps are equal").format(equal=alignment.equal, all=len(alignment.pairs))
         if alignment.first_difference is None:
             return self.tr("Both sessions did the same: {}.").format(equal)
-        return self.tr("{equal}. The right session has {delta}.").format(
-            equal=equal, delta=delta_line(alignment, priced=priced)
-        )
+        return self.tr("{equal}. The right session has {delta}.").format(equal=equal, delta=delta_line(alignment))
 
     def _compare(self) -> None:
         """Request the comparison once both sessions are chosen."""

@@ -71,26 +71,26 @@ def _step_text(step: Step | None) -> str:
     return ", ".join(part for part in parts if part)
 
 
-def totals_line(totals: RunTotals, *, priced: bool) -> str:
+def totals_line(totals: RunTotals) -> str:
     """Return the totals of a run, such as `61 steps · 2 failed · 9m 20s · 212k tok · $0.41`."""
     parts = [
         plural(totals.steps, "step", "steps"),
         tr("{} failed").format(totals.failed) if totals.failed else "",
         duration(round(totals.seconds * SECOND)),
         tr("{} tok").format(amount(totals.tokens)) if totals.tokens else "",
-        money(totals.cost) if priced else "",
+        tr("cost unknown") if totals.cost is None else money(totals.cost),
     ]
     return " · ".join(part for part in parts if part)
 
 
-def delta_line(alignment: Alignment, *, priced: bool) -> str:
+def delta_line(alignment: Alignment) -> str:
     """Return how the totals of the right run differ from those of the left run."""
     delta = totals_delta(alignment.a, alignment.b)
     parts = [
         _sign(delta.steps) + plural(abs(delta.steps), "step", "steps"),
         _sign(delta.seconds) + (duration(round(abs(delta.seconds) * SECOND)) or "0s"),
         _sign(delta.tokens) + tr("{} tok").format(amount(abs(delta.tokens))),
-        _sign(delta.cost) + money(abs(delta.cost)) if priced else tr("cost unknown"),
+        tr("cost unknown") if delta.cost is None else _sign(delta.cost) + money(abs(delta.cost)),
     ]
     return " · ".join(parts)
 

@@ -35,6 +35,7 @@ class RunViewController(QObject):
         view.changes.revert_file_requested.connect(self.revert_file)
         view.changes.revert_hunk_requested.connect(self.revert_hunk)
         view.changes.revert_to_requested.connect(self.revert_to)
+        view.page.rewind_requested.connect(self.revert_to)
         view.changes.undo_revert_requested.connect(self.undo_revert)
         view.changes.review_requested.connect(self.mark_reviewed)
         view.context.compact_requested.connect(self.compact)

@@ -1,6 +1,7 @@
 """Passes the user's actions in a session view to the engine."""
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -19,12 +20,12 @@ from ui.base.tasks import SessionTasks
 from ui.controllers.completions import list_completions
 from ui.controllers.folder_trust import confirm_folder_trust
 from ui.controllers.model_choice import ModelController
+from ui.controllers.open_files import OpenFileController
 from ui.controllers.queue import QueueController
 from ui.controllers.repeat_run import RepeatController
 from ui.controllers.run import RunViewController
 from ui.shell.main_window import MainWindow
 from ui.shell.session_view import SessionView
-from ui.widgets.link_dialog import LinkDialog
 
 if TYPE_CHECKING:
     from core.engine.api.engine import Engine
@@ -41,11 +42,11 @@ class SessionController(QObject):
         page.stop.connect(self.stop)
         page.interruption_resolved.connect(self.resume_after_interrupt)
         page.retry_requested.connect(self.retry)
-        page.link_clicked.connect(self.open_link)
         composer.submitted.connect(self.send_message)
         composer.submitted_now.connect(lambda text: self.send_message(text, now=True))
         composer.files_requested.connect(self.list_files)
         composer.mode_chosen.connect(self.set_mode)
+        view.changes.review.send_requested.connect(self.send_review)
         view.answered.connect(self.answer)
         asking.allowed.connect(self.allow)
         asking.denied.connect(self.deny)
@@ -54,6 +55,7 @@ class SessionController(QObject):
         asking.request_shown.connect(self.show_current_file)
         self.run = RunViewController(window, view, bridge, tasks)
         self.repeat = RepeatController(window, view, bridge, tasks)
+        self.files = OpenFileController(window, view, bridge, tasks)
         self.queue = QueueController(window, view, bridge, tasks)
         self.models = ModelController(view, bridge, tasks)
 
@@ -66,27 +68,38 @@ class SessionController(QObject):
         attachments = attached.take()
         files = [(file.name, file.media_type, file.body) for file in attachments]
 
-        row = self._window.row(session)
-
         def restore_draft() -> None:
             self._window.restore_draft(session, text)
             attached.restore(attachments)
 
-        async def send() -> None:
-            try:
-                # A new run may read the project instructions, so the user first decides whether to trust the folder.
-                starts_run = row.folder and row.status not in {"running", "waiting"}
-                if starts_run and not await confirm_folder_trust(
-                    self._window, self._bridge, row.folder, ask_if_undecided=False
-                ):
-                    restore_draft()
-                    return
-                await self._bridge.ask(lambda engine: engine.send_message(session, text, now=now, files=files))
-            except Problem:
-                restore_draft()
-                raise
+        send = partial(_send, session, text, now, files)
+        self._tasks.start(self._send_trusted(session, send, restore_draft), "say")
 
-        self._tasks.start(send(), "say")
+    def send_review(self, text: str) -> None:
+        """Send the comments on the changes as one message; they become drafts again if that fails."""
+        session, review = self._session, self._view.changes.review
+        send, restore = partial(_send, session, text, False, []), partial(review.restore_unsent, session)
+        self._tasks.start(self._send_trusted(session, send, restore), "review")
+
+    async def _send_trusted(
+        self, session: str, send: "Callable[[Engine], Awaitable[object]]", restore: Callable[[], object]
+    ) -> None:
+        """Send a message, or restore it if that fails or the user does not want to decide whether to trust the folder.
+
+        A new run may read the project instructions, so the user first decides whether to trust the folder.
+        """
+        row = self._window.row(session)
+        try:
+            starts_run = row.folder and row.status not in {"running", "waiting"}
+            if starts_run and not await confirm_folder_trust(
+                self._window, self._bridge, row.folder, ask_if_undecided=False
+            ):
+                restore()
+                return
+            await self._bridge.ask(send)
+        except Problem:
+            restore()
+            raise
 
     def list_files(self) -> None:
         """Load the completions of the composer: files, custom commands, MCP resources and prompts."""
@@ -172,9 +185,9 @@ class SessionController(QObject):
 
         self._tasks.start(show(), "read the current file")
 
-    def open_link(self, address: str) -> None:
-        """Ask for confirmation, showing the full address, before opening a link."""
-        LinkDialog(self._window.look, address, self._window).open()
+
+async def _send(session: str, text: str, now: bool, files: list[tuple[str, str, bytes]], engine: "Engine") -> None:
+    await engine.send_message(session, text, now=now, files=files)
 
 
 def read_current_text(folder: str, path: str) -> str:

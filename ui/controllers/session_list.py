@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from PySide6.QtCore import QCoreApplication, QUrl
@@ -9,6 +10,7 @@ from PySide6.QtGui import QDesktopServices
 
 from ui.base.bridge import Bridge
 from ui.base.tasks import Tasks
+from ui.controllers.open_files import open_folder_in_editor, open_terminal_in
 from ui.shell.main_window import MainWindow
 from ui.widgets.confirm_dialog import ConfirmDialog
 
@@ -38,6 +40,8 @@ class SessionListController:
             self._tasks.start(self._fork(sessions[0]), action)
         elif action == "folder":
             self._show_folder(sessions[0])
+        elif action in {"editor", "terminal"}:
+            self._tasks.start(self._open_outside(action, sessions[0]), action)
         else:
             self._confirm(sessions if action == "forget" else None)
 
@@ -63,6 +67,15 @@ class SessionListController:
 
     def _show_folder(self, session: str) -> None:
         QDesktopServices.openUrl(QUrl.fromLocalFile(self._window.row(session).folder))
+
+    async def _open_outside(self, action: str, session: str) -> None:
+        """Open the folder of a session in the editor, or a terminal in it."""
+        folder = Path(self._window.row(session).folder)
+        if action == "editor":
+            name = await self._bridge.ask(partial(open_folder_in_editor, folder))
+            self._window.toast.show_message(_tr("Opened in {}").format(name))
+        else:
+            await self._bridge.ask(partial(open_terminal_in, folder))
 
     def _confirm(self, sessions: Sequence[str] | None) -> None:
         title = _tr("Delete permanently?") if sessions else _tr("Empty the trash?")

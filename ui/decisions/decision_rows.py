@@ -16,9 +16,10 @@ from PySide6.QtCore import (
 from PySide6.QtGui import QFontMetrics, QPainter
 from PySide6.QtWidgets import QStyle, QStyledItemDelegate, QStyleOptionViewItem, QWidget
 
+from core.timeline.decision_outcome import DecisionOutcome
 from core.timeline.session_activity import DecisionEntry
 from ui.style.icons import pixmap, status_icon
-from ui.style.number_formats import time_of_day
+from ui.style.number_formats import amount, duration, money, time_of_day
 from ui.style.theme import Look
 from ui.text.visible import visible
 from ui.widgets.paint import draw_line, draw_right_aligned, draw_selection
@@ -44,9 +45,16 @@ STYLES: Final = {
     "refused": DecisionStyle("shield", "failed", "Not run", "consents"),
     "question": DecisionStyle("message-circle-question-mark", "waiting", "Question", "answers"),
     "decision": DecisionStyle("split", "thinking", "Decision", "decisions"),
+    "tier": DecisionStyle("cpu", "thinking", "Model choice", "decisions"),
     "issue": DecisionStyle("triangle-alert", "failed", "Issue", "problems"),
     "limit": DecisionStyle("timer", "second", "Limit", "notices"),
     "notice": DecisionStyle("info", "second", "Notice", "notices"),
+}
+RUN_ENDS: Final = {
+    "done": "completed",
+    "failed": "failed",
+    "stopped": "was stopped",
+    "limit": "reached a limit",
 }
 CallText = Callable[[DecisionEntry], str]
 
@@ -68,6 +76,25 @@ def outcome_line(choice: DecisionEntry) -> str:
     if choice.count > 1:
         parts.insert(0, translate("{} calls").format(f"{choice.count:,}"))
     return " · ".join(visible(" ".join(text.split())) for text in parts if text)
+
+
+def outcome_text(outcome: DecisionOutcome) -> str:
+    """Return how a decision turned out, such as `Then 4 steps, 1 failed · 2 files changed, +10 −3 · 2.0s`."""
+    if not outcome.steps:
+        return translate("Nothing has followed yet.") if not outcome.run_status else translate("Nothing followed.")
+    steps = translate("1 step") if outcome.steps == 1 else translate("{} steps").format(outcome.steps)
+    failed = translate(", {} failed").format(outcome.failed) if outcome.failed else ""
+    changed = translate("1 file change") if outcome.files == 1 else translate("{} file changes").format(outcome.files)
+    status = RUN_ENDS.get(outcome.run_status, outcome.run_status)
+    parts = [
+        translate("Then {}").format(steps) + failed,
+        f"{changed}, +{outcome.added:,} −{outcome.removed:,}" if outcome.files else "",
+        duration(outcome.duration),
+        translate("{} tok").format(amount(outcome.tokens)) if outcome.tokens else "",
+        money(outcome.cost) if outcome.cost else "",
+        translate("the run {}").format(translate(status)) if status else "",
+    ]
+    return " · ".join(part for part in parts if part)
 
 
 class DecisionRows(QAbstractListModel):

@@ -5,8 +5,17 @@ from typing import Any, Final, Protocol
 from PySide6.QtCore import QModelIndex, Qt, Signal
 from PySide6.QtWidgets import QButtonGroup, QFrame, QHBoxLayout, QLabel, QListView, QStackedWidget, QVBoxLayout, QWidget
 
+from core.domain.steps import Step
+from core.timeline.decision_outcome import decision_outcome
 from core.timeline.session_activity import DecisionEntry, SessionActivity
-from ui.decisions.decision_rows import DecisionDelegate, DecisionRows, decision_style, outcome_line, translate
+from ui.decisions.decision_rows import (
+    DecisionDelegate,
+    DecisionRows,
+    decision_style,
+    outcome_line,
+    outcome_text,
+    translate,
+)
 from ui.style.theme import Look
 from ui.text.visible import visible
 from ui.widgets.button import Button
@@ -22,6 +31,7 @@ FILTERS: Final = (
     ("notices", "Notices"),
 )
 MAX_OPTIONS: Final = 8
+MAX_FOLLOWING: Final = 500  # rows after a decision that are read for its outcome
 
 
 class DecisionsSource(Protocol):
@@ -30,6 +40,8 @@ class DecisionsSource(Protocol):
     def event(self, session: str, seq: int) -> dict[str, Any]: ...
 
     def row_of(self, session: str, seq: int) -> int | None: ...
+
+    def steps(self, session: str, first: int, count: int) -> list[Step]: ...
 
 
 class DecisionsPanel(QWidget):
@@ -74,6 +86,7 @@ class DecisionsPanel(QWidget):
         self._title = label("", look.fonts.bold, name="decisions.title", wrap=True)
         self._cause = label("", look.fonts.text, "second", name="decisions.told", wrap=True)
         self._options = label("", look.fonts.second, "second", name="decisions.options", wrap=True)
+        self._outcome = label("", look.fonts.text, name="decisions.outcome", wrap=True)
         self._show = Button(look, self.tr("Show in timeline"), name="decisions.show")
         self._show.clicked.connect(lambda: self._show_in_timeline(self._list.currentIndex().row()))
         self._revoke = Button(look, self.tr("Revoke rule"), name="decisions.revoke", icon="undo-2")
@@ -86,7 +99,7 @@ class DecisionsPanel(QWidget):
         layout = QVBoxLayout(self._detail)
         layout.setContentsMargins(20, 12, 20, 12)
         layout.setSpacing(8)
-        for part in (self._title, self._cause, self._options):
+        for part in (self._title, self._cause, self._options, self._outcome):
             layout.addWidget(part)
         layout.addLayout(buttons)
         self._detail.hide()
@@ -153,6 +166,7 @@ class DecisionsPanel(QWidget):
             button.restyle(look)
         for text, font in (
             (self._title, look.fonts.bold), (self._cause, look.fonts.text), (self._options, look.fonts.second),
+            (self._outcome, look.fonts.text),
             (self._empty, look.fonts.text),
         ):  # fmt: skip
             text.setFont(font)
@@ -185,12 +199,21 @@ class DecisionsPanel(QWidget):
         lines = [self._option(choice, name, text) for name, text in choice.options[:MAX_OPTIONS]]
         self._options.setText("\n".join(lines))
         self._options.setVisible(bool(lines))
+        self._outcome.setText(self._outcome_text(choice))
+        self._outcome.setVisible(choice.kind == "decision")
         revoked = choice.rule in self._revoked
         self._revoke.setVisible(bool(choice.rule))
         self._revoke.setEnabled(not revoked)
         self._revoke.setText(self.tr("Revoked") if revoked else self.tr("Revoke rule"))
         self._edge.show()
         self._detail.show()
+
+    def _outcome_text(self, choice: DecisionEntry) -> str:
+        """Return what followed an agent's decision, until its next one."""
+        row = self._entries.row_of(self._session, choice.seq) if choice.kind == "decision" else None
+        if row is None:
+            return ""
+        return outcome_text(decision_outcome(self._entries.steps(self._session, row + 1, MAX_FOLLOWING), choice.run))
 
     @staticmethod
     def _option(choice: DecisionEntry, name: str, text: str) -> str:

@@ -10,13 +10,13 @@ from core.domain.memory import TEXT_LIMIT
 from core.domain.proposal import Proposal
 from core.memory.approval import proposal_reasons
 from core.timeline.text_diff import diff_texts
+from ui.diff.diff_view import DiffView
 from ui.memory.link_line import LinkLine
 from ui.memory.texts import TitleOf, acceptance_text, proposal_title, tr, wrap_for_diff
 from ui.memory.version_history import diff_height
 from ui.style.theme import Look
 from ui.text.visible import visible
 from ui.widgets.button import Button
-from ui.widgets.diff_view import DiffView
 from ui.widgets.labels import TextField, hairline, label, styled_frame
 
 SIDE: Final = 16

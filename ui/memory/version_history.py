@@ -7,12 +7,12 @@ from PySide6.QtWidgets import QListWidget, QListWidgetItem, QVBoxLayout, QWidget
 
 from core.domain.memory import MemoryChange
 from core.timeline.text_diff import diff_texts
+from ui.diff.diff_delegate import ROW_HEIGHT
+from ui.diff.diff_view import DiffView
 from ui.memory.texts import change_text, tr, wrap_for_diff
 from ui.style.theme import Look
 from ui.text.visible import visible
 from ui.widgets.button import Button
-from ui.widgets.diff_rows import ROW_HEIGHT
-from ui.widgets.diff_view import DiffView
 from ui.widgets.labels import label
 from ui.widgets.time_formats import to_local_time
 

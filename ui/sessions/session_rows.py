@@ -8,6 +8,7 @@ from pathlib import PurePath
 from PySide6.QtCore import QCoreApplication
 
 from core.domain.import_events import source_program
+from core.domain.search_query import matches_filters, parse_query
 from core.domain.sessions import FAILED_REQUEST, SessionRow
 from core.domain.steps import verb
 from core.store.search import match_pattern
@@ -82,7 +83,8 @@ def _group_of(row: SessionRow) -> str:
         return TRASH
     if row.status in (WAITING, RUNNING):
         return row.status
-    if row.status == "paused" and row.activity_kind == FAILED_REQUEST and not row.archived:
+    needs_decision = row.status == "interrupted" or (row.status == "paused" and row.activity_kind == FAILED_REQUEST)
+    if needs_decision and not (row.archived or row.imported_from):
         return WAITING
     if row.archived:
         return ARCHIVED
@@ -98,18 +100,23 @@ def changes_position(before: SessionRow, after: SessionRow) -> bool:
 def group_hits(
     rows: Sequence[SessionRow], hits: Sequence[SessionHit], query: str, now: int
 ) -> list[SessionHeading | SessionLine]:
-    """List the sessions whose title or folder matches, then the full-text matches."""
-    matching = [row for row in rows if matches(row, query) and not row.parent]
+    """List the sessions that fit the filters and whose title or folder matches, then the full-text matches."""
+    parsed, today = parse_query(query), to_local_time(now).date()
+    fitting = [row for row in rows if matches_filters(parsed, row, today)]
+    # A filter for a kind of step asks for steps, so no session is listed for its title then.
+    matching = [row for row in fitting if matches(row, parsed.words) and not row.parent and not parsed.step_kinds]
     items = group_sessions(matching, now)
     matching_ids = {row.id for row in matching}
-    rows_by_id = {row.id: row for row in rows}
+    rows_by_id = {row.id: row for row in fitting}
     found_lines = [
-        SessionLine(rows_by_id[hit.session_id], hit.text, hit.seq, query)
+        SessionLine(rows_by_id[hit.session_id], hit.text, hit.seq, parsed.words)
         for hit in _first_per_session(hits, matching_ids)
         if hit.session_id in rows_by_id
     ]
     if found_lines:
-        items.append(SessionHeading(FOUND, _tr("Found in the text"), len(found_lines)))
+        items.append(
+            SessionHeading(FOUND, _tr("Found in the text") if parsed.words else _tr("Found steps"), len(found_lines))
+        )
         items.extend(found_lines)
     return items
 

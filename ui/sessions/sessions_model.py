@@ -102,6 +102,10 @@ class SessionsModel(QAbstractListModel):
         """Return the indexes of the visible sessions, without headings."""
         return [self.index(number) for number, item in enumerate(self._items) if isinstance(item, SessionLine)]
 
+    def rows(self) -> list[SessionRow]:
+        """Return the sessions without those in the trash, in no particular order."""
+        return [row for row in self._rows.values() if not row.trashed]
+
     def all_sessions(self) -> list[SessionRow]:
         """Return all sessions in the order of the list, including those in collapsed groups."""
         return [

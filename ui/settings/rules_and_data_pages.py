@@ -15,6 +15,7 @@ from ui.style.theme import Look
 from ui.text.visible import visible
 from ui.widgets.button import Button
 from ui.widgets.labels import label, styled_frame
+from ui.widgets.time_formats import to_local_time
 
 FOLDER_TOOL: Final = "folder"  # the tool name of rules that trust a folder
 KIND_LABELS = {
@@ -31,7 +32,7 @@ KIND_LABELS = {
 
 @dataclass(frozen=True, slots=True)
 class DataState:
-    """The figures of the Data page. `stored` is in bytes."""
+    """The figures of the Data page. `stored` is in bytes; `checked_at` is 0 if the file was never checked."""
 
     folder: str
     stored: int
@@ -40,6 +41,7 @@ class DataState:
     trashed: int
     backups: tuple[str, ...] = ()
     largest: tuple[SessionSize, ...] = ()
+    checked_at: int = 0
 
 
 class TrustedFoldersPage(QWidget):
@@ -99,7 +101,7 @@ def is_folder_trust(rule: PermissionRule) -> bool:
 class DataPage(QWidget):
     """The size of the stored data, backups, and the largest sessions."""
 
-    action_requested = Signal(str, str)  # back_up, compact, empty, folder or restore; the backup to restore
+    action_requested = Signal(str, str)  # back_up, check, compact, empty, folder or restore; the backup to restore
     session_requested = Signal(str)
 
     def __init__(self, look: Look, state: DataState) -> None:
@@ -115,6 +117,11 @@ class DataPage(QWidget):
             folder=state.folder,
         )
         column.addWidget(label(text, look.fonts.text, name="settings.data.said", wrap=True))
+        checked = _tr("Checked for damage each week, most recently on {}.").format(
+            f"{to_local_time(state.checked_at):%Y-%m-%d}"
+        )
+        text = checked if state.checked_at else _tr("Checked for damage each week; not checked yet.")
+        column.addWidget(label(text, look.fonts.second, "second", name="settings.data.checked", wrap=True))
         column.addLayout(self._buttons(state))
         column.addSpacing(8)
         column.addWidget(label(_tr("Backups"), look.fonts.bold))
@@ -135,6 +142,7 @@ class DataPage(QWidget):
         row.setSpacing(8)
         buttons = [
             ("back_up", _tr("Back up now"), True),
+            ("check", _tr("Check for damage"), True),
             ("compact", _tr("Compact database"), True),
             ("empty", _tr("Empty trash ({})…").format(state.trashed), state.trashed > 0),
             ("folder", _tr("Open data folder"), True),

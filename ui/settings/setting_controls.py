@@ -40,6 +40,13 @@ OPTION_LABELS = {"system": "System default", "light": "Light", "dark": "Dark", "
     "auto": "Automatic",
     "full": "Full",
     "compact": "Compact",
+    "vscode": "Visual Studio Code",
+    "cursor": "Cursor",
+    "zed": "Zed",
+    "jetbrains": "JetBrains",
+    "sublime": "Sublime Text",
+    "kate": "Kate",
+    "environment": "$VISUAL or $EDITOR",
 }
 # These settings are edited on their own pages, not by a control.
 WITHOUT_CONTROL = frozenset({"providers", "prices", "mcp_servers", "external_agents"})

@@ -20,10 +20,12 @@ from PySide6.QtWidgets import (
 
 from core.domain.problems import ErrorDetails
 from core.domain.rules import PermissionRule
-from core.settings.schema import MCP_SERVERS, MODELS, WEB, SettingInfo, Settings
+from core.models.local.model_state import LocalModelStates
+from core.settings.schema import LOCAL_MODELS, MCP_SERVERS, MODELS, WEB, SettingInfo, Settings
 from core.settings.schema import setting_info as about_setting
 from ui.base.tasks import ErrorSource
 from ui.settings.external_agents_page import ExternalAgentsPage
+from ui.settings.local_models_section import LocalModelsSection
 from ui.settings.mcp_servers_page import McpServersPage
 from ui.settings.permission_rules_page import PermissionRulesPage
 from ui.settings.providers_section import ProvidersSection
@@ -36,7 +38,7 @@ from ui.style.theme import Look, set_style_properties
 from ui.widgets.announce import announce
 from ui.widgets.button import Button
 from ui.widgets.fitting_scroll_area import FittingScrollArea
-from ui.widgets.labels import allow_breaks, label
+from ui.widgets.labels import allow_breaks, error_text, label
 
 AGENTS: Final = about_setting("watch_sessions").page
 RULES, FOLDERS, SCHEDULES, DATA = "Permission rules", "Trusted folders", "Schedules", "Data"
@@ -69,6 +71,7 @@ class SettingsDialog(QDialog):
     schedule_removed = Signal(str)
     agent_action_requested = Signal(str, str, str)  # an action, the agent, its command
     provider_action_requested = Signal(str, str)  # an action, and the provider or model
+    local_model_action_requested = Signal(str, str)  # an action, and the local model or the path of a file
     mcp_action_requested = Signal(str, str, str)  # an action, the MCP server, and one of its tools or keys, or a folder
 
     def __init__(self, look: Look, snapshot: SettingsSnapshot, parent: QWidget | None = None) -> None:
@@ -77,6 +80,8 @@ class SettingsDialog(QDialog):
         self._contents = self._all_contents()
         self._built: dict[str, SettingsPage] = {}
         self._data: DataState | None = None
+        self._local_models = LocalModelStates()
+        self._default_model = ""
         self.setObjectName("settings")
         self.setWindowTitle(self.tr("Settings"))
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
@@ -131,6 +136,13 @@ class SettingsDialog(QDialog):
     @property
     def schedules(self) -> SchedulesPage:
         return self._section(SCHEDULES, SchedulesPage)
+
+    def show_local_models(self, states: LocalModelStates, default_model: str) -> None:
+        """Show the local models, now or when their page is opened."""
+        self._local_models = states
+        self._default_model = default_model
+        if LOCAL_MODELS in self._built:
+            self._section(LOCAL_MODELS, LocalModelsSection).show_models(states, default_model)
 
     def show_page(self, title: str) -> None:
         items = self._pages.findItems(title, Qt.MatchFlag.MatchExactly)
@@ -191,7 +203,7 @@ class SettingsDialog(QDialog):
             self._show_in_footer("", "third")
 
     def _show_in_footer(self, text: str, tone: str) -> None:
-        self._footer.setText(allow_breaks(text))
+        self._footer.setText(error_text(text) if tone == "failed" else allow_breaks(text))
         set_style_properties(self._footer, tone=tone)
         self._error_source = None
         if text:
@@ -254,6 +266,7 @@ class SettingsDialog(QDialog):
     def _parts(self) -> dict[str, CustomSection]:
         tr = self.tr
         providers = tr("providers servers api key keys keyring test price cost context window add")
+        local = tr("local model models download gguf offline this computer ollama lm studio hugging face add delete")
         tools = tr("mcp model context protocol servers tools api key environment header")
         agents = tr("external agents acp agent client protocol opencode codex claude gemini goose add test")
         rules = tr("permission permissions approval approvals rule allow deny ask sandbox revoke add edit test")
@@ -262,6 +275,12 @@ class SettingsDialog(QDialog):
         data = tr("backup restore database size storage disk trash compact")
         return {
             MODELS: CustomSection(providers, self._build_models, self._load_providers),
+            LOCAL_MODELS: CustomSection(
+                local,
+                self._build_local_models,
+                lambda: self.local_model_action_requested.emit("look", ""),
+                is_first=True,
+            ),
             WEB: CustomSection(tr("web search engine api key searxng brave tavily"), self._build_web),
             MCP_SERVERS: CustomSection(tools, self._build_tools, self._load_tools),
             AGENTS: CustomSection(agents, self._build_agents, lambda: self.agent_action_requested.emit("look", "", "")),
@@ -274,6 +293,12 @@ class SettingsDialog(QDialog):
     def _build_models(self) -> QWidget:
         section = ProvidersSection(self._look)
         section.action_requested.connect(self.provider_action_requested)
+        return section
+
+    def _build_local_models(self) -> QWidget:
+        section = LocalModelsSection(self._look)
+        section.action_requested.connect(self.local_model_action_requested)
+        section.show_models(self._local_models, self._default_model)
         return section
 
     def _build_web(self) -> QWidget:

@@ -21,6 +21,10 @@ SYNONYMS: Final[Mapping[str, str]] = {
     "text_call_models": "tool calls function calling",
     "prompt_size": "system prompt tools tokens small local model lean",
     "slow_models": "local model speed compact prompt",
+    "local_idle_minutes": "local model memory unload idle",
+    "local_window": "local model context window tokens n_ctx",
+    "local_threads": "local model cpu threads cores",
+    "local_gpu_layers": "local model gpu offload vram",
     "max_turns": "turns iterations steps budget limit",
     "max_minutes": "time duration timeout budget limit",
     "max_tokens": "token budget limit usage",
@@ -49,11 +53,13 @@ class CustomSection(NamedTuple):
         keywords: The words by which the search finds the section.
         build: A function that creates its widget.
         on_open: Called when the page is opened, to load the data of the section.
+        is_first: Whether it is above the fields.
     """
 
     keywords: str
     build: Callable[[], QWidget]
     on_open: Callable[[], None] = lambda: None
+    is_first: bool = False
 
 
 class PageContents(NamedTuple):
@@ -88,8 +94,9 @@ class SettingsPage(QWidget):
         column.setContentsMargins(20, 4, 20, 16)
         column.setSpacing(12)
         column.addWidget(label(self.tr(contents.title), look.fonts.title))
-        column.addWidget(self._fields)
-        column.addWidget(self._part)
+        parts = [self._fields, self._part]
+        for part in reversed(parts) if contents.section and contents.section.is_first else parts:
+            column.addWidget(part)
         column.addStretch(1)
         self.show_fields(settings)
         self.rebuild_section()

@@ -72,6 +72,8 @@ class CommandHandlers(QObject):
             "session.trash": lambda: self._file("trash"),
             "session.fork": lambda: self._file("fork"),
             "session.folder": lambda: self._file("folder"),
+            "session.editor": lambda: self._file("editor"),
+            "session.terminal": lambda: self._file("terminal"),
             "session.export": lambda: self._file("export"),
             "sessions.import": lambda: self._parts.sessions.action_requested.emit("import", []),
             "window.full": self._turn_full,

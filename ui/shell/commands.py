@@ -61,6 +61,8 @@ COMMANDS: Final = (
     Command("session.export", "Export the session", "E", "download", "session", SESSION),
     Command("sessions.import", "Import sessions from other agents", "Ctrl+O", "folder-open", "", SESSION),
     Command("session.folder", "Open the session's folder", "", "folder", "session", SESSION),
+    Command("session.editor", "Open the session's folder in the editor", "", "pencil", "session", SESSION),
+    Command("session.terminal", "Open a terminal in the session's folder", "", "terminal", "session", SESSION),
     Command("toast.undo", "Undo what the last notification reports", "Ctrl+Alt+Z", "undo-2", "undo", SESSION),
     Command("window.sidebar", "Show or hide the sidebar", "Ctrl+B", "panel-left", "", VIEW),
     Command("window.step", "Show or hide the step details", "Ctrl+Shift+B", "panel-right-open", "", VIEW, "Q"),

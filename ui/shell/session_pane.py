@@ -36,6 +36,8 @@ class SessionPane(QWidget):
         self._session_index, self._reply_draft = session_index, reply_draft
         self.session = ""
         self.view = SessionView(look, session_index.reader)
+        self.view.changes.review.set_store(state)
+        self._state = state
         self.drafts = UnsentDrafts(self.view.composer, state, folder, notice)
         self.tabs = SessionTabs(look, session_index.row)
         self._below = hairline()
@@ -92,6 +94,7 @@ class SessionPane(QWidget):
         """Remove the tabs and drafts of deleted sessions."""
         for name in names:
             self.drafts.delete(name)
+            self._state.set_review(name, "")
             self.tabs.close(name)
         if self.session in names:
             self.session = ""
@@ -101,10 +104,11 @@ class SessionPane(QWidget):
         self.view.restyle(look)
 
     def _show_draft(self) -> None:
-        if text := self._reply_draft(self.session):
+        if (text := self._reply_draft(self.session)).strip():
             self.view.page.show_draft(text)
         else:
             self.view.page.end_draft()
+        self.view.show_follow_up()
 
     # Qt overrides
 

@@ -67,6 +67,7 @@ class SessionView(QWidget):
         self.scan = HistoryScan(rows, parent=self)
         self.requests = HistoryScan(rows, REQUEST_KINDS, self)
         self._chosen_row = -1
+        self._review_row = -1  # the number of rows when comments on changes were sent; -1 if none were
         self._tabs_by_session: dict[str, str] = {}
         self.composer = ComposerPanel(look)
         self.asking = AskArea(look)
@@ -102,6 +103,10 @@ class SessionView(QWidget):
         self.waterfall.run_requested.connect(self._show_neighbor_run)
         self.page.chart_row_requested.connect(self._show_row_in_chart)
         self.changes.row_requested.connect(self.show_row)
+        self.changes.steps_requested.connect(lambda: self.go_to_tab(STEPS_TAB))
+        self.changes.review.send_requested.connect(self._begin_follow_up)
+        self.changes.bar.reply_closed.connect(self._end_follow_up)
+        self.changes.bar.link_clicked.connect(self.page.link_clicked)
         self.decisions.row_requested.connect(self.show_row)
         self.scan.changed.connect(self._on_history_changed)
         self.requests.changed.connect(lambda: self._fill_tab(CONTEXT) if self.page.current_tab == CONTEXT else None)
@@ -131,7 +136,7 @@ class SessionView(QWidget):
         other = row.id != self._row.id
         if other:
             self._tabs_by_session[self._row.id] = self.page.current_tab
-            self._chosen_row = -1
+            self._chosen_row = self._review_row = -1
         self._row = row
         if row.status != "running":
             self._count_proposals()
@@ -277,6 +282,30 @@ class SessionView(QWidget):
         """Show the changes of a file, or of all files for an empty path."""
         self.page.show_tab(CHANGES)
         self.changes.show_file(path)
+
+    # The reply to comments on changes
+
+    def _begin_follow_up(self) -> None:
+        self._review_row = self.page.model.count
+        self.show_follow_up()
+
+    def _end_follow_up(self) -> None:
+        self._review_row = -1
+        self.changes.review.remove_sent()
+        self.show_follow_up()
+
+    def show_follow_up(self) -> None:
+        """Show below the changes what the agent does about the comments that were sent."""
+        if self._review_row < 0:
+            self.changes.bar.show_reply("", "")
+            return
+        titles = {
+            "running": self.tr("The agent is working on your comments…"),
+            "waiting": self.tr("The agent is waiting for your answer."),
+            "failed": self.tr("The run failed. See the steps."),
+        }
+        title = titles.get(self._row.status, self.tr("Reply to your comments"))
+        self.changes.bar.show_reply(title, self.page.model.latest_reply(self._review_row))
 
     def _on_history_changed(self) -> None:
         """Update the tabs and run cards after the history scan has read more events."""

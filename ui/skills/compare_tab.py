@@ -8,11 +8,11 @@ from PySide6.QtWidgets import QComboBox, QHBoxLayout, QSlider, QVBoxLayout, QWid
 
 from core.domain.skill import SkillFileDiff, SkillVersion
 from core.timeline.text_diff import TextDiff, diff_texts
+from ui.diff.diff_view import DiffView
 from ui.style.theme import Look
 from ui.text.visible import visible
 from ui.widgets.button import Button
 from ui.widgets.check_box import CheckBox
-from ui.widgets.diff_view import DiffView
 from ui.widgets.drop_down import DropDown
 from ui.widgets.elided import ElidedLabel
 from ui.widgets.labels import hairline, label

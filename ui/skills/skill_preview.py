@@ -7,9 +7,9 @@ from PySide6.QtCore import QTimer, QUrl, Signal
 from PySide6.QtGui import QPainter, QPaintEvent, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QFrame, QTextBrowser, QWidget
 
-from ui.skills.line_grammar import LineState, initial_state, next_state
 from ui.style.theme import Look
 from ui.text.code_blocks import draw_code_frames
+from ui.text.line_grammar import LineState, initial_state, next_state
 from ui.text.markdown import render_with_positions
 from ui.text.safe_document import SafeDocument
 

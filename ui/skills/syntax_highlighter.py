@@ -4,30 +4,18 @@ from time import perf_counter
 from typing import Final
 
 from PySide6.QtCore import QObject, QTimer
-from PySide6.QtGui import QFont, QTextBlock, QTextCharFormat, QTextLayout
+from PySide6.QtGui import QTextBlock, QTextCharFormat, QTextLayout
 from PySide6.QtWidgets import QPlainTextEdit
 
-from ui.skills.code_tokens import SyntaxSpan
-from ui.skills.line_grammar import MAX_LINE, LineState, initial_state, line_spans, next_state
 from ui.style.theme import Look
+from ui.text.code_tokens import SyntaxSpan
+from ui.text.line_grammar import MAX_LINE, LineState, initial_state, line_spans, next_state
+from ui.text.syntax_formats import syntax_formats, utf16_range
 
 KEY_PRESS_BUDGET_S: Final = 0.002  # time spent during a key press; a timer processes the remaining lines
 SLICE_S: Final = 0.005
 PAUSE_MS: Final = 4
 STATES: Final = 1 << 15  # limit of distinct states, because `userState` holds two indexes of 15 bits
-COLOR_TOKENS: Final = {
-    "quiet": "third",
-    "key": "accent",
-    "value": "second",
-    "heading": "thinking",
-    "mark": "accent",
-    "code": "command",
-    "link": "accent",
-    "string": "done",
-    "number": "command",
-    "variable": "network",
-    "word": "thinking",
-}
 
 
 class SyntaxHighlighter(QObject):
@@ -46,7 +34,7 @@ class SyntaxHighlighter(QObject):
         self._known, self._sound, self._count = 0, 0, 1
         self._more = QTimer(self, singleShot=True, interval=PAUSE_MS)
         self._more.timeout.connect(self._slice)
-        self._formats = _formats(look)
+        self._formats = syntax_formats(look)
         field.document().contentsChange.connect(self._change)
         field.document().contentsChanged.connect(self.highlight_visible)
 
@@ -65,7 +53,7 @@ class SyntaxHighlighter(QObject):
             self._slice()
 
     def restyle(self, look: Look) -> None:
-        self._formats = _formats(look)
+        self._formats = syntax_formats(look)
         self._forget()
         self.highlight_visible()
 
@@ -166,7 +154,7 @@ class SyntaxHighlighter(QObject):
             if char_format := self._format(span):
                 part = QTextLayout.FormatRange()
                 # Qt counts UTF-16 code units: two for a character outside the Basic Multilingual Plane.
-                part.start, part.length = _units(text, span)
+                part.start, part.length = utf16_range(text, span)
                 part.format = char_format
                 ranges.append(part)
         stored = block.userState()
@@ -181,23 +169,3 @@ class SyntaxHighlighter(QObject):
 
     def _format(self, span: SyntaxSpan) -> QTextCharFormat | None:
         return self._formats.get(span.kind)
-
-
-def _units(text: str, span: SyntaxSpan) -> tuple[int, int]:
-    if text.isascii():
-        return span.start, span.length
-    before = len(text[: span.start].encode("utf-16-le")) // 2
-    return before, len(text[span.start : span.start + span.length].encode("utf-16-le")) // 2
-
-
-def _formats(look: Look) -> dict[str, QTextCharFormat]:
-    formats: dict[str, QTextCharFormat] = {}
-    for kind, token in COLOR_TOKENS.items():
-        formats[kind] = QTextCharFormat()
-        formats[kind].setForeground(look.theme.color(token))
-    formats["heading"].setFontWeight(QFont.Weight.Bold)
-    formats["strong"] = QTextCharFormat()
-    formats["strong"].setFontWeight(QFont.Weight.Bold)
-    formats["em"] = QTextCharFormat()
-    formats["em"].setFontItalic(True)
-    return formats

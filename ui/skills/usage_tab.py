@@ -17,7 +17,7 @@ from ui.widgets.time_formats import to_local_time
 ITEM: Final = Qt.ItemDataRole.UserRole
 NO_PARENT: Final = QModelIndex()
 ICON: Final = 16
-SUCCESSFUL: Final = frozenset({"done", "completed"})
+UNSUCCESSFUL: Final = frozenset({"failed", "limit"})
 AnyIndex = QModelIndex | QPersistentModelIndex
 
 
@@ -51,7 +51,7 @@ class SkillUsesModel(QAbstractListModel):
 
 def rating_text(source: QObject, rating: str) -> str:
     """Return the user's rating of a run as text; empty if it is not rated."""
-    return {"good": source.tr("rated good"), "bad": source.tr("rated bad")}.get(rating, rating)
+    return {"up": source.tr("rated good"), "down": source.tr("rated bad")}.get(rating, "")
 
 
 class SkillUseDelegate(QStyledItemDelegate):
@@ -126,12 +126,16 @@ class UsageTab(QWidget):
             return self.tr(
                 "No run has used this skill yet. Try it in a new session, or wait until an agent selects it for a task."
             )
-        ended = [use for use in uses if use.status not in {"running", "waiting", ""}]
-        good = sum(use.status in SUCCESSFUL for use in ended)
-        parts = [self.tr("1 run") if len(uses) == 1 else self.tr("{} runs").format(len(uses))]
-        if ended:
-            parts.append(self.tr("{} of {} successful").format(good, len(ended)))
-        return " · ".join(parts)
+        rated = [use for use in uses if use.rating]
+        good = sum(use.rating == "up" for use in rated)
+        ratings = self.tr("{} of {} rated good").format(good, len(rated)) if rated else self.tr("none rated")
+        failed = sum(use.status in UNSUCCESSFUL for use in uses)
+        parts = [
+            self.tr("1 run") if len(uses) == 1 else self.tr("{} runs").format(len(uses)),
+            self.tr("not rated") if len(uses) == 1 and not rated else ratings,
+            self.tr("{} failed").format(failed) if failed else "",
+        ]
+        return " · ".join(part for part in parts if part)
 
     def _open(self, index: QModelIndex) -> None:
         if use := self._rows.use_at(index):

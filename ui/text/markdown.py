@@ -14,6 +14,7 @@ from PySide6.QtGui import QTextCursor, QTextDocument, QTextFrame
 from ui.style.theme import Look
 from ui.text.code_blocks import code_frames
 from ui.text.document_formats import INDENT, DocumentFormats
+from ui.text.file_links import code_link, file_link
 from ui.text.task_items import mark_task_items
 from ui.text.visible import cut_lines
 from ui.text.visible import visible as visible
@@ -33,11 +34,15 @@ SCHEMES: Final = ("http://", "https://", "mailto:")
 
 
 class MarkdownStream:
-    """Writes Markdown into a document. If text was only appended, rendering resumes at the last block."""
+    """Writes Markdown into a document. If text was only appended, rendering resumes at the last block.
 
-    def __init__(self, document: QTextDocument, look: Look) -> None:
+    With `file_links`, links to files get an address of `ui.text.file_links`; otherwise they are shown as text.
+    """
+
+    def __init__(self, document: QTextDocument, look: Look, *, file_links: bool = False) -> None:
         self._document = document
         self._look = look
+        self._file_links = file_links
         self._text = ""
         self._settled_length = 0  # characters of the text whose blocks are final
         self._settled_end = _Position()
@@ -61,7 +66,7 @@ class MarkdownStream:
         blocks = _blocks(tail)
         all_at_once = QTextCursor(self._document)  # one edit block, because Qt lays out after each edit
         all_at_once.beginEditBlock()
-        writer = _Writer(self._document, DocumentFormats.for_look(self._look), self._settled_end)
+        writer = _Writer(self._document, DocumentFormats(self._look), self._settled_end, file_links=self._file_links)
         for block in blocks[:-1]:
             writer.write(block)
         if len(blocks) > 1 and len(text) <= TEXT_LIMIT:
@@ -104,7 +109,7 @@ def render(document: QTextDocument, text: str, look: Look) -> None:
 def render_with_positions(document: QTextDocument, text: str, look: Look) -> list[tuple[int, int]]:
     """Render `text`; return the source line and the document position of each top-level block."""
     render(document, "", look)
-    writer = _Writer(document, DocumentFormats.for_look(look), _Position())
+    writer = _Writer(document, DocumentFormats(look), _Position())
     positions: list[tuple[int, int]] = []
     all_at_once = QTextCursor(document)
     all_at_once.beginEditBlock()
@@ -224,8 +229,11 @@ def visible_entities(text: str) -> str:
 class _Writer:
     """Removes everything after a start position of a document, then appends tokens."""
 
-    def __init__(self, document: QTextDocument, formats: DocumentFormats, start: _Position) -> None:
+    def __init__(
+        self, document: QTextDocument, formats: DocumentFormats, start: _Position, *, file_links: bool = False
+    ) -> None:
         self._formats = formats
+        self._file_links = file_links
         self._fresh = start.fresh
         self._cursor = QTextCursor(document)
         self._cursor.setPosition(start.position)
@@ -325,13 +333,15 @@ class _Writer:
                 case "hardbreak":
                     self._cursor.insertText("\u2028", base)
                 case "code_inline":
-                    self._cursor.insertText(child.content, formats.inline_format(base, [*marks, "code"], address))
+                    code_address = address or (code_link(child.content) if self._file_links else "")
+                    self._cursor.insertText(child.content, formats.inline_format(base, [*marks, "code"], code_address))
                 case "image":
                     description = visible_entities(child.content) or "image"
                     self._cursor.insertText(f"[{description}]", formats.inline_format(base, ["image"], ""))
                 case "link_open":
                     href = str(child.attrGet("href") or "")
-                    address = href if href.lower().startswith(SCHEMES) else ""
+                    local = file_link(href) if self._file_links else ""
+                    address = href if href.lower().startswith(SCHEMES) else local
                     refused = "" if address else href
                 case "link_close":
                     if refused:

@@ -77,6 +77,11 @@ class RunFindBar(QWidget):
         self._field.setFocus()
         self._field.selectAll()
 
+    def open_with(self, text: str) -> None:
+        """Show the field and search for a text."""
+        self.open()
+        self._field.setText(text)
+
     def close_field(self) -> None:
         self._show_field(False)
         self.matches_cleared.emit()

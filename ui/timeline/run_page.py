@@ -5,7 +5,7 @@ from typing import Final, Protocol
 
 from PySide6.QtCore import QPoint, Qt, QTimer, Signal
 from PySide6.QtGui import QGuiApplication, QResizeEvent
-from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QSpacerItem, QStackedWidget, QVBoxLayout, QWidget
 
 from core.domain.clock import Clock, now
 from core.domain.problems import ErrorDetails
@@ -16,8 +16,8 @@ from ui.text.visible import visible
 from ui.timeline.failed_request_bar import FailedRequestBar
 from ui.timeline.find_bar import FindSource, RunFindBar
 from ui.timeline.interruption_bar import InterruptionBar
-from ui.timeline.message_menu import message_menu
 from ui.timeline.minimap import Minimap, SampleSource
+from ui.timeline.row_menu import TEXT_KINDS, RowState, row_menu
 from ui.timeline.run_end_card import RunEnd
 from ui.timeline.run_header import ACTIVE_STATUSES, RunHeader
 from ui.timeline.step_pages import StepSource
@@ -32,6 +32,7 @@ SEARCHED_ROWS: Final = 40
 STEPS_TAB: Final = "steps"
 CHART_TAB: Final = "timeline"
 MIN_HEIGHT: Final = 96  # pixels; minimum height of the tab contents, although hidden tabs may need more
+LOW_HEIGHT: Final = 640  # pixels; in a lower window the minimap gives its room to the steps
 NARROW_WIDTH: Final = 660  # pixels; below this width the find button is only an icon
 
 
@@ -63,6 +64,10 @@ class RunPage(QWidget):
     """The step of a message that the user wants to edit and resend, its text, and a line for each attachment."""
     rerun_requested = Signal(object)
     """The step of a message that the user wants to try with another model."""
+    file_requested = Signal(str, int)
+    """The path of a file to open in the editor, and the line; 0 for none."""
+    rewind_requested = Signal(int, str)
+    """The sequence number of the event to revert all files to, and the name of its step for the user."""
     tab_chosen = Signal(str)
     branch_requested = Signal(str)
     model_change_requested = Signal()
@@ -96,6 +101,7 @@ class RunPage(QWidget):
         self._connect()
 
     def _lay_out(self) -> None:
+        self._reserved = QSpacerItem(0, 0)  # see `reserve_bottom`
         outer = QHBoxLayout()
         outer.setContentsMargins(20, 0, 20, 8)
         outer.addWidget(self._bar)
@@ -106,6 +112,7 @@ class RunPage(QWidget):
         for part in (self._header, self._tabs, self._strip):
             layout.addWidget(part)
         layout.addWidget(self._stack, 1)
+        layout.addSpacerItem(self._reserved)
         layout.addLayout(outer)
         self.add_tab(STEPS_TAB, self.tr("Steps"), self._view)
         self._latest.raise_()
@@ -118,7 +125,11 @@ class RunPage(QWidget):
         self._header.compare.connect(self.compare)
         self._header.export.connect(self.export)
         self._header.fork.connect(lambda: self.fork.emit(self._fork_at()))
+        self._header.resume.connect(self.focus_tab)
+        self._header.pause.connect(self.focus_tab)
         self._bar.resolved.connect(self.interruption_resolved)
+        self._bar.focus_released.connect(self.focus_tab)
+        self._failed_bar.focus_released.connect(self.focus_tab)
         self._failed_bar.retry_requested.connect(self.resume)
         self._failed_bar.model_change_requested.connect(self.model_change_requested)
         self._failed_bar.settings_requested.connect(self.settings_requested)
@@ -131,8 +142,9 @@ class RunPage(QWidget):
         self._view.changes_requested.connect(self.changes_requested)
         self._view.review_requested.connect(self.review_requested)
         self._view.retry_requested.connect(self.retry_requested)
+        self._view.retry_requested.connect(self.focus_tab)
         self._view.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
-        self._view.customContextMenuRequested.connect(self._open_message_menu)
+        self._view.customContextMenuRequested.connect(self._open_row_menu)
         self._strip.row_requested.connect(self._go_to_row)
         self._find.match_selected.connect(self._show_found)
         self._find.matches_cleared.connect(self._view.replies.clear_highlights)
@@ -165,6 +177,14 @@ class RunPage(QWidget):
     def set_run_end_source(self, end_of: Callable[[Step], RunEnd]) -> None:
         """Set the function that provides the data of the run end cards, and refresh the cards."""
         self._view.set_run_end_source(end_of)
+
+    def reserve_bottom(self, height: int) -> None:
+        """Leave room for what floats above the bottom of the page."""
+        layout = self.layout()
+        if layout and self._reserved.sizeHint().height() != height:
+            policy = QSizePolicy.Policy
+            self._reserved.changeSize(0, height, policy.Minimum, policy.Preferred)  # a low window keeps its height
+            layout.invalidate()
 
     def open_find(self) -> None:
         self._find.open()
@@ -239,18 +259,45 @@ class RunPage(QWidget):
         chosen = self._chosen and self._model.step_of_row(self._model.root_row(self._chosen.row))
         return chosen if chosen and chosen.kind == "user" else self._model.last_message()
 
-    def _open_message_menu(self, position: QPoint) -> None:
-        step = self._model.step_at(self._view.indexAt(position).row())
-        if step is None or step.kind != "user":
+    def _open_row_menu(self, position: QPoint) -> None:
+        index = self._view.indexAt(position).row()
+        step = self._model.step_at(index)
+        if step is None:
             return
+        reply = self._view.replies.shown.get(step.row)
+        selected_text = reply.selected_text() if reply else ""
         self._view.select_row(step.row)
+        own = self._model.origin(step.row)[0] == self._row.id
+        state = RowState(step, own, selected_text, self.repeat_obstacle(), self._rewind_obstacle())
         actions: dict[str, Callable[[], object]] = {
             "edit": self.edit_message,
             "model": self.rerun_message,
-            "copy": lambda: QGuiApplication.clipboard().setText(self._model.message_text(step)[0]),
+            "copy": lambda: _copy(selected_text or self._plain_text(step, index)),
+            "markdown": lambda: _copy(self._model.full_text(step)),
+            "file": lambda: self.file_requested.emit(step.object, 0),
+            "similar": lambda: self._find.open_with(step.object),
+            "fork": lambda: self.fork.emit(step.last_seq),
+            "rewind": lambda: self.rewind_requested.emit(
+                step.last_seq, self.tr("after step {}").format(step.number) if step.number else self.tr("at this step")
+            ),
         }
-        menu = message_menu(self._header.look, self.repeat_obstacle(), lambda name: actions[name](), self)
+        menu = row_menu(self._header.look, state, lambda name: actions[name](), self)
         menu.popup(self._view.viewport().mapToGlobal(position))
+
+    def _plain_text(self, step: Step, position: int) -> str:
+        """Return the text of a row without Markdown."""
+        reply = self._view.replies.shown.get(step.row)
+        if reply and step.kind == "reply":
+            return reply.toPlainText()
+        return self._model.text_of(position) if step.kind in TEXT_KINDS else step.object
+
+    def _rewind_obstacle(self) -> str:
+        """Return why the files cannot be reverted, or an empty string."""
+        if self._row.imported_from:
+            return self.tr("The files of an imported session cannot be reverted.")
+        if self._row.folder and self._row.folder == self._missing_folder:
+            return self.tr("The folder of this session is gone.")
+        return self.tr("Pause or stop the run first.") if self._row.status in ACTIVE_STATUSES else ""
 
     def _fork_at(self) -> int:
         chosen = self._chosen and self._model.step_of_row(self._model.root_row(self._chosen.row))
@@ -360,5 +407,10 @@ class RunPage(QWidget):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
+        self._strip.setVisible(self.window().height() >= self._header.look.size(LOW_HEIGHT))
         self._find.set_icon_only(self.width() < self._header.look.size(NARROW_WIDTH))
         self._place_latest()
+
+
+def _copy(text: str) -> None:
+    QGuiApplication.clipboard().setText(text)

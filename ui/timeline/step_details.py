@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from core.domain.steps import Step
 from ui.base.step_presentation import badges, kind_style, status_style, translate
-from ui.style.number_formats import amount, duration, size, time_of_day
+from ui.style.number_formats import amount, duration, money, size, time_of_day
 from ui.timeline.step_pages import StepSource
 from ui.timeline.step_provenance import EventSource, provenance_facts
 
@@ -51,6 +51,7 @@ def describe_step(rows: EventSource, session: str, step: Step, lasted: int) -> S
         title = f"{title} {step.run}"
     facts = [("Status" if step.status == "waiting" else "Result", _result(step)), ("Started", _started(step, lasted))]
     facts += [fact for entry in entries for fact in _event_facts(entry)]
+    facts += [fact for entry in entries if entry.get("kind") == "memories_recalled" for fact in _recalled(rows, entry)]
     facts += provenance_facts(rows, session, step)
     facts.append(("Thinking", _thinking(rows, session, step)))
     return StepDetails(
@@ -68,6 +69,8 @@ def _result(step: Step) -> str:
         parts.append(size(step.metrics["bytes"]))
     if step.tokens:
         parts.append(f"{amount(step.tokens)} {translate('tok in total')}")
+    if step.cost and step.kind != "thinking":
+        parts.append(money(step.cost))
     return " · ".join(parts)
 
 
@@ -112,7 +115,7 @@ def _event_facts(entry: dict[str, Any]) -> list[tuple[str, str]]:
             return [("Model", str(entry.get("model") or "")), ("Limit", _turn_limit(entry.get("max_turns")))]
         case "replied":
             reply_text = entry.get("written") or {}
-            return [("Reply as written", str(reply_text.get("head") or "")[:TEXT_LIMIT])]
+            return [("Cost", _cost(entry)), ("Reply as written", str(reply_text.get("head") or "")[:TEXT_LIMIT])]
         case "call_refused" | "call_started":
             return [("Tool", str(entry.get("tool") or ""))]
         case "request_retried" | "run_ended" | "run_paused":
@@ -126,8 +129,6 @@ def _event_facts(entry: dict[str, Any]) -> list[tuple[str, str]]:
             removed = [f"{truncated} {translate('results truncated')}"] * bool(truncated)
             removed += [f"{compacted} {translate('messages summarized')}"] * bool(compacted)
             return [("Cause", str(entry.get("reason") or "")), ("Removed", " · ".join(removed))]
-        case "memories_recalled":
-            return _recalled(entry)
         case "skill_used":
             return [("Skill", str(entry.get("name") or "")), ("Version", str(entry.get("version") or ""))]
         case "proposal_created":
@@ -142,15 +143,33 @@ def _event_facts(entry: dict[str, Any]) -> list[tuple[str, str]]:
             return []
 
 
-def _recalled(entry: dict[str, Any]) -> list[tuple[str, str]]:
-    """Return the memories that were added to the context, each with the reason for its selection."""
-    facts = []
+def _cost(reply: dict[str, Any]) -> str:
+    """Return the price of a reply; empty if it used no tokens."""
+    cost, usage = reply.get("cost"), reply.get("usage") or {}
+    if cost is None:
+        return translate("unknown") if usage.get("input") or usage.get("output") else ""
+    return money(float(cost))
+
+
+def _recalled(rows: EventSource, entry: dict[str, Any]) -> list[tuple[str, str]]:
+    """Return the memories that were added to the context, each with the reason for its selection and its effect."""
+    facts, ratings = [], rows.memory_ratings(str(entry.get("session") or ""), int(entry.get("run") or 0))
     for item in entry.get("memories") or ():
-        why = str(item.get("reason") or "")
-        facts.append((str(item.get("kind") or "").capitalize(), f"{item.get('text')}{f' ({why})' if why else ''}"))
+        notes = [str(item.get("reason") or ""), _memory_effect(ratings.get(str(item.get("memory_id") or "")))]
+        note = "; ".join(part for part in notes if part)
+        facts.append((str(item.get("kind") or "").capitalize(), f"{item.get('text')}{f' ({note})' if note else ''}"))
     if omitted := int(entry.get("omitted") or 0):
         facts.append(("Left out for space", f"{omitted:,}"))
     return facts
+
+
+def _memory_effect(rating: tuple[bool, str] | None) -> str:
+    """Return whether the agent used a memory and whether the run went well; empty while that is unknown."""
+    if rating is None:
+        return ""
+    used, run_rating = rating
+    rated = {"good": translate("the run was rated good"), "bad": translate("the run was rated bad")}.get(run_rating)
+    return ", ".join([translate("used") if used else translate("not used"), *([rated] if rated else [])])
 
 
 def _turn_limit(limit: object) -> str:
@@ -174,7 +193,8 @@ def _thinking(rows: StepSource, session: str, step: Step) -> str:
 def _output(step: Step, entries: list[dict[str, Any]]) -> TextSource | None:
     """Return the last long text among the events of the step."""
     for entry in reversed(entries):
-        for field in OUTPUT_FIELDS.get(str(entry.get("kind")), ()):
+        fields = OUTPUT_FIELDS.get(str(entry.get("kind")), ())
+        for field in reversed(fields) if step.kind == "reply" else fields:
             text = entry.get(field) or {}
             head = str(text.get("head", ""))
             if head:

@@ -27,6 +27,8 @@ class EventSource(StepSource, Protocol):
         self, session: str, kinds: Iterable[str], after: int, until: int, limit: int = 1_000
     ) -> list[dict[str, Any]]: ...
 
+    def memory_ratings(self, session: str, run: int) -> dict[str, tuple[bool, str]]: ...
+
 
 def provenance_facts(rows: EventSource, session: str, step: Step) -> list[tuple[str, str]]:
     """Return labeled facts for the step pane; empty for memory and skill steps, whose rows show them already."""

@@ -8,6 +8,7 @@ from core.domain.clock import now
 from core.domain.problems import Problem
 from core.store.backup import Backup, CompactResult, back_up, back_up_daily, backup_paths, compact
 from core.store.data_folder import DataFolder
+from core.store.integrity import IntegrityCheck, IntegrityReport, damage, is_due, read_report, write_report
 from core.store.session_sizes import SessionSize, session_sizes
 from core.store.untrusted_files import find_missing_files, forget_files
 from core.store.usage import UsageRow, read_usage
@@ -39,8 +40,31 @@ class Maintenance:
             missing = await asyncio.to_thread(find_missing_files, path, at)
             await database.run(partial(forget_files, missing=missing, at=at))
 
+    async def check_integrity(self) -> IntegrityReport:
+        """Check every page and index of the data file in a thread, without blocking writers; record the result."""
+        check = IntegrityCheck(self._opened.path)
+        try:
+            report = IntegrityReport(now(), await asyncio.to_thread(check.run))
+        except asyncio.CancelledError:
+            check.interrupt()
+            raise
+        if self._opened.database is not None:
+            await asyncio.to_thread(write_report, self._opened.path, report)
+        return report
+
+    async def check_integrity_weekly(self) -> None:
+        """Check the data file if the last check is a week ago or found damage. Raise Problem if it is damaged."""
+        if self._opened.database is not None and is_due(self._opened.path, now()):
+            report = await self.check_integrity()
+            if report.errors:
+                raise damage(report)
+
+    def last_integrity_check(self) -> IntegrityReport | None:
+        """Return the result of the last check of the data file, or None if there was none."""
+        return read_report(self._opened.path)
+
     async def table_statistics(self) -> "DatabaseStats":
-        """Return the number of rows and bytes of each table, counted in a thread."""
+        """Return the number of rows and bytes of each table, counted in a thread. Raise Problem if they are damaged."""
         from core.store.tables import collect_stats  # SQLModel is slow to import and only needed here.
 
         return await asyncio.to_thread(collect_stats, self._opened.path)

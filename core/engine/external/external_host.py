@@ -127,9 +127,8 @@ class ExternalAgentHost:
     async def _decide(self, call: ExternalCall, name: str, options: tuple[PermissionOption, ...]) -> PermissionDecided:
         """Decide a request by the user's hooks, the rules and the mode. Ask the user if none of them decides."""
         run = self._run
-        if why := await run.run_hooks(
-            "before_call", call.kind, call={"id": name, "tool": call.kind, "title": call.title}
-        ):
+        details = {"id": name, "tool": call.kind, "title": call.title}
+        if why := (await run.run_hooks("before_call", call.kind, call=details)).refusal:
             verdict: PolicyDecision = Denied(f"A hook of the user refused this call: {why}")
         else:
             verdict = await self._check_call(call, name, options)

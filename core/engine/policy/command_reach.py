@@ -1,15 +1,24 @@
 """What a command line can reach: the folders it works in, and the secrets whose contents it may show."""
 
 import posixpath
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
+from fnmatch import fnmatch, fnmatchcase
+from itertools import pairwise
 
 from core.domain.command_line import ReadLine, program_name, read_line, split_loosely
-from core.domain.known_commands import Recognized, changes_nothing, is_plain, only_reads, only_reads_folder, recognize
+from core.domain.known_commands import (
+    Recognized,
+    changes_nothing,
+    is_plain,
+    only_reads,
+    only_reads_folder,
+    recognize,
+    words_without_pattern,
+)
 from core.domain.programs import FIND_ACTIONS, irreversible_reason, possibly_irreversible_reason
 from core.domain.sensitive_paths import is_git, is_hidden_from_commands, is_secret, shows_secrets
-from core.domain.shell_words import GlobPattern
+from core.domain.shell_words import ANY_NAMES, GlobPattern
 from core.engine.policy.secret_files import MAX_MATCHES
 
 DATA_BUILTINS = frozenset({"cd", "[", "export", ":", "exit", "set", "command", "type", "wait"})
@@ -42,12 +51,16 @@ class CommandReach:
             return True
         if self.folders is None or not all(map(_finds_by_reading, line.parts)):
             return False
+        if any(ANY_NAMES in part and not only_reads(part) for part in line.parts):
+            return False
         hides_code = line.embeds_text or (bool(line.outputs) and len(line.parts) > 1)
         return not hides_code or only_handles_text(line)
 
     def paths(self) -> Iterator[str]:
         """Yield every path that the line may name: its words in each folder, and the files its patterns match."""
-        words = [word for part in self.line.parts for word in part]
+        yield from self._paths(word for part in self.line.parts for word in part)
+
+    def _paths(self, words: Iterable[str]) -> Iterator[str]:
         for word in (*words, *self.line.inputs, *self.line.outputs):
             for folder in self.folders or ("",):
                 path = posixpath.join(folder, word)
@@ -61,12 +74,14 @@ class CommandReach:
         masked: bool,
         enforced: bool,
         plain_git: Callable[[], bool],
+        outside_links: Callable[[], Sequence[str]],
     ) -> bool:
         """Return whether the line does nothing that the tools for reading and searching may not do unasked.
 
         `locate` returns a path with its links resolved, relative to the workspace, and a path that begins with `..` if
         it is outside. `enforced` means that the sandbox prevents everything but reading, and `masked` that it hides the
-        contents of some secrets. `plain_git` returns whether no configuration in the workspace makes git run programs.
+        contents of some secrets. `plain_git` returns whether no configuration in the workspace makes git run programs,
+        `outside_links` the links that lead out of the workspace.
         """
         line = self.line
         if self.folders is None or line.outputs or line.assignments:
@@ -78,13 +93,20 @@ class CommandReach:
                     words[0] in READING_BUILTINS or only_reads_folder(words, enforced=enforced)
                 ):
                     return False
-            if inner and not (_shows_named(inner) and self._hides_all(secret_files, masked=masked)):
+            if ANY_NAMES in part and not (enforced and self._hides_all(secret_files, masked=masked)):
+                return False
+            if inner and not (
+                _shows_named(inner)
+                and self._hides_all(secret_files, masked=masked)
+                and not any(_finds(outer, link) for link in outside_links())
+            ):
                 return False
             if part[0] == "git" and (self.folders != ("",) or not (enforced or plain_git())):
                 return False
         if not self._matches_are_plain():
             return False
-        paths = [locate(path) for path in self.paths()]
+        named = (word for part in line.parts for word in words_without_pattern(part))
+        paths = [locate(path) for path in self._paths(named)]
         if any(path.startswith(("../", "/")) or path == ".." or is_secret(path) for path in paths):
             return False
         return not self.shown_secrets(secret_files, masked=masked, shows=is_secret)
@@ -95,7 +117,7 @@ class CommandReach:
     def _matches_are_plain(self) -> bool:
         """Return whether every pattern stands for names of files that no program takes for options."""
         for word in (word for part in self.line.parts for word in part if isinstance(word, GlobPattern)):
-            for folder in self.folders or ("",):
+            for folder in self.folders or ("",) if word is not ANY_NAMES else ():
                 matching = self.expand(posixpath.join(folder, word))
                 if "**" in word or len(matching) >= MAX_MATCHES:
                     return False
@@ -132,15 +154,18 @@ class CommandReach:
             return
         recursive = recognized.command.contents == "tree" or _recurses(recognized)
         roots: list[str] = (
-            [folder or "."] if recursive and (len(recognized.operands) < 2 or not recognized.complete) else []
+            [folder or "."] if recursive and (_searches_all(recognized) or not recognized.complete) else []
         )
         for word in recognized.operands:
             path = posixpath.normpath(posixpath.join(folder, word))
             paths = self.expand(path) if isinstance(word, GlobPattern) else (path,)
             roots += paths
             yield from (real for candidate in paths if is_secret(real := self.resolve(candidate)))
+            if word is ANY_NAMES:
+                yield from secret_files()
         for path in secret_files() if recursive else ():
-            if shows(path) and not _is_left_out(recognized, path) and any(_contains(root, path) for root in roots):
+            above = [root for root in roots if _contains(root, path)]
+            if shows(path) and not all(_is_left_out(recognized, root, path) for root in above):
                 yield path
 
     @property
@@ -224,6 +249,16 @@ def _split_find(part: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:
     return part[: actions[0]], part[actions[0] + 1 : -1]
 
 
+def _finds(part: Sequence[str], link: str) -> bool:
+    """Return whether a find command may name this link, or files that it leads to."""
+    following = {"-L", "-H", "-follow", "-o", "-or", "!", "-not", ","}.intersection(part)
+    names = [word for option, word in pairwise(part) if option == "-name"]
+    if following or isinstance(part[-1], GlobPattern):
+        return True
+    only_files = any(pair == ("-type", "f") for pair in pairwise(part))
+    return not only_files and all(fnmatchcase(posixpath.basename(link), name) for name in names)
+
+
 def _shows_named(words: Sequence[str]) -> bool:
     recognized = recognize(words)
     return recognized is not None and recognized.command.contents == "named"
@@ -246,40 +281,51 @@ def _recurses(recognized: Recognized) -> bool:
     return False
 
 
+def _searches_all(recognized: Recognized) -> bool:
+    """Return whether a recursive command reads the whole folder: it names no other, or only a revision."""
+    return len(recognized.operands) < 2 or recognized.command.words[:2] == ("git", "grep")
+
+
 def _contains(folder: str, path: str) -> bool:
     return folder in (".", path) or path.startswith(f"{folder}/")
 
 
-def _is_left_out(recognized: Recognized, path: str) -> bool:
-    """Return whether the command's options, or its habits, keep it from reading this file."""
-    name = posixpath.basename(path)
-    parts = path.split("/")
+def _is_left_out(recognized: Recognized, root: str, path: str) -> bool:
+    """Return whether the command's options, or its habits, keep it from reading this file below `root`."""
+    if not recognized.complete:
+        return False
+    parts = (posixpath.basename(path) if path == root else posixpath.relpath(path, root)).split("/")
     match recognized.command.words[0]:
         case "grep" | "egrep" | "fgrep":
-            only = _values(recognized, "--include")
-            return (
-                (bool(only) and not any(fnmatchcase(name, pattern) for pattern in only))
-                or any(fnmatchcase(name, pattern) for pattern in _values(recognized, "--exclude"))
-                or any(
-                    fnmatchcase(part, pattern)
-                    for pattern in _values(recognized, "--exclude-dir")
-                    for part in parts[:-1]
-                )
-            )
+            return _is_excluded_by_grep(recognized, parts)
         case "rg":
-            hidden = any(part.startswith(".") for part in parts) and not any(
-                option in ("--hidden", "--unrestricted", "--no-ignore")
-                or (option[:1] == "-" and option[:2] != "--" and bool({"u", "."}.intersection(option[1:])))
-                for option in recognized.options
-            )
-            only = [
-                glob
-                for glob in (*_values(recognized, "--glob"), *_values(recognized, "-g"))
-                if not glob.startswith("!")
-            ]
-            return hidden or (bool(only) and not any(fnmatchcase(name, glob) for glob in only))
+            return _is_excluded_by_ripgrep(recognized, parts)
         case _:
             return False
+
+
+def _is_excluded_by_grep(recognized: Recognized, parts: Sequence[str]) -> bool:
+    included, excluded = _values(recognized, "--include"), _values(recognized, "--exclude")
+    if any(fnmatchcase(part, pattern) for pattern in _values(recognized, "--exclude-dir") for part in parts[:-1]):
+        return True
+    if included and excluded:
+        return False  # the order of the options decides
+    matching = any(fnmatchcase(parts[-1], pattern) for pattern in (*included, *excluded))
+    return matching if excluded else bool(included) and not matching
+
+
+def _is_excluded_by_ripgrep(recognized: Recognized, parts: Sequence[str]) -> bool:
+    flags = [word for word in recognized.options if word[:1] == "-" and word[:2] != "--"]
+    if any("g" in word[1:] and word != "-g" for word in flags):
+        return False  # a pattern is attached to the option, or follows several
+    globs = [glob for name in ("-g", "--glob", "--iglob") for glob in _values(recognized, name) if glob[:1] != "!"]
+    if globs:  # they take precedence over the rule that hidden files are left out
+        unclear = any(set("/{[\\").intersection(glob) for glob in globs)
+        return not unclear and not any(fnmatch(parts[-1].casefold(), glob.casefold()) for glob in globs)
+    shows_hidden = {"--hidden", "--unrestricted", "--no-ignore"}.intersection(recognized.options) or any(
+        {"u", "."}.intersection(word[1:]) for word in flags
+    )
+    return not shows_hidden and any(part.startswith(".") for part in parts)
 
 
 def _values(recognized: Recognized, option: str) -> list[str]:

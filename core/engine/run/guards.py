@@ -73,9 +73,9 @@ async def check_repetition(run: RunContext) -> RunEnded | None:
         )
         answer = await run.ask(question)
         if answer.option == END_RUN or answer.declined:
-            return RunEnded(
-                "stopped", "ended by you: the agent was repeating itself", summary=Text(run.last_reply_text())
-            )
+            ended_by = "the option --no-questions" if answer.answered_by == "no_questions" else "you"
+            reason = f"ended by {ended_by}: the agent was repeating itself"
+            return RunEnded("stopped", reason, summary=Text(run.last_reply_text()))
         instruction = answer.text or "Try another way."
         await run.record(
             HarnessMessage(Text(f"[The user says: {instruction}]"), "your answer: the agent was repeating itself")

@@ -82,12 +82,12 @@ def test_large_results_images_and_errors_of_the_server(tmp_path: Path) -> None:
     async def test() -> None:
         async with open_engine(tmp_path) as scene:
             await added(scene, tmp_path)
-            calls = (call_reply("box__long", length=50_000), call_reply("box__dot"), call_reply("box__add", a="two"))
+            calls = (call_reply("box__long", length=50_000), call_reply("box__dot"), call_reply("box__add", a=1, b=-1))
             _, events = await ran(scene, *calls)
             long, dot, wrong = results(events)
             assert long.output.blob and long.output.size == 50_000
             assert [(one.media_type, one.size > 0) for one in dot.attachments] == [("image/png", True)]
-            assert wrong.failed and "valid integer" in wrong.output.head
+            assert wrong.failed and "Error executing tool add" in wrong.output.head
 
     run_bounded(test())
 
@@ -210,5 +210,21 @@ def test_a_server_that_cannot_start_is_reported_and_left_alone_for_a_while(tmp_p
             quitting = McpConnection(ResolvedMcpServer(quits, {}), tmp_path / "q")
             with pytest.raises(Problem, match="no key"):
                 await quitting.start()
+
+    run_bounded(test())
+
+
+def test_arguments_that_do_not_fit_the_schema_of_the_tool_never_reach_the_server(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with open_engine(tmp_path) as scene:
+            await added(scene, tmp_path)
+            wrong = [call_reply("box__add", a="two", b=3), call_reply("box__add", a=2)]
+            _, events = await ran(scene, *wrong, call_reply("box__add", a=2, b=3))
+            refused = [event.reason.head for event in events if isinstance(event, CallRefused)]
+            assert len(refused) == 2 and all("The arguments of box__add are invalid." in text for text in refused)
+            assert "integer" in refused[0] or "number" in refused[0]
+            assert "b" in refused[1]
+            assert len([event for event in events if isinstance(event, PermissionRequested)]) == 1
+            assert [one.output.head for one in results(events)] == ["The sum is 5."]
 
     run_bounded(test())

@@ -76,6 +76,12 @@ def test_a_run_lists_skills_and_reads_each_once(tmp_path: Path) -> None:
                 "notes",
                 "notes/references/more.md",
             ]
+            await scene.engine.history.rate(session, "up")
+            await scene.engine.send_message(session, "Again.")
+            await scene.engine.wait_idle(session)
+            uses = await scene.engine.skills.usage("library/notes")
+            # The rating of the first run still counts when a later run of the session is not rated.
+            assert [(use.run, use.rating) for use in uses] == [(1, "up")]
 
     run_bounded(test())
 

@@ -72,3 +72,10 @@ def test_V11_a_repeated_run_is_compared_with_the_first(tmp_path: Path) -> None:
             assert scene.engine.analytics.compare(first, first).first_difference is None
 
     run_bounded(main())
+
+
+def test_an_unknown_cost_is_not_zero_and_a_known_price_of_zero_is() -> None:
+    row, run = Step(1, "thinking", "done", 0, number=1, tokens=10), Step(0, "run", "done", 0)
+    assert totals([run, row]).cost is None
+    assert totals([run._replace(metrics={"priced": 1}), row]).cost == 0
+    assert totals([run, row._replace(cost=0.25)]).cost == 0.25

@@ -9,8 +9,9 @@ import pytest
 
 import core.tools.fetch as fetch_module
 from core.domain.problems import Problem
-from core.tools.fetch import FETCH, FetchArguments, fetch, html_to_text, parse_url
+from core.tools.fetch import FETCH, Addresses, FetchArguments, fetch, html_to_text, parse_url
 from core.tools.tool import ToolResult
+from core.workspace.outbound_hosts import UnresolvedHost, allowed_address
 from tests.core.tools.calls import use
 
 HTML = b"Content-Type: text/html; charset=utf-8\r\n\r\n"
@@ -139,3 +140,48 @@ def test_local_and_private_addresses_are_refused(host: str, tmp_path: Path) -> N
 def test_no_page_takes_long_to_parse() -> None:
     for page in ("<" * 1_000_000, "<script>" * 100_000, "<p " * 300_000, "&#x41" * 200_000):
         assert len(html_to_text(page)) <= 1_000_000
+
+
+async def unresolved(name: str) -> tuple[str, ...]:
+    raise UnresolvedHost(f"{name} is unknown here.")
+
+
+async def private(name: str) -> tuple[str, ...]:
+    return await allowed_address(name, lambda _: asyncio.sleep(0, ("10.0.0.1",)))
+
+
+def proxied(url: str, answer: bytes, resolve: Addresses = here) -> tuple[list[str], str]:
+    """Fetch a URL through a proxy that gives this response. Return the requests it received, and the result."""
+    heard: list[str] = []
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        heard.append((await reader.readuntil(b"\r\n\r\n")).decode().split("\r\n")[0])
+        writer.write(answer)
+        writer.close()
+
+    async def main() -> str:
+        server = await asyncio.start_server(serve, "127.0.0.1", 0)
+        async with server:
+            proxy = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+            try:
+                return (await fetch(url, resolve, proxy)).output
+            except Problem as problem:
+                return str(problem)
+
+    return heard, asyncio.run(main())
+
+
+def test_every_request_goes_through_the_proxy() -> None:
+    page = b"HTTP/1.1 200 OK\r\n" + HTML + b"by proxy"
+    heard, result = proxied("http://example.org:81/a?b=1#c", page)
+    assert heard == ["GET http://example.org:81/a?b=1 HTTP/1.0"] and result.endswith("by proxy")
+    heard, result = proxied("http://only.proxy.knows/", page, unresolved)
+    assert heard == ["GET http://only.proxy.knows/ HTTP/1.0"] and result.endswith("by proxy")
+    heard, result = proxied("https://example.org/", b"HTTP/1.1 403 No\r\n\r\n")
+    assert heard == ["CONNECT 127.0.0.1:443 HTTP/1.1"] and "The proxy refused the connection" in result
+
+
+def test_a_proxy_reaches_no_private_address() -> None:
+    for url, resolve in (("http://inside.example/", private), ("http://10.0.0.1/", allowed_address)):
+        heard, result = proxied(url, b"HTTP/1.1 200 OK\r\n\r\n", resolve)
+        assert heard == [] and "not a public address" in result

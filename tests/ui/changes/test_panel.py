@@ -21,9 +21,9 @@ from tests.ui.timeline.session_data import MemorySteps
 from ui.base.history_scan import HistoryScan
 from ui.changes.panel import ChangesPanel
 from ui.changes.revert_dialog import RevertDialog
+from ui.diff.diff_rows import DiffTableModel
+from ui.diff.diff_view import DiffView
 from ui.style.theme import Look
-from ui.widgets.diff_rows import DiffTableModel
-from ui.widgets.diff_view import DiffView
 
 OLD = "".join(f"line {n}\n" for n in range(40))
 NEW = OLD.replace("line 5\n", "line five\n").replace("line 30\n", "")
@@ -153,7 +153,7 @@ def test_a_diff_is_shown_in_total_and_by_step(panel: ChangesPanel) -> None:
     menu = find(panel, QMenu, "changes.which.menu")
     assert [action.text() for action in menu.actions()] == ["All changes", "step 11  +1 −0", "step 12  +40 −1"]
     menu.actions()[1].trigger()
-    assert lines(panel) == ["added 1: one"]
+    assert lines(panel) == ["0 unchanged lines", "added 1: one"]
     menu.close()
 
 
@@ -200,9 +200,8 @@ def test_a_file_and_a_hunk_are_reverted(panel: ChangesPanel, qtbot: QtBot) -> No
     with qtbot.waitSignal(panel.revert_hunk_requested) as told:
         press(view, Qt.Key.Key_U)
     assert told.args == ["code.py", "new", OLD.replace("line 5\n", "line five\n")]
-    head = view.visualRect(view.rows.index(0, 0))
     with qtbot.waitSignal(panel.revert_hunk_requested) as told:
-        click(view.viewport(), view._painter.undo_rect(head).center())
+        click(view.viewport(), view.link_rects(0)["revert"].center())
     assert told.args == ["code.py", "new", OLD.replace("line 30\n", "")]
 
 

@@ -7,9 +7,12 @@ from PySide6.QtTest import QAbstractItemModelTester
 from PySide6.QtWidgets import QLabel, QListView, QPushButton
 from pytestqt.qtbot import QtBot
 
+from core.domain.clock import SECOND
+from core.domain.steps import Step
+from core.timeline.decision_outcome import decision_outcome
 from core.timeline.session_activity import SessionActivity
 from tests.ui.hands import click, find
-from ui.decisions.decision_rows import DecisionRows
+from ui.decisions.decision_rows import DecisionRows, outcome_line, outcome_text
 from ui.decisions.panel import DecisionsPanel
 from ui.style.theme import Look
 
@@ -20,6 +23,16 @@ class MemoryEvents:
 
     def row_of(self, session: str, seq: int) -> int | None:
         return seq * 10
+
+    def steps(self, session: str, first: int, count: int) -> list[Step]:
+        """Return what followed the decision, which has row 30: a failed command, a change, and the end of the run."""
+        assert first == 31
+        return [
+            Step(31, "command", "failed", 0, number=4, ended_at=SECOND, run=1),
+            Step(32, "write", "done", 0, number=5, ended_at=SECOND, run=1, cost=0.25,
+                 metrics={"files": 1, "added": 3, "removed": 1}),
+            Step(33, "end", "done", 0, run=1),
+        ]  # fmt: skip
 
 
 LINES: list[dict[str, Any]] = [
@@ -129,3 +142,40 @@ def test_the_model_passes_the_model_tester_while_growing(qtbot: QtBot) -> None:
         past.apply([{"seq": seq, "run": 1, "at": 0} | line])
         model.show(list(past.decisions))
         assert model.rowCount() == len(past.decisions)
+
+
+def test_a_decision_shows_how_it_turned_out(panel: DecisionsPanel) -> None:
+    rows = find(panel, QListView, "decisions.list")
+    rows.setCurrentIndex(rows.model().index(2, 0))
+    said = find(panel, QLabel, "decisions.outcome")
+    assert said.isVisible()
+    assert said.text() == "Then 2 steps, 1 failed · 1 file change, +3 −1 · 2.0s · $0.25 · the run completed"
+    rows.setCurrentIndex(rows.model().index(1, 0))
+    assert not said.isVisible()
+
+
+def test_the_outcome_ends_at_the_next_decision_and_an_open_run_has_none_yet() -> None:
+    done = Step(1, "write", "done", 0, number=1, run=1)
+    later = Step(3, "write", "done", 0, number=2, run=1)
+    assert decision_outcome([done, Step(2, "decision", "done", 0, number=2, run=1), later], 1).steps == 1
+    assert decision_outcome([done._replace(run=2)], 1).steps == 0
+    assert outcome_text(decision_outcome([], 1)) == "Nothing has followed yet."
+
+
+def test_the_choice_of_a_tier_rule_is_a_decision_and_repeated_ones_are_not() -> None:
+    def sent(seq: int, model: str, tier: str, reason: str) -> dict[str, Any]:
+        return {"seq": seq, "run": 1, "at": 0, "kind": "request_sent", "model": model, "tier": tier, "reason": reason,
+                "tokens": {"system": 5}}  # fmt: skip
+
+    past = SessionActivity()
+    past.apply(
+        [
+            sent(1, "a/big", "frontier", "first step"), sent(2, "a/big", "frontier", "first step"),
+            sent(3, "a/mid", "mid", "any other"), sent(4, "a/one", "", ""),
+        ]
+    )  # fmt: skip
+    assert [(one.kind, one.chosen, one.why, one.cause) for one in past.decisions] == [
+        ("tier", "a/big", "first step", "the rules for tiers (frontier)"),
+        ("tier", "a/mid", "any other", "the rules for tiers (mid)"),
+    ]
+    assert outcome_line(past.decisions[1]) == "a/mid · by the rules for tiers (mid) · any other"

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ui.skills.line_grammar import BODY, LineState, initial_state, line_spans, next_state
+from ui.text.line_grammar import BODY, LineState, initial_state, line_spans, next_state
 
 SKILL = """---
 name: formal-letters  # short

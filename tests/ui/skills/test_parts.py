@@ -318,15 +318,29 @@ def test_the_notice_of_an_untrusted_skill_lists_scripts_and_findings(qtbot: QtBo
     card.restyle(look)
 
 
+def test_only_a_rating_counts_as_success(qtbot: QtBot, look: Look) -> None:
+    tab = UsageTab(look)
+    qtbot.addWidget(tab)
+    said = find(tab, QLabel, "skill.used.said")
+    completed = SkillUse("s1", "Letter", 1, 3, 10**15, "completed")
+    tab.show_uses([completed])
+    assert said.text() == "1 run · not rated"
+    tab.show_uses([completed, completed])
+    assert said.text() == "2 runs · none rated"
+    rated = [SkillUse("s2", "Bill", 1, 3, 10**15, "completed", rating) for rating in ("up", "down", "up")]
+    tab.show_uses([completed, *rated])
+    assert said.text() == "4 runs · 2 of 3 rated good"
+
+
 def test_a_run_that_used_the_skill_is_opened(qtbot: QtBot, look: Look) -> None:
     tab = UsageTab(look)
     qtbot.addWidget(tab)
     tab.resize(600, 400)
     tab.show_uses(
-        [SkillUse("s1", "Letter", 1, 3, 10**15, "done", "good"), SkillUse("s2", "Bill", 2, 3, 10**15, "failed")]
+        [SkillUse("s1", "Letter", 1, 3, 10**15, "done", "up"), SkillUse("s2", "Bill", 2, 3, 10**15, "failed")]
     )
     tab.show()
-    assert find(tab, QLabel, "skill.used.said").text() == "2 runs · 1 of 2 successful"
+    assert find(tab, QLabel, "skill.used.said").text() == "2 runs · 1 of 1 rated good · 1 failed"
     with qtbot.waitSignal(tab.session_requested) as wanted:
         lines = tab.findChildren(QLabel)
         assert lines

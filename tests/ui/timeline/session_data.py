@@ -20,6 +20,7 @@ class MemorySteps:
     texts: dict[tuple[int, str], str] = field(default_factory=dict)
     events: dict[int, dict[str, Any]] = field(default_factory=dict)
     blobs: dict[str, bytes] = field(default_factory=dict)
+    ratings: dict[str, tuple[bool, str]] = field(default_factory=dict)
     reads: int = 0
 
     def find_blob(self, blob: str) -> bytes | None:
@@ -59,6 +60,9 @@ class MemorySteps:
             for seq, entry in sorted(self.events.items())
             if after < seq <= until and entry.get("kind") in wanted
         ]
+
+    def memory_ratings(self, session: str, run: int) -> dict[str, tuple[bool, str]]:
+        return self.ratings
 
     def children(self, session: str) -> list[SessionRow]:
         return []

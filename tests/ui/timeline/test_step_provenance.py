@@ -4,6 +4,7 @@ from typing import Any
 
 from core.domain.steps import Step
 from tests.ui.timeline.session_data import MemorySteps
+from ui.timeline.step_details import describe_step
 from ui.timeline.step_provenance import provenance_facts
 
 RECALLED: dict[str, Any] = {
@@ -52,3 +53,25 @@ def test_memories_of_another_run_are_left_out() -> None:
     rows = MemorySteps()
     rows.events[5] = RECALLED | {"run": 0}
     assert facts_of(rows) == {}
+
+
+def test_the_details_of_a_recall_say_whether_each_memory_helped() -> None:
+    rows = MemorySteps(ratings={"m1": (True, "good"), "m2": (False, "")})
+    names = ("m1", "m2", "m3")
+    memories = [{"memory_id": name, "kind": "knowledge", "text": name.upper(), "reason": "words"} for name in names]
+    rows.events[3] = {"kind": "memories_recalled", "session": "s", "run": 1, "memories": memories}
+    facts = describe_step(rows, "s", Step(0, "memory", "done", 0, run=1, first_seq=3, last_seq=3), 0).facts
+    assert [text for name, text in facts if name == "Knowledge"] == [
+        "M1 (words; used, the run was rated good)", "M2 (words; not used)", "M3 (words)",
+    ]  # fmt: skip
+
+
+def test_a_thought_shows_its_cost_and_an_unknown_one_is_not_zero() -> None:
+    def cost_of(reply: dict[str, Any]) -> str:
+        rows = MemorySteps()
+        rows.events[2] = {"kind": "replied", "usage": {"input": 10, "output": 2}} | reply
+        step = Step(0, "thinking", "done", 0, number=1, run=1, first_seq=2, last_seq=2, tokens=12)
+        return dict(describe_step(rows, "s", step, 0).facts).get("Cost", "")
+
+    assert cost_of({"cost": 0.0125}) == "$0.01" and cost_of({"cost": 0.0}) == "$0.00"
+    assert cost_of({"cost": None}) == "unknown" and cost_of({"cost": None, "usage": {}}) == ""

@@ -95,7 +95,10 @@ def code_spans(line: str, language: str, open_quotes: str) -> Iterator[SyntaxSpa
 
 def open_quotes_after(line: str, language: str, open_quotes: str) -> str:
     """Return the delimiter of the string that continues on the next line; empty if there is none."""
-    return _stretches(line, LANGUAGES.get(language, PLAIN), open_quotes)[1]
+    rules = LANGUAGES.get(language, PLAIN)
+    if not open_quotes and not any(quotes in line for quotes in rules.quotes):
+        return ""
+    return _stretches(line, rules, open_quotes)[1]
 
 
 def _stretches(line: str, language: CodeLanguage, opened: str) -> tuple[list[SyntaxSpan], str]:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from ui.skills.code_tokens import LANGUAGE_OF_NAME, SyntaxSpan, code_spans, open_quotes_after
+from ui.text.code_tokens import LANGUAGE_OF_NAME, SyntaxSpan, code_spans, open_quotes_after
 
 MAX_LINE: Final = 2_000  # characters; the rest of a longer line is not highlighted
 FENCE_LIMIT: Final = 40  # stored characters of a code fence; limits the number of different states
@@ -66,7 +66,8 @@ def next_state(line: str, state: LineState) -> LineState:
                 else state._replace(inner_quotes=open_quotes_after(line, state.language, state.inner_quotes))
             )
         case "code":
-            return state._replace(open_delimiter=open_quotes_after(line, state.language, state.open_delimiter))
+            delimiter = open_quotes_after(line, state.language, state.open_delimiter)
+            return state if delimiter == state.open_delimiter else state._replace(open_delimiter=delimiter)
         case _:
             return _after_body(line)
 

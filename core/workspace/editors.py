@@ -1,0 +1,183 @@
+"""Opens files in the user's editor at a line, and a terminal in a folder.
+
+File names and the contents of folders are untrusted: programs are started without a shell, with absolute paths of
+regular files inside the folder, and never from the folder itself.
+"""
+
+import os
+import shlex
+import shutil
+import stat
+import subprocess
+import sys
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from core.domain.problems import Problem
+from core.workspace.broker import FileBroker
+
+AUTO = "auto"
+ENVIRONMENT = "environment"
+STARTED_S = 1.0  # a program that fails within this time is reported
+LINE, FILE = "{line}", "{file}"
+
+
+@dataclass(frozen=True, slots=True)
+class Editor:
+    """An editor: its name on screen, the programs that start it, and its arguments to open a file at a line."""
+
+    id: str
+    name: str
+    programs: tuple[str, ...]
+    at_line: tuple[str, ...]
+
+
+JETBRAINS = ("idea", "pycharm", "webstorm", "goland", "clion", "rider", "phpstorm", "rubymine", "rustrover")
+EDITORS = (
+    Editor("vscode", "Visual Studio Code", ("code", "codium", "code-oss"), ("--goto", f"{FILE}:{LINE}")),
+    Editor("cursor", "Cursor", ("cursor",), ("--goto", f"{FILE}:{LINE}")),
+    Editor("zed", "Zed", ("zed", "zeditor", "zedit"), (f"{FILE}:{LINE}",)),
+    Editor("jetbrains", "JetBrains", JETBRAINS, ("--line", LINE, FILE)),
+    Editor("sublime", "Sublime Text", ("subl",), (f"{FILE}:{LINE}",)),
+    Editor("kate", "Kate", ("kate",), ("--line", LINE, FILE)),
+)
+# Programs named by $VISUAL or $EDITOR that take the line before the file.
+PLUS_LINE = frozenset({"vi", "vim", "nvim", "gvim", "emacs", "emacsclient", "nano", "micro", "hx", "helix", "kak"})
+GRAPHICAL = frozenset({"gvim", "gedit", "gnome-text-editor", "kwrite", "mousepad", "xed", "pluma", "emacs"})
+# Terminals, with the option after which the command to run follows.
+TERMINALS = (
+    ("x-terminal-emulator", "-e"), ("gnome-terminal", "--"), ("konsole", "-e"), ("xfce4-terminal", "-x"),
+    ("alacritty", "-e"), ("kitty", "--"), ("foot", "--"), ("wezterm", "start"), ("xterm", "-e"),
+)  # fmt: skip
+
+
+def installed_editors(folder: Path) -> list[Editor]:
+    """Return the known editors that are installed."""
+    return [editor for editor in EDITORS if any(find_program(name, folder) for name in editor.programs)]
+
+
+def open_file(folder: Path, name: str, line: int = 0, choice: str = AUTO) -> str:
+    """Open a file of a folder at a line (0 for none) and return the name of the editor.
+
+    Raise Problem if the file is not a regular file inside the folder, or if there is no editor.
+    """
+    path = file_inside(folder, name)
+    editor_name, argv, in_terminal = editor_command(folder, path, line, choice)
+    if in_terminal:
+        argv = [*terminal_command(folder), *argv]
+    start_program(argv, folder=Path.home())
+    return editor_name
+
+
+def open_folder(folder: Path, choice: str = AUTO) -> str:
+    """Open a folder as a project and return the name of the editor; raise Problem if there is none."""
+    real = _existing_folder(folder)
+    for editor in EDITORS:
+        if choice in (AUTO, editor.id) and (program := _program_of(editor, folder)):
+            start_program([program, str(real)], folder=Path.home())
+            return editor.name
+    raise _no_editor(choice)
+
+
+def open_terminal(folder: Path) -> None:
+    """Open the user's terminal in a folder; raise Problem if there is none."""
+    real = _existing_folder(folder)
+    if sys.platform == "darwin":
+        start_program(["/usr/bin/open", "-a", "Terminal", str(real)], folder=real)
+        return
+    start_program(terminal_command(folder)[:1], folder=real)
+
+
+def file_inside(folder: Path, name: str) -> Path:
+    """Return the absolute path of a regular file inside a folder, with its links resolved, or raise Problem."""
+    try:
+        broker = FileBroker(folder)
+    except OSError as error:
+        raise Problem(f"The folder {folder} cannot be opened.", f"{error.strerror}.", "") from error
+    with broker:
+        inner = broker.resolve(name)
+        status = broker.stat(inner)
+        if status is None:
+            raise Problem(f"There is no file {name!r} in the folder.", "", "It may have been renamed or deleted.")
+        if not stat.S_ISREG(status.st_mode):
+            raise Problem(f"{name!r} is not a file.", "", "Open the folder instead.")
+        return Path(os.path.realpath(folder)) / inner
+
+
+def editor_command(folder: Path, path: Path, line: int, choice: str) -> tuple[str, list[str], bool]:
+    """Return the name of the editor, its command, and whether it needs a terminal; raise Problem if there is none."""
+    if choice != ENVIRONMENT:
+        for editor in EDITORS:
+            if choice in (AUTO, editor.id) and (program := _program_of(editor, folder)):
+                arguments = editor.at_line if line > 0 else (FILE,)
+                filled = [part.replace(LINE, str(line)).replace(FILE, str(path)) for part in arguments]
+                return editor.name, [program, *filled], False
+    if choice in (AUTO, ENVIRONMENT):
+        for variable in ("VISUAL", "EDITOR"):
+            try:
+                words = shlex.split(os.environ.get(variable, ""))
+            except ValueError:
+                continue
+            if words and (program := find_program(words[0], folder)):
+                name = Path(program).name
+                at_line = [f"+{line}"] if line > 0 and name in PLUS_LINE else []
+                return name, [program, *words[1:], *at_line, str(path)], name not in GRAPHICAL
+    raise _no_editor(choice)
+
+
+def terminal_command(folder: Path) -> list[str]:
+    """Return a terminal and its option for a command to run, or raise Problem."""
+    for name, option in TERMINALS:
+        if program := find_program(name, folder):
+            return [program, option]
+    raise Problem("No terminal was found.", "", "Install one, such as xterm.")
+
+
+def find_program(name: str, folder: Path) -> str:
+    """Return the absolute path of an installed program; an empty string if there is none outside the folder.
+
+    A folder can bring programs along, and PATH can contain it, for example as `node_modules/.bin`.
+    """
+    found = shutil.which(name)
+    if not found or not os.path.isabs(found):  # noqa: PTH117 - `found` is text
+        return ""
+    return "" if Path(os.path.realpath(found)).is_relative_to(os.path.realpath(folder)) else found
+
+
+def start_program(argv: Sequence[str], *, folder: Path) -> None:
+    """Start a program that outlives this one. Raise Problem if it cannot be started or fails at once."""
+    try:
+        process = subprocess.Popen(
+            argv, cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )  # fmt: skip
+    except OSError as error:
+        raise Problem(f"{argv[0]} could not be started.", f"{error.strerror}.", "") from error
+    try:
+        code = process.wait(STARTED_S)
+    except subprocess.TimeoutExpired:
+        threading.Thread(target=process.wait, name="editor", daemon=True).start()
+        return
+    if code:
+        raise Problem(f"{Path(argv[0]).name} could not open it.", f"It ended with exit code {code}.", "")
+
+
+def _program_of(editor: Editor, folder: Path) -> str:
+    return next((program for name in editor.programs if (program := find_program(name, folder))), "")
+
+
+def _existing_folder(folder: Path) -> Path:
+    real = Path(os.path.realpath(folder))
+    if not real.is_dir():
+        raise Problem(f"The folder {folder} does not exist.", "", "")
+    return real
+
+
+def _no_editor(choice: str) -> Problem:
+    name = next((editor.name for editor in EDITORS if editor.id == choice), "")
+    if name:
+        return Problem(f"{name} is not installed.", "", "Choose another editor in Settings, Appearance.")
+    fix = "Install Visual Studio Code, Zed or a JetBrains editor, or set $EDITOR."
+    return Problem("No editor was found.", "", fix)

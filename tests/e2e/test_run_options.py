@@ -1,0 +1,94 @@
+"""Options of `run` that limit a run, shape its reply or keep it from asking, and how the terminal reports its end."""
+
+import json
+
+from tests.e2e.terminal import Terminal
+
+LOOK = {"calls": [{"name": "find", "arguments": {"pattern": "*.md"}}]}
+
+
+def test_a_limit_says_its_reason_in_the_terminal(terminal: Terminal) -> None:
+    terminal.script(LOOK, then="loop")
+    ended = terminal.run("--max-turns", "2")
+    assert ended.code == 4 and "The run ended: 2 turns, the limit of this run." in ended.err
+    quiet = terminal.run("--max-turns", "2", "-q")
+    assert quiet.code == 4 and "2 turns" in quiet.err
+    as_json = terminal.run("--max-turns", "2", "--json")
+    assert as_json.lines[-1]["reason"] == "2 turns, the limit of this run" and not as_json.err
+
+
+def test_tokens_and_minutes_are_limited(terminal: Terminal) -> None:
+    terminal.script(LOOK | {"usage": {"input": 90, "output": 30}}, then="loop")
+    ended = terminal.run("--max-tokens", "100", "--json")
+    assert ended.code == 4 and ended.lines[-1]["reason"].startswith("100 tokens")
+    started = next(line for line in ended.lines if line["kind"] == "run_started")
+    assert (started["max_tokens"], started["max_minutes"]) == (100, 0.0)
+    terminal.script({"fault": "silence", "seconds": 600}, name="silent.json")
+    ended = terminal.run("--max-minutes", "0.005", "--json", script="silent.json")
+    assert ended.code == 4 and "minutes" in ended.lines[-1]["reason"]
+
+
+def test_a_reply_matches_the_schema_or_the_run_fails(terminal: Terminal) -> None:
+    schema = {"type": "object", "properties": {"count": {"type": "integer"}}, "required": ["count"]}
+    (terminal.folder / "schema.json").write_text(json.dumps(schema))
+    terminal.script({"text": "Three."}, {"text": '{"count": 3}'})
+    ended = terminal.run("--schema", "schema.json", "-q")
+    assert ended.code == 0 and '{"count": 3}' in ended.out
+    terminal.script({"text": "Three."}, {"text": '{"count": "three"}'}, name="wrong.json")
+    ended = terminal.run("--schema", "schema.json", script="wrong.json")
+    assert ended.code == 1 and "The run ended:" in ended.err and "count" in ended.err
+    for text, why in (("{", "not valid JSON"), ('{"type": "integr"}', "unknown type"), ('{"$ref": "#"}', "$ref")):
+        (terminal.folder / "schema.json").write_text(text)
+        refused = terminal.run("--schema", "schema.json")
+        assert refused.code == 1 and "The JSON Schema cannot be used." in refused.err and why in refused.err
+
+
+def test_without_questions_nobody_is_said_to_have_answered(terminal: Terminal) -> None:
+    ask = {"name": "ask_user", "arguments": {"question": "Which one?"}}
+    terminal.script({"calls": [ask]}, {"text": "Done."})
+    ended = terminal.run("--no-questions", "--json")
+    answer = next(line["answer"] for line in ended.lines if line["kind"] == "question_answered")
+    assert answer["declined"] and answer["answered_by"] == "no_questions"
+    assert ended.lines[-1]["status"] == "completed"
+
+
+def test_a_repetition_without_questions_is_ended_by_the_option(terminal: Terminal) -> None:
+    terminal.script({"calls": [{"name": "read", "arguments": {"path": "missing.txt"}}]}, then="loop")
+    ended = terminal.run("--no-questions", "--json")
+    assert ended.lines[-1]["reason"] == "ended by the option --no-questions: the agent was repeating itself"
+    assert "by you" not in json.dumps(ended.lines)
+
+
+WRITE = {"calls": [{"name": "write", "arguments": {"path": "a.txt", "content": "right\n"}}]}
+
+
+def test_a_failing_check_sends_the_agent_back_and_a_passing_one_rates_the_run(terminal: Terminal) -> None:
+    terminal.script({"text": "It is done."}, WRITE, {"text": "Now it is."})
+    ended = terminal.run("--check", "grep -q right a.txt && echo checked", "--json")
+    assert ended.code == 0, ended.err
+    checks = [line for line in ended.lines if line["kind"] == "background_command_ended"]
+    assert [check["exit_code"] for check in checks] == [2, 0] and "checked" in checks[1]["output"]
+    (message,) = [line for line in ended.lines if line["kind"] == "harness_message"]
+    assert "An acceptance check of the user failed: grep -q right a.txt" in message["text"]
+    (rated,) = [line for line in ended.lines if line["kind"] == "run_rated"]
+    assert (rated["rating"], rated["by"]) == ("up", "check")
+    assert terminal("sessions", "--json").lines[0]["check_rating"] == "up"
+    shown = terminal("show", terminal.session())
+    assert shown.out.count("grep -q right a.txt") == 2
+
+
+def test_a_check_that_keeps_failing_ends_the_run_as_failed(terminal: Terminal) -> None:
+    terminal.script({"text": "It is done."}, then="repeat_last")
+    ended = terminal.run("--check", "false", "--check", "touch never", "--json")
+    assert ended.code == 1 and ended.lines[-1]["reason"] == "the check failed: false"
+    assert sum(line["kind"] == "background_command_ended" for line in ended.lines) == 3
+    assert [line["rating"] for line in ended.lines if line["kind"] == "run_rated"] == ["down"]
+    assert not (terminal.folder / "never").exists()
+    assert "false" in terminal("failures").out
+
+
+def test_a_checked_session_replays_as_recorded(terminal: Terminal) -> None:
+    terminal.script({"text": "It is done."}, WRITE, {"text": "Now it is."})
+    assert terminal.run("--check", "grep -q right a.txt").code == 0
+    replayed = terminal("replay", terminal.session())
+    assert replayed.code == 0 and "differ" not in (replayed.out + replayed.err).replace("no difference", "")

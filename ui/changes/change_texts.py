@@ -1,0 +1,46 @@
+"""What the Changes tab says about the steps that changed a file."""
+
+from typing import Protocol
+
+from PySide6.QtCore import QCoreApplication
+
+from core.domain.steps import Step
+from core.timeline.session_activity import ChangedFile, FileEdit
+from ui.text.visible import visible
+
+
+class StepLookup(Protocol):
+    """Finds the steps of a session; implemented by the store's reader."""
+
+    def row_of(self, session: str, seq: int) -> int | None: ...
+
+    def steps(self, session: str, first: int, count: int) -> list[Step]: ...
+
+
+def step_of(lookup: StepLookup, session: str, change: FileEdit) -> Step | None:
+    row = lookup.row_of(session, change.seq)
+    steps = lookup.steps(session, row, 1) if row is not None else []
+    return steps[0] if steps else None
+
+
+def step_name(step: Step | None, *, rewound: bool) -> str:
+    """Return the name of the step that made a change, such as `step 12`."""
+    if rewound:
+        return _tr("reverted")
+    return _tr("step {}").format(step.number) if step and step.number else _tr("one change")
+
+
+def origin(lookup: StepLookup, session: str, file: ChangedFile) -> str:
+    """Return which steps, or which command, changed the file."""
+    steps = [step_of(lookup, session, change) for change in file.changes if not change.rewound]
+    commands = [step for step in steps if step and step.kind == "command"]
+    if commands:
+        text = _tr("Step {} changed this file by a command: {}")
+        return text.format(commands[-1].number, visible(commands[-1].object)[:120])
+    numbers = [str(step.number) for step in steps[-6:] if step]
+    text = _tr("Changed in steps {}.") if len(numbers) > 1 else _tr("Changed in step {}.")
+    return text.format(", ".join(numbers)) if numbers else ""
+
+
+def _tr(text: str) -> str:
+    return QCoreApplication.translate("changes", text)

@@ -1,0 +1,231 @@
+"""The review of one session in the Changes tab: comments on lines, and hunks that the user keeps."""
+
+from collections.abc import Callable, Iterable
+from typing import Protocol
+
+from PySide6.QtCore import QObject, QTimer, Signal
+
+from core.timeline.session_activity import ChangedFile
+from core.timeline.text_diff import TextDiff, diff_texts
+from ui.changes.comment_card import CommentCard
+from ui.changes.review_bar import ReviewBar
+from ui.changes.review_state import ReviewComment, ReviewState, review_message
+from ui.diff.diff_rows import NO_COMMENTS, DiffLine
+from ui.diff.diff_view import CommentWidget, DiffView
+from ui.style.theme import Look
+
+FindBlob = Callable[[str], bytes | None]
+
+
+class ReviewStore(Protocol):
+    """Stores the review of each session as text; implemented by the window state."""
+
+    def review(self, session: str) -> str: ...
+
+    def set_review(self, session: str, text: str) -> None: ...
+
+
+class Review(QObject):
+    """Connects the diff view and the bar below it with the stored review of the session shown."""
+
+    changed = Signal()
+    """Other hunks are kept, or other files have comments."""
+    send_requested = Signal(str)
+    """The text of the message with all comments that are not sent."""
+    comment_shown = Signal(str, str)
+    """The path and the ID of a comment to go to."""
+
+    def __init__(self, look: Look, view: DiffView, bar: ReviewBar, parent: QObject) -> None:
+        super().__init__(parent)
+        self.look = look
+        self._view, self._bar = view, bar
+        self._store: ReviewStore | None = None
+        self._session = self._path = self._after = self._obstacle = ""
+        self._state = ReviewState()
+        self._sending: list[str] = []
+        view.set_comment_source(self._make_card)
+        view.comment_requested.connect(self.begin_comment)
+        view.comment_removed.connect(self.remove)
+        view.keep_requested.connect(self.toggle_kept)
+        view.next_comment_requested.connect(self.go_to_comment)
+        bar.comment_requested.connect(self.go_to_comment)
+        bar.discard_requested.connect(self.discard)
+
+    @property
+    def state(self) -> ReviewState:
+        return self._state
+
+    def set_store(self, store: ReviewStore) -> None:
+        self._store = store
+
+    def show_session(self, session: str, obstacle: str) -> None:
+        """Load the review of a session. `obstacle` says why comments cannot be sent now."""
+        if session != self._session:
+            self._session, self._path = session, ""
+            self._state = ReviewState.load(self._store.review(session) if self._store else "")
+        self._obstacle = obstacle
+        self._show_drafts()
+
+    def show_diff(
+        self, file: ChangedFile, diff: TextDiff, *, side_by_side: bool, can_revert: bool, in_place: bool
+    ) -> None:
+        """Show the diff of a file with its comments and kept hunks."""
+        self._path, self._after = file.path, file.changes[-1].after
+        self._view.show_diff(
+            diff, side_by_side=side_by_side, can_revert=can_revert, can_keep=True, file_name=file.path,
+            kept=self._state.kept.get(file.path, ()), comments=self._state.places(file.path, diff) or NO_COMMENTS,
+            in_place=in_place,
+        )  # fmt: skip
+
+    def is_kept(self, file: ChangedFile) -> bool:
+        """Return whether the user keeps all hunks of a file as it is now."""
+        return bool(file.changes[-1].after) and self._state.kept_files.get(file.path) == file.changes[-1].after
+
+    def comment_count(self, path: str) -> int:
+        return sum(comment.path == path for comment in self._state.drafts)
+
+    def begin_comment(self, first: DiffLine, last: DiffLine) -> None:
+        """Add a comment on these lines, or edit the one that is there."""
+        comment = self._state.add(self._path, first, last, self._view.rows.diff)
+        self._refresh()
+        self._view.select_comment(comment.id)
+        if (card := self._view.comment_widget(comment.id)) is not None:
+            card.edit()
+
+    def remove(self, name: str) -> None:
+        """Delete a comment."""
+        if name:
+            self._state.remove(name)
+            self._save()
+            self._refresh()
+
+    def discard(self) -> None:
+        """Delete all comments that are not sent."""
+        for comment in self._state.drafts:
+            self._state.remove(comment.id)
+        self._save()
+        self._refresh()
+
+    def remove_sent(self) -> None:
+        """Remove the comments that are sent, when the user has read the reply."""
+        for comment in [comment for comment in self._state.comments if comment.sent]:
+            self._state.remove(comment.id)
+        self._save()
+        self._refresh()
+
+    def toggle_kept(self, hunk: int) -> None:
+        """Keep a hunk and go to the next one, or show it again."""
+        keep = not self._view.rows.is_kept(hunk)
+        self._state.toggle_kept(self._path, self._view.rows.hunk_keys[hunk])
+        self._note_kept_file()
+        self._save()
+        self._refresh()
+        if keep:
+            self._view.go_to_hunk(1)
+
+    def keep_file(self) -> None:
+        """Keep all hunks of the file; if they all are, show them again."""
+        keys = set(self._view.rows.hunk_keys)
+        kept = self._state.kept.get(self._path, set())
+        self._state.kept[self._path] = kept - keys if keys <= kept else kept | keys
+        self._note_kept_file()
+        self._save()
+        self._refresh()
+
+    def go_to_comment(self, by: int) -> None:
+        """Go to the next (1) or previous (-1) draft, in the order of the files and lines."""
+        drafts = sorted(self._state.drafts, key=lambda each: (each.path, each.first))
+        names = [comment.id for comment in drafts]
+        if not names:
+            return
+        current = self._view.current_comment()
+        index = (names.index(current) + by) % len(names) if current in names else (0 if by > 0 else -1)
+        self.comment_shown.emit(drafts[index].path, names[index])
+
+    def send(self, files: Iterable[ChangedFile], find_blob: FindBlob) -> None:
+        """Request to send all drafts as one message, with the present numbers of their lines."""
+        drafts = self._state.drafts
+        if not drafts or self._obstacle:
+            return
+        by_path = {file.path: file for file in files}
+        numbers = {
+            comment.id: number
+            for comment in drafts
+            if (file := by_path.get(comment.path)) and (number := comment.find(_lines(file, comment, find_blob)))
+        }
+        self._sending = [comment.id for comment in drafts]
+        self._state.mark_sent(self._sending)
+        self._save()
+        self._refresh()
+        self.send_requested.emit(review_message(drafts, numbers))
+
+    def restore_unsent(self, session: str) -> None:
+        """Make the comments of a session drafts again that were to be sent, because that failed."""
+        if session != self._session and self._store:
+            stored = ReviewState.load(self._store.review(session))
+            stored.mark_sent(self._sending, sent=False)
+            self._store.set_review(session, stored.dump())
+            return
+        self._state.mark_sent(self._sending, sent=False)
+        self._save()
+        self._refresh()
+
+    def _note_kept_file(self) -> None:
+        """Note whether all hunks of the file are kept as they are."""
+        keys = self._view.rows.hunk_keys
+        if keys and set(keys) <= self._state.kept.get(self._path, set()):
+            self._state.kept_files[self._path] = self._after
+        else:
+            self._state.kept_files.pop(self._path, None)
+        if not self._state.kept.get(self._path):
+            self._state.kept.pop(self._path, None)
+
+    def _make_card(self, name: str) -> CommentWidget:
+        comment = self._state.find(name)
+        assert comment is not None
+        diff = self._view.rows.diff
+        card = CommentCard(self.look, comment, comment.find(diff.new if comment.side == "new" else diff.old))
+        card.edited.connect(self._edit)
+        card.removed.connect(self.remove)
+        card.abandoned.connect(self._leave_empty)
+        card.left.connect(self._view.setFocus)
+        card.height_changed.connect(lambda: self._view.fit_comment(card))
+        return card
+
+    def _leave_empty(self, name: str) -> None:
+        """Remove a comment without text, once the click that took the focus from it has been handled."""
+        if not self._view.rebuilding:
+            QTimer.singleShot(0, self, lambda: self._remove_if_empty(name))
+
+    def _remove_if_empty(self, name: str) -> None:
+        comment, card = self._state.find(name), self._view.comment_widget(name)
+        if comment and not comment.text.strip() and (card is None or card.cursor_position() < 0):
+            self.remove(name)
+
+    def _edit(self, name: str, text: str) -> None:
+        self._state.set_text(name, text)
+        self._save()
+
+    def _refresh(self) -> None:
+        """Show the comments and the kept hunks as they are now."""
+        diff = self._view.rows.diff
+        if self._path:
+            comments = self._state.places(self._path, diff) or NO_COMMENTS
+            self._view.update_review(self._state.kept.get(self._path, ()), comments)
+        self._show_drafts()
+
+    def _show_drafts(self) -> None:
+        self._bar.show_drafts(len(self._state.drafts), self._obstacle)
+        self.changed.emit()
+
+    def _save(self) -> None:
+        if self._store:
+            self._store.set_review(self._session, self._state.dump())
+        self._show_drafts()
+
+
+def _lines(file: ChangedFile, comment: ReviewComment, find_blob: FindBlob) -> tuple[str, ...]:
+    """Return the lines of the side of a comment, as they are now."""
+    blob = file.changes[-1].after if comment.side == "new" else file.changes[0].before
+    body = (find_blob(blob) if blob else b"") or b""
+    return diff_texts("", body.decode("utf-8", "replace")).new

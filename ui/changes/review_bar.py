@@ -1,0 +1,152 @@
+"""The bar below a diff: the comments that are not sent yet, and the agent's reply to those that were."""
+
+from typing import Final
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QResizeEvent, QTextOption
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QTextBrowser, QVBoxLayout, QWidget
+
+from ui.style.theme import Look
+from ui.text.markdown import MarkdownStream
+from ui.text.safe_document import SafeDocument
+from ui.widgets.button import Button
+from ui.widgets.labels import hairline, label
+
+REPLY_HEIGHT: Final = 150
+
+
+class ReviewBar(QWidget):
+    """Shown while there are comments, or a reply to them."""
+
+    send_requested = Signal()
+    comment_requested = Signal(int)
+    """Go to the next (1) or previous (-1) comment."""
+    discard_requested = Signal()
+    reply_closed = Signal()
+    steps_requested = Signal()
+    link_clicked = Signal(str)
+
+    def __init__(self, look: Look, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("changes.drafts")
+        self._look = look
+        self._count = self._reply = ""
+        self._title = label("", look.fonts.second, "second", name="changes.reply.title")
+        self._flow_view = QTextBrowser()
+        self._flow_view.setObjectName("changes.reply")
+        self._flow_view.setAccessibleName(self.tr("Reply to your comments"))
+        self._flow_view.setFrameShape(QFrame.Shape.NoFrame)
+        self._flow_view.setProperty("bare", True)
+        self._flow_view.setOpenLinks(False)
+        self._flow_view.setDocument(SafeDocument(self._flow_view))
+        self._flow_view.setWordWrapMode(QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere)
+        self._flow_view.setMaximumHeight(look.size(REPLY_HEIGHT))
+        self._flow = MarkdownStream(self._flow_view.document(), look, file_links=True)
+        self._steps = Button(look, self.tr("Show in steps"), name="changes.reply.steps", tone="quiet")
+        self._close = Button(look, "", name="changes.reply.close", tone="quiet", icon="x")
+        self._close.setAccessibleName(self.tr("Close the reply"))
+        self._close.setToolTip(self.tr("Close the reply and remove the sent comments"))
+        self._drafts = label("", look.fonts.text, name="changes.drafts.count")
+        self._previous = self._arrow("changes.drafts.previous", "chevron-up", self.tr("Previous comment"), -1)
+        self._next = self._arrow("changes.drafts.next", "chevron-down", self.tr("Next comment"), 1)
+        self._discard = Button(look, self.tr("Discard"), name="changes.drafts.discard", tone="quiet")
+        self._send = Button(look, "", name="changes.send", tone="primary", icon="arrow-up", hint="Ctrl+Enter")
+        self._steps.clicked.connect(self.steps_requested)
+        self._close.clicked.connect(self.reply_closed)
+        self._send.clicked.connect(self.send_requested)
+        self._discard.clicked.connect(self.discard_requested)
+        self._flow_view.anchorClicked.connect(lambda url: self.link_clicked.emit(url.toString()))
+        self._lay_out()
+        self.show_drafts(0, "")
+        self.show_reply("", "")
+
+    def _arrow(self, name: str, icon: str, text: str, by: int) -> Button:
+        button = Button(self._look, "", name=name, tone="quiet", icon=icon)
+        button.setToolTip(text)
+        button.setAccessibleName(text)
+        button.clicked.connect(lambda: self.comment_requested.emit(by))
+        return button
+
+    def _lay_out(self) -> None:
+        self._reply_part, self._draft_part = QWidget(), QWidget()
+        top = QHBoxLayout()
+        top.setContentsMargins(14, 6, 8, 0)
+        top.addWidget(self._title, 1)
+        top.addWidget(self._steps)
+        top.addWidget(self._close)
+        reply = QVBoxLayout(self._reply_part)
+        reply.setContentsMargins(0, 0, 0, 0)
+        reply.setSpacing(0)
+        reply.addWidget(hairline())
+        reply.addLayout(top)
+        inner = QHBoxLayout()
+        inner.setContentsMargins(14, 2, 8, 6)
+        inner.addWidget(self._flow_view)
+        reply.addLayout(inner)
+        drafts = QVBoxLayout(self._draft_part)
+        drafts.setContentsMargins(0, 0, 0, 0)
+        drafts.setSpacing(0)
+        drafts.addWidget(hairline())
+        row = QHBoxLayout()
+        row.setContentsMargins(14, 7, 12, 7)
+        row.setSpacing(6)
+        row.addWidget(self._drafts)
+        row.addWidget(self._previous)
+        row.addWidget(self._next)
+        row.addStretch(1)
+        row.addWidget(self._discard)
+        row.addWidget(self._send)
+        drafts.addLayout(row)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addWidget(self._reply_part)
+        column.addWidget(self._draft_part)
+
+    def show_drafts(self, count: int, obstacle: str) -> None:
+        """Show how many comments can be sent; `obstacle` says why they cannot be sent now."""
+        self._draft_part.setVisible(count > 0)
+        draft = self.tr("1 comment not sent") if count == 1 else self.tr("{} comments not sent").format(count)
+        self._drafts.setText(draft)
+        send = self.tr("Send 1 comment") if count == 1 else self.tr("Send {} comments").format(count)
+        self._send.setText(send)
+        self._send.setAccessibleName(send)
+        self._send.updateGeometry()
+        self._send.setEnabled(not obstacle)
+        self._send.setToolTip(obstacle or self.tr("Send the comments to the agent as one message"))
+
+    def show_reply(self, title: str, text: str) -> None:
+        """Show what the agent does about the comments, and its reply so far; an empty title hides both."""
+        self._reply_part.setVisible(bool(title))
+        self._title.setText(title)
+        self._flow_view.setVisible(bool(text))
+        if text != self._reply:
+            self._reply = text
+            self._flow.finish(text)
+            self._fit_reply()
+
+    def restyle(self, look: Look) -> None:
+        self._look = look
+        for button in (self._steps, self._close, self._previous, self._next, self._discard, self._send):
+            button.restyle(look)
+        self._title.setFont(look.fonts.second)
+        self._drafts.setFont(look.fonts.text)
+        self._flow.restyle(look)
+        self._fit_reply()
+
+    def _fit_reply(self) -> None:
+        document = self._flow_view.document()
+        document.setTextWidth(max(200, self._flow_view.viewport().width()))
+        limit = self._look.size(REPLY_HEIGHT)
+        self._flow_view.setFixedHeight(min(limit, round(document.size().height()) + 4))
+        bar = self._flow_view.verticalScrollBar()
+        bar.setValue(bar.maximum())
+        needs_bar = document.size().height() + 4 > limit
+        policy = Qt.ScrollBarPolicy.ScrollBarAsNeeded if needs_bar else Qt.ScrollBarPolicy.ScrollBarAlwaysOff
+        self._flow_view.setVerticalScrollBarPolicy(policy)
+
+    # Qt overrides
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._fit_reply()

@@ -1,0 +1,250 @@
+"""A Qt model of the lines of a diff, unified or side by side, with the comments on them."""
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+from PySide6.QtCore import (
+    QAbstractTableModel,
+    QCoreApplication,
+    QModelIndex,
+    QObject,
+    QPersistentModelIndex,
+    Qt,
+)
+
+from core.timeline.text_diff import DiffRow, TextDiff
+from ui.diff.line_texts import LINE_LIMIT, TAB
+from ui.text.visible import visible
+
+MORE_LINES: Final = 20  # lines that one press of *Show more* adds
+COMMENT: Final = "comment"  # the sign of a row that shows a comment; its text is the ID of the comment
+
+RowPair = tuple[DiffRow | None, DiffRow | None]
+AnyIndex = QModelIndex | QPersistentModelIndex
+NOWHERE = QModelIndex()
+
+
+class DiffLine(NamedTuple):
+    """A line of one of the two texts: `side` is `old` or `new`, `number` counts from 1."""
+
+    side: str
+    number: int
+
+
+NO_COMMENTS: Final[Mapping[DiffLine, Sequence[str]]] = {}
+
+
+class DiffTableModel(QAbstractTableModel):
+    """The lines of a diff: one column (unified), or two (side by side) with the old lines in the first.
+
+    `can_revert` and `can_keep` are whether the headers of hunks offer that. A kept hunk is reduced to its header.
+    """
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._difference = TextDiff((), (), ())
+        self._pairs: list[RowPair] = []
+        self._longest_line = 0
+        self._hunk_keys: list[str] = []
+        self._kept: Collection[str] = ()
+        self._more: dict[int, int] = {}
+        self._comments = NO_COMMENTS
+        self.side_by_side = False
+        self.can_revert = False
+        self.can_keep = False
+
+    @property
+    def diff(self) -> TextDiff:
+        return self._difference
+
+    @property
+    def hunk_keys(self) -> Sequence[str]:
+        return self._hunk_keys
+
+    def show(
+        self,
+        difference: TextDiff,
+        *,
+        side_by_side: bool,
+        can_revert: bool,
+        can_keep: bool = False,
+        kept: Collection[str] = (),
+        comments: Mapping[DiffLine, Sequence[str]] = NO_COMMENTS,
+    ) -> None:
+        """Show a diff. Lines that were unfolded stay so if only one of the two texts changed.
+
+        `kept` are keys of hunks; `comments` are the IDs of the comments below a line.
+        """
+        same_file = self._difference.old == difference.old or self._difference.new == difference.new
+        self.beginResetModel()
+        self._more = self._more if same_file else {}
+        self._difference, self.side_by_side, self.can_revert = difference, side_by_side, can_revert
+        self.can_keep, self._kept, self._comments = can_keep, kept, comments
+        self._hunk_keys = difference.hunk_keys() if can_keep else []
+        self._longest_line = _longest(difference)
+        self._build()
+        self.endResetModel()
+
+    def show_more(self, gap: int, lines: int) -> None:
+        """Show further unchanged lines above the hunk `gap`, or below the last hunk for -1."""
+        self.beginResetModel()
+        gap = gap if gap >= 0 else len(self._difference.hunks())
+        self._more[gap] = self._more.get(gap, 0) + lines
+        self._build()
+        self.endResetModel()
+
+    def row(self, position: int, column: int = 0) -> DiffRow | None:
+        return self._pairs[position][column if self.side_by_side else 0] if 0 <= position < len(self._pairs) else None
+
+    def either_row(self, position: int) -> DiffRow | None:
+        """Return the new line at a position, or the old one if there is none."""
+        return self.row(position, 1) or self.row(position)
+
+    def hunk_header(self, position: int) -> DiffRow | None:
+        """Return the hunk header at this position; None if the row is not a header."""
+        row = self.row(position)
+        return row if row and row.sign == "head" else None
+
+    def line_at(self, position: int, column: int = -1) -> DiffLine | None:
+        """Return the line of text at a position, to which a comment belongs; prefer the new text without a column."""
+        row = self.either_row(position) if column < 0 else self.row(position, column)
+        return _line_of(row) if row else None
+
+    def position_of(self, line: DiffLine) -> int:
+        """Return the position that shows a line of text; -1 if it is not shown."""
+        for position in range(len(self._pairs)):
+            for column in range(self.columnCount()):
+                row = self.row(position, column)
+                if row and row.sign not in {"head", COMMENT} and line.number == getattr(row, line.side):
+                    return position
+        return -1
+
+    def is_kept(self, hunk: int) -> bool:
+        return 0 <= hunk < len(self._hunk_keys) and self._hunk_keys[hunk] in self._kept
+
+    def hunk_figures(self, hunk: int) -> str:
+        """Return how many lines a hunk adds and removes."""
+        blocks = self._difference.hunks()[hunk]
+        added, removed = (
+            sum(b.new_end - b.new for b in blocks),
+            sum(b.old_end - b.old for b in blocks),
+        )
+        return f"+{added} −{removed}"
+
+    def comment_rows(self) -> list[tuple[int, str]]:
+        """Return the positions of the comments, with their IDs."""
+        if not self._comments:
+            return []
+        rows = ((position, self.row(position)) for position in range(len(self._pairs)))
+        return [(position, row.text) for position, row in rows if row and row.sign == COMMENT]
+
+    def hunk_positions(self) -> list[int]:
+        """Return the position at which each hunk starts."""
+        positions: dict[int, int] = {}
+        for position in range(len(self._pairs)):
+            row = self.row(position) or self.row(position, 1)
+            if row and row.hunk >= 0:
+                positions.setdefault(row.hunk, position)
+        return list(positions.values())
+
+    @property
+    def longest_line(self) -> int:
+        """The number of characters of the longest line, at most `LINE_LIMIT`."""
+        return self._longest_line
+
+    def _build(self) -> None:
+        has_actions = self.can_revert or self.can_keep
+        kept = {hunk for hunk in range(len(self._hunk_keys)) if self.is_kept(hunk)}
+        rows = [
+            row
+            for row in self._difference.rows(more=self._more)
+            if (row.sign == "head" and (has_actions or row.text != "0"))
+            or (row.sign != "head" and row.hunk not in kept)
+        ]
+        pairs: list[RowPair] = _paired(rows) if self.side_by_side else [(row, row) for row in rows]
+        self._pairs = self._with_comments(pairs) if self._comments else pairs
+
+    def _with_comments(self, pairs: list[RowPair]) -> list[RowPair]:
+        """Insert the comments below their lines; those whose line is not shown come first."""
+        missing = dict(self._comments)
+        result: list[RowPair] = []
+        for old, new in pairs:
+            result.append((old, new))
+            lines = dict.fromkeys(line for row in (old, new) if row and (line := _line_of(row)))
+            row = new or old
+            for line in lines:
+                result += [_comment_row(name, row.hunk) for name in missing.pop(line, ())] if row else []
+        return [_comment_row(name, -1) for names in missing.values() for name in names] + result
+
+    # Qt overrides
+
+    def rowCount(self, parent: AnyIndex = NOWHERE) -> int:
+        return 0 if parent.isValid() else len(self._pairs)
+
+    def columnCount(self, parent: AnyIndex = NOWHERE) -> int:
+        return 0 if parent.isValid() else 2 if self.side_by_side else 1
+
+    def data(self, index: AnyIndex, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        if not index.isValid() or role not in {Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.AccessibleTextRole}:
+            return None
+        row = self.row(index.row(), index.column())
+        if row is None:
+            return self.tr("no line") if role == Qt.ItemDataRole.AccessibleTextRole else ""
+        if row.sign == COMMENT:
+            return self.tr("comment") if role == Qt.ItemDataRole.AccessibleTextRole else ""
+        if row.sign == "head":
+            text = unchanged_lines_text(int(row.text))
+            return self.tr("kept {}, {}").format(self.hunk_figures(row.hunk), text) if self.is_kept(row.hunk) else text
+        change = {"-": self.tr("removed"), "+": self.tr("added")}.get(row.sign, "")
+        return visible(f"{change} {row.old or row.new}: {row.text.rstrip()}".strip())
+
+
+def _longest(difference: TextDiff) -> int:
+    lines = (*difference.old, *difference.new) if difference.blocks else ()
+    longest = max((len(line.expandtabs(TAB)) if "\t" in line else len(line) for line in lines), default=0)
+    return min(LINE_LIMIT, longest)
+
+
+def _line_of(row: DiffRow) -> DiffLine | None:
+    """Return the line of text that a row shows; of an unchanged line the new one."""
+    if row.sign in {"head", COMMENT}:
+        return None
+    return DiffLine("new", row.new) if row.new else DiffLine("old", row.old)
+
+
+def _comment_row(name: str, hunk: int) -> RowPair:
+    row = DiffRow(COMMENT, 0, 0, name, hunk)
+    return row, row
+
+
+def unchanged_lines_text(lines: int) -> str:
+    text = "{} unchanged line" if lines == 1 else "{} unchanged lines"
+    return QCoreApplication.translate("changes", text).format(f"{lines:,}")
+
+
+def _paired(rows: list[DiffRow]) -> list[RowPair]:
+    """Pair the lines for the side-by-side view: removed lines next to the lines that replace them."""
+    pairs: list[RowPair] = []
+    removed: list[DiffRow] = []
+    added: list[DiffRow] = []
+
+    def flush() -> None:
+        for position in range(max(len(removed), len(added))):
+            left = removed[position] if position < len(removed) else None
+            right = added[position] if position < len(added) else None
+            pairs.append((left, right))
+        removed.clear()
+        added.clear()
+
+    for row in rows:
+        if row.sign == "-":
+            if added:
+                flush()
+            removed.append(row)
+        elif row.sign == "+":
+            added.append(row)
+        else:
+            flush()
+            pairs.append((row, row))
+    flush()
+    return pairs

@@ -1,0 +1,480 @@
+"""The table that shows a diff; it stays fast with a hundred thousand lines."""
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
+from typing import Final
+
+from PySide6.QtCore import QModelIndex, QPoint, QRect, Qt, Signal
+from PySide6.QtGui import (
+    QContextMenuEvent,
+    QGuiApplication,
+    QKeyEvent,
+    QKeySequence,
+    QMouseEvent,
+    QResizeEvent,
+)
+from PySide6.QtWidgets import QAbstractItemView, QAbstractSlider, QHeaderView, QTableView, QWidget
+
+from core.timeline.text_diff import TextDiff
+from ui.diff.diff_delegate import ROW_HEIGHT, DiffLineDelegate
+from ui.diff.diff_rows import COMMENT, MORE_LINES, NO_COMMENTS, DiffLine, DiffTableModel
+from ui.diff.line_menu import LineAction, line_menu
+from ui.style.theme import Look
+
+MAX_WIDTH: Final = 12_000
+SCROLLED_CHARACTERS: Final = 8  # by one press of Left or Right
+ALL_LINES: Final = 1 << 30
+
+
+class CommentWidget(QWidget):
+    """The widget of a comment on a line. The view replaces it when the lines around it change."""
+
+    def cursor_position(self) -> int:
+        """Return where the cursor is in its text; -1 without the focus."""
+        raise NotImplementedError
+
+    def edit(self, position: int = -1) -> None:
+        """Move the focus into the text, to this position or its end."""
+        raise NotImplementedError
+
+
+class DiffView(QTableView):
+    """A diff view. Long lines scroll within their column, also with Left and Right: the columns always fit the view.
+
+    Keys: N and P go to the next and previous hunk, with Shift to the next and previous file. K keeps the selected hunk,
+    U reverts it, C comments on the selected lines, X shows more lines around it, and Shift+X the whole file. Enter
+    edits the selected comment and Delete removes it; ] and [ go to the next and previous comment.
+    """
+
+    revert_requested = Signal(int)
+    keep_requested = Signal(int)
+    """The index of a hunk to keep, or to show again if it is kept."""
+    comment_requested = Signal(object, object)
+    """The first and the last line of text to comment on."""
+    file_requested = Signal(int, bool)
+    """Go to the next (1) or previous (-1) file; true to select a hunk in it."""
+    open_requested = Signal(int)
+    """Open the file in the editor at this line of the new text; 0 for no line."""
+    comment_removed = Signal(str)
+    next_comment_requested = Signal(int)
+
+    def __init__(self, look: Look, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._rows = DiffTableModel(self)
+        self._painter = DiffLineDelegate(self._rows, look, self)
+        self._make_comment: Callable[[str], CommentWidget] | None = None
+        self.rebuilding = False  # whether comment widgets are replaced, so that losing the focus means nothing
+        self.setObjectName("changes.lines")
+        self.setAccessibleName(self.tr("Changed lines"))
+        self.setShowGrid(False)
+        self.setWordWrap(False)
+        self.setTabKeyNavigation(False)
+        self.setCornerButtonEnabled(False)
+        self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
+        self.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
+        self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
+        for scroll in (self.setVerticalScrollMode, self.setHorizontalScrollMode):
+            scroll(QAbstractItemView.ScrollMode.ScrollPerPixel)
+        self.horizontalHeader().hide()
+        self.horizontalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
+        self.horizontalHeader().setMinimumSectionSize(40)
+        header = self.verticalHeader()
+        header.hide()
+        header.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
+        header.setMinimumSectionSize(8)
+        self.setModel(self._rows)
+        self.setItemDelegate(self._painter)
+        self.setMouseTracking(True)
+        self.setCornerWidget(QWidget())  # otherwise the style draws a frame between the scroll bars
+        self.restyle(look)
+
+    @property
+    def rows(self) -> DiffTableModel:
+        return self._rows
+
+    def set_comment_source(self, make_comment: Callable[[str], CommentWidget]) -> None:
+        """Allow comments on lines; `make_comment` returns the widget that shows the comment with an ID."""
+        self._make_comment = make_comment
+        self._painter.commentable = True
+
+    def show_diff(
+        self,
+        difference: TextDiff,
+        *,
+        side_by_side: bool,
+        can_revert: bool,
+        can_keep: bool = False,
+        kept: Collection[str] = (),
+        comments: Mapping[DiffLine, Sequence[str]] = NO_COMMENTS,
+        file_name: str = "",
+        in_place: bool = False,
+    ) -> None:
+        """Show a diff. The file name gives the language of its lines.
+
+        It is shown from its start, or `in_place`: the lines that the user looks at stay where they are.
+        """
+        with self._in_place() if in_place else nullcontext():
+            self._painter.set_diff(difference, file_name)
+            self._rows.show(
+                difference, side_by_side=side_by_side, can_revert=can_revert, can_keep=can_keep, kept=kept,
+                comments=comments,
+            )  # fmt: skip
+            self._place_comments()
+            self._fit()
+        if not in_place:
+            self.scrollToTop()
+            self.horizontalScrollBar().setValue(0)
+
+    def update_review(self, kept: Collection[str], comments: Mapping[DiffLine, Sequence[str]]) -> None:
+        """Show which hunks are kept, and the comments, without moving what the user looks at."""
+        rows = self._rows
+        with self._in_place():
+            rows.show(
+                rows.diff, side_by_side=rows.side_by_side, can_revert=rows.can_revert, can_keep=rows.can_keep,
+                kept=kept, comments=comments,
+            )  # fmt: skip
+            self._place_comments()
+
+    def restyle(self, look: Look) -> None:
+        self._painter.restyle(look)
+        self.verticalHeader().setDefaultSectionSize(look.size(ROW_HEIGHT))
+        self.verticalScrollBar().setSingleStep(look.size(ROW_HEIGHT))
+        self._fit_comments()
+        self._fit()
+        self.viewport().update()
+
+    def go_to_hunk(self, by: int) -> None:
+        """Select the next hunk (`by` > 0) or the previous one; ask for another file behind the last one."""
+        positions = self._rows.hunk_positions()
+        current_row = self._current_position()
+        candidates = [position for position in positions if (position - current_row) * by > 0]
+        if candidates:
+            self._select(min(candidates) if by > 0 else max(candidates))
+        else:
+            self.file_requested.emit(by, True)
+
+    def select_edge_hunk(self, by: int) -> None:
+        """Select the first hunk (`by` > 0) or the last one."""
+        if positions := self._rows.hunk_positions():
+            self._select(positions[0] if by > 0 else positions[-1])
+
+    def select_line(self, line: DiffLine) -> bool:
+        """Select a line of text and scroll to it; return False if it is not shown."""
+        position = self._rows.position_of(line)
+        if position >= 0:
+            self.selectRow(position)
+            self.setCurrentIndex(self._rows.index(position, 0))
+            self.scrollTo(self._rows.index(position, 0), QAbstractItemView.ScrollHint.PositionAtCenter)
+        return position >= 0
+
+    def current_hunk(self) -> int:
+        """Return the index of the hunk with the selected line; -1 if there is none."""
+        row = self._rows.either_row(self._current_position())
+        return row.hunk if row else -1
+
+    def current_line(self) -> DiffLine | None:
+        """Return the selected line of text; side by side the new one, if there is one."""
+        return self._rows.line_at(self._current_position())
+
+    def revert_current_hunk(self) -> None:
+        """Request the revert of the hunk that contains the selected line."""
+        if (hunk := self.current_hunk()) >= 0 and self._rows.can_revert and not self._rows.is_kept(hunk):
+            self.revert_requested.emit(hunk)
+
+    def keep_current_hunk(self) -> None:
+        """Keep the hunk that contains the selected line, or show it again."""
+        if (hunk := self.current_hunk()) >= 0 and self._rows.can_keep:
+            self.keep_requested.emit(hunk)
+
+    def open_current_line(self) -> None:
+        """Request to open the file at the selected line, or at the change nearest to a removed one."""
+        self.open_requested.emit(self._new_line(self._current_position()))
+
+    def _new_line(self, position: int) -> int:
+        rows = (self._rows.either_row(at) for at in range(max(0, position), self._rows.rowCount()))
+        return next((row.new for row in rows if row and row.new), 0) if position >= 0 else 0
+
+    def comment_on_selection(self) -> None:
+        """Request a comment on the selected lines of the text in which the last one is."""
+        last = self.current_line()
+        if last is None or self._make_comment is None:
+            return
+        positions = sorted({index.row() for index in self.selectionModel().selectedRows()})
+        lines = [
+            line
+            for position in positions
+            for column in self._columns()
+            if (line := self._rows.line_at(position, column))
+        ]
+        numbers = [line.number for line in lines if line.side == last.side] or [last.number]
+        self.comment_requested.emit(DiffLine(last.side, min(numbers)), DiffLine(last.side, max(numbers)))
+
+    def show_more(self, lines: int = MORE_LINES, gap: int | None = None) -> None:
+        """Show more unchanged lines above the current hunk, or above the hunk `gap`."""
+        if gap is None and lines == ALL_LINES:
+            gaps = [*range(len(self._rows.diff.hunks())), -1]
+        else:
+            gaps = [self.current_hunk() if gap is None else gap]
+        with self._in_place():
+            for hunk in gaps:
+                self._rows.show_more(hunk, lines)
+            self._place_comments()
+
+    def copy(self) -> None:
+        """Copy the selected lines to the clipboard, without their signs."""
+        positions = sorted({index.row() for index in self.selectionModel().selectedRows()})
+        rows = [self._rows.either_row(position) for position in positions]
+        lines = [row.text.rstrip("\r\n") for row in rows if row and row.sign not in {"head", COMMENT}]
+        if lines:
+            QGuiApplication.clipboard().setText("\n".join(lines))
+
+    def comment_widget(self, name: str) -> CommentWidget | None:
+        """Return the widget of the comment with this ID, if the comment is shown."""
+        for position, shown in self._rows.comment_rows():
+            if shown == name:
+                widget = self.indexWidget(self._rows.index(position, 0))
+                return widget if isinstance(widget, CommentWidget) else None
+        return None
+
+    def select_comment(self, name: str) -> None:
+        """Select a comment and scroll to it."""
+        for position, shown in self._rows.comment_rows():
+            if shown == name:
+                self.selectRow(position)
+                self.scrollTo(self._rows.index(position, 0), QAbstractItemView.ScrollHint.PositionAtCenter)
+
+    def current_comment(self) -> str:
+        """Return the ID of the selected comment, or an empty string."""
+        row = self._rows.row(self._current_position())
+        return row.text if row and row.sign == COMMENT else ""
+
+    def fit_comment(self, comment: QWidget) -> None:
+        """Give the row of a comment the height that the widget needs now."""
+        for position, _ in self._rows.comment_rows():
+            if self.indexWidget(self._rows.index(position, 0)) is comment:
+                self.setRowHeight(position, self._comment_height(comment))
+
+    def _columns(self) -> Sequence[int]:
+        return (0, 1) if self._rows.side_by_side else (0,)
+
+    def _current_position(self) -> int:
+        """Return the position of the selected row; -1 if there is none. Qt makes the first row current on focus."""
+        index = self.currentIndex()
+        return index.row() if self.selectionModel().isSelected(index) else -1
+
+    def _edit_comment(self) -> None:
+        if (name := self.current_comment()) and (widget := self.comment_widget(name)) is not None:
+            widget.edit()
+
+    def _select(self, position: int) -> None:
+        self.selectRow(position)
+        self.setCurrentIndex(self._rows.index(position, 0))
+        self.scrollTo(self._rows.index(position, 0), QAbstractItemView.ScrollHint.PositionAtTop)
+
+    @contextmanager
+    def _in_place(self) -> Iterator[None]:
+        """Rebuild the rows while the line at the top, the selection and the cursor of a comment stay."""
+        current, hunk, comment = self.current_line(), self.current_hunk(), self.current_comment()
+        typed = {name: widget.cursor_position() for _, name in self._rows.comment_rows()
+                 if (widget := self.comment_widget(name)) is not None and widget.cursor_position() >= 0}  # fmt: skip
+        tops = (
+            (line, self.rowViewportPosition(position))
+            for position in range(max(0, self.rowAt(0)), self._rows.rowCount())
+            if (line := self._rows.line_at(position))
+        )
+        top = next(tops, None)
+        self.rebuilding = True
+        try:
+            yield
+        finally:
+            self.rebuilding = False
+        self._fit()
+        if top and (position := self._rows.position_of(top[0])) >= 0:
+            bar = self.verticalScrollBar()
+            bar.setValue(bar.value() + self.rowViewportPosition(position) - top[1])
+        if comment:
+            self.select_comment(comment)
+        elif (position := self._position_near(current, hunk)) >= 0:
+            self.selectRow(position)
+        for name, cursor in typed.items():
+            if (widget := self.comment_widget(name)) is not None:
+                widget.edit(cursor)
+
+    def _position_near(self, line: DiffLine | None, hunk: int) -> int:
+        """Return the position of a line, or else of the header of its hunk; -1 if there is neither."""
+        position = self._rows.position_of(line) if line else -1
+        if position >= 0 or (hunk < 0 and line is None):
+            return position
+        heads = (at for at in range(self._rows.rowCount()) if (row := self._rows.hunk_header(at)) and row.hunk == hunk)
+        return next(heads, -1)
+
+    def _place_comments(self) -> None:
+        self.clearSpans()
+        if self._make_comment is None:
+            return
+        for position, name in self._rows.comment_rows():
+            if self._rows.side_by_side:
+                self.setSpan(position, 0, 1, 2)
+            comment = self._make_comment(name)
+            self.setIndexWidget(self._rows.index(position, 0), comment)
+            self.setRowHeight(position, self._comment_height(comment))
+
+    def _fit_comments(self) -> None:
+        for position, _ in self._rows.comment_rows():
+            comment = self.indexWidget(self._rows.index(position, 0))
+            if comment is not None:
+                self.setRowHeight(position, self._comment_height(comment))
+
+    def _comment_height(self, comment: QWidget) -> int:
+        width = self.viewport().width()
+        return comment.heightForWidth(width) if comment.hasHeightForWidth() else comment.sizeHint().height()
+
+    def _fit(self) -> None:
+        for column in range(self._rows.columnCount()):
+            self.setColumnWidth(column, self._fitting_width())
+        policy = Qt.ScrollBarPolicy.ScrollBarAlwaysOn if self._overflow() else Qt.ScrollBarPolicy.ScrollBarAlwaysOff
+        if policy != self.horizontalScrollBarPolicy():
+            self.setHorizontalScrollBarPolicy(policy)
+        self.updateGeometries()
+
+    def _fitting_width(self) -> int:
+        return self.viewport().width() // max(1, self._rows.columnCount())
+
+    def _overflow(self) -> int:
+        """Return by how many pixels the longest line exceeds its column."""
+        needed = min(MAX_WIDTH, self._painter.width_for(self._rows.longest_line))
+        return max(0, needed - self._fitting_width())
+
+    def link_rects(self, position: int) -> dict[str, QRect]:
+        """Return where the links of the hunk header at a position are within the viewport, by their names."""
+        head = self._rows.hunk_header(position)
+        rects: dict[str, QRect] = {}
+        for column in range(self._rows.columnCount() if head else 0):
+            box = self.visualRect(self._rows.index(position, column))
+            rects |= self._painter.link_rects(box, head, column) if head else {}
+        return rects
+
+    def _link_at(self, point: QPoint) -> tuple[str, int]:
+        """Return the name of the link under the pointer and the hunk of its header; an empty name without one."""
+        index: QModelIndex = self.indexAt(point)
+        head = self._rows.hunk_header(index.row()) if index.isValid() else None
+        if head is None:
+            return "", -1
+        return next(
+            (name for name, rect in self.link_rects(index.row()).items() if rect.contains(point)), ""
+        ), head.hunk
+
+    def _gutter_line(self, point: QPoint) -> DiffLine | None:
+        """Return the line of text whose number is under the pointer, if comments are possible."""
+        index: QModelIndex = self.indexAt(point)
+        if not index.isValid() or self._make_comment is None:
+            return None
+        left = point.x() - self.visualRect(index).left()
+        return self._rows.line_at(index.row(), index.column()) if left < self._painter.number_width() else None
+
+    # Qt overrides
+
+    def updateGeometries(self) -> None:
+        """Let the horizontal scroll bar move the text within the columns."""
+        bar = self.horizontalScrollBar()
+        value = bar.value()
+        bar.blockSignals(True)  # QTableView sets the bar to 0, because the columns fit
+        super().updateGeometries()
+        bar.setRange(0, self._overflow())
+        bar.setPageStep(self._fitting_width())
+        bar.setSingleStep(self._painter.width_for(SCROLLED_CHARACTERS) - self._painter.width_for(0))
+        bar.setValue(value)
+        bar.blockSignals(False)
+        if self._painter.offset != bar.value():
+            self._painter.offset = bar.value()
+            self.viewport().update()
+
+    def scrollContentsBy(self, dx: int, dy: int) -> None:
+        self._painter.offset = self.horizontalScrollBar().value()
+        super().scrollContentsBy(0, dy)
+        if dx:
+            self.viewport().update()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._fit_comments()
+        self._fit()
+
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
+        point = event.position().toPoint()
+        over = bool(self._link_at(point)[0]) or self._gutter_line(point) is not None
+        self.viewport().setCursor(Qt.CursorShape.PointingHandCursor if over else Qt.CursorShape.ArrowCursor)
+        super().mouseMoveEvent(event)
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        point = event.position().toPoint()
+        name, hunk = self._link_at(point)
+        if event.button() != Qt.MouseButton.LeftButton or event.modifiers():
+            super().mousePressEvent(event)
+        elif name == "more":
+            self.show_more(gap=hunk)
+        elif name:
+            (self.keep_requested if name == "keep" else self.revert_requested).emit(hunk)
+        elif line := self._gutter_line(point):
+            super().mousePressEvent(event)
+            self.comment_requested.emit(line, line)
+        else:
+            super().mousePressEvent(event)
+
+    def contextMenuEvent(self, event: QContextMenuEvent) -> None:
+        """Open the menu of the line under the pointer, or of the selected line."""
+        index = self.indexAt(event.pos())
+        if not index.isValid() or self._rows.row(index.row()) is None:
+            return
+        if not self.selectionModel().isSelected(index):
+            self.setCurrentIndex(index)
+        hunk, can_comment = self.current_hunk(), self._make_comment is not None
+        has_line, kept = self.current_line() is not None, self._rows.is_kept(hunk)
+        keep = self.tr("Show the hunk") if kept else self.tr("Keep the hunk")
+        can_keep, can_revert = self._rows.can_keep and hunk >= 0, self._rows.can_revert and hunk >= 0 and not kept
+        entries = (
+            LineAction("comment", self.tr("Comment…"), "C", has_line and can_comment, self.comment_on_selection),
+            LineAction("copy", self.tr("Copy"), "Ctrl+C", has_line, self.copy),
+            LineAction("open", self.tr("Open in editor"), "O", can_comment, self.open_current_line),
+            LineAction("keep", keep, "K", can_keep, self.keep_current_hunk),
+            LineAction("revert", self.tr("Revert the hunk"), "U", can_revert, self.revert_current_hunk),
+            LineAction("more", self.tr("Show more lines"), "X", True, self.show_more),
+        )
+        line_menu(entries, self).popup(event.globalPos())
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.matches(QKeySequence.StandardKey.Copy):
+            self.copy()
+        elif event.modifiers() not in (Qt.KeyboardModifier.NoModifier, Qt.KeyboardModifier.ShiftModifier):
+            super().keyPressEvent(event)
+        elif action := self._actions(shift=bool(event.modifiers())).get(Qt.Key(event.key())):
+            action()
+        elif event.text().isprintable() and event.text():
+            event.ignore()  # the panel has further keys; Qt would search the first column
+        else:
+            super().keyPressEvent(event)
+
+    def _actions(self, *, shift: bool) -> Mapping[Qt.Key, Callable[[], object]]:
+        if shift:
+            return {
+                Qt.Key.Key_N: lambda: self.file_requested.emit(1, False),
+                Qt.Key.Key_P: lambda: self.file_requested.emit(-1, False),
+                Qt.Key.Key_X: lambda: self.show_more(ALL_LINES),
+            }
+        bar, action = self.horizontalScrollBar(), QAbstractSlider.SliderAction
+        return {
+            Qt.Key.Key_Left: lambda: bar.triggerAction(action.SliderSingleStepSub),
+            Qt.Key.Key_Right: lambda: bar.triggerAction(action.SliderSingleStepAdd),
+            Qt.Key.Key_N: lambda: self.go_to_hunk(1),
+            Qt.Key.Key_P: lambda: self.go_to_hunk(-1),
+            Qt.Key.Key_U: self.revert_current_hunk,
+            Qt.Key.Key_K: self.keep_current_hunk,
+            Qt.Key.Key_C: self.comment_on_selection,
+            Qt.Key.Key_X: self.show_more,
+            Qt.Key.Key_O: self.open_current_line,
+            Qt.Key.Key_BracketRight: lambda: self.next_comment_requested.emit(1),
+            Qt.Key.Key_BracketLeft: lambda: self.next_comment_requested.emit(-1),
+            Qt.Key.Key_Return: self._edit_comment,
+            Qt.Key.Key_Enter: self._edit_comment,
+            Qt.Key.Key_Delete: lambda: self.comment_removed.emit(self.current_comment()),
+        }

@@ -1,0 +1,38 @@
+"""Links to files of the folder in an answer: they have a scheme of their own, which only the window can open."""
+
+import re
+from typing import Final
+from urllib.parse import quote, unquote
+
+SCHEME: Final = "workspace:"
+_LINE: Final = re.compile(r"(?P<path>.*?)(?:#L|:)(?P<line>[1-9]\d{0,6})(?:[-:]L?\d{1,7})?")
+_OTHER_SCHEME: Final = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*:(?!\d)")
+_CODE: Final = re.compile(r"(?!/)[\w@%+=.,/ -]*[\w-]\.\w{1,8}:[1-9]\d{0,6}(?:[-:]\d{1,7})?")
+MAX_LENGTH: Final = 400
+
+
+def file_link(address: str) -> str:
+    """Return the link for the address of a Markdown link, or an empty string if it does not name a file.
+
+    Web addresses, anchors and paths with other schemes do not name files. The path is checked when the link is opened.
+    """
+    if not address or len(address) > MAX_LENGTH or address.startswith(("#", "//", "?", "\\")):
+        return ""
+    if _OTHER_SCHEME.match(address):
+        return ""
+    return SCHEME + quote(unquote(address), safe="/#:")
+
+
+def code_link(text: str) -> str:
+    """Return the link for code such as `src/a.py:12`, or an empty string. Only a path with a line counts."""
+    return file_link(text) if len(text) <= MAX_LENGTH and _CODE.fullmatch(text) else ""
+
+
+def file_of_link(link: str) -> tuple[str, int] | None:
+    """Return the path and the line (0 for none) that a link names; None for other links."""
+    if not link.startswith(SCHEME):
+        return None
+    name = unquote(link.removeprefix(SCHEME))
+    if match := _LINE.fullmatch(name):
+        return match["path"], int(match["line"])
+    return name.partition("#")[0], 0

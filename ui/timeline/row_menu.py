@@ -1,0 +1,80 @@
+"""The context menu of a row in the list of steps."""
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+from PySide6.QtGui import QAction, QKeySequence
+from PySide6.QtWidgets import QMenu, QWidget
+
+from core.domain.steps import Step
+from ui.base.step_presentation import translate
+from ui.style.icons import icon
+from ui.style.theme import Look
+
+TEXT_KINDS = frozenset({"user", "reply"})
+FILE_KINDS = frozenset({"read", "write", "edit"})
+
+
+class RowState(NamedTuple):
+    """What decides which actions a row offers.
+
+    `repeat_obstacle` and `rewind_obstacle` say why the message cannot be sent again and why files cannot be reverted.
+    A row of a sub-agent is not `own`: it cannot be forked or rewound to here.
+    """
+
+    step: Step
+    own: bool
+    selected_text: str = ""
+    repeat_obstacle: str = ""
+    rewind_obstacle: str = ""
+
+
+class _Entry(NamedTuple):
+    name: str
+    text: str
+    glyph: str
+    keys: str = ""
+    obstacle: str = ""
+
+
+def row_menu(look: Look, state: RowState, on_action: Callable[[str], object], parent: QWidget) -> QMenu:
+    """Return the menu of a row; `on_action` gets the name of the action, such as `edit` or `copy`.
+
+    The caller opens the menu, which deletes itself when it closes.
+    """
+    menu = QMenu(parent)
+    menu.setObjectName("row.menu")
+    menu.setAccessibleName(translate("Actions for the step"))
+    menu.setFont(look.fonts.text)
+    menu.setToolTipsVisible(True)
+    menu.aboutToHide.connect(menu.deleteLater)
+    for entry in _entries(state):
+        action = QAction(icon(entry.glyph, look.theme.second), entry.text, menu)
+        action.setObjectName(f"row.menu.{entry.name}")
+        if entry.keys:
+            action.setShortcut(QKeySequence(entry.keys))  # displayed only; the commands of the window handle the keys
+            action.setShortcutVisibleInContextMenu(True)
+        action.setEnabled(not entry.obstacle)
+        action.setToolTip(entry.obstacle)
+        action.triggered.connect(lambda _=False, name=entry.name: on_action(name))
+        menu.addAction(action)
+    return menu
+
+
+def _entries(state: RowState) -> Iterator[_Entry]:
+    step = state.step
+    if step.kind == "user" and state.own:
+        yield _Entry("edit", translate("Edit and resend…"), "pencil", "Ctrl+E", state.repeat_obstacle)
+        yield _Entry("model", translate("Try with another model…"), "cpu", "Ctrl+Shift+R", state.repeat_obstacle)
+    copy = translate("Copy the selection") if state.selected_text else translate("Copy")
+    if step.object or step.kind in TEXT_KINDS:
+        yield _Entry("copy", copy, "copy")
+    if step.kind in TEXT_KINDS:
+        yield _Entry("markdown", translate("Copy as Markdown"), "file-text")
+    if step.kind in FILE_KINDS and step.object:
+        yield _Entry("file", translate("Open the file"), "file-pen-line")
+    if step.object:
+        yield _Entry("similar", translate("Find similar steps"), "search")
+    if state.own:
+        yield _Entry("fork", translate("Fork from here"), "git-fork")
+        yield _Entry("rewind", translate("Revert files to here…"), "history", "", state.rewind_obstacle)
