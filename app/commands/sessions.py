@@ -6,7 +6,7 @@ from app.commands.failures import show_runs as show_runs
 from app.commands.invocation import Invocation
 from app.commands.run_follower import find_session_id, step_line
 from app.process.exit_codes import DONE
-from app.process.output import event_json, iso_time, plural
+from app.process.output import event_json, iso_time, plural, token_count
 from core.domain.clock import SECOND
 from core.domain.search_query import SearchQuery, matches_filters, parse_query
 from core.domain.sessions import SessionRow
@@ -56,7 +56,8 @@ async def show(context: Invocation) -> int:
         return DONE
     row = engine.session(session)
     out.write(
-        f"{row.title}\n{row.folder} · {row.model} · {row.status} · {plural(row.turns, 'turn')} · {row.tokens:,} tokens"
+        f"{row.title}\n{row.folder} · {row.model} · {row.status} · {plural(row.turns, 'turn')}"
+        f" · {token_count(row.tokens, row.turns)}"
     )
     for step in engine.timeline_steps(row):
         if step.number:

@@ -5,6 +5,7 @@ import re
 from contextlib import suppress
 
 from core.domain.events import HarnessMessage, RunEnded, TextCallsEnabled
+from core.domain.external_agents import is_external_agent
 from core.domain.problems import ErrorDetails, Problem
 from core.domain.text import Text
 from core.engine.run.acceptance import check_acceptance
@@ -113,6 +114,7 @@ async def _due_nudge(run: RunContext) -> tuple[Text, str] | None:
     is_small = run.has_compact_prompt
     if (
         (nudges and (not is_small or CODE_NUDGE in nudges))
+        or is_external_agent(run.model_name)  # it has other tools
         or conversation.has_new_input
         or not request.tools
         or (conversation.start and conversation.start.reviewed_session)
